@@ -1,0 +1,32 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { track } from './track.js';
+
+function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
+  return value;
+}
+
+/** Ctrl-C and a termination end the run in order, so that nothing that was started stays behind. A second Ctrl-C does not hurry it. */
+const interrupted = new AbortController();
+process.on('SIGINT', () => interrupted.abort(new Error('Interrupted.')));
+process.on('SIGTERM', () => interrupted.abort(new Error('Interrupted.')));
+
+const program = new Command('bench').description('Measures Laurel on this machine. How: benchmarks/README.md.');
+program
+  .command('track')
+  .description('Events a second over HTTP, in turn with a bare server that does no work of its own')
+  .option('--rounds <number>', 'rounds of each side that count', count, 5)
+  .option('--seconds <number>', 'length of a round', count, 8)
+  .option('--connections <number>', 'connections that send at the same time', count, 64)
+  .action(async (options: { rounds: number; seconds: number; connections: number }) => {
+    const passed = await track({ ...options, signal: interrupted.signal, print: console.log });
+    process.exitCode = passed ? 0 : 1;
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Redis } from 'ioredis';
+import { connectRedis } from '../src/redis/connection.js';
+import { keyNames, partitionPrefix } from '../src/redis/contract.js';
+import { settingsSchema } from '../src/settings.js';
+import { startLocalRedis } from '../src/stores/local-redis.js';
+import { eventSequence, type BenchmarkEvent } from './events.js';
+import { load, type LoadResult } from './load.js';
+import { Processes, type RunningProcess } from './processes.js';
+import { comparison, roundLine, roundsHeader } from './report.js';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const apiKey = 'benchmark.0123456789abcdef';
+const path = '/v1/metrics/flashcards-viewed/event';
+/** Any number would do; it is the same for both sides and in every run. */
+const seed = 20_260_101;
+/** The address that each server prints when it listens, once all of it is there. */
+const listening = /http:\/\/127\.0\.0\.1:\d+(?=\D)/;
+/** How long the write-behind may take to commit a round, and how often to look. */
+const drainMs = 120_000;
+const drainPollMs = 10;
+
+export interface TrackOptions {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+  readonly signal: AbortSignal;
+  readonly print: (line: string) => void;
+}
+
+/** One of the two servers, and the events that it gets. */
+interface Side {
+  readonly name: string;
+  readonly server: RunningProcess;
+  readonly url: string;
+  readonly nextEvent: () => BenchmarkEvent;
+}
+
+/** Compares Laurel with a server that does no work of its own. Returns whether every event of every round was answered with a 2xx. */
+export async function track(options: TrackOptions): Promise<boolean> {
+  const undo: (() => unknown)[] = [];
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'laurel-bench-'));
+    undo.push(() => rm(folder, { recursive: true, force: true }));
+    // Under root, Laurel's Postgres runs as another user, who has to get through this folder.
+    await chmod(folder, 0o755);
+
+    // Laurel finds this Redis running in its data folder and uses it, so it is the one that Laurel would have started itself.
+    const store = await startLocalRedis({ dataDir: folder, log: options.print });
+    undo.push(() => store.stop());
+    const redis = await connectRedis(store.url, (error) => options.print(error.message));
+    undo.push(() => redis.disconnect());
+
+    const processes = new Processes();
+    undo.push(() => processes.stop());
+    const laurel = await startLaurel(folder, processes, options.signal);
+    const bare = await startBareServer(store.url, processes, options.signal);
+    return await compare(options, laurel, bare, redis);
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+/** Laurel as its user runs it, with stores of its own; the sample configuration is applied because the account is empty. */
+async function startLaurel(dataDir: string, processes: Processes, signal: AbortSignal): Promise<Side> {
+  const inherited = Object.entries(process.env).filter(([name]) => !(name in settingsSchema.shape));
+  const server = await processes.start(
+    {
+      name: 'Laurel',
+      command: process.execPath,
+      args: [join(root, 'bin/laurel.mjs'), 'serve'],
+      env: { ...Object.fromEntries(inherited), PORT: '0', DATA_DIR: dataDir, ADMIN_API_KEY: apiKey },
+      ready: listening,
+    },
+    signal,
+  );
+  return { name: 'Laurel', server, url: server.readyText, nextEvent: eventSequence(seed) };
+}
+
+async function startBareServer(redisUrl: string, processes: Processes, signal: AbortSignal): Promise<Side> {
+  const server = await processes.start(
+    {
+      name: 'The bare server',
+      command: process.execPath,
+      args: ['--import', import.meta.resolve('tsx'), join(root, 'benchmarks/bare-server.ts'), redisUrl],
+      channel: true,
+      ready: listening,
+    },
+    signal,
+  );
+  return { name: 'bare', server, url: server.readyText, nextEvent: eventSequence(seed) };
+}
+
+/**
+ * The rounds: A, B, A, B … The first of each is the warm-up, which is printed and not counted. The bare server answers with as many bytes as
+ * Laurel did in the round before, on average, since answers get shorter as levels and ranks change less often.
+ */
+async function compare(options: TrackOptions, laurel: Side, bare: Side, redis: Redis): Promise<boolean> {
+  const results: { laurel: LoadResult[]; bare: LoadResult[] } = { laurel: [], bare: [] };
+  let failed = 0;
+  options.print(roundsHeader);
+  for (let round = 0; round <= options.rounds; round += 1) {
+    const a = await load({ ...options, ...laurel, path, apiKey });
+    // Otherwise what Laurel has left to do would slow down its rival.
+    const drainedMs = await untilDrained(redis, options.signal);
+    await setAnswerBytes(bare, Math.round(a.answerBytes), options.signal);
+    const b = await load({ ...options, ...bare, path, apiKey });
+    const label = round === 0 ? 'warm-up' : String(round);
+    options.print(roundLine(label, laurel.name, a, drainedMs));
+    options.print(roundLine(label, bare.name, b));
+    failed += a.failed + b.failed;
+    if (round > 0) {
+      results.laurel.push(a);
+      results.bare.push(b);
+    }
+  }
+  options.print(comparison(results.laurel, results.bare));
+  options.print(`Events without a 2xx: ${failed}`);
+  if (failed > 0) for (const { name, server } of [laurel, bare]) options.print(`The last output of ${name}:\n${server.output()}`);
+  return failed === 0;
+}
+
+async function setAnswerBytes({ server }: Side, answerBytes: number, signal: AbortSignal): Promise<void> {
+  const acknowledged = once(server.child, 'message', { signal });
+  server.child.send({ answerBytes });
+  await acknowledged;
+}
+
+/**
+ * Waits until the write-behind has committed all that Laurel has acknowledged, and returns how long that took. It trims the stream up to
+ * the last entry that it has committed, which stays.
+ */
+async function untilDrained(redis: Redis, signal: AbortSignal): Promise<number> {
+  const ledger = partitionPrefix(settingsSchema.parse({}).REDIS_PREFIX, 1) + keyNames.ledger;
+  const start = performance.now();
+  while ((await redis.xlen(ledger)) > 1) {
+    if (performance.now() - start > drainMs) throw new Error(`The write-behind did not drain within ${drainMs / 1_000} s.`);
+    await delay(drainPollMs, undefined, { signal });
+  }
+  return performance.now() - start;
+}

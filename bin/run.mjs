@@ -1,0 +1,25 @@
+/**
+ * What `npm start` and the `laurel` command share: check Node, make the clone ready, and run Laurel in this very process, so that a signal
+ * reaches it without going through another one. It imports nothing before the check, because an old Node might not get any further.
+ */
+const oldestNode = 20;
+
+/** @param argv the arguments of the `laurel` command, without Node and the script. */
+export async function run(argv) {
+  if (Number.parseInt(process.versions.node, 10) < oldestNode) {
+    console.error(
+      `Laurel needs Node.js ${oldestNode} or newer, and this is ${process.versions.node}. Install a newer one from https://nodejs.org.`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  try {
+    const { ensureBuilt, root } = await import('./prepare.mjs');
+    ensureBuilt(root);
+    const { main } = await import(new URL('../dist/main.js', import.meta.url).href);
+    await main(argv);
+  } catch (error) {
+    console.error(error.name === 'OperatorError' ? error.message : error);
+    process.exitCode = 1;
+  }
+}

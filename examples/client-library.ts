@@ -1,0 +1,74 @@
+/**
+ * Laurel through the official client library: three people learn until one of them reaches a level, then the leaderboard is shown.
+ * Needs a running Laurel with the sample configuration (examples/study-app.yaml). See examples/README.md.
+ */
+import { pathToFileURL } from 'node:url';
+import { TrophyApiClient, type TrophyApi } from '@trophyso/node';
+
+const metric = 'flashcards-viewed';
+const pointsSystem = 'points';
+const leaderboard = 'top-points';
+
+/** Who learns, and how many flashcards at a time. */
+const learners = [
+  { id: 'ada', name: 'Ada', city: 'London', flashcards: 30 },
+  { id: 'grace', name: 'Grace', city: 'New York', flashcards: 20 },
+  { id: 'edsger', name: 'Edsger', city: 'Rotterdam', flashcards: 10 },
+] as const;
+
+/** An account whose learners are all at the highest level would never show a change. */
+const maxRounds = 100;
+
+export interface ExampleOptions {
+  /** Where Laurel listens, such as `http://127.0.0.1:7070`. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** Takes one line. */
+  readonly print: (line: string) => void;
+}
+
+/** What a change of level looks like in an answer. The library hands it on, but its types lack it. */
+interface WithLevel {
+  readonly level?: { readonly name: string } | null;
+}
+
+/** Sends events until one of them changes a level, then prints the leaderboard. On a fresh account it prints the same every time. */
+export async function runExample({ baseUrl, apiKey, print }: ExampleOptions): Promise<void> {
+  const trophy = new TrophyApiClient({ apiKey, environment: { api: `${baseUrl}/v1`, admin: `${baseUrl}/admin/v1` } });
+  await learnUntilLevelChanges(trophy, print);
+  print('');
+  printRankings(await trophy.leaderboards.get(leaderboard, { limit: 10 }), print);
+}
+
+async function learnUntilLevelChanges(trophy: TrophyApiClient, print: (line: string) => void): Promise<void> {
+  for (let round = 0; round < maxRounds; round += 1) {
+    for (const { id, name, city, flashcards } of learners) {
+      const { total, points } = await trophy.metrics.event(metric, { user: { id, name, attributes: { city } }, value: flashcards });
+      const earned: (TrophyApi.MetricEventPointsResponse & WithLevel) | undefined = points[pointsSystem];
+      print(`${name} has viewed ${total} flashcards${earned ? ` and has ${earned.total} points (+${earned.added})` : ''}.`);
+      if (earned?.level) {
+        print(`${name} has reached the level ${earned.level.name}!`);
+        return;
+      }
+    }
+  }
+  print(`No level changed in ${maxRounds} rounds.`);
+}
+
+function printRankings({ name, rankings }: TrophyApi.LeaderboardResponseWithRankings, print: (line: string) => void): void {
+  print(name);
+  for (const { rank, userName, userId, value } of rankings) {
+    print(`${String(rank).padStart(4)}  ${(userName ?? userId).padEnd(12)}${String(value).padStart(8)}`);
+  }
+}
+
+const [, script] = process.argv;
+if (script !== undefined && import.meta.url === pathToFileURL(script).href) {
+  const { LAUREL_URL = 'http://127.0.0.1:7070', LAUREL_API_KEY } = process.env;
+  if (LAUREL_API_KEY) {
+    await runExample({ baseUrl: LAUREL_URL, apiKey: LAUREL_API_KEY, print: console.log });
+  } else {
+    console.error('Set LAUREL_API_KEY to the API key that Laurel printed when it started.');
+    process.exitCode = 1;
+  }
+}

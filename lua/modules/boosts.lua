@@ -1,0 +1,51 @@
+-- Which boosts apply to a user now, and what they make of what a trigger earned.
+local decimal = require('decimal')
+
+local boosts = {}
+
+local function applies(boost, row, day)
+  if day < boost.first or (boost.last and day > boost.last) then
+    return false
+  end
+  for _, filter in ipairs(boost.user) do
+    if row[filter.at] ~= filter.value then
+      return false
+    end
+  end
+  return true
+end
+
+local function collect(list, row, day, active)
+  for _, boost in ipairs(list) do
+    if applies(boost, row, day) then
+      active[#active + 1] = boost
+    end
+  end
+end
+
+-- The boosts of a system that are active for this user on the user's local day: everybody's, the cohorts', and the user's own. Each
+-- carries `order`, which compile has counted by falling multiplier, the newest first among equals.
+function boosts.active(system, user_id, row, day)
+  local active = {}
+  collect(system.boosts, row, day, active)
+  local own = system.ownBoosts[user_id]
+  if own then
+    collect(own, row, day, active)
+    table.sort(active, function(a, b)
+      return a.order < b.order
+    end)
+  end
+  return active
+end
+
+-- times * points multiplied by all boosts at once, then rounded as the first of them says. Both are positive integers.
+function boosts.apply(active, times, points)
+  local factors, scale = { times, points }, 0
+  for _, boost in ipairs(active) do
+    factors[#factors + 1] = boost.mantissa
+    scale = scale + boost.scale
+  end
+  return decimal.scaled_product(factors, scale, active[1].rounding)
+end
+
+return boosts

@@ -1,0 +1,106 @@
+-- Exact arithmetic where doubles are not: 10 points times 1.1 is 11, never 11.000000000000002.
+local decimal = {}
+
+-- Up to here a product of integers is exact in a double.
+local EXACT = 9007199254740992
+-- Digits of one limb. A limb times a factor of at most 15 digits is split below, so that every step stays under EXACT.
+local LIMB = 10000000
+
+-- A total as it is kept: rounded to 15 significant digits, so that ten times 0.1 is 1 (semantics.md, "Numbers").
+function decimal.clean(number)
+  return tonumber(string.format('%.15g', number))
+end
+
+-- The shortest text of a clean number.
+function decimal.text(number)
+  return string.format('%.15g', number)
+end
+
+-- limbs (least first) times a factor below LIMB, in place.
+local function multiply_small(limbs, factor)
+  local carry = 0
+  for i = 1, #limbs do
+    local product = limbs[i] * factor + carry
+    limbs[i] = product % LIMB
+    carry = (product - limbs[i]) / LIMB
+  end
+  while carry > 0 do
+    limbs[#limbs + 1] = carry % LIMB
+    carry = (carry - limbs[#limbs]) / LIMB
+  end
+end
+
+local function add(limbs, other, shift)
+  local carry = 0
+  for i = 1, math.max(#limbs, #other + shift) do
+    local sum = (limbs[i] or 0) + (other[i - shift] or 0) + carry
+    limbs[i] = sum % LIMB
+    carry = (sum - limbs[i]) / LIMB
+  end
+  if carry > 0 then
+    limbs[#limbs + 1] = carry
+  end
+end
+
+-- The digits of the product of non-negative integers, each exact in a double.
+local function product_digits(factors)
+  local limbs = { 1 }
+  for _, factor in ipairs(factors) do
+    local sum, shift = { 0 }, 0
+    while factor > 0 do
+      local part = factor % LIMB
+      local partial = {}
+      for i = 1, #limbs do
+        partial[i] = limbs[i]
+      end
+      multiply_small(partial, part)
+      add(sum, partial, shift)
+      factor = (factor - part) / LIMB
+      shift = shift + 1
+    end
+    limbs = sum
+  end
+  local digits = {}
+  for i = #limbs, 1, -1 do
+    digits[#digits + 1] = string.format('%07.0f', limbs[i])
+  end
+  return table.concat(digits)
+end
+
+local function rounded_up(rounding, above_half, rest)
+  if rounding == 'up' then
+    return rest
+  end
+  return rounding == 'nearest' and above_half
+end
+
+local function divide_digits(digits, scale, rounding)
+  digits = string.rep('0', scale + 1 - #digits) .. digits
+  local whole = tonumber(digits:sub(1, #digits - scale))
+  local rest = digits:sub(#digits - scale + 1)
+  if rounded_up(rounding, rest:sub(1, 1) >= '5' and rest ~= '', rest:find('[1-9]') ~= nil) then
+    whole = whole + 1
+  end
+  return whole
+end
+
+-- factors[1] * factors[2] * ... / 10^scale as an integer, rounded down, up or to the nearest (a half goes up). The factors are
+-- non-negative integers. Exact for every result below 2^53.
+function decimal.scaled_product(factors, scale, rounding)
+  local product = 1
+  for _, factor in ipairs(factors) do
+    product = product * factor
+  end
+  if product >= EXACT or scale > 15 then
+    return divide_digits(product_digits(factors), scale, rounding)
+  end
+  local divisor = 10 ^ scale
+  local rest = product % divisor
+  local whole = (product - rest) / divisor
+  if rounded_up(rounding, rest * 2 >= divisor, rest > 0) then
+    whole = whole + 1
+  end
+  return whole
+end
+
+return decimal

@@ -1,0 +1,126 @@
+-- One tenant's part of Redis: the names of its keys, and what this server remembers about it between calls.
+--
+-- The remembered part is gone when the server restarts, when a replica takes over and when the library is loaded anew. That is what makes
+-- it safe: until `open` has compared Redis with what Postgres has committed, every other function answers `notOpen`, so a Redis that came
+-- back empty or old never takes an event.
+local contract = require('contract')
+local key, outcome = contract.key, contract.outcome
+
+local partition = {}
+
+-- prefix -> partition; one entry for each tenant, so it is as bounded as they are.
+local partitions = {}
+
+local function of(meta_key)
+  local prefix = meta_key:sub(1, -#key.meta - 1)
+  local part = partitions[prefix]
+  if not part then
+    part = {
+      prefix = prefix,
+      meta = meta_key,
+      ledger = prefix .. key.ledger,
+      clock = prefix .. key.clock,
+      user = prefix .. key.user,
+      idempotency = prefix .. key.idempotency,
+      awards = prefix .. key.awards,
+      board = prefix .. key.board,
+      plan = prefix .. key.plan,
+      zones = prefix .. key.zones,
+      is_open = false,
+      version = 0,
+    }
+    partitions[prefix] = part
+  end
+  return part
+end
+
+-- The partition of a call, or nil and the outcome that the caller has to act on first. `args` starts with the context of the contract.
+function partition.enter(keys, args, position)
+  local part = of(keys[1])
+  if not part.is_open then
+    return nil, { outcome.notOpen }
+  end
+  local version = tonumber(args[position.version])
+  if version ~= part.version then
+    return nil, { version < part.version and outcome.staleConfig or outcome.newerConfig }
+  end
+  return part
+end
+
+-- Stream ids are `milliseconds-number`; compares them as two numbers.
+local function id_is_below(a, b)
+  local a_ms, a_seq = a:match('^(%d+)-(%d+)$')
+  local b_ms, b_seq = b:match('^(%d+)-(%d+)$')
+  a_ms, b_ms = tonumber(a_ms), tonumber(b_ms)
+  if a_ms ~= b_ms then
+    return a_ms < b_ms
+  end
+  return tonumber(a_seq) < tonumber(b_seq)
+end
+
+-- The id of the newest entry that the ledger has ever held, '0-0' for none.
+function partition.last_ledger_id(part)
+  if redis.call('EXISTS', part.ledger) == 0 then
+    return '0-0'
+  end
+  local info = redis.call('XINFO', 'STREAM', part.ledger)
+  for i = 1, #info, 2 do
+    if info[i] == 'last-generated-id' then
+      return info[i + 1]
+    end
+  end
+  return '0-0'
+end
+
+-- Opens the partition when it is level with Postgres, which has committed up to `lastId` of the ledger of the life `epoch`. An empty
+-- partition of which Postgres has committed nothing is given its epoch.
+local function open(keys, args)
+  local position = contract.arg.open
+  local epoch, last_id = args[position.epoch], args[position.lastId]
+  local part = of(keys[1])
+  part.is_open = false
+  local found = redis.call('HMGET', part.meta, 'epoch', 'version')
+  if not found[1] then
+    if last_id ~= '0-0' then
+      return { outcome.behind, '' }
+    end
+    redis.call('HSET', part.meta, 'epoch', epoch)
+  elseif found[1] ~= epoch then
+    return { outcome.foreign, found[1] }
+  end
+  local newest = partition.last_ledger_id(part)
+  if id_is_below(newest, last_id) then
+    return { outcome.behind, newest }
+  end
+  part.version = tonumber(found[2] or 0)
+  part.is_open = true
+  return { outcome.ok }
+end
+
+local function ledger_id(keys, args)
+  local part, first = partition.enter(keys, args, contract.arg.ledgerId)
+  if not part then
+    return first
+  end
+  return { outcome.ok, partition.last_ledger_id(part) }
+end
+
+local function shut(keys)
+  of(keys[1]).is_open = false
+  return { outcome.ok }
+end
+
+-- The next number of the partition's one sequence, on which ties on leaderboards hang.
+function partition.next_seq(part)
+  return redis.call('HINCRBY', part.meta, 'seq', 1)
+end
+
+function partition.register()
+  redis.register_function(contract.name .. '_open', open)
+  redis.register_function(contract.name .. '_shut', shut)
+  redis.register_function({ function_name = contract.name .. '_ledgerId', callback = ledger_id, flags = { 'no-writes' } })
+end
+
+partition.of = of
+
+return partition

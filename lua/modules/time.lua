@@ -1,0 +1,93 @@
+-- The one clock, and local dates. Lua knows no calendar rules of zones: it is given each zone's offsets and when they change.
+local contract = require('contract')
+local key, outcome, limit = contract.key, contract.outcome, contract.limit
+local partition = require('partition')
+
+local time = {}
+
+local DAY_MS = 86400000
+local MINUTE_MS = 60000
+
+-- version of the zone data -> zone -> { from, { until, offset minutes }, { until, offset minutes } ... }, moments in milliseconds.
+local zones, zones_cached = {}, 0
+
+-- Milliseconds since 1970, from the test clock if this service runs on one, else from Redis.
+function time.now(part, test_clock)
+  if test_clock == '1' then
+    local set = redis.call('GET', part.clock)
+    if set then
+      return tonumber(set)
+    end
+  end
+  local now = redis.call('TIME')
+  return now[1] * 1000 + math.floor(now[2] / 1000)
+end
+
+local function offset_within(zone, now)
+  if now < zone[1] then
+    return nil
+  end
+  for i = 2, #zone do
+    if now < zone[i][1] then
+      return zone[i][2]
+    end
+  end
+  return nil
+end
+
+local function load_zone(part, version, name)
+  local blob = redis.call('HGET', part.zones .. version, name)
+  if not blob then
+    return nil
+  end
+  if zones_cached >= limit.maxCachedZones then
+    zones, zones_cached = {}, 0
+  end
+  local zone = cmsgpack.unpack(blob)
+  zones[version] = zones[version] or {}
+  zones[version][name] = zone
+  zones_cached = zones_cached + 1
+  return zone
+end
+
+-- The user's local day, in days since 1970-01-01; nil and an outcome when the zone's offsets are not known for now. No zone is UTC.
+function time.local_day(part, version, name, now)
+  if not name or name == '' or name == 'UTC' then
+    return math.floor(now / DAY_MS)
+  end
+  local known = zones[version] and zones[version][name]
+  local offset = known and offset_within(known, now)
+  if not offset then
+    known = load_zone(part, version, name)
+    offset = known and offset_within(known, now)
+    if not offset then
+      return nil, { outcome.unknownZone, name, string.format('%.0f', now) }
+    end
+  end
+  return math.floor((now + offset * MINUTE_MS) / DAY_MS)
+end
+
+-- Reads the clock, and moves the test clock forward.
+local function clock(keys, args)
+  local position = contract.arg.clock
+  local part, first = partition.enter(keys, args, position)
+  if not part then
+    return first
+  end
+  local now = time.now(part, args[position.testClock])
+  local to = tonumber(args[position.to])
+  if to then
+    if to < now then
+      return { outcome.clockBackward, string.format('%.0f', now) }
+    end
+    redis.call('SET', part.prefix .. key.clock, string.format('%.0f', to))
+    now = to
+  end
+  return { outcome.ok, string.format('%.0f', now) }
+end
+
+function time.register()
+  redis.register_function(contract.name .. '_clock', clock)
+end
+
+return time

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { LaurelError } from '../errors.js';
+import { defineRoute, type Route, type Services } from '../http/route.js';
+
+/** Without TEST_CLOCK the route does not exist (semantics.md, "Time"). */
+function requireTestClock({ clock }: Services): void {
+  if (!clock.settable) throw new LaurelError('not_found', 'There is no test clock: start the service with TEST_CLOCK=1 to have one.');
+}
+
+const body = (nowMs: number): { now: string } => ({ now: new Date(nowMs).toISOString() });
+
+export const clockRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/clock',
+    summary: 'Read the test clock',
+    params: z.object({}),
+    query: z.object({}),
+    body: null,
+    handle: async ({ services, tenant }) => {
+      requireTestClock(services);
+      return { status: 200, body: body(await services.clock.now(tenant)) };
+    },
+  }),
+  defineRoute({
+    method: 'put',
+    path: '/clock',
+    summary: 'Move the test clock forward',
+    params: z.object({}),
+    query: z.object({}),
+    body: z.object({ now: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' }) }),
+    handle: async ({ services, tenant, body: { now } }) => {
+      requireTestClock(services);
+      return { status: 200, body: body(await services.clock.set(tenant, Date.parse(now))) };
+    },
+  }),
+];

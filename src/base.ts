@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { describeChanges } from './config/changes.js';
+import { applyConfigText, loadConfig, type AppliedConfig } from './config/store.js';
+import { Engine } from './engine/engine.js';
+import { OperatorError } from './errors.js';
+import { loadOffset } from './ledger/offsets.js';
+import { HistoryReader } from './postgres/history.js';
+import { createPool, migrate } from './postgres/pool.js';
+import { checkRedisServer, connectRedis, messageOf } from './redis/connection.js';
+import { bundleLibrary } from './redis/library.js';
+import type { Settings } from './settings.js';
+import { startLocalPostgres } from './stores/local-postgres.js';
+import { startLocalRedis } from './stores/local-redis.js';
+
+/** The one tenant until tenants can be created. */
+export const defaultTenant = 1;
+
+/** Something that has been started, and how it is stopped. */
+type Stop = () => Promise<void>;
+
+export interface BaseOptions {
+  readonly settings: Settings;
+  readonly log: Logger;
+  /** Takes one plain line for the operator. */
+  readonly print: (line: string) => void;
+}
+
+/** The stores, connected and checked, and what works on them in every process: what `serve`, `worker` and `apply` have in common. */
+export class Base {
+  readonly redis: Redis;
+  readonly pool: pg.Pool;
+  readonly engine: Engine;
+  readonly history: HistoryReader;
+  private readonly options: BaseOptions;
+  private readonly redisUrl: string;
+  private readonly stops: Stop[];
+
+  private constructor(options: BaseOptions, redis: Redis, redisUrl: string, pool: pg.Pool, stops: Stop[]) {
+    const { settings } = options;
+    this.options = options;
+    this.redis = redis;
+    this.redisUrl = redisUrl;
+    this.pool = pool;
+    this.stops = stops;
+    this.engine = new Engine({
+      redis,
+      prefix: settings.redisPrefix,
+      library: bundleLibrary(),
+      testClock: settings.testClock,
+      loadConfig: (tenant) => loadConfig(pool, tenant),
+      loadOffset: (tenant) => loadOffset(pool, tenant),
+    });
+    this.history = new HistoryReader(pool);
+  }
+
+  /** Starts or finds the stores and connects to them. What has been started is stopped again when a later step fails. */
+  static async start(options: BaseOptions): Promise<Base> {
+    const { settings, log, print } = options;
+    const stops: Stop[] = [];
+    try {
+      const redisUrl = settings.redisUrl ?? (await Base.local(stops, startLocalRedis({ dataDir: settings.dataDir, log: print })));
+      const databaseUrl = settings.databaseUrl ?? (await Base.local(stops, startLocalPostgres({ dataDir: settings.dataDir, log: print })));
+      await migrate(databaseUrl, (line) => {
+        log.warn(line);
+      });
+      const pool = createPool(databaseUrl, settings.postgresPoolSize, (error) => {
+        log.warn({ err: error }, 'a connection to Postgres broke');
+      });
+      stops.push(() => pool.end());
+      const redis = await Base.connect(redisUrl, log, stops);
+      await checkRedisServer(redis);
+      return new Base(options, redis, redisUrl, pool, stops);
+    } catch (error) {
+      await stopAll(stops, log);
+      throw error;
+    }
+  }
+
+  private static async local(stops: Stop[], starting: Promise<{ url: string; stop: Stop }>): Promise<string> {
+    const store = await starting;
+    stops.push(() => store.stop());
+    return store.url;
+  }
+
+  private static async connect(url: string, log: Logger, stops: Stop[]): Promise<Redis> {
+    const redis = await connectRedis(url, (error) => {
+      log.warn({ err: error }, 'the connection to Redis is down');
+    });
+    stops.push(async () => {
+      await redis.quit().catch(() => {
+        redis.disconnect();
+      });
+    });
+    return redis;
+  }
+
+  /** One more connection, closed with the others. */
+  connectAgain(): Promise<Redis> {
+    return Base.connect(this.redisUrl, this.options.log, this.stops);
+  }
+
+  /** Something else to stop, before everything that has been started until now. */
+  onStop(stop: Stop): void {
+    this.stops.push(stop);
+  }
+
+  /** Stops everything, the newest first. */
+  async stop(): Promise<void> {
+    await stopAll(this.stops, this.options.log);
+  }
+
+  /** Applies a configuration file and puts the newest version into force, whether or not the file changed anything. */
+  async apply(file: string, how: { readonly prune: boolean; readonly dryRun: boolean }): Promise<AppliedConfig> {
+    const applied = await applyConfigText({
+      pool: this.pool,
+      tenant: defaultTenant,
+      text: readConfig(file),
+      fileName: file,
+      now: new Date().toISOString(),
+      ...how,
+    });
+    if (!how.dryRun) await this.engine.activate(await this.engine.refreshConfig(defaultTenant));
+    return applied;
+  }
+}
+
+async function stopAll(stops: Stop[], log: Logger): Promise<void> {
+  for (let stop = stops.pop(); stop; stop = stops.pop()) {
+    try {
+      await stop();
+    } catch (error) {
+      log.error({ err: error }, 'something did not stop in order');
+    }
+  }
+}
+
+function readConfig(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new OperatorError(`The configuration file ${file} can't be read: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+/** What `apply` did, in lines for the operator. */
+export function describeApplied(file: string, { changes, kept, config, saved }: AppliedConfig): string[] {
+  const lines = describeChanges(changes).map((line) => `  ${line}`);
+  const summary = lines.length === 0 ? `${file} changes nothing.` : `${file}:`;
+  const keeping = kept.map((name) => `  not in the file, kept: ${name}`);
+  return [summary, ...lines, ...keeping, ...(saved ? [`  Configuration version ${config.version} is in force.`] : [])];
+}

@@ -1,0 +1,74 @@
+import { DateTime, IANAZone } from 'luxon';
+
+/** Milliseconds of a UTC day. */
+const dayMs = 86_400_000;
+/** How far around a moment a zone's offsets are worked out: backwards for the test clock's sake, forwards so that it is rarely done. */
+const zoneSpanBackMs = 400 * dayMs;
+const zoneSpanForwardMs = 800 * dayMs;
+/** No zone has ever changed its offset twice within this. */
+const transitionProbeMs = 10 * dayMs;
+
+/** The version of the time zone data of this Node.js, such as `2026a`. Offsets worked out from other data are kept apart from ours. */
+export const zoneDataVersion = process.versions.tz ?? 'unknown';
+
+/** Whether a name is an IANA time zone (semantics.md, "Users"). Bare offsets such as `+02:00`, which Intl takes too, are not. */
+export function isKnownZone(name: string): boolean {
+  return /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
+}
+
+/** From when on, and then pairs of "until this moment" and "minutes east of UTC". Moments in milliseconds since 1970. */
+export type ZoneOffsets = [from: number, ...segments: [untilMs: number, offsetMinutes: number][]];
+
+/** The first millisecond after `low` at which the offset is no longer that of `low`, given that it isn't at `high`. */
+function findTransition(zone: IANAZone, low: number, high: number): number {
+  const offset = zone.offset(low);
+  let before = low;
+  let after = high;
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (zone.offset(middle) === offset) before = middle;
+    else after = middle;
+  }
+  return after;
+}
+
+/** The offsets of a known zone from about a year before `aroundMs` to about two years after it. */
+export function zoneOffsets(name: string, aroundMs: number): ZoneOffsets {
+  const zone = IANAZone.create(name);
+  const from = aroundMs - zoneSpanBackMs;
+  const to = aroundMs + zoneSpanForwardMs;
+  const offsets: ZoneOffsets = [from];
+  let at = from;
+  while (at < to) {
+    const next = Math.min(at + transitionProbeMs, to);
+    if (zone.offset(at) !== zone.offset(next)) {
+      const transition = findTransition(zone, at, next);
+      offsets.push([transition, zone.offset(at)]);
+      at = transition;
+    } else {
+      at = next;
+    }
+  }
+  offsets.push([to, zone.offset(to)]);
+  return offsets;
+}
+
+/** Whether a text is a calendar date, `YYYY-MM-DD`. */
+export function isDate(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && DateTime.fromISO(text, { zone: 'utc' }).isValid;
+}
+
+/** Days since 1970-01-01 of a date, `YYYY-MM-DD`. */
+export function dateToDay(date: string): number {
+  return Date.parse(`${date}T00:00:00Z`) / dayMs;
+}
+
+/** The date, `YYYY-MM-DD`, of days since 1970-01-01. */
+export function dayToDate(day: number): string {
+  return new Date(day * dayMs).toISOString().slice(0, 10);
+}
+
+/** The local date, `YYYY-MM-DD`, in UTC. */
+export function utcDate(ms: number): string {
+  return dayToDate(Math.floor(ms / dayMs));
+}

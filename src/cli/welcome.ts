@@ -1,0 +1,26 @@
+import type { Service } from '../service.js';
+import type { Settings } from '../settings.js';
+
+const sampleBody = JSON.stringify({ user: { id: 'ana', name: 'Ana', attributes: { city: 'Lisbon' } }, value: 5, attributes: { device: 'phone' } });
+
+/** A request that can be pasted into a shell, for the metric of the sample configuration. */
+function sampleRequest(address: string, key: string): string[] {
+  return [
+    `  curl -s ${address}/v1/metrics/flashcards-viewed/event \\`,
+    `    -H 'X-API-KEY: ${key}' -H 'Content-Type: application/json' \\`,
+    `    -d '${sampleBody}'`,
+  ];
+}
+
+/** What the operator sees when the service is up: the address, the admin key the first time, and a request to paste. */
+export function welcome({ address, newAdminKey }: Service, { config }: Settings): string[] {
+  if (address === undefined) return ['Laurel works on the ledger.'];
+  const key = newAdminKey ?? 'YOUR-API-KEY';
+  return [
+    '',
+    `Laurel is ready at ${address}`,
+    ...(newAdminKey === undefined ? [] : [`Its admin key, which is shown only this once: ${newAdminKey}`]),
+    ...(config === null ? ['', 'Try it:', ...sampleRequest(address, key)] : []),
+    '',
+  ];
+}

@@ -1,0 +1,34 @@
+import type { Engine } from './engine/engine.js';
+import { text } from './engine/engine.js';
+import { LaurelError } from './errors.js';
+import { outcomes } from './redis/contract.js';
+
+/** The one clock: Redis' own, or the test clock that is kept there (semantics.md, "Time"). Moments in milliseconds since 1970. */
+export class Clock {
+  private readonly engine: Engine;
+  /** Whether the service runs on the test clock. */
+  readonly settable: boolean;
+
+  constructor(engine: Engine, settable: boolean) {
+    this.engine = engine;
+    this.settable = settable;
+  }
+
+  async now(tenant: number): Promise<number> {
+    return this.call(tenant, '');
+  }
+
+  /** Moves the test clock forward. Throws a 422 when it would go backward. */
+  async set(tenant: number, toMs: number): Promise<number> {
+    return this.call(tenant, String(toMs));
+  }
+
+  private async call(tenant: number, to: string): Promise<number> {
+    const { outcome, values } = await this.engine.call(tenant, 'clock', () => ({ args: { to } }));
+    const now = Number(text(values[0]));
+    if (outcome === outcomes.clockBackward) {
+      throw new LaurelError('unprocessable', `The test clock only goes forward: it is ${new Date(now).toISOString()} already.`);
+    }
+    return now;
+  }
+}

@@ -1,0 +1,117 @@
+/** A configuration file, from text to objects that know where they stand. */
+import { limits } from '../limits.js';
+import { ObjectParser, type Placed } from './objects.js';
+import { type FileProblem, problemsError } from './problems.js';
+import {
+  type AttributeInput,
+  attributeSchema,
+  type BoostInput,
+  boostSchema,
+  configFileSchema,
+  type LeaderboardInput,
+  leaderboardSchema,
+  type LevelInput,
+  levelSchema,
+  type MetricInput,
+  metricSchema,
+  type PointsSystemInput,
+  pointsSystemSchema,
+  type SettingsInput,
+  settingsSchema,
+  type TriggerInput,
+  triggerSchema,
+} from './schema.js';
+import { type Path, type Position, readYaml } from './yaml.js';
+
+export { type Placed } from './objects.js';
+
+export interface PlacedPointsSystem extends Placed<PointsSystemInput> {
+  readonly levels: readonly Placed<LevelInput>[];
+  readonly triggers: readonly Placed<TriggerInput>[];
+  readonly boosts: readonly Placed<BoostInput>[];
+}
+
+/**
+ * A parsed file. Keys are unique in it. With `problems`, it holds what could be understood, so that rules between objects can be
+ * checked as well and everything be reported at once; it must not be applied then.
+ */
+export interface ConfigFile {
+  readonly fileName: string;
+  readonly settings: Placed<SettingsInput> | null;
+  readonly attributes: readonly Placed<AttributeInput>[];
+  readonly metrics: readonly Placed<MetricInput>[];
+  readonly points: readonly PlacedPointsSystem[];
+  readonly leaderboards: readonly Placed<LeaderboardInput>[];
+  readonly problems: readonly FileProblem[];
+  /** Where the value at a path stands, or the innermost object around a value that isn't there. */
+  readonly locate: (path: Path) => Position;
+}
+
+/**
+ * Reads a configuration file (issue 2, "Configuration as a file"; docs/configuration.md).
+ *
+ * `text` is the whole file; `fileName` is what messages call it. Throws an OperatorError with a line `FILE:LINE:COLUMN: sentence` for
+ * each thing that is wrong with the file by itself. What it refers to is checked by planApply.
+ */
+export function readConfigFile(text: string, fileName: string): ConfigFile {
+  const file = parseConfigFile(text, fileName);
+  if (file.problems.length > 0) throw problemsError(fileName, file.problems);
+  return file;
+}
+
+/**
+ * As readConfigFile, but problems of the objects are in the result, for planApply to report with its own. Throws an OperatorError only
+ * for a text in which no objects can be told apart: empty, too large, not YAML, not a map.
+ */
+export function parseConfigFile(text: string, fileName: string): ConfigFile {
+  const refuse = (sentence: string) => problemsError(fileName, [{ position: null, sentence }]);
+  if (Buffer.byteLength(text) > limits.maxConfigFileBytes) throw refuse(`the file is larger than ${limits.maxConfigFileBytes} bytes`);
+  const yaml = readYaml(text);
+  const faults = yaml.faults.map(({ sentence, line, column }) => ({ sentence, position: { line, column } }));
+  if (yaml.value === undefined) throw problemsError(fileName, faults);
+  if (yaml.value === null) throw refuse('the file is empty');
+
+  const parser = new ObjectParser(yaml.locate, faults);
+  const [root] = parser.object(configFileSchema, yaml.value, [], '');
+  if (!root) throw problemsError(fileName, parser.problems);
+  const { settings: rawSettings = null } = root;
+  const [settings] = rawSettings === null ? [] : parser.object(settingsSchema, rawSettings, ['settings'], 'settings');
+  return {
+    fileName,
+    settings: settings ? { value: settings, path: ['settings'] } : null,
+    attributes: parser.list(attributeSchema, root.attributes, { path: ['attributes'], kind: 'attribute', standIns: attributeStandIns }),
+    metrics: parser.list(metricSchema, root.metrics, { path: ['metrics'], kind: 'metric', standIns: [{ name }] }),
+    points: parser
+      .list(pointsSystemSchema, root.points, { path: ['points'], kind: 'points system', standIns: [{ name }], keepsUnnamed: true })
+      .map((system) => ({ ...system, ...parseLists(parser, system) })),
+    leaderboards: parser.list(leaderboardSchema, root.leaderboards, {
+      path: ['leaderboards'],
+      kind: 'leaderboard',
+      standIns: [{ name, start: firstDay }],
+    }),
+    problems: parser.problems,
+    locate: (path) => yaml.locate(path),
+  };
+}
+
+/** What stands in for a field that was refused: whatever breaks no rule. A key, a reference and the points of a level have no such value. */
+const name = 'unnamed';
+const firstDay = '0001-01-01';
+/** An attribute of a type that does not exist may have been meant as either. */
+const attributeStandIns = (['user', 'event'] as const).map((type) => ({ name, type }));
+
+function parseLists(parser: ObjectParser, { value, path }: Placed<PointsSystemInput>): Omit<PlacedPointsSystem, 'value' | 'path'> {
+  return {
+    levels: parser.list(levelSchema, value.levels, { path: [...path, 'levels'], kind: 'level', standIns: [{ name }] }),
+    triggers: parser.list(triggerSchema, value.triggers, {
+      path: [...path, 'triggers'],
+      kind: 'trigger',
+      standIns: [{ type: 'metric', metricThreshold: 1, points: 1 }],
+    }),
+    boosts: parser.list(boostSchema, value.boosts, {
+      path: [...path, 'boosts'],
+      kind: 'boost',
+      standIns: [{ name, start: firstDay, multiplier: 1 }],
+    }),
+  };
+}

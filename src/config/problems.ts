@@ -1,0 +1,59 @@
+/** What is wrong with a configuration, as data: where, and a sentence. Positions in a file come later, from whoever has the file. */
+import { type z } from 'zod';
+import { OperatorError } from '../errors.js';
+import { type Path, type Position } from './yaml.js';
+
+export interface ConfigProblem {
+  /** From the root of what was judged: a file's values, or a ConfigDocument. */
+  readonly path: Path;
+  readonly sentence: string;
+}
+
+/** A problem in a file. One without a position concerns something that the file doesn't mention. */
+export interface FileProblem {
+  readonly position: Position | null;
+  readonly sentence: string;
+}
+
+/**
+ * One problem per value that a schema refused, and one per unknown field (whose path then ends in its name). `label` names the object
+ * (`metric "a"`), or is empty for the root; `known` are the fields that it has.
+ */
+export function schemaProblems(error: z.ZodError, label: string, known: readonly string[]): (ConfigProblem & { unknown: boolean })[] {
+  const problems = new Map<string, ConfigProblem & { unknown: boolean }>();
+  for (const issue of error.issues) {
+    const path = issue.path.map((segment) => (typeof segment === 'symbol' ? String(segment) : segment));
+    if (issue.code === 'unrecognized_keys') {
+      const where = path.length === 0 ? `it has ${known.join(', ')}` : `in ${fieldName(path)}`;
+      for (const key of issue.keys) {
+        const sentence = `${label === '' ? '' : `${label}: `}unknown field ${JSON.stringify(key)} (${where})`;
+        problems.set(JSON.stringify([...path, key, 'unknown']), { path: [...path, key], sentence, unknown: true });
+      }
+      continue;
+    }
+    // The first thing wrong with a value is enough: what else its rules say follows from it more often than not.
+    const place = JSON.stringify(path);
+    if (problems.has(place)) continue;
+    const field = fieldName(path);
+    const start = label === '' ? field || 'the file' : field === '' ? label : `${label}: ${field}`;
+    problems.set(place, { path, sentence: `${start} ${issue.message}`, unknown: false });
+  }
+  return [...problems.values()];
+}
+
+/** `userAttributes.attributeKey` for `['userAttributes', 0, 'attributeKey']`. */
+const fieldName = (path: Path): string => path.filter((segment) => typeof segment === 'string').join('.');
+
+/** An error whose message has a line `FILE:LINE:COLUMN: sentence` for each problem, in the order of the file. */
+export function problemsError(fileName: string, problems: readonly FileProblem[]): OperatorError {
+  const order = (problem: FileProblem): [number, number] => [problem.position?.line ?? 0, problem.position?.column ?? 0];
+  const sorted = [...problems].sort((a, b) => {
+    const [lineA, columnA] = order(a);
+    const [lineB, columnB] = order(b);
+    return lineA - lineB || columnA - columnB;
+  });
+  const lines = sorted.map(({ position, sentence }) =>
+    position ? `${fileName}:${position.line}:${position.column}: ${sentence}` : `${fileName}: ${sentence}`,
+  );
+  return new OperatorError([...new Set(lines)].join('\n'));
+}

@@ -1,0 +1,121 @@
+/** The versions of a tenant's configuration in Postgres (table config_versions), and applying a file to the latest of them. */
+import { randomUUID } from 'node:crypto';
+import { type Pool, type PoolClient } from 'pg';
+import { OperatorError } from '../errors.js';
+import { planApply } from './apply.js';
+import { type Change } from './changes.js';
+import { parseConfigFile } from './file.js';
+import { type ConfigDocument, type ConfigVersion, emptyConfig } from './model.js';
+
+/** How often a change is planned again because another writer was faster. Every round lets one writer through, so this many can collide. */
+const defaultAttempts = 20;
+
+/** The configuration is no longer at the version from which a change started: load it, plan the change again, save again. */
+export class ConfigConflict extends Error {
+  readonly tenant: number;
+  readonly expectedVersion: number;
+
+  constructor(tenant: number, expectedVersion: number) {
+    super(`the configuration of tenant ${tenant} is not at version ${expectedVersion} any more`);
+    this.name = 'ConfigConflict';
+    this.tenant = tenant;
+    this.expectedVersion = expectedVersion;
+  }
+}
+
+interface Row {
+  readonly version: number;
+  readonly document: ConfigDocument;
+}
+
+/** The latest version of a tenant's configuration (`tenants.no`), or version 0, the empty configuration, before the first. */
+export async function loadConfig(pool: Pool | PoolClient, tenant: number): Promise<ConfigVersion> {
+  const { rows } = await pool.query<Row>('select version, document from config_versions where tenant = $1 order by version desc limit 1', [
+    tenant,
+  ]);
+  const [row] = rows;
+  return row ? { tenant, version: row.version, document: row.document } : { tenant, version: 0, document: emptyConfig };
+}
+
+/** One version, or null if the tenant has never had it. Version 0 is the empty configuration. */
+export async function loadConfigVersion(pool: Pool | PoolClient, tenant: number, version: number): Promise<ConfigVersion | null> {
+  if (version === 0) return { tenant, version, document: emptyConfig };
+  const { rows } = await pool.query<Row>('select version, document from config_versions where tenant = $1 and version = $2', [
+    tenant,
+    version,
+  ]);
+  const [row] = rows;
+  return row ? { tenant, version, document: row.document } : null;
+}
+
+/**
+ * Saves a document as the version after `expectedVersion`, which must be the latest, and returns it. Throws ConfigConflict if another
+ * one is the latest by now; a transaction that `client` is in can go on after that. The document is not validated here: it comes from
+ * planApply, or has passed validateConfig.
+ */
+export async function saveConfig(
+  client: Pool | PoolClient,
+  tenant: number,
+  expectedVersion: number,
+  document: ConfigDocument,
+): Promise<ConfigVersion> {
+  // The condition refuses a number that would leave a gap; the primary key, one that somebody takes at the same moment.
+  const { rows } = await client.query<{ version: number }>(
+    `insert into config_versions (tenant, version, document)
+     select $1::integer, $2::integer + 1, $3::jsonb
+     where $2::integer = (select coalesce(max(version), 0) from config_versions where tenant = $1::integer)
+     on conflict do nothing
+     returning version`,
+    [tenant, expectedVersion, JSON.stringify(document)],
+  );
+  const [row] = rows;
+  if (!row) throw new ConfigConflict(tenant, expectedVersion);
+  return { tenant, version: row.version, document };
+}
+
+export interface ApplyTextOptions {
+  readonly pool: Pool;
+  readonly tenant: number;
+  /** The whole file. */
+  readonly text: string;
+  /** What messages call it. */
+  readonly fileName: string;
+  /** ISO 8601 instant. */
+  readonly now: string;
+  readonly prune: boolean;
+  /** Plan and report, but save nothing. */
+  readonly dryRun: boolean;
+  /** How often to plan anew when another writer was faster. */
+  readonly attempts?: number;
+}
+
+export interface AppliedConfig {
+  /** What is in force after the call: the new version, or the one found if nothing changed or it was a dry run. */
+  readonly config: ConfigVersion;
+  readonly saved: boolean;
+  readonly changes: readonly Change[];
+  readonly kept: readonly string[];
+}
+
+/**
+ * Applies a configuration file to a tenant's latest configuration (issue 2, "Configuration as a file"). What others save in between is
+ * never lost: the change is planned anew on top of it. Nothing is saved if nothing changes. Throws an OperatorError with every problem
+ * of the file (planApply), or after `attempts` conflicts.
+ */
+export async function applyConfigText(options: ApplyTextOptions): Promise<AppliedConfig> {
+  const { pool, tenant, text, fileName, now, prune, dryRun, attempts = defaultAttempts } = options;
+  const file = parseConfigFile(text, fileName);
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const current = await loadConfig(pool, tenant);
+    const { document, changes, kept } = planApply(current.document, file, { now, prune, newId: randomUUID });
+    if (dryRun || changes.length === 0) return { config: current, saved: false, changes, kept };
+    try {
+      return { config: await saveConfig(pool, tenant, current.version, document), saved: true, changes, kept };
+    } catch (error) {
+      if (!(error instanceof ConfigConflict)) throw error;
+    }
+  }
+  throw new OperatorError(
+    `${fileName}: others changed the configuration ${attempts} times while this file was being applied: apply it again`,
+  );
+}

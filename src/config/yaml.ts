@@ -1,0 +1,157 @@
+/** YAML with positions: a text as plain values, and where in the text each of them stands. Knows nothing of what the values mean. */
+import { type Alias, type Document, isAlias, isMap, isNode, isScalar, isSeq, Lexer, LineCounter, parseDocument, Parser, visit } from 'yaml';
+
+/** Line and column count from 1; a column is a UTF-16 unit, as editors count them. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Names of fields and indexes of lists, from the root down. */
+export type Path = readonly (string | number)[];
+
+export interface YamlFault extends Position {
+  readonly sentence: string;
+}
+
+export interface YamlText {
+  /** Maps, lists, texts, numbers, booleans and null; undefined when the text is too broken to have a value. */
+  readonly value: unknown;
+  /** What is wrong with the text as YAML. */
+  readonly faults: readonly YamlFault[];
+  /**
+   * Where the value at a path stands, or with `name` the name of the field that the path ends in. A value that is not there is located
+   * at the innermost object around it, an alias at its anchor.
+   */
+  readonly locate: (path: Path, name?: boolean) => Position;
+}
+
+/** Collections inside each other. A configuration needs 7; the recursive part of the parser dies at some thousands. */
+const maxDepth = 32;
+/** Uses of aliases in a file, each of which may stand for a large object. */
+const maxAliases = 100;
+
+/**
+ * Reads one YAML 1.2 document with the core schema: dates and words like `on` stay texts, whatever a %YAML directive asks for, and tags
+ * are refused. A text with faults has a value all the same if every fault leaves no doubt about the rest (a field given twice).
+ */
+export function readYaml(text: string): YamlText {
+  const tooDeep = beyondDepth(text);
+  if (tooDeep) return broken({ ...tooDeep, sentence: `objects and lists are nested more than ${maxDepth} deep` });
+
+  const lines = new LineCounter();
+  const position = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    schema: 'core',
+    resolveKnownTags: false,
+    logLevel: 'error',
+  });
+  const syntax = [...document.errors, ...document.warnings].map((error) => ({
+    ...position(error.pos[0]),
+    sentence: syntaxSentence(error.code, error.message, text.slice(error.pos[0])),
+  }));
+  const aliases = aliasFaults(document, position);
+  const faults = [...syntax, ...aliases];
+  const doubtful = aliases.length > 0 || document.errors.some(({ code }) => code !== 'DUPLICATE_KEY');
+  if (doubtful) return { ...broken(), faults };
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: maxAliases });
+    return { value, faults, locate: (path, name = false) => position(offsetOf(document, path, name)) };
+  } catch (error) {
+    // The library's only complaint at this point is that aliases, each of them within bounds, multiply to too much.
+    if (!(error instanceof ReferenceError)) throw error;
+    return broken({ line: 1, column: 1, sentence: `aliases stand for more than ${maxAliases} copies of one object` });
+  }
+}
+
+const broken = (...faults: YamlFault[]): YamlText => ({ value: undefined, faults, locate: () => ({ line: 1, column: 1 }) });
+
+/** Where a text starts to be nested too deep, or null. Looks with the parser's first stage, which does not recurse. */
+function beyondDepth(text: string): Position | null {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(text)) {
+    // The tokens are for the stage that recurses; only how many are open counts here.
+    Array.from(parser.next(lexeme));
+    if (parser.stack.length > maxDepth) {
+      const before = text.slice(0, parser.offset).split('\n');
+      return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+    }
+  }
+  return null;
+}
+
+function syntaxSentence(code: string, message: string, rest: string): string {
+  switch (code) {
+    case 'MULTIPLE_DOCS':
+      return 'a second YAML document starts here: a configuration file is one document';
+    case 'DUPLICATE_KEY':
+      return `the field ${/^["']?([^\s"':]*)/.exec(rest)?.[1] ?? ''} is given twice`;
+    case 'TAG_RESOLVE_FAILED':
+      return `tags have no meaning here (${message})`;
+    default:
+      return `this is not YAML: ${message}`;
+  }
+}
+
+/** Aliases of nothing, of an object that they are part of, and too many of them. */
+function aliasFaults(document: Document, position: (offset: number) => Position): YamlFault[] {
+  const faults: YamlFault[] = [];
+  let count = 0;
+  visit(document, {
+    Alias(_key, alias: Alias, ancestors) {
+      count += 1;
+      const at = position(alias.range?.[0] ?? 0);
+      if (count > maxAliases) {
+        faults.push({ ...at, sentence: `a file may use at most ${maxAliases} aliases` });
+        return visit.BREAK;
+      }
+      const target = alias.resolve(document);
+      if (!target) faults.push({ ...at, sentence: `there is no anchor &${alias.source} before this alias` });
+      else if (ancestors.some((ancestor) => ancestor === target))
+        faults.push({ ...at, sentence: `*${alias.source} stands for an object that it is part of` });
+      return undefined;
+    },
+  });
+  return faults;
+}
+
+/** The offset of a value, of the name of a field, or of the innermost object around a value that is not there. */
+function offsetOf(document: Document, path: Path, name: boolean): number {
+  let node: unknown = document.contents;
+  let offset = startOf(node) ?? 0;
+  for (const [index, segment] of path.entries()) {
+    if (isAlias(node)) {
+      node = node.resolve(document);
+      offset = startOf(node) ?? offset;
+    }
+    if (isSeq(node) && typeof segment === 'number') {
+      node = node.items[segment];
+    } else if (isMap(node)) {
+      // The last one, where a field is given twice: its value is the one that counts.
+      const pair = node.items.findLast(({ key }) => keyText(key) === String(segment));
+      if (!pair) return offset;
+      const atName = (name && index === path.length - 1) || isEmpty(pair.value);
+      node = pair.value;
+      offset = (atName ? startOf(pair.key) : undefined) ?? offset;
+      if (atName) return offset;
+    } else {
+      return offset;
+    }
+    offset = startOf(node) ?? offset;
+  }
+  if (isAlias(node)) return startOf(node.resolve(document)) ?? offset;
+  return offset;
+}
+
+/** The field that a key makes in the plain value: YAML allows any value as a key. */
+const keyText = (key: unknown): string => (!isNode(key) || (isScalar(key) && key.value === null) ? '' : key.toString());
+
+/** `name:` with nothing after it: there is no value to point at. */
+const isEmpty = (node: unknown): boolean => node === null || (isScalar(node) && node.value === null && node.source === '');
+
+const startOf = (node: unknown): number | undefined => (isNode(node) ? node.range?.[0] : undefined);

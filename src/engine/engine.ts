@@ -1,0 +1,245 @@
+import type { Redis } from 'ioredis';
+import { zoneDataVersion, zoneOffsets } from '../calendar.js';
+import { LaurelError } from '../errors.js';
+import { limits } from '../limits.js';
+import { ActiveConfig } from '../plan/active-config.js';
+import type { ConfigVersion } from '../config/model.js';
+import { callFunction, messageOf, redisFailure } from '../redis/connection.js';
+import { keyNames, orderArguments, outcomes, partitionPrefix, type FunctionArguments, type FunctionName } from '../redis/contract.js';
+import type { FunctionLibrary } from '../redis/library.js';
+import { packMessage } from '../redis/message.js';
+
+type ContextArgument = 'version' | 'plan' | 'zonesVersion' | 'testClock';
+type ContextualFunction = Exclude<FunctionName, 'open' | 'shut'>;
+type OwnArguments<F extends ContextualFunction> = Omit<FunctionArguments<F>, ContextArgument>;
+
+/** What a caller wants of the function library, made from the configuration that the call will run under. */
+export interface Call<F extends ContextualFunction> {
+  readonly args: OwnArguments<F>;
+  readonly pairs?: readonly string[];
+}
+
+/** An outcome from contract.ts, and what came with it. Texts and MessagePack come as buffers. */
+export interface Reply {
+  readonly outcome: number;
+  readonly values: readonly unknown[];
+}
+
+/** What Postgres has committed of a partition: the life of Redis it belongs to, and the last stream id. */
+export interface CommittedOffset {
+  readonly epoch: string;
+  readonly lastId: string;
+}
+
+export interface EngineOptions {
+  readonly redis: Redis;
+  readonly prefix: string;
+  readonly library: FunctionLibrary;
+  readonly testClock: boolean;
+  /** The newest configuration of a tenant, from Postgres. */
+  readonly loadConfig: (tenant: number) => Promise<ConfigVersion>;
+  /** What Postgres has committed of a tenant's ledger. */
+  readonly loadOffset: (tenant: number) => Promise<CommittedOffset>;
+}
+
+/**
+ * Calls the function library, and does what it asks for before it can answer: loading the library, comparing Redis with Postgres,
+ * storing a plan or a time zone, switching the configuration. All of these happen once; an event in steady state is one call.
+ */
+export class Engine {
+  private readonly options: EngineOptions;
+  private readonly configs = new Map<number, Promise<ActiveConfig>>();
+  private readonly opening = new Map<number, Promise<void>>();
+
+  constructor(options: EngineOptions) {
+    this.options = options;
+  }
+
+  /** The start of all keys of a tenant. */
+  partition(tenant: number): string {
+    return partitionPrefix(this.options.prefix, tenant);
+  }
+
+  /** The channel on which every process is told of a new configuration of a tenant. */
+  channel(tenant: number): string {
+    return `${this.partition(tenant)}changes`;
+  }
+
+  /** The configuration that this process works with. */
+  config(tenant: number): Promise<ActiveConfig> {
+    return this.configs.get(tenant) ?? this.refreshConfig(tenant);
+  }
+
+  /** Loads the newest configuration; requests that are under way keep the one they began with until Redis sends them back. */
+  refreshConfig(tenant: number): Promise<ActiveConfig> {
+    const loading = this.options.loadConfig(tenant).then((version) => new ActiveConfig(version));
+    this.configs.set(tenant, loading);
+    loading.catch(() => {
+      if (this.configs.get(tenant) === loading) this.configs.delete(tenant);
+    });
+    return loading;
+  }
+
+  /**
+   * Runs one function of the library for a tenant. `build` is called again when the configuration has been switched meanwhile.
+   * Throws a LaurelError `not_ready` when Redis is away, or is not level with Postgres.
+   */
+  async call<F extends ContextualFunction>(tenant: number, name: F, build: (config: ActiveConfig) => Call<F>): Promise<Reply & { config: ActiveConfig }> {
+    for (let attempt = 0; attempt < limits.maxEngineAttempts; attempt += 1) {
+      const config = await this.config(tenant);
+      const { args, pairs } = build(config);
+      const context = this.context(config);
+      const reply = await this.run(tenant, name, orderArguments(name, { ...args, ...context } as FunctionArguments<F>, pairs));
+      if (!(await this.remedy(tenant, config, reply))) return { ...reply, config };
+    }
+    throw new LaurelError('not_ready', 'The service is switching its configuration. Try again shortly.');
+  }
+
+  /** Puts a configuration version into force in Redis, for every process. */
+  async activate(config: ActiveConfig): Promise<void> {
+    const reply = await this.run(
+      config.tenant,
+      'activate',
+      orderArguments('activate', {
+        ...this.context(config),
+        blob: config.plan.blob,
+        planTtlS: limits.supersededPlanTtlS,
+        channel: this.channel(config.tenant),
+      }),
+    );
+    if (reply.outcome === outcomes.notOpen) {
+      await this.open(config.tenant);
+      await this.activate(config);
+    }
+  }
+
+  /**
+   * Compares a partition with what Postgres has committed and opens it if they are level (design.md, invariant 5). Concurrent callers
+   * share one comparison. Throws `not_ready` if Redis lacks something.
+   */
+  open(tenant: number): Promise<void> {
+    const running = this.opening.get(tenant);
+    if (running) return running;
+    const opening = this.compareAndOpen(tenant).finally(() => this.opening.delete(tenant));
+    this.opening.set(tenant, opening);
+    return opening;
+  }
+
+  /** Makes Redis ask for a new comparison before it serves this tenant again. */
+  async shut(tenant: number): Promise<void> {
+    await this.run(tenant, 'shut', []);
+  }
+
+  private async compareAndOpen(tenant: number): Promise<void> {
+    const offset = await this.options.loadOffset(tenant);
+    const { outcome, values } = await this.run(tenant, 'open', orderArguments('open', offset));
+    switch (outcome) {
+      case outcomes.ok:
+        return;
+      case outcomes.behind:
+        throw new LaurelError(
+          'not_ready',
+          `Redis is behind Postgres: it has the ledger up to ${text(values[0]) || 'nothing'}, Postgres has committed ${offset.lastId}. ` +
+            'Nothing is served until it is brought level: start the Redis that holds the data.',
+        );
+      case outcomes.foreign:
+        throw new LaurelError(
+          'not_ready',
+          `This Redis belongs to another database: its epoch is ${text(values[0])}, Postgres expects ${offset.epoch}. ` +
+            'Check REDIS_URL, REDIS_PREFIX and DATABASE_URL.',
+        );
+      default:
+        throw new Error(`open answered ${outcome}`);
+    }
+  }
+
+  private context(config: ActiveConfig): Record<ContextArgument, string | number> {
+    return {
+      version: config.version,
+      plan: config.plan.hash,
+      zonesVersion: zoneDataVersion,
+      testClock: this.options.testClock ? '1' : '0',
+    };
+  }
+
+  /** Does what an outcome asks for; whether the call is to be made again. */
+  private async remedy(tenant: number, config: ActiveConfig, { outcome, values }: Reply): Promise<boolean> {
+    switch (outcome) {
+      case outcomes.notOpen:
+        await this.open(tenant);
+        return true;
+      case outcomes.unknownPlan:
+        await this.command((redis) =>
+          redis.set(this.partition(tenant) + keyNames.plan + config.plan.hash, config.plan.blob, 'EX', limits.supersededPlanTtlS),
+        );
+        return true;
+      case outcomes.unknownZone:
+        await this.storeZone(tenant, text(values[0]), Number(text(values[1])));
+        return true;
+      case outcomes.staleConfig:
+        await this.refreshConfig(tenant);
+        return true;
+      case outcomes.newerConfig:
+        await this.activate(config);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  private async storeZone(tenant: number, zone: string, aroundMs: number): Promise<void> {
+    const key = this.partition(tenant) + keyNames.zones + zoneDataVersion;
+    const offsets = packMessage(zoneOffsets(zone, aroundMs));
+    await this.command(async (redis) => {
+      if ((await redis.hlen(key)) >= limits.maxCachedZones) await redis.del(key);
+      await redis.hset(key, zone, offsets);
+    });
+  }
+
+  private async run(tenant: number, name: FunctionName, args: readonly (string | number | Buffer)[]): Promise<Reply> {
+    const { library } = this.options;
+    const key = this.partition(tenant) + keyNames.meta;
+    const fcall = (): Promise<unknown> => this.command((redis) => callFunction(redis, library.functionName(name), key, args));
+    let reply: unknown;
+    try {
+      reply = await fcall();
+    } catch (error) {
+      if (!messageOf(error).includes('Function not found')) throw this.located(name, error);
+      await this.loadLibrary();
+      reply = await fcall();
+    }
+    if (!Array.isArray(reply)) throw new Error(`${name} answered something that is not a list`);
+    const [outcome, ...values] = reply as unknown[];
+    return { outcome: Number(outcome), values };
+  }
+
+  /** Loads the function library; one that is there already is left as it is, with what it remembers. */
+  async loadLibrary(): Promise<void> {
+    const { library } = this.options;
+    try {
+      await this.command((redis) => redis.function('LOAD', library.source));
+    } catch (error) {
+      if (!messageOf(error).includes('already exists')) throw this.located('library', error);
+    }
+  }
+
+  private located(what: string, error: unknown): unknown {
+    if (error instanceof LaurelError) return error;
+    return new Error(`${what}: ${this.options.library.locate(messageOf(error))}`, { cause: error });
+  }
+
+  private async command<T>(use: (redis: Redis) => Promise<T>): Promise<T> {
+    try {
+      return await use(this.options.redis);
+    } catch (error) {
+      throw redisFailure(error);
+    }
+  }
+}
+
+/** A buffer of a reply as text. */
+export function text(value: unknown): string {
+  if (Buffer.isBuffer(value)) return value.toString('utf8');
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  return '';
+}

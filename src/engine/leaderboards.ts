@@ -1,0 +1,51 @@
+import { outcomes } from '../redis/contract.js';
+import { perpetualRun } from '../plan/compile.js';
+import { text, type Engine } from './engine.js';
+import { refusal } from './refusals.js';
+
+/** The contract's `LeaderboardRanking`. */
+export interface Ranking {
+  readonly userId: string;
+  readonly userName: string | null;
+  readonly rank: number;
+  readonly value: number;
+}
+
+export interface Page {
+  readonly offset: number;
+  readonly limit: number;
+  /** The offset counts from this user's place; a user who is not on the board gets no rows. */
+  readonly userId: string | undefined;
+}
+
+/** One page of a board. `leaderboard` is its `no`. */
+export async function readRankings(engine: Engine, tenant: number, leaderboard: number, page: Page): Promise<Ranking[]> {
+  const { outcome, values } = await engine.call(tenant, 'readBoard', () => ({
+    args: { leaderboard, run: perpetualRun, offset: page.offset, limit: page.limit, user: page.userId ?? '' },
+  }));
+  if (outcome !== outcomes.ok) throw refusal(outcome, page.userId ?? '');
+  const rows = values[0];
+  if (!Array.isArray(rows)) throw new Error('readBoard answered without rows');
+  return (rows as unknown[][]).map(([rank, user, name, value]) => ({
+    userId: text(user),
+    userName: name === null || name === undefined ? null : text(name),
+    rank: Number(rank),
+    value: Number(text(value)),
+  }));
+}
+
+export interface Place {
+  /** Null when the user is not on the board. */
+  readonly rank: number | null;
+  readonly value: number | null;
+  /** The newest ledger id when the place was read: what Postgres must have committed to be level with it. */
+  readonly ledgerId: string;
+}
+
+/** A user's place on a board. Throws a 404 for an unknown user. */
+export async function readPlace(engine: Engine, tenant: number, leaderboard: number, user: string): Promise<Place> {
+  const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { leaderboard, run: perpetualRun, user } }));
+  if (outcome !== outcomes.ok) throw refusal(outcome, user);
+  const [rank, value, ledgerId] = values;
+  return { rank: rank === null ? null : Number(rank), value: value === null ? null : Number(text(value)), ledgerId: text(ledgerId) };
+}

@@ -1,0 +1,112 @@
+import { v7 as uuidv7 } from 'uuid';
+import { utcDate } from '../calendar.js';
+import { LaurelError } from '../errors.js';
+import { eventLeaderboardResponse } from '../leaderboards/response.js';
+import type { EventEntry } from '../ledger/entry.js';
+import { known, type ActiveConfig } from '../plan/active-config.js';
+import { eventPointsResponse } from '../points/response.js';
+import { outcomes } from '../redis/contract.js';
+import { unpackMessage } from '../redis/message.js';
+import { attributePairs, checkAttributeKeys, type AttributeValues } from '../users/attributes.js';
+import { userPatch } from '../users/patch.js';
+import type { UserProperties } from '../users/schema.js';
+import { text, type Call, type Engine } from './engine.js';
+import { refusal } from './refusals.js';
+
+/** One event as a caller sends it, checked but for what only the configuration knows. */
+export interface EventRequest {
+  readonly metricKey: string;
+  readonly user: UserProperties & { readonly id: string };
+  readonly value: number;
+  readonly attributes: AttributeValues | undefined;
+  readonly idempotencyKey: string | undefined;
+}
+
+export interface EventAnswer {
+  /** Whether the idempotency key had been used before, so that nothing was counted. */
+  readonly replayed: boolean;
+  /** The contract's `EventResponse`. */
+  readonly body: object;
+}
+
+function trackCall(config: ActiveConfig, request: EventRequest, eventId: string): Call<'track'> {
+  const metric = config.metrics.get(request.metricKey);
+  if (!metric) throw new LaurelError('not_found', `There is no metric with the key ${JSON.stringify(request.metricKey)}.`);
+  checkAttributeKeys([request.user.attributes, config.userAttributes], [request.attributes, config.eventAttributes]);
+  const patch = userPatch(config, request.user);
+  return {
+    args: {
+      user: request.user.id,
+      metric: metric.no,
+      value: request.value,
+      eventId,
+      idempotencyKey: request.idempotencyKey ?? '',
+      patchPairs: patch.length / 2,
+    },
+    pairs: patch.concat(attributePairs(request.attributes, config.eventAttributes)),
+  };
+}
+
+/** The streak of a user who has none: no streak is configured at this stage. */
+const noStreak = { length: 0, frequency: 'daily', started: null, periodStart: null, periodEnd: null, expires: null, extended: false } as const;
+
+const byKey = <F extends { readonly no: number }>(facts: readonly F[], key: (fact: F) => string, block: (fact: F) => object): object =>
+  Object.fromEntries(facts.map((fact) => [key(fact), block(fact)]));
+
+function eventBody(config: ActiveConfig, metricId: string, entry: EventEntry): object {
+  const today = utcDate(entry.at);
+  return {
+    eventId: entry.id,
+    metricId,
+    total: entry.total,
+    achievements: [],
+    currentStreak: noStreak,
+    points: byKey(
+      entry.points,
+      ({ no }) => known(config.systemByNo, no, 'points system').key,
+      (fact) => eventPointsResponse(config, entry.id, entry.at, fact),
+    ),
+    leaderboards: byKey(
+      entry.boards,
+      ({ no }) => known(config.leaderboardByNo, no, 'leaderboard').key,
+      (fact) => eventLeaderboardResponse(config, fact, today),
+    ),
+  };
+}
+
+function idempotency(request: EventRequest, replayed: boolean): object {
+  return request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey, idempotentReplayed: replayed };
+}
+
+/**
+ * Counts one event: one call of the function library, in which everything happens or nothing does (semantics.md, "Events"). Throws a
+ * LaurelError for what the configuration or the user's state refuses.
+ */
+export async function trackEvent(engine: Engine, tenant: number, request: EventRequest): Promise<EventAnswer> {
+  const eventId = uuidv7();
+  const { outcome, values, config } = await engine.call(tenant, 'track', (active) => trackCall(active, request, eventId));
+  const metricId = known(config.metrics, request.metricKey, 'metric').id;
+  switch (outcome) {
+    case outcomes.ok:
+      return {
+        replayed: false,
+        body: { ...eventBody(config, metricId, unpackMessage<EventEntry>(values[0])), ...idempotency(request, false) },
+      };
+    case outcomes.replay:
+      return {
+        replayed: true,
+        body: {
+          eventId: text(values[0]),
+          metricId,
+          total: Number(text(values[1])),
+          achievements: [],
+          currentStreak: noStreak,
+          points: {},
+          leaderboards: {},
+          ...idempotency(request, true),
+        },
+      };
+    default:
+      throw refusal(outcome, request.user.id);
+  }
+}

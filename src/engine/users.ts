@@ -1,0 +1,53 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { ProfileFact } from '../ledger/entry.js';
+import { limits } from '../limits.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { outcomes } from '../redis/contract.js';
+import { unpackMessage } from '../redis/message.js';
+import { checkAttributeKeys } from '../users/attributes.js';
+import { userPatch } from '../users/patch.js';
+import { userResponse, type UserResponse } from '../users/response.js';
+import type { UserProperties } from '../users/schema.js';
+import { text, type Engine } from './engine.js';
+import { refusal } from './refusals.js';
+
+/** `create` refuses a user who exists, `update` one who does not, `upsert` neither. */
+export type IdentifyMode = 'create' | 'update' | 'upsert';
+
+/** Creates or changes a user; only the properties that are there are touched. Throws a LaurelError when something is refused. */
+export async function identifyUser(engine: Engine, tenant: number, mode: IdentifyMode, id: string, properties: UserProperties): Promise<UserResponse> {
+  const entryId = uuidv7();
+  const { outcome, values, config } = await engine.call(tenant, 'identify', (active) => {
+    checkAttributeKeys([properties.attributes, active.userAttributes]);
+    const pairs = userPatch(active, properties);
+    return { args: { user: id, mode, entryId, patchPairs: pairs.length / 2 }, pairs };
+  });
+  if (outcome !== outcomes.ok) throw refusal(outcome, id);
+  return userResponse(config, id, unpackMessage<ProfileFact>(values[0]));
+}
+
+export interface UserState {
+  readonly config: ActiveConfig;
+  /** The user's hash: field (contract.ts, userFields) → text. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** The newest awards of the points system that was asked for, as buffers of MessagePack. */
+  readonly awards: readonly unknown[];
+}
+
+/** Everything that Redis keeps of a user, in one call. `system` names a points system (`no`) whose newest awards are read as well. */
+export async function readUser(
+  engine: Engine,
+  tenant: number,
+  id: string,
+  awardsOf?: { readonly system: (config: ActiveConfig) => number; readonly count: number },
+): Promise<UserState> {
+  const { outcome, values, config } = await engine.call(tenant, 'readUser', (active) => ({
+    args: { user: id, system: awardsOf ? awardsOf.system(active) : '', awards: Math.min(awardsOf?.count ?? 1, limits.maxAwardsRead) },
+  }));
+  if (outcome !== outcomes.ok) throw refusal(outcome, id);
+  const [flat, awards] = values;
+  if (!Array.isArray(flat) || !Array.isArray(awards)) throw new Error('readUser answered without fields');
+  const fields: Record<string, string> = {};
+  for (let i = 0; i + 1 < flat.length; i += 2) fields[text(flat[i])] = text(flat[i + 1]);
+  return { config, fields, awards };
+}

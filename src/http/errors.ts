@@ -1,0 +1,33 @@
+import type { Logger } from 'pino';
+import { LaurelError } from '../errors.js';
+import { limits } from '../limits.js';
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly body: { readonly error: string };
+  readonly headers: Record<string, string>;
+}
+
+/** What Koa, its router and its body parser throw, in the words of our catalogue. */
+function fromHttpLibrary(error: unknown): LaurelError | undefined {
+  const status = error instanceof Error && 'status' in error ? Number(error.status) : 0;
+  if (error instanceof SyntaxError || status === 400) return new LaurelError('invalid_json', 'The body is not valid JSON.', { cause: error });
+  if (status === 413) return new LaurelError('body_too_large', `The body is larger than ${limits.maxBodyBytes} bytes; send less at once.`);
+  if (status === 415) return new LaurelError('invalid_json', 'The body must be JSON in UTF-8.', { cause: error });
+  return undefined;
+}
+
+/** The answer to a failed request. Faults of ours are logged whole and told without details. */
+export function errorAnswer(error: unknown, log: Logger): ErrorAnswer {
+  const known = error instanceof LaurelError ? error : fromHttpLibrary(error);
+  if (!known) {
+    log.error({ err: error }, 'a request failed');
+    return { status: 500, body: { error: 'Something went wrong in the service; the operator finds the details in its log.' }, headers: {} };
+  }
+  if (known.code === 'not_ready') log.warn({ err: known }, 'a request was answered with 503');
+  return {
+    status: known.status,
+    body: { error: known.message },
+    headers: known.retryAfterS === undefined ? {} : { 'Retry-After': String(known.retryAfterS) },
+  };
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { trackEvent } from '../engine/track.js';
+import { limits } from '../limits.js';
+import { attributesSchema, idSchema, userPropertiesSchema } from '../users/schema.js';
+import { defineRoute, type Route } from './route.js';
+
+const eventBody = z.object({
+  user: userPropertiesSchema.extend({ id: idSchema }),
+  value: z.number().min(-limits.maxAbsoluteTotal).max(limits.maxAbsoluteTotal),
+  attributes: attributesSchema.optional(),
+});
+
+/** `POST /metrics/{key}/event`: 201 when the event was counted, 202 when its idempotency key had been used before. */
+export const metricRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: '/metrics/{key}/event',
+    summary: 'Count one event of a user on a metric',
+    params: z.object({ key: z.string() }),
+    query: z.object({}),
+    body: eventBody,
+    handle: async ({ services, tenant, params, body, idempotencyKey }) => {
+      const { user, value, attributes } = body;
+      const answer = await trackEvent(services.engine, tenant, { metricKey: params.key, user, value, attributes, idempotencyKey });
+      return { status: answer.replayed ? 202 : 201, body: answer.body };
+    },
+  }),
+];

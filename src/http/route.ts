@@ -1,0 +1,52 @@
+import type { z } from 'zod';
+import type { Engine } from '../engine/engine.js';
+import type { Principal } from '../keys/key-ring.js';
+import type { Clock } from '../clock.js';
+import type { HistoryReader } from '../postgres/history.js';
+
+/** What handlers work with. */
+export interface Services {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly history: HistoryReader;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface RouteRequest<P, Q, B> {
+  readonly services: Services;
+  readonly principal: Principal;
+  /** `tenants.no`. */
+  readonly tenant: number;
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  /** The `Idempotency-Key` header, decoded and checked. */
+  readonly idempotencyKey: string | undefined;
+}
+
+/** Who may call a route: `application` is the Application API, `admin` the Admin API. */
+export type Api = 'application' | 'admin';
+
+/**
+ * One operation of the HTTP API, declared: the router, the checks and, later, the reference documentation are made from it. `path` is
+ * below the API's base and names its parameters in braces, as the contract does.
+ */
+export interface Route<P = unknown, Q = unknown, B = unknown> {
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  readonly path: string;
+  readonly summary: string;
+  readonly params: z.ZodType<P>;
+  readonly query: z.ZodType<Q>;
+  /** Null for an operation without a body. */
+  readonly body: z.ZodType<B> | null;
+  readonly handle: (request: RouteRequest<P, Q, B>) => Promise<Answer>;
+}
+
+/** Keeps a route's types together while it is written, and lets lists hold routes of all types. */
+export function defineRoute<P, Q, B>(route: Route<P, Q, B>): Route {
+  return route as unknown as Route;
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { limits } from '../limits.js';
+
+/** The id of a stream entry, `milliseconds-number`. */
+export type StreamId = string;
+
+export interface Lease {
+  readonly tenant: number;
+  readonly holder: string;
+  /** Grows with every holder; a commit that names an older one is refused. */
+  readonly fence: string;
+  readonly epoch: string;
+}
+
+/** Somebody else commits this stream now; whoever gets this stops and asks for the lease again. */
+export class LeaseLost extends Error {
+  constructor() {
+    super('another worker has taken over the ledger stream');
+    this.name = 'LeaseLost';
+  }
+}
+
+export function splitId(id: StreamId): [ms: string, seq: string] {
+  const [ms = '0', seq = '0'] = id.split('-');
+  return [ms, seq];
+}
+
+/** What has been committed of a tenant's ledger, and the epoch of the Redis that it came from; both are made when there are none. */
+export async function loadOffset(pool: pg.Pool, tenant: number): Promise<{ epoch: string; lastId: StreamId }> {
+  await pool.query('insert into stream_offsets (tenant, epoch) values ($1, $2) on conflict (tenant) do nothing', [tenant, randomUUID()]);
+  const { rows } = await pool.query<{ epoch: string; last_id: StreamId }>(
+    `select epoch, last_ms || '-' || last_seq as last_id from stream_offsets where tenant = $1`,
+    [tenant],
+  );
+  const row = rows[0];
+  if (!row) throw new Error(`no offset for tenant ${tenant}`);
+  return { epoch: row.epoch, lastId: row.last_id };
+}
+
+/** Takes the lease of a tenant's stream if it is free or has run out; undefined while another worker holds it. */
+export async function acquireLease(pool: pg.Pool, tenant: number, holder: string): Promise<{ lease: Lease; lastId: StreamId } | undefined> {
+  const { rows } = await pool.query<{ fence: string; epoch: string; last_id: StreamId }>(
+    `update stream_offsets
+        set fence = fence + 1, holder = $2, lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+      where tenant = $1 and (holder = $2 or lease_until < clock_timestamp())
+      returning fence, epoch, last_ms || '-' || last_seq as last_id`,
+    [tenant, holder, limits.leaseMs],
+  );
+  const row = rows[0];
+  return row && { lease: { tenant, holder, fence: row.fence, epoch: row.epoch }, lastId: row.last_id };
+}
+
+/**
+ * Moves the offset from one id to the next within the transaction of `client` (the same id only renews the lease). Throws LeaseLost when
+ * the lease, the epoch or the offset is no longer what the worker thinks: the transaction then commits nothing.
+ */
+export async function advanceOffset(client: pg.ClientBase | pg.Pool, lease: Lease, from: StreamId, to: StreamId): Promise<void> {
+  const { rowCount } = await client.query({
+    name: 'advance-offset',
+    text: `update stream_offsets
+              set last_ms = $6, last_seq = $7, lease_until = clock_timestamp() + $8 * interval '1 millisecond'
+            where tenant = $1 and fence = $2 and epoch = $3 and last_ms = $4 and last_seq = $5`,
+    values: [lease.tenant, lease.fence, lease.epoch, ...splitId(from), ...splitId(to), limits.leaseMs],
+  });
+  if (rowCount !== 1) throw new LeaseLost();
+}
+
+/** Gives the lease back, so that the next worker need not wait for it to run out. */
+export async function releaseLease(pool: pg.Pool, lease: Lease): Promise<void> {
+  await pool.query(`update stream_offsets set lease_until = '-infinity' where tenant = $1 and fence = $2`, [lease.tenant, lease.fence]);
+}
+
+/** Whether the write-behind has committed the ledger up to `id`. */
+export async function hasCommitted(pool: pg.Pool, tenant: number, id: StreamId): Promise<boolean> {
+  const { rowCount } = await pool.query('select 1 from stream_offsets where tenant = $1 and (last_ms, last_seq) >= ($2::bigint, $3::bigint)', [
+    tenant,
+    ...splitId(id),
+  ]);
+  return rowCount === 1;
+}

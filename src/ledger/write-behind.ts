@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { limits } from '../limits.js';
+import { Partitions } from '../postgres/partitions.js';
+import { inTransaction } from '../postgres/pool.js';
+import { writeBatch } from '../postgres/write-batch.js';
+import { keyNames } from '../redis/contract.js';
+import { unpackMessage } from '../redis/message.js';
+import { collectBatch } from './batch.js';
+import type { LedgerEntry } from './entry.js';
+import { acquireLease, advanceOffset, LeaseLost, releaseLease, type Lease, type StreamId } from './offsets.js';
+
+export interface WriteBehindOptions {
+  readonly tenant: number;
+  /** The start of the tenant's keys. */
+  readonly partition: string;
+  /** A connection of its own: large replies must not hold up events. */
+  readonly redis: Redis;
+  readonly pool: pg.Pool;
+  readonly log: Logger;
+  /** Called when Redis turns out to lack what Postgres has, so that nothing is served from it. */
+  readonly onBehind: () => Promise<void>;
+}
+
+/** How far a worker is: its lease and the last id that it has committed under it. */
+interface Position {
+  readonly lease: Lease;
+  lastId: StreamId;
+  renewedAt: number;
+}
+
+/** Redis no longer is the one whose ledger was being committed. */
+class RedisReplaced extends Error {
+  constructor() {
+    super('Redis has lost its data or is another one: its epoch is not the one that Postgres knows');
+    this.name = 'RedisReplaced';
+  }
+}
+
+/**
+ * Takes the ledger of one tenant into Postgres: a batch of entries, the state that they lead to and the offset commit in one transaction,
+ * and only then is the stream trimmed. Killed anywhere, it goes on from the last committed offset: nothing is skipped and nothing is done
+ * twice. One worker is active for each stream; the others wait for its lease to run out.
+ */
+export class WriteBehind {
+  private readonly options: WriteBehindOptions;
+  private readonly holder = randomUUID();
+  private readonly partitions: Partitions;
+  private readonly ledgerKey: string;
+  private readonly metaKey: string;
+  private position: Position | undefined;
+  private stopping = false;
+  private stopBy = Infinity;
+  private wake = new AbortController();
+  private running: Promise<void> | undefined;
+
+  constructor(options: WriteBehindOptions) {
+    this.options = options;
+    this.partitions = new Partitions(options.pool);
+    this.ledgerKey = options.partition + keyNames.ledger;
+    this.metaKey = options.partition + keyNames.meta;
+  }
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Commits what is still in the stream, for at most `drainMs`, and gives the lease back. */
+  async stop(drainMs: number): Promise<void> {
+    this.stopBy = Date.now() + drainMs;
+    this.stopping = true;
+    this.wake.abort();
+    await this.running;
+    if (this.position) await releaseLease(this.options.pool, this.position.lease).catch(() => undefined);
+    this.position = undefined;
+  }
+
+  private async run(): Promise<void> {
+    let failures = 0;
+    for (;;) {
+      try {
+        const committed = await this.step();
+        failures = 0;
+        if (this.stopping && (committed === 0 || Date.now() > this.stopBy)) return;
+        if (committed === 0) await this.pause(this.position ? limits.writeBehindIdleMs : limits.leaseMs / 3);
+      } catch (error) {
+        failures += 1;
+        await this.handle(error, failures);
+        if (this.stopping && Date.now() > this.stopBy) return;
+      }
+    }
+  }
+
+  private async handle(error: unknown, failures: number): Promise<void> {
+    this.position = undefined;
+    if (error instanceof LeaseLost) {
+      this.options.log.warn({ tenant: this.options.tenant }, error.message);
+      return;
+    }
+    this.options.log.error({ err: error, tenant: this.options.tenant, failures }, 'the write-behind failed and will try again');
+    if (error instanceof RedisReplaced) await this.options.onBehind().catch(() => undefined);
+    await this.pause(Math.min(limits.writeBehindRetryMs * 2 ** (failures - 1), limits.writeBehindRetryMaxMs));
+  }
+
+  private async pause(ms: number): Promise<void> {
+    if (this.stopping) ms = Math.min(ms, limits.writeBehindRetryMs);
+    await delay(ms, undefined, { signal: this.wake.signal }).catch(() => undefined);
+    if (this.wake.signal.aborted) this.wake = new AbortController();
+  }
+
+  /** One batch. Returns how many entries it committed; 0 as well while another worker holds the lease. */
+  private async step(): Promise<number> {
+    const position = (this.position ??= await this.acquire());
+    if (!position) return 0;
+    const entries = await this.read(position);
+    if (entries.length === 0) {
+      await this.renew(position);
+      return 0;
+    }
+    await this.commit(position, entries);
+    await this.options.redis.xtrim(this.ledgerKey, 'MINID', position.lastId);
+    return entries.length;
+  }
+
+  private async acquire(): Promise<Position | undefined> {
+    const acquired = await acquireLease(this.options.pool, this.options.tenant, this.holder);
+    return acquired && { ...acquired, renewedAt: Date.now() };
+  }
+
+  private async renew(position: Position): Promise<void> {
+    if (Date.now() - position.renewedAt < limits.leaseMs / 3) return;
+    await advanceOffset(this.options.pool, position.lease, position.lastId, position.lastId);
+    position.renewedAt = Date.now();
+  }
+
+  private async read(position: Position): Promise<{ id: StreamId; entry: LedgerEntry }[]> {
+    const { redis } = this.options;
+    const [epoch, entries] = await Promise.all([
+      redis.hget(this.metaKey, 'epoch'),
+      redis.xrangeBuffer(this.ledgerKey, `(${position.lastId}`, '+', 'COUNT', limits.writeBehindBatchEntries),
+    ]);
+    if (epoch !== position.lease.epoch) throw new RedisReplaced();
+    return entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackMessage<LedgerEntry>(fields[1]) }));
+  }
+
+  private async commit(position: Position, read: readonly { id: StreamId; entry: LedgerEntry }[]): Promise<void> {
+    const newest = read.at(-1);
+    if (!newest) return;
+    const batch = collectBatch(read.map(({ entry }) => entry));
+    await this.partitions.ensure(batch.events.map(({ at }) => at));
+    await inTransaction(this.options.pool, async (client) => {
+      await advanceOffset(client, position.lease, position.lastId, newest.id);
+      await writeBatch(client, this.options.tenant, batch);
+    });
+    position.lastId = newest.id;
+    position.renewedAt = Date.now();
+  }
+}

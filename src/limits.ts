@@ -1,0 +1,58 @@
+/** Every bound of the service, written once, with its unit last. A bound that follows from another is asserted below. */
+export const limits = {
+  /** Characters (code points) of a user id and of an idempotency key (semantics.md, "Users"). */
+  maxIdChars: 255,
+  /** Characters of the other texts that callers send: names, e-mail addresses, attribute values. */
+  maxTextChars: 1_000,
+  maxDeviceTokens: 100,
+  maxDeviceTokenChars: 4_096,
+  /** Characters of a key that an operator chooses (`flashcards-viewed`). */
+  maxKeyChars: 255,
+  /** Bytes of a request body. */
+  maxBodyBytes: 128 * 1024,
+  /** Bytes of all request headers together. */
+  maxHeaderBytes: 16 * 1024,
+  /** The absolute value that an event, a metric total or a points total may have (semantics.md, "Numbers"). */
+  maxAbsoluteTotal: 1e15,
+  /** Participants of one leaderboard (spec, "Limits"). */
+  maxParticipants: 1_000,
+  /** Awards that the user-points call returns (spec, "Limits"). */
+  maxAwardsRead: 100,
+  /** Awards that Redis keeps for each user and points system: trimmed back to maxAwardsRead when there are more. */
+  maxAwardsKept: 128,
+  /** Rows of one page of rankings. */
+  maxRankingsPage: 1_000,
+  /** Days of a user's leaderboard history that one call returns (contract, `numEvents`). */
+  maxHistoryDays: 100,
+  /** Decimal places of a boost's multiplier: the product of boosts is computed exactly, so its digits are bounded. */
+  maxMultiplierDecimals: 6,
+  /** Objects of one kind in a tenant's configuration. */
+  maxConfigObjects: 1_000,
+  /** Bytes of a configuration file. */
+  maxConfigFileBytes: 1024 * 1024,
+  /** Ledger entries that one Postgres transaction takes. */
+  writeBehindBatchEntries: 1_000,
+  /** Pause of the write-behind when the stream held nothing new. */
+  writeBehindIdleMs: 15,
+  /** First and longest pause of the write-behind after a failed batch. */
+  writeBehindRetryMs: 100,
+  writeBehindRetryMaxMs: 5_000,
+  /** How long a write-behind lease lasts without being renewed. Renewed with every batch, and when idle at a third of it. */
+  leaseMs: 3_000,
+  /** How long a read that Postgres answers waits for the write-behind before it gives up with a 503. */
+  readYourWritesWaitMs: 5_000,
+  /** How long one Redis call may take before the request is answered with a 503. */
+  redisCallTimeoutMs: 5_000,
+  /** How often an event is sent again after Redis answered that it lacks the plan, a zone, or the newest configuration. */
+  maxEngineAttempts: 6,
+  /** How long a stop waits for requests under way, and then for the write-behind to drain. */
+  stopRequestsMs: 10_000,
+  /** How long a stop leaves idle connections open, so that requests on their way still get an answer. */
+  stopIdleMs: 300,
+  stopDrainMs: 10_000,
+  /** Plans, and time zones, that the function library caches in Redis' Lua. */
+  maxCachedPlans: 64,
+  maxCachedZones: 2_048,
+  /** Seconds that a superseded plan stays in Redis, for processes that have not switched yet. */
+  supersededPlanTtlS: 3_600,
+} as const;

@@ -1,0 +1,64 @@
+import type { Attribute, ConfigDocument, ConfigVersion, Leaderboard, Metric, PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../config/model.js';
+import { compilePlan, type CompiledPlan } from './compile.js';
+
+const byKey = <T extends { readonly key: string; readonly archived: boolean }>(objects: readonly T[]): ReadonlyMap<string, T> =>
+  new Map(objects.filter(({ archived }) => !archived).map((object) => [object.key, object]));
+
+const byNo = <T extends { readonly no: number }>(objects: readonly T[]): ReadonlyMap<number, T> =>
+  new Map(objects.map((object) => [object.no, object]));
+
+/**
+ * A configuration version, made ready for answering requests: compiled, and indexed by the keys that callers use and the numbers that
+ * Redis answers with. Archived objects are found by number, so that what they once awarded can be named, but not by key.
+ */
+export class ActiveConfig {
+  readonly tenant: number;
+  readonly version: number;
+  readonly document: ConfigDocument;
+  readonly plan: CompiledPlan;
+  readonly userAttributes: ReadonlyMap<string, Attribute>;
+  readonly eventAttributes: ReadonlyMap<string, Attribute>;
+  readonly metrics: ReadonlyMap<string, Metric>;
+  readonly systems: ReadonlyMap<string, PointsSystem>;
+  readonly leaderboards: ReadonlyMap<string, Leaderboard>;
+  readonly attributeByNo: ReadonlyMap<number, Attribute>;
+  readonly attributeById: ReadonlyMap<string, Attribute>;
+  readonly metricByNo: ReadonlyMap<number, Metric>;
+  readonly metricById: ReadonlyMap<string, Metric>;
+  readonly systemByNo: ReadonlyMap<number, PointsSystem>;
+  readonly systemById: ReadonlyMap<string, PointsSystem>;
+  readonly triggerByNo: ReadonlyMap<number, PointsTrigger>;
+  readonly boostByNo: ReadonlyMap<number, PointsBoost>;
+  readonly levelByNo: ReadonlyMap<number, PointsLevel>;
+  readonly leaderboardByNo: ReadonlyMap<number, Leaderboard>;
+
+  constructor(config: ConfigVersion) {
+    const { document } = config;
+    this.tenant = config.tenant;
+    this.version = config.version;
+    this.document = document;
+    this.plan = compilePlan(config);
+    this.userAttributes = byKey(document.attributes.filter(({ type }) => type === 'user'));
+    this.eventAttributes = byKey(document.attributes.filter(({ type }) => type === 'event'));
+    this.metrics = byKey(document.metrics);
+    this.systems = byKey(document.pointsSystems);
+    this.leaderboards = byKey(document.leaderboards);
+    this.attributeByNo = byNo(document.attributes);
+    this.attributeById = new Map(document.attributes.map((attribute) => [attribute.id, attribute]));
+    this.metricByNo = byNo(document.metrics);
+    this.metricById = new Map(document.metrics.map((metric) => [metric.id, metric]));
+    this.systemByNo = byNo(document.pointsSystems);
+    this.systemById = new Map(document.pointsSystems.map((system) => [system.id, system]));
+    this.triggerByNo = byNo(document.pointsSystems.flatMap(({ triggers }) => triggers));
+    this.boostByNo = byNo(document.pointsSystems.flatMap(({ boosts }) => boosts));
+    this.levelByNo = byNo(document.pointsSystems.flatMap(({ levels }) => levels));
+    this.leaderboardByNo = byNo(document.leaderboards);
+  }
+}
+
+/** What an index must hold, because Redis or a validated document says so. Throws when it doesn't: that is a fault of ours. */
+export function known<K, T>(index: ReadonlyMap<K, T>, key: K, what: string): T {
+  const found = index.get(key);
+  if (found === undefined) throw new Error(`no ${what} ${String(key)} in the configuration`);
+  return found;
+}

@@ -1,0 +1,45 @@
+import type pg from 'pg';
+import { inTransaction } from './pool.js';
+
+const partitionedTables = ['events', 'awards'] as const;
+/** Any number that nobody else locks by: creating partitions is done by one worker at a time. */
+const partitionLock = 7_019_001;
+
+/** The UTC month of a moment, such as `2026-11`. */
+function monthOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 7);
+}
+
+function nextMonth(month: string): string {
+  const [year = 0, number = 0] = month.split('-').map(Number);
+  return monthOf(Date.UTC(year, number));
+}
+
+/** Makes the monthly partitions that rows need, before they come. Remembers what it has made. */
+export class Partitions {
+  private readonly pool: pg.Pool;
+  private readonly made = new Set<string>();
+
+  constructor(pool: pg.Pool) {
+    this.pool = pool;
+  }
+
+  /** After this, rows of these moments (milliseconds since 1970) have a partition. */
+  async ensure(moments: Iterable<number>): Promise<void> {
+    const months = new Set(Array.from(moments, monthOf));
+    for (const month of months) if (!this.made.has(month)) await this.make(month);
+  }
+
+  private async make(month: string): Promise<void> {
+    await inTransaction(this.pool, async (client) => {
+      await client.query('select pg_advisory_xact_lock($1)', [partitionLock]);
+      for (const table of partitionedTables) {
+        const name = `${table}_${month.replace('-', '_')}`;
+        await client.query(
+          `create table if not exists ${name} partition of ${table} for values from ('${month}-01T00:00:00Z') to ('${nextMonth(month)}-01T00:00:00Z')`,
+        );
+      }
+    });
+    this.made.add(month);
+  }
+}

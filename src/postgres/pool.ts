@@ -1,0 +1,81 @@
+import { fileURLToPath } from 'node:url';
+import { runner } from 'node-pg-migrate';
+import pg from 'pg';
+import { LaurelError, OperatorError } from '../errors.js';
+
+const migrationsFolder = fileURLToPath(new URL('../../migrations/', import.meta.url));
+const connectTimeoutMs = 5_000;
+const minimumServerVersion = 140_000;
+
+/** A pool of connections. `onError` hears of idle connections that broke; the pool replaces them by itself. */
+export function createPool(url: string, size: number, onError: (error: Error) => void): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max: size, connectionTimeoutMillis: connectTimeoutMs, application_name: 'laurel' });
+  pool.on('error', onError);
+  return pool;
+}
+
+/** Brings the tables to the newest version. Services that start together wait for each other. */
+export async function migrate(url: string, log: (line: string) => void): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs, application_name: 'laurel migrate' });
+  try {
+    await client.connect();
+  } catch (error) {
+    throw new OperatorError(`Postgres does not answer: ${(error as Error).message}. Start it, or set DATABASE_URL to one that runs.`, {
+      cause: error,
+    });
+  }
+  try {
+    await checkServer(client);
+    await runner({
+      dbClient: client,
+      dir: migrationsFolder,
+      migrationsTable: 'migrations',
+      direction: 'up',
+      advisoryLockMode: 'wait',
+      logger: { info: () => undefined, warn: log, error: log },
+    });
+  } finally {
+    await client.end();
+  }
+}
+
+async function checkServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ server_version_num: string; server_version: string }>(
+    `select current_setting('server_version_num') as server_version_num, current_setting('server_version') as server_version`,
+  );
+  const server = rows[0];
+  if (!server || Number(server.server_version_num) < minimumServerVersion) {
+    throw new OperatorError(`This Postgres is version ${server?.server_version ?? 'unknown'}; Laurel needs Postgres 14 at least.`);
+  }
+}
+
+/** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
+export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((rollbackError: unknown) => {
+      broken = rollbackError as Error;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** What Postgres says, by SQLSTATE class, when it is away or overloaded rather than refusing what it was asked. */
+const unavailableClasses = ['08', '53', '57'];
+
+/** Turns a failed query into a 503 when Postgres is away; anything else is returned as it came. */
+export function postgresFailure(error: unknown): unknown {
+  if (error instanceof LaurelError || !(error instanceof Error)) return error;
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const refusedByServer = /^[0-9A-Z]{5}$/.test(code);
+  if (refusedByServer && !unavailableClasses.includes(code.slice(0, 2))) return error;
+  return new LaurelError('not_ready', 'The service is not ready: its Postgres is away. Try again shortly.', { cause: error });
+}

@@ -1,0 +1,258 @@
+import type pg from 'pg';
+import type { Batch } from '../ledger/batch.js';
+import type { ProfileFact } from '../ledger/entry.js';
+import { userFields } from '../redis/contract.js';
+
+/** The values of one column, a row each; dates are days and moments milliseconds since 1970. */
+type Column = readonly (string | number | boolean | null)[];
+
+/** One statement for all rows of a table. $1 is the tenant, the columns follow. Prepared once for each connection. */
+async function run(client: pg.ClientBase, tenant: number, name: string, text: string, columns: readonly Column[]): Promise<void> {
+  if (columns[0]?.length === 0) return;
+  await client.query({ name, text, values: [tenant, ...columns] });
+}
+
+const column = <T>(rows: Iterable<T>, pick: (row: T) => string | number | boolean | null): Column => Array.from(rows, pick);
+
+/** `to_timestamp` of milliseconds, and a date of days since 1970-01-01. */
+const moment = (name: string): string => `to_timestamp(${name} / 1000.0)`;
+const date = (name: string): string => `date '1970-01-01' + ${name}`;
+
+/** Writes the rows of a batch within the transaction of `client`. State is only ever replaced by a higher revision of the same user. */
+export async function writeBatch(client: pg.ClientBase, tenant: number, batch: Batch): Promise<void> {
+  await writeUsers(client, tenant, batch);
+  await writeEvents(client, tenant, batch);
+  await writeAwards(client, tenant, batch);
+  await writeIdempotencyKeys(client, tenant, batch);
+  await writeTotals(client, tenant, batch);
+  await writeTriggers(client, tenant, batch);
+  await writePlaces(client, tenant, batch);
+  await writeHistory(client, tenant, batch);
+}
+
+/** Attribute no → value, as JSON. */
+function attributesOf(profile: ProfileFact): string {
+  const prefix = userFields.attribute;
+  const own = Object.entries(profile).filter(([field]) => field.startsWith(prefix));
+  return JSON.stringify(Object.fromEntries(own.map(([field, value]) => [field.slice(prefix.length), value])));
+}
+
+async function writeUsers(client: pg.ClientBase, tenant: number, { users }: Batch): Promise<void> {
+  const rows = [...users.values()];
+  const field = (name: string): Column => column(rows, ({ profile }) => profile[name] ?? null);
+  /** An empty text is how Redis keeps what has been cleared. */
+  const clearable = (name: string): Column => column(rows, ({ profile }) => profile[name] || null);
+  await run(
+    client,
+    tenant,
+    'write-users',
+    `insert into users (tenant, id, rev, name, email, tz, subscribe_to_emails, device_tokens, attributes, control, created, updated)
+     select $1, id, rev, name, email, tz, subscribe = '1', tokens::jsonb, attributes::jsonb, control = '1',
+            ${moment('created::float8')}, ${moment('updated::float8')}
+       from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
+         as row (id, rev, name, email, tz, subscribe, tokens, attributes, control, created, updated)
+     on conflict (tenant, id) do update set
+       rev = excluded.rev, name = excluded.name, email = excluded.email, tz = excluded.tz,
+       subscribe_to_emails = excluded.subscribe_to_emails, device_tokens = excluded.device_tokens, attributes = excluded.attributes,
+       control = excluded.control, created = excluded.created, updated = excluded.updated
+     where users.rev < excluded.rev`,
+    [
+      column(rows, ({ user }) => user),
+      column(rows, ({ rev }) => rev),
+      field(userFields.name),
+      field(userFields.email),
+      clearable(userFields.tz),
+      field(userFields.subscribeToEmails),
+      clearable(userFields.deviceTokens),
+      column(rows, ({ profile }) => attributesOf(profile)),
+      field(userFields.control),
+      field(userFields.created),
+      field(userFields.updated),
+    ],
+  );
+}
+
+async function writeEvents(client: pg.ClientBase, tenant: number, { events }: Batch): Promise<void> {
+  await run(
+    client,
+    tenant,
+    'write-events',
+    `insert into events (tenant, id, user_id, metric, value, total, attributes, idempotency_key, day, at)
+     select $1, id, user_id, metric, value, total, attributes::jsonb, key, ${date('day')}, ${moment('at')}
+       from unnest($2::uuid[], $3::text[], $4::int[], $5::float8[], $6::float8[], $7::text[], $8::text[], $9::int[], $10::float8[])
+         as row (id, user_id, metric, value, total, attributes, key, day, at)`,
+    [
+      column(events, ({ id }) => id),
+      column(events, ({ user }) => user),
+      column(events, ({ metric }) => metric),
+      column(events, ({ value }) => value),
+      column(events, ({ total }) => total),
+      column(events, ({ attributes }) => (attributes.length > 0 ? JSON.stringify(Object.fromEntries(attributes)) : null)),
+      column(events, ({ key }) => key ?? null),
+      column(events, ({ day }) => day),
+      column(events, ({ at }) => at),
+    ],
+  );
+}
+
+async function writeAwards(client: pg.ClientBase, tenant: number, { awards }: Batch): Promise<void> {
+  await run(
+    client,
+    tenant,
+    'write-awards',
+    `insert into awards (tenant, id, event_id, user_id, system, trigger, awarded, total, boosts, day, at)
+     select $1, id, event_id, user_id, system, trigger, awarded, total, boosts::int[], ${date('day')}, ${moment('at')}
+       from unnest($2::uuid[], $3::uuid[], $4::text[], $5::int[], $6::int[], $7::bigint[], $8::bigint[], $9::text[], $10::int[], $11::float8[])
+         as row (id, event_id, user_id, system, trigger, awarded, total, boosts, day, at)`,
+    [
+      column(awards, ({ id }) => id),
+      column(awards, ({ event }) => event.id),
+      column(awards, ({ event }) => event.user),
+      column(awards, ({ system }) => system),
+      column(awards, ({ trigger }) => trigger),
+      column(awards, ({ awarded }) => awarded),
+      column(awards, ({ total }) => total),
+      column(awards, ({ boosts }) => `{${boosts.join(',')}}`),
+      column(awards, ({ event }) => event.day),
+      column(awards, ({ event }) => event.at),
+    ],
+  );
+}
+
+async function writeIdempotencyKeys(client: pg.ClientBase, tenant: number, { events }: Batch): Promise<void> {
+  const rows = events.filter(({ key }) => key !== undefined);
+  await run(
+    client,
+    tenant,
+    'write-idempotency-keys',
+    `insert into idempotency_keys (tenant, user_id, metric, key, event_id, at)
+     select $1, user_id, metric, key, event_id, ${moment('at')}
+       from unnest($2::text[], $3::int[], $4::text[], $5::uuid[], $6::float8[]) as row (user_id, metric, key, event_id, at)`,
+    [
+      column(rows, ({ user }) => user),
+      column(rows, ({ metric }) => metric),
+      column(rows, ({ key }) => key ?? null),
+      column(rows, ({ id }) => id),
+      column(rows, ({ at }) => at),
+    ],
+  );
+}
+
+async function writeTotals(client: pg.ClientBase, tenant: number, { metrics, points }: Batch): Promise<void> {
+  const totals = [...metrics.values()];
+  await run(
+    client,
+    tenant,
+    'write-user-metrics',
+    `insert into user_metrics (tenant, user_id, metric, total, at, rev)
+     select $1, user_id, metric, total, ${moment('at')}, rev
+       from unnest($2::text[], $3::int[], $4::float8[], $5::float8[], $6::bigint[]) as row (user_id, metric, total, at, rev)
+     on conflict (tenant, user_id, metric) do update set total = excluded.total, at = excluded.at, rev = excluded.rev
+     where user_metrics.rev < excluded.rev`,
+    [
+      column(totals, ({ user }) => user),
+      column(totals, ({ metric }) => metric),
+      column(totals, ({ total }) => total),
+      column(totals, ({ at }) => at),
+      column(totals, ({ rev }) => rev),
+    ],
+  );
+  const systems = [...points.values()];
+  await run(
+    client,
+    tenant,
+    'write-user-points',
+    `insert into user_points (tenant, user_id, system, total, level, at, rev)
+     select $1, user_id, system, total, nullif(level, 0), ${moment('at')}, rev
+       from unnest($2::text[], $3::int[], $4::bigint[], $5::int[], $6::float8[], $7::bigint[]) as row (user_id, system, total, level, at, rev)
+     on conflict (tenant, user_id, system) do update
+       set total = excluded.total, level = excluded.level, at = excluded.at, rev = excluded.rev
+     where user_points.rev < excluded.rev`,
+    [
+      column(systems, ({ user }) => user),
+      column(systems, ({ fact }) => fact.no),
+      column(systems, ({ fact }) => fact.total),
+      column(systems, ({ fact }) => fact.level),
+      column(systems, ({ at }) => at),
+      column(systems, ({ rev }) => rev),
+    ],
+  );
+}
+
+async function writeTriggers(client: pg.ClientBase, tenant: number, { triggers }: Batch): Promise<void> {
+  const rows = [...triggers.values()];
+  await run(
+    client,
+    tenant,
+    'write-user-triggers',
+    `insert into user_triggers (tenant, user_id, trigger, progress, high_water, rev)
+     select $1, user_id, trigger, progress, high_water, rev
+       from unnest($2::text[], $3::int[], $4::float8[], $5::float8[], $6::bigint[]) as row (user_id, trigger, progress, high_water, rev)
+     on conflict (tenant, user_id, trigger) do update
+       set progress = excluded.progress, high_water = excluded.high_water, rev = excluded.rev
+     where user_triggers.rev < excluded.rev`,
+    [
+      column(rows, ({ user }) => user),
+      column(rows, ({ fact }) => fact.no),
+      column(rows, ({ fact }) => fact.progress),
+      column(rows, ({ fact }) => fact.high),
+      column(rows, ({ rev }) => rev),
+    ],
+  );
+}
+
+async function writePlaces(client: pg.ClientBase, tenant: number, { places }: Batch): Promise<void> {
+  const rows = [...places.values()];
+  const left = rows.filter(({ place }) => !place);
+  await run(
+    client,
+    tenant,
+    'delete-leaderboard-entries',
+    `delete from leaderboard_entries as entry
+      using unnest($2::int[], $3::int[], $4::text[]) as row (leaderboard, run, user_id)
+      where entry.tenant = $1 and entry.leaderboard = row.leaderboard and entry.run = row.run and entry.user_id = row.user_id`,
+    [column(left, ({ no }) => no), column(left, ({ run }) => run), column(left, ({ user }) => user)],
+  );
+  const present = rows.filter(({ place }) => place);
+  await run(
+    client,
+    tenant,
+    'write-leaderboard-entries',
+    `insert into leaderboard_entries (tenant, leaderboard, run, user_id, value, seq)
+     select $1, * from unnest($2::int[], $3::int[], $4::text[], $5::float8[], $6::bigint[])
+     on conflict (tenant, leaderboard, run, user_id) do update set value = excluded.value, seq = excluded.seq
+     where leaderboard_entries.seq < excluded.seq`,
+    [
+      column(present, ({ no }) => no),
+      column(present, ({ run }) => run),
+      column(present, ({ user }) => user),
+      column(present, ({ place }) => place?.value ?? null),
+      column(present, ({ place }) => place?.seq ?? null),
+    ],
+  );
+}
+
+async function writeHistory(client: pg.ClientBase, tenant: number, { history }: Batch): Promise<void> {
+  const rows = [...history.values()];
+  await run(
+    client,
+    tenant,
+    'write-leaderboard-history',
+    `insert into leaderboard_history (tenant, leaderboard, run, user_id, day, at, previous_rank, rank, previous_value, value)
+     select $1, leaderboard, run, user_id, ${date('day')}, ${moment('at')}, previous_rank, rank, previous_value, value
+       from unnest($2::int[], $3::int[], $4::text[], $5::int[], $6::float8[], $7::int[], $8::int[], $9::float8[], $10::float8[])
+         as row (leaderboard, run, user_id, day, at, previous_rank, rank, previous_value, value)
+     on conflict (tenant, leaderboard, run, user_id, day) do update set at = excluded.at, rank = excluded.rank, value = excluded.value`,
+    [
+      column(rows, ({ board }) => board.no),
+      column(rows, ({ board }) => board.run),
+      column(rows, ({ user }) => user),
+      column(rows, ({ day }) => day),
+      column(rows, ({ at }) => at),
+      column(rows, ({ previousRank }) => previousRank),
+      column(rows, ({ board }) => board.rank),
+      column(rows, ({ previousValue }) => previousValue),
+      column(rows, ({ board }) => board.value),
+    ],
+  );
+}

@@ -1,0 +1,154 @@
+/**
+ * The contract between TypeScript and the function library in lua/: key names, fields of a user's hash, the order of arguments and the
+ * outcomes. It is written here and nowhere else; the bundler turns it into the Lua module `contract`.
+ */
+
+/** Keys of one partition (tenant). All start with the same hash tag, so a tenant is one slot of a Redis Cluster. */
+export const keyNames = {
+  /** Hash: epoch, version and plan of the configuration in force, seq, users. The key that every call declares. */
+  meta: 'meta',
+  /** Stream: one entry for each change of state, field `e`, MessagePack of ledger/entry.ts. */
+  ledger: 'ledger',
+  /** String: the test clock in milliseconds. */
+  clock: 'clock',
+  /** Hash per user. Followed by the user's id. */
+  user: 'u:',
+  /** Hash per metric and user: idempotency key → event id. Followed by the metric's no, a colon and the user's id. */
+  idempotency: 'i:',
+  /** List per points system and user: the newest awards first. Followed by the system's no, a colon and the user's id. */
+  awards: 'a:',
+  /** Sorted set per leaderboard run. Followed by the leaderboard's no, a colon and the run. */
+  board: 'b:',
+  /** String: a compiled plan, MessagePack. Followed by its hash. */
+  plan: 'plan:',
+  /** Hash: time zone → its offsets, MessagePack. Followed by the version of the time zone data. */
+  zones: 'z:',
+} as const;
+
+/** Fields of a user's hash. Those that end in a dash are followed by the `no` of what they belong to. */
+export const userFields = {
+  created: 'b',
+  updated: 'u',
+  /** Counts the changes of this user; state in Postgres is replaced only by a higher one. */
+  rev: 'r',
+  name: 'n',
+  email: 'e',
+  tz: 'z',
+  /** '1' or '0'. */
+  subscribeToEmails: 's',
+  /** JSON array of strings; empty for none. */
+  deviceTokens: 'd',
+  /** '1' or '0'. */
+  control: 'c',
+  attribute: 'a-',
+  metricTotal: 'm-',
+  pointsTotal: 'p-',
+  triggerProgress: 't-',
+  /** The highest that a trigger's progress has been; absent while it is the progress itself. */
+  triggerHighWater: 'h-',
+  /** The sequence number at which the value on a leaderboard was reached; present exactly while the user is on the board. */
+  boardSeq: 'l-',
+} as const;
+
+/** What a function answers with, first in its reply. From `refused` on, nothing was changed because of what the caller asked. */
+export const outcomes = {
+  ok: 0,
+  /** The idempotency key was used before. */
+  replay: 1,
+  /** This Redis has not been compared with Postgres since its start: call `open`. */
+  notOpen: 2,
+  /** The plan is not in Redis: store it and call again. */
+  unknownPlan: 3,
+  /** The offsets of a time zone are missing for this moment: store them and call again. Carries the zone and the moment. */
+  unknownZone: 4,
+  /** The caller's configuration is older than the one in force. */
+  staleConfig: 5,
+  /** The caller's configuration is newer than the one in force: activate it. */
+  newerConfig: 6,
+  /** `open`: Redis lacks what Postgres has committed. */
+  behind: 7,
+  /** `open`: this partition belongs to another database. */
+  foreign: 8,
+  emailRequired: 20,
+  totalOutOfRange: 21,
+  userExists: 22,
+  userUnknown: 23,
+  clockBackward: 24,
+} as const;
+
+/** The arguments that every call but `open` starts with. */
+const context = ['version', 'plan', 'zonesVersion', 'testClock'] as const;
+
+/**
+ * The arguments of each function, in order. A function that takes a list takes it last, as flat pairs, and says how many pairs there
+ * are in an argument before it.
+ */
+export const functions = {
+  /** Compares Redis with what Postgres has committed, and lets the other functions work. */
+  open: ['epoch', 'lastId'],
+  /** Undoes `open`: whoever finds that Redis has lost something calls it, and every process asks again. */
+  shut: [],
+  /** Puts a configuration version into force, unless a newer one is. `blob` is the plan, `channel` is told of the switch. */
+  activate: [...context, 'blob', 'planTtlS', 'channel'],
+  /** One event. After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value. */
+  track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'patchPairs'],
+  /** Creates or changes a user. `mode` is create, update or upsert. Then `patchPairs` pairs of field and value. */
+  identify: [...context, 'user', 'mode', 'entryId', 'patchPairs'],
+  /** All fields of a user, and the newest `awards` awards of the points system `system` (none when it is empty). */
+  readUser: [...context, 'user', 'system', 'awards'],
+  /** A page of a board. With `user`, `offset` counts from that user's place. */
+  readBoard: [...context, 'leaderboard', 'run', 'offset', 'limit', 'user'],
+  /** One user's place on a board, and the newest ledger id. */
+  readPlace: [...context, 'leaderboard', 'run', 'user'],
+  /** Enters a user who already has a value on a board that has become active (leaderboards/backfill.ts). */
+  enterBoard: [...context, 'user', 'leaderboard', 'entryId'],
+  /** The newest id of the ledger. */
+  ledgerId: [...context],
+  /** Reads the clock, and sets the test clock when `to` is not empty. */
+  clock: [...context, 'to'],
+} as const;
+
+export type FunctionName = keyof typeof functions;
+
+/** The position of a function's first argument after the named ones, counted from 1 as Lua does. */
+const rest = (name: FunctionName): number => functions[name].length + 1;
+
+/** The arguments of a function by name; every one is sent, as text. */
+export type FunctionArguments<F extends FunctionName> = Record<(typeof functions)[F][number], string | number | Buffer>;
+
+/** Builds the argument list of a call in the order of the contract. `pairs` go last. */
+export function orderArguments<F extends FunctionName>(
+  name: F,
+  named: FunctionArguments<F>,
+  pairs: readonly string[] = [],
+): (string | number | Buffer)[] {
+  const order: readonly (typeof functions)[F][number][] = functions[name];
+  const list: (string | number | Buffer)[] = order.map((argument) => named[argument]);
+  for (const item of pairs) list.push(item);
+  return list;
+}
+
+/** The hash tag of a tenant's partition, followed by the colon that all of its keys continue after. */
+export function partitionPrefix(prefix: string, tenant: number): string {
+  return `{${prefix}:${tenant}}:`;
+}
+
+/** The contract as a Lua module. Lists of names become tables from name to position. */
+export function contractModule(constants: Readonly<Record<string, number>>): string {
+  const table = (entries: readonly (readonly [string, string | number])[]): string =>
+    `{ ${entries.map(([name, value]) => `${name} = ${typeof value === 'number' ? value : `'${value}'`}`).join(', ')} }`;
+  const positions = (Object.keys(functions) as FunctionName[]).map(
+    (name) => `  ${name} = ${table([...functions[name].map((argument, i) => [argument, i + 1] as const), ['rest', rest(name)]])},`,
+  );
+  return [
+    'return {',
+    `  key = ${table(Object.entries(keyNames))},`,
+    `  field = ${table(Object.entries(userFields))},`,
+    `  outcome = ${table(Object.entries(outcomes))},`,
+    `  limit = ${table(Object.entries(constants))},`,
+    '  arg = {',
+    ...positions.map((line) => `  ${line}`),
+    '  },',
+    '}',
+  ].join('\n');
+}

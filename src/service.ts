@@ -1,0 +1,136 @@
+import { fileURLToPath } from 'node:url';
+import { Base, defaultTenant, describeApplied, type BaseOptions } from './base.js';
+import { Clock } from './clock.js';
+import { Backfill } from './engine/backfill.js';
+import { LaurelError } from './errors.js';
+import { createApp } from './http/app.js';
+import { startServer, type HttpServer } from './http/server.js';
+import { KeyRing } from './keys/key-ring.js';
+import { ensureAdminKey, loadKeys } from './keys/store.js';
+import { WriteBehind } from './ledger/write-behind.js';
+import { limits } from './limits.js';
+import { messageOf } from './redis/connection.js';
+
+const sampleConfig = fileURLToPath(new URL('../examples/study-app.yaml', import.meta.url));
+
+export interface Roles {
+  readonly api: boolean;
+  readonly worker: boolean;
+}
+
+export interface Service {
+  /** `http://host:port`; undefined for a worker without the API. */
+  readonly address: string | undefined;
+  /** The admin key that was made at this start, the only time that it can be shown. */
+  readonly newAdminKey: string | undefined;
+  /** Stops taking requests, answers what has come, drains the ledger, and stops what was started, in this order. */
+  stop(): Promise<void>;
+}
+
+/** Starts the service with everything that it needs. Throws an OperatorError for what the operator has to mend. */
+export async function startService(options: BaseOptions, roles: Roles): Promise<Service> {
+  const base = await Base.start(options);
+  try {
+    const newAdminKey = await ensureAdminKey(base.pool, options.settings.adminApiKey);
+    const problem = await openPartition(base, options);
+    if (roles.worker) await startWorker(base, options);
+    if (problem === undefined) await applyAtStart(base, options);
+    await watchConfig(base, options, roles);
+    const server = roles.api ? await startApi(base, options) : undefined;
+    return { address: server?.address, newAdminKey, stop: () => base.stop() };
+  } catch (error) {
+    await base.stop();
+    throw error;
+  }
+}
+
+/**
+ * Compares Redis with Postgres. A Redis that is not level is no reason not to start: the service says what is wrong, answers 503, and
+ * works as soon as the right Redis is there.
+ */
+async function openPartition(base: Base, { log, print }: BaseOptions): Promise<string | undefined> {
+  await base.engine.loadLibrary();
+  try {
+    await base.engine.open(defaultTenant);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof LaurelError)) throw error;
+    log.error(error.message);
+    print(error.message);
+    return error.message;
+  }
+}
+
+/** CONFIG if it is set; the sample configuration for an account that has none. */
+async function applyAtStart(base: Base, { settings, print }: BaseOptions): Promise<void> {
+  const { version } = await base.engine.refreshConfig(defaultTenant);
+  const file = settings.config ?? (version === 0 ? sampleConfig : undefined);
+  if (file === undefined) {
+    await base.engine.activate(await base.engine.config(defaultTenant));
+    return;
+  }
+  const applied = await base.apply(file, { prune: false, dryRun: false });
+  if (applied.saved) for (const line of describeApplied(file, applied)) print(line);
+}
+
+async function startWorker(base: Base, { log }: BaseOptions): Promise<void> {
+  const writeBehind = new WriteBehind({
+    tenant: defaultTenant,
+    partition: base.engine.partition(defaultTenant),
+    redis: await base.connectAgain(),
+    pool: base.pool,
+    log,
+    onBehind: () => base.engine.shut(defaultTenant),
+  });
+  writeBehind.start();
+  base.onStop(() => writeBehind.stop(limits.stopDrainMs));
+}
+
+/** Switches to a new configuration as soon as Redis tells of it, and fills the boards that it has made active. */
+async function watchConfig(base: Base, { log }: BaseOptions, roles: Roles): Promise<void> {
+  const backfill = new Backfill(base.engine, base.pool, base.history, log);
+  let work = Promise.resolve();
+  const refresh = (): void => {
+    work = work
+      .then(async () => {
+        await base.engine.refreshConfig(defaultTenant);
+        if (roles.worker) await backfill.run(defaultTenant);
+      })
+      .catch((error: unknown) => {
+        log.warn({ err: error }, 'a new configuration could not be taken over yet');
+      });
+  };
+  const subscriber = await base.connectAgain();
+  subscriber.on('message', refresh);
+  // Messages of the time without a connection are lost, so everything is looked at again after it.
+  subscriber.on('ready', refresh);
+  await subscriber.subscribe(base.engine.channel(defaultTenant));
+  base.onStop(() => work);
+  refresh();
+}
+
+async function startApi(base: Base, { settings, log }: BaseOptions): Promise<HttpServer> {
+  const keys = new KeyRing();
+  keys.replace(await loadKeys(base.pool));
+  const clock = new Clock(base.engine, settings.testClock);
+  let stopping = false;
+  const health = {
+    problem: async () => {
+      if (stopping) return 'The service is stopping.';
+      try {
+        await clock.now(defaultTenant);
+        return undefined;
+      } catch (error) {
+        return messageOf(error);
+      }
+    },
+  };
+  const app = createApp({ services: { engine: base.engine, clock, history: base.history }, keys, health, log });
+  const handle = app.callback();
+  const server = await startServer((request, response) => void handle(request, response), settings.host, settings.port);
+  base.onStop(async () => {
+    stopping = true;
+    await server.stop(limits.stopRequestsMs);
+  });
+  return server;
+}

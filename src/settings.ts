@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { OperatorError } from './errors.js';
+
+/** The levels of pino, from the least to the most said. */
+const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+
+/** What each variable says when it is wrong. The sentences never repeat the value: three of them hold secrets. */
+const whole = (min: number, max: number, hint = '') => ({
+  error: `must be a whole number from ${min} to ${max}${hint}`,
+});
+
+/** Digits only, so that `1e3`, `0x50` and ` 80` are mistakes and not numbers. */
+const wholeNumber = (min: number, max: number, hint?: string) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, whole(min, max, hint))
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, whole(min, max, hint));
+
+/** An address that names a server. `redis://` alone is a forgotten host, not a wish for the default one. */
+const address = (protocols: readonly string[], example: string) =>
+  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol) && /:\/\/./.test(value), {
+    error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}, like ${example}`,
+  });
+
+/** Every setting, by the name of its variable. docs/settings.md lists them all, and a test holds the two together. */
+export const settingsSchema = z.object({
+  PORT: wholeNumber(0, 65_535, ' (0 for any free port)').default(7070),
+  HOST: z.string().regex(/^\S+$/, { error: 'must be a host name or an IP address' }).default('127.0.0.1'),
+  REDIS_URL: address(['redis:', 'rediss:'], 'redis://localhost:6379').nullable().default(null),
+  // It goes into the hash tag of every key, so a brace or a colon in it would move keys to other slots or other owners.
+  REDIS_PREFIX: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, hyphens or underscores' })
+    .default('laurel'),
+  DATABASE_URL: address(['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/laurel').nullable().default(null),
+  DATA_DIR: z.string().default('.laurel'),
+  ADMIN_API_KEY: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,32}\.[A-Za-z0-9_-]{16,256}$/, {
+      error:
+        'must be a prefix of 1 to 32 characters, a dot and a body of 16 to 256 characters, ' +
+        'both of letters, digits, hyphens and underscores, like admin.4f1c09b2a7e85d36',
+    })
+    .nullable()
+    .default(null),
+  CONFIG: z.string().nullable().default(null),
+  TEST_CLOCK: z
+    .enum(['0', '1'], { error: 'must be 1 (on) or 0 (off)' })
+    .default('0')
+    .transform((value) => value === '1'),
+  LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
+  POSTGRES_POOL_SIZE: wholeNumber(1, 500).default(10),
+});
+
+export interface Settings {
+  /** 0: any free port. */
+  port: number;
+  host: string;
+  /** Null: Laurel runs its own Redis in the data folder. */
+  redisUrl: string | null;
+  /** Starts the hash tag of every key, so that several installations can share one Redis. */
+  redisPrefix: string;
+  /** Null: Laurel runs its own Postgres in the data folder. */
+  databaseUrl: string | null;
+  /** As it was given: relative to the working directory. */
+  dataDir: string;
+  /** The first admin key. Null: one is made and printed once. */
+  adminApiKey: string | null;
+  /** Path of a YAML file to apply at start. */
+  config: string | null;
+  testClock: boolean;
+  logLevel: (typeof logLevels)[number];
+  /** Connections to Postgres that one process may hold. */
+  postgresPoolSize: number;
+}
+
+/**
+ * Reads the settings from the environment; variables that it does not know are left alone, and an empty one counts as unset, because
+ * that is what an unfilled `VAR=` of a compose or .env file means.
+ * @throws OperatorError that names every bad variable, one sentence each.
+ */
+export function parseSettings(env: NodeJS.ProcessEnv): Settings {
+  const filled = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = settingsSchema.safeParse(filled);
+  if (!parsed.success) throw new OperatorError(describe(parsed.error));
+  const values = parsed.data;
+  return {
+    port: values.PORT,
+    host: values.HOST,
+    redisUrl: values.REDIS_URL,
+    redisPrefix: values.REDIS_PREFIX,
+    databaseUrl: values.DATABASE_URL,
+    dataDir: values.DATA_DIR,
+    adminApiKey: values.ADMIN_API_KEY,
+    config: values.CONFIG,
+    testClock: values.TEST_CLOCK,
+    logLevel: values.LOG_LEVEL,
+    postgresPoolSize: values.POSTGRES_POOL_SIZE,
+  };
+}
+
+/** One sentence for each variable, in the order of the schema: a second complaint about the same one would say nothing new. */
+function describe(error: z.ZodError): string {
+  const sentences = new Map<string, string>();
+  for (const issue of error.issues) {
+    const variable = String(issue.path[0]);
+    if (!sentences.has(variable)) sentences.set(variable, `${variable} ${issue.message}.`);
+  }
+  return [...sentences.values()].join('\n');
+}

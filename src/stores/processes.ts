@@ -1,0 +1,161 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { storeBounds } from './bounds.js';
+
+/** A user of the operating system that a command runs as. Only root can choose one. */
+export interface RunAs {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface Command {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Replaces the whole environment; absent: ours. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Absent: as ourselves. */
+  readonly runAs?: RunAs | null;
+}
+
+export interface CommandResult {
+  /** Null when the program could not be started, was ended by a signal, or took too long. */
+  readonly code: number | null;
+  /** The end of what it wrote, both streams, or why it could not be started. */
+  readonly output: string;
+}
+
+export type RunCommand = (command: Command) => Promise<CommandResult>;
+
+/**
+ * Runs a command to its end. It starts in the root folder, since another user may not be allowed into ours, and inherits the terminal's
+ * input so that sudo can ask for a password.
+ */
+export function runCommand({ program, args, env, runAs }: Command, timeoutMs: number = storeBounds.installMs): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    let output = '';
+    const keep = (chunk: Buffer): void => {
+      output = (output + chunk.toString()).slice(-storeBounds.maxOutputBytes);
+    };
+    const child = spawn(program, args, {
+      cwd: '/',
+      stdio: ['inherit', 'pipe', 'pipe'],
+      timeout: timeoutMs,
+      env: env ?? process.env,
+      ...(runAs ?? {}),
+    });
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.once('error', (error) => resolve({ code: null, output: error.message }));
+    child.once('close', (code) => resolve({ code, output: output.trim() }));
+  });
+}
+
+/** The path of a program, as the shell would find it. */
+export function lookUpProgram(program: string, path: string = process.env.PATH ?? ''): string | null {
+  const candidates = path.split(delimiter).map((folder) => join(folder || '.', program));
+  return candidates.find(isProgram) ?? null;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * When a process started, as a text to compare: together with its number it tells it from a later process that was given the same number.
+ * Null when there is no such process. A zombie counts as none: it holds no file and no port any more, and in a container whose first
+ * process reaps nothing it stays for ever.
+ */
+export function processStart(pid: number): string | null {
+  return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
+}
+
+function startFromProc(pid: number): string | null {
+  const stat = readIfThere(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  // The name of the program is in parentheses and may hold spaces and parentheses itself; what follows the last one is the third field.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, startTicks] = [fields[0], fields[19]];
+  if (startTicks === undefined || state === 'Z' || state === 'X') return null;
+  return `${(readIfThere('/proc/sys/kernel/random/boot_id') ?? '').slice(0, 8)}-${startTicks}`;
+}
+
+function startFromPs(pid: number): string | null {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+  const [state, ...start] = stdout.trim().split(/\s+/);
+  return !state || state.startsWith('Z') ? null : start.join('-');
+}
+
+/** The command line of a process; empty when there is none. */
+export function processCommand(pid: number): string {
+  if (process.platform === 'linux') return (readIfThere(`/proc/${pid}/cmdline`) ?? '').replaceAll('\0', ' ').trim();
+  return spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** A process that was alive when this was made, safe against its number being given to another one. */
+export class ProcessHandle {
+  readonly pid: number;
+  readonly #start: string | null;
+
+  constructor(pid: number) {
+    this.pid = pid;
+    this.#start = processStart(pid);
+  }
+
+  isAlive(): boolean {
+    return this.#start !== null && processStart(this.pid) === this.#start;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    try {
+      if (this.isAlive()) process.kill(this.pid, name);
+    } catch {
+      // It ended between the two lines.
+    }
+  }
+
+  /** Whether it is gone before the time is up. */
+  async isGoneWithin(timeoutMs: number): Promise<boolean> {
+    return (await poll(() => (this.isAlive() ? null : true), timeoutMs)) ?? false;
+  }
+}
+
+/** Looks until there is something (not null), and returns it; null when the time is up. It looks at least once. */
+export async function poll<T>(look: () => T | null | Promise<T | null>, timeoutMs: number): Promise<T | null> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const found = await look();
+    if (found !== null || performance.now() >= deadline) return found;
+    await delay(storeBounds.pollMs);
+  }
+}
+
+/** A port of 127.0.0.1 that was free a moment ago. Another process can take it before it is used: be ready to ask again. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,68 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate } from '../../src/postgres/pool.js';
+import { startLocalPostgres } from '../../src/stores/local-postgres.js';
+import { startLocalRedis } from '../../src/stores/local-redis.js';
+
+/** The real stores of a test run: one Redis and one Postgres, started when the first test asks for them. */
+export interface Stores {
+  readonly redisUrl: string;
+  /** A database with superuser rights, for making others. */
+  readonly postgresUrl: string;
+  /** The name of a migrated database that others are copied from. */
+  readonly template: string;
+}
+
+const template = 'laurel_template';
+
+let starting: Promise<Stores & { stop(): Promise<void> }> | undefined;
+
+export function withDatabase(url: string, database: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${database}`;
+  return changed.href;
+}
+
+/** Runs one statement that can't be in a transaction. */
+export async function administer(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+async function start(): Promise<Stores & { stop(): Promise<void> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'laurel-test-'));
+  const options = { dataDir, log: () => undefined };
+  const [redis, postgres] = await Promise.all([startLocalRedis(options), startLocalPostgres(options)]);
+  await administer(postgres.url, `create database ${template}`);
+  await migrate(withDatabase(postgres.url, template), (line) => {
+    throw new Error(line);
+  });
+  return {
+    redisUrl: redis.url,
+    postgresUrl: postgres.url,
+    template,
+    stop: async () => {
+      await Promise.all([redis.stop(), postgres.stop()]);
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function stores(): Promise<Stores> {
+  return (starting ??= start());
+}
+
+/** Mocha takes these for the whole run. */
+export const mochaHooks = {
+  async afterAll(this: Mocha.Context): Promise<void> {
+    this.timeout(60_000);
+    if (starting) await (await starting).stop();
+  },
+};

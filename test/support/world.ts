@@ -1,0 +1,237 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import pino from 'pino';
+import { parseConfigFile } from '../../src/config/file.js';
+import { applyConfigText } from '../../src/config/store.js';
+import { hasCommitted } from '../../src/ledger/offsets.js';
+import { redisOptions } from '../../src/redis/connection.js';
+import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
+import { startService, type Roles } from '../../src/service.js';
+import type { Settings } from '../../src/settings.js';
+import { administer, stores, withDatabase } from './stores.js';
+
+export const adminKey = 'test.0123456789abcdef';
+export const tenant = 1;
+const drainPollMs = 3;
+const drainTimeoutMs = 20_000;
+
+let names = 0;
+/** A name that nothing else in this run has. */
+const uniqueName = (): string => `t${process.pid}_${(names += 1)}`;
+
+export interface TestDatabase {
+  readonly pool: pg.Pool;
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** An empty, migrated database of its own. */
+export async function freshDatabase(): Promise<TestDatabase> {
+  const { postgresUrl, template } = await stores();
+  const name = uniqueName();
+  await administer(postgresUrl, `create database ${name} template ${template}`);
+  const url = withDatabase(postgresUrl, name);
+  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  pool.on('error', () => undefined);
+  return {
+    pool,
+    url,
+    drop: async () => {
+      await pool.end();
+      await administer(postgresUrl, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The parsed body; tests look into it by path. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly body: any;
+}
+
+export interface RequestOptions {
+  readonly body?: unknown;
+  /** A body that is sent as it is. */
+  readonly raw?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Null sends none. */
+  readonly key?: string | null;
+}
+
+export interface WorldOptions {
+  /** A configuration file that is in force from the start; an empty account gets the sample. */
+  readonly config?: string;
+  /** The test clock at the start, as an ISO 8601 instant; null runs on Redis' own clock. */
+  readonly now?: string | null;
+  readonly roles?: Roles;
+}
+
+/** A whole service on real stores, in a partition and a database of its own. */
+export interface World {
+  readonly address: string;
+  readonly settings: Settings;
+  readonly pool: pg.Pool;
+  readonly redis: Redis;
+  /** The start of the tenant's keys. */
+  readonly partition: string;
+  request(method: string, path: string, options?: RequestOptions): Promise<Reply>;
+  get(path: string): Promise<Reply>;
+  event(metric: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  setClock(iso: string): Promise<void>;
+  /** Applies a configuration file, and returns when this service works with it. */
+  configure(text: string, how?: { prune?: boolean }): Promise<void>;
+  /** Waits until the write-behind has committed everything that the ledger holds now. */
+  drain(): Promise<void>;
+  /** Everything that the tenant has in Redis, and every row in Postgres, as text to compare. */
+  snapshot(): Promise<string>;
+  stopService(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<Settings> {
+  const { redisUrl } = await stores();
+  return {
+    port: 0,
+    host: '127.0.0.1',
+    redisUrl,
+    redisPrefix: uniqueName(),
+    databaseUrl,
+    dataDir: '/nowhere',
+    adminApiKey: adminKey,
+    config: null,
+    testClock: options.now !== null,
+    logLevel: 'silent',
+    postgresPoolSize: 6,
+  };
+}
+
+async function send(address: string, method: string, path: string, { body, raw, headers, key }: RequestOptions): Promise<Reply> {
+  const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  const response = await fetch(address + path, {
+    method,
+    headers: { ...(key === null ? {} : { 'x-api-key': key ?? adminKey }), 'content-type': 'application/json', ...headers },
+    ...(sent === undefined ? {} : { body: sent }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+}
+
+async function lastLedgerId(redis: Redis, ledger: string): Promise<string> {
+  if ((await redis.exists(ledger)) === 0) return '0-0';
+  const info = (await redis.xinfo('STREAM', ledger)) as unknown[];
+  return String(info[info.indexOf('last-generated-id') + 1]);
+}
+
+/** The tables that requests may change. */
+const tables = [
+  'users',
+  'user_metrics',
+  'user_points',
+  'user_triggers',
+  'idempotency_keys',
+  'events',
+  'awards',
+  'leaderboard_entries',
+  'leaderboard_history',
+  'config_versions',
+];
+
+async function dumpKey(redis: Redis, key: string): Promise<unknown> {
+  switch (await redis.type(key)) {
+    case 'hash':
+      return Object.entries(await redis.hgetall(key)).sort(([a], [b]) => (a < b ? -1 : 1));
+    case 'zset':
+      return redis.zrange(key, 0, -1, 'WITHSCORES');
+    case 'list':
+      return (await redis.lrangeBuffer(key, 0, -1)).map((item) => item.toString('base64'));
+    case 'stream':
+      return lastLedgerId(redis, key);
+    case 'string':
+      return (await redis.getBuffer(key))?.toString('base64');
+    default:
+      return null;
+  }
+}
+
+/** All keys that start with a prefix. */
+export async function keysOf(redis: Redis, prefix: string): Promise<string[]> {
+  const keys: string[] = [];
+  let cursor = '0';
+  do {
+    const [next, found] = await redis.scan(cursor, 'MATCH', `${prefix.replace(/[[\]*?\\]/g, '\\$&')}*`, 'COUNT', 1000);
+    cursor = next;
+    keys.push(...found);
+  } while (cursor !== '0');
+  return [...new Set(keys)].sort();
+}
+
+async function snapshot(redis: Redis, pool: pg.Pool, partition: string): Promise<string> {
+  const dump: Record<string, unknown> = {};
+  for (const key of await keysOf(redis, partition)) dump[key] = await dumpKey(redis, key);
+  for (const table of tables) dump[table] = (await pool.query(`select * from ${table} as t order by t::text`)).rows;
+  return JSON.stringify(dump, null, 1);
+}
+
+/** Starts a world. Stop it in an `after` hook. */
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const database = await freshDatabase();
+  const settings = await settingsOf(database.url, options);
+  const configure = async (text: string, prune = false): Promise<void> => {
+    parseConfigFile(text, 'test.yaml');
+    await applyConfigText({ pool: database.pool, tenant, text, fileName: 'test.yaml', now: options.now ?? new Date().toISOString(), prune, dryRun: false });
+  };
+  if (options.config !== undefined) await configure(options.config);
+  const service = await startService(
+    { settings, log: pino({ level: 'silent' }), print: () => undefined },
+    options.roles ?? { api: true, worker: true },
+  );
+  const redis = new Redis(settings.redisUrl ?? '', { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
+  const partition = partitionPrefix(settings.redisPrefix, tenant);
+  const ledger = partition + keyNames.ledger;
+  const address = service.address ?? '';
+  let serving = true;
+  const world: World = {
+    address,
+    settings,
+    pool: database.pool,
+    redis,
+    partition,
+    request: (method, path, request = {}) => send(address, method, path, request),
+    get: (path) => send(address, 'GET', path, {}),
+    event: (metric, body, headers = {}) => send(address, 'POST', `/v1/metrics/${metric}/event`, { body, headers }),
+    setClock: async (iso) => {
+      const reply = await send(address, 'PUT', '/admin/v1/clock', { body: { now: iso } });
+      if (reply.status !== 200) throw new Error(`the clock refused ${iso}: ${JSON.stringify(reply.body)}`);
+    },
+    configure: async (text, how = {}) => {
+      await configure(text, how.prune === true);
+      // A second service on the same stores puts the new version into force, as `laurel apply` does.
+      await service.reload();
+    },
+    drain: async () => {
+      const newest = await lastLedgerId(redis, ledger);
+      const giveUpAt = Date.now() + drainTimeoutMs;
+      while (!(await hasCommitted(database.pool, tenant, newest))) {
+        if (Date.now() > giveUpAt) throw new Error(`the ledger was not committed up to ${newest} in time`);
+        await delay(drainPollMs);
+      }
+    },
+    snapshot: () => snapshot(redis, database.pool, partition),
+    stopService: async () => {
+      if (serving) await service.stop();
+      serving = false;
+    },
+    stop: async () => {
+      await world.stopService();
+      const keys = await keysOf(redis, partition);
+      if (keys.length > 0) await redis.del(...keys);
+      redis.disconnect();
+      await database.drop();
+    },
+  };
+  if (options.now !== null) await world.setClock(options.now ?? '2026-03-02T12:00:00.000Z');
+  return world;
+}
