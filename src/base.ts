@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { Clock } from './engine/clock.js';
 import { describeChanges } from './config/changes.js';
 import { applyConfigText, loadConfig, type AppliedConfig } from './config/store.js';
 import { Engine } from './engine/engine.js';
 import { OperatorError } from './errors.js';
 import { loadOffset } from './ledger/offsets.js';
-import { HistoryReader } from './postgres/history.js';
+import { HistoryReader } from './ledger/reader.js';
 import { createPool, migrate } from './postgres/pool.js';
 import { checkRedisServer, connectRedis, messageOf } from './redis/connection.js';
 import { bundleLibrary } from './redis/library.js';
@@ -34,6 +35,7 @@ export class Base {
   readonly pool: pg.Pool;
   readonly engine: Engine;
   readonly history: HistoryReader;
+  readonly clock: Clock;
   private readonly options: BaseOptions;
   private readonly redisUrl: string;
   private readonly stops: Stop[];
@@ -54,6 +56,7 @@ export class Base {
       loadOffset: (tenant) => loadOffset(pool, tenant),
     });
     this.history = new HistoryReader(pool);
+    this.clock = new Clock(this.engine, settings.testClock);
   }
 
   /** Starts or finds the stores and connects to them. What has been started is stopped again when a later step fails. */
@@ -112,19 +115,23 @@ export class Base {
     await stopAll(this.stops, this.options.log);
   }
 
-  /** Applies a configuration file and puts the newest version into force, whether or not the file changed anything. */
-  async apply(file: string, how: { readonly prune: boolean; readonly dryRun: boolean }): Promise<AppliedConfig> {
-    const applied = await applyConfigText({
-      pool: this.pool,
-      tenant: defaultTenant,
-      text: readConfig(file),
-      fileName: file,
-      now: new Date().toISOString(),
-      ...how,
-    });
+  /**
+   * Applies a configuration file and puts the newest version into force, whether or not the file changed anything. Throws an
+   * OperatorError that names every problem of the file.
+   */
+  async apply({ name, text }: ConfigText, how: { readonly prune: boolean; readonly dryRun: boolean }): Promise<AppliedConfig> {
+    const now = new Date(await this.clock.now(defaultTenant)).toISOString();
+    const applied = await applyConfigText({ pool: this.pool, tenant: defaultTenant, text, fileName: name, now, ...how });
     if (!how.dryRun) await this.engine.activate(await this.engine.refreshConfig(defaultTenant));
     return applied;
   }
+}
+
+/** A configuration file that has been read. */
+export interface ConfigText {
+  /** What messages call it. */
+  readonly name: string;
+  readonly text: string;
 }
 
 async function stopAll(stops: Stop[], log: Logger): Promise<void> {
@@ -137,9 +144,10 @@ async function stopAll(stops: Stop[], log: Logger): Promise<void> {
   }
 }
 
-function readConfig(file: string): string {
+/** Throws an OperatorError when the file can't be read. */
+export function readConfigText(file: string): ConfigText {
   try {
-    return readFileSync(file, 'utf8');
+    return { name: file, text: readFileSync(file, 'utf8') };
   } catch (error) {
     throw new OperatorError(`The configuration file ${file} can't be read: ${messageOf(error)}.`, { cause: error });
   }

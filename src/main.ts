@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import pino from 'pino';
-import { Base, describeApplied, type BaseOptions } from './base.js';
+import { Base, describeApplied, readConfigText, type BaseOptions } from './base.js';
 import { OperatorError } from './errors.js';
 import { startService, type Roles, type Service } from './service.js';
 import { parseSettings } from './settings.js';
@@ -48,7 +48,7 @@ async function apply(file: string, how: { prune?: boolean; dryRun?: boolean }): 
   const dryRun = how.dryRun === true;
   const base = await Base.start(options());
   try {
-    const applied = await base.apply(file, { prune: how.prune === true, dryRun });
+    const applied = await base.apply(readConfigText(file), { prune: how.prune === true, dryRun });
     for (const line of describeApplied(file, applied)) process.stdout.write(`${line}\n`);
     if (dryRun) process.stdout.write('  Nothing was changed: this was a dry run.\n');
   } finally {

@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { Base, defaultTenant, describeApplied, type BaseOptions } from './base.js';
-import { Clock } from './clock.js';
-import { Backfill } from './engine/backfill.js';
+import { Base, defaultTenant, describeApplied, readConfigText, type BaseOptions } from './base.js';
+import { Backfill } from './jobs/backfill.js';
 import { LaurelError } from './errors.js';
 import { createApp } from './http/app.js';
 import { startServer, type HttpServer } from './http/server.js';
@@ -19,6 +18,7 @@ export interface Roles {
 }
 
 export interface Service {
+  readonly base: Base;
   /** `http://host:port`; undefined for a worker without the API. */
   readonly address: string | undefined;
   /** The admin key that was made at this start, the only time that it can be shown. */
@@ -37,7 +37,7 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
     if (problem === undefined) await applyAtStart(base, options);
     await watchConfig(base, options, roles);
     const server = roles.api ? await startApi(base, options) : undefined;
-    return { address: server?.address, newAdminKey, stop: () => base.stop() };
+    return { base, address: server?.address, newAdminKey, stop: () => base.stop() };
   } catch (error) {
     await base.stop();
     throw error;
@@ -69,7 +69,7 @@ async function applyAtStart(base: Base, { settings, print }: BaseOptions): Promi
     await base.engine.activate(await base.engine.config(defaultTenant));
     return;
   }
-  const applied = await base.apply(file, { prune: false, dryRun: false });
+  const applied = await base.apply(readConfigText(file), { prune: false, dryRun: false });
   if (applied.saved) for (const line of describeApplied(file, applied)) print(line);
 }
 
@@ -112,20 +112,19 @@ async function watchConfig(base: Base, { log }: BaseOptions, roles: Roles): Prom
 async function startApi(base: Base, { settings, log }: BaseOptions): Promise<HttpServer> {
   const keys = new KeyRing();
   keys.replace(await loadKeys(base.pool));
-  const clock = new Clock(base.engine, settings.testClock);
   let stopping = false;
   const health = {
     problem: async () => {
       if (stopping) return 'The service is stopping.';
       try {
-        await clock.now(defaultTenant);
+        await base.clock.now(defaultTenant);
         return undefined;
       } catch (error) {
         return messageOf(error);
       }
     },
   };
-  const app = createApp({ services: { engine: base.engine, clock, history: base.history }, keys, health, log });
+  const app = createApp({ services: { engine: base.engine, clock: base.clock, history: base.history }, keys, health, log });
   const handle = app.callback();
   const server = await startServer((request, response) => void handle(request, response), settings.host, settings.port);
   base.onStop(async () => {

@@ -21,38 +21,42 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['main.ts', '*'],
   ['cli', '*'],
   ['service.ts', '*'],
+  ['base.ts', '*'],
 
   // What callers reach: only the rows above import these.
-  ['http', `admin engine ${domain} plan config`],
-  ['admin', `engine ${domain} plan config`],
+  ['http', `admin routing engine ${domain} plan config keys ledger`],
+  ['admin', `routing engine ${domain} plan config keys`],
+  ['routing', 'engine keys ledger'],
 
   // What works beside the requests.
+  ['jobs', 'engine ledger plan redis config postgres'],
   ['restore', 'engine ledger plan redis config postgres'],
   ['notify', 'config postgres'],
 
   // One event, from a valid request to the facts that it led to.
-  ['engine', `${domain} plan redis config`],
+  ['engine', `${domain} plan redis config ledger`],
 
-  // What each word of the domain means, and how its results are read and shown.
-  ['leaderboards', 'users plan redis config postgres'],
-  ['achievements', 'users plan redis config postgres'],
-  ['streaks', 'users plan redis config postgres'],
-  ['points', 'users plan redis config postgres'],
-  ['metrics', 'users plan redis config postgres'],
-  ['users', 'plan redis config postgres'],
+  // What each word of the domain means, and how its results are shown.
+  ['leaderboards', 'users plan redis config ledger'],
+  ['achievements', 'users plan redis config ledger'],
+  ['streaks', 'users plan redis config ledger'],
+  ['points', 'users plan redis config ledger'],
+  ['metrics', 'users plan redis config ledger'],
+  ['users', 'plan redis config ledger'],
 
   // From one store to the other.
   ['ledger', 'redis postgres'],
   ['plan', 'redis config'],
   ['redis', ''],
   ['config', 'postgres'],
+  ['keys', 'postgres'],
   ['postgres', ''],
   ['stores', 'settings.ts'],
   ['settings.ts', ''],
 ];
 
 /** Every part may import these, and each of these may import those after it. */
-const bottom = ['calendar.ts', 'clock.ts', 'errors.ts', 'limits.ts'];
+const bottom = ['calendar.ts', 'errors.ts', 'limits.ts'];
 
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LaurelError } from '../errors.js';
-import { defineRoute, type Route, type Services } from '../http/route.js';
+import { defineRoute, type Route, type Services } from '../routing/route.js';
 
 /** Without TEST_CLOCK the route does not exist (semantics.md, "Time"). */
 function requireTestClock({ clock }: Services): void {

@@ -1,9 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import { utcDate } from '../calendar.js';
-import { LaurelError } from '../errors.js';
 import { eventLeaderboardResponse } from '../leaderboards/response.js';
 import type { EventEntry } from '../ledger/entry.js';
-import { known, type ActiveConfig } from '../plan/active-config.js';
+import { known, requireMetric, type ActiveConfig } from '../plan/active-config.js';
 import { eventPointsResponse } from '../points/response.js';
 import { outcomes } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
@@ -30,8 +29,7 @@ export interface EventAnswer {
 }
 
 function trackCall(config: ActiveConfig, request: EventRequest, eventId: string): Call<'track'> {
-  const metric = config.metrics.get(request.metricKey);
-  if (!metric) throw new LaurelError('not_found', `There is no metric with the key ${JSON.stringify(request.metricKey)}.`);
+  const metric = requireMetric(config, request.metricKey);
   checkAttributeKeys([request.user.attributes, config.userAttributes], [request.attributes, config.eventAttributes]);
   const patch = userPatch(config, request.user);
   return {
@@ -85,7 +83,7 @@ function idempotency(request: EventRequest, replayed: boolean): object {
 export async function trackEvent(engine: Engine, tenant: number, request: EventRequest): Promise<EventAnswer> {
   const eventId = uuidv7();
   const { outcome, values, config } = await engine.call(tenant, 'track', (active) => trackCall(active, request, eventId));
-  const metricId = known(config.metrics, request.metricKey, 'metric').id;
+  const metricId = requireMetric(config, request.metricKey).id;
   switch (outcome) {
     case outcomes.ok:
       return {

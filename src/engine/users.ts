@@ -1,8 +1,10 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { ProfileFact } from '../ledger/entry.js';
+import type { ProfileFact, RecentAward } from '../ledger/entry.js';
 import { limits } from '../limits.js';
-import type { ActiveConfig } from '../plan/active-config.js';
-import { outcomes } from '../redis/contract.js';
+import { metricResponse } from '../metrics/response.js';
+import { requireMetric, requireSystem, type ActiveConfig } from '../plan/active-config.js';
+import { awardResponse, levelAt, levelResponse, systemResponse } from '../points/response.js';
+import { outcomes, userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
 import { checkAttributeKeys } from '../users/attributes.js';
 import { userPatch } from '../users/patch.js';
@@ -26,7 +28,7 @@ export async function identifyUser(engine: Engine, tenant: number, mode: Identif
   return userResponse(config, id, unpackMessage<ProfileFact>(values[0]));
 }
 
-export interface UserState {
+interface UserState {
   readonly config: ActiveConfig;
   /** The user's hash: field (contract.ts, userFields) → text. */
   readonly fields: Readonly<Record<string, string>>;
@@ -35,7 +37,7 @@ export interface UserState {
 }
 
 /** Everything that Redis keeps of a user, in one call. `system` names a points system (`no`) whose newest awards are read as well. */
-export async function readUser(
+async function readUser(
   engine: Engine,
   tenant: number,
   id: string,
@@ -50,4 +52,39 @@ export async function readUser(
   const fields: Record<string, string> = {};
   for (let i = 0; i + 1 < flat.length; i += 2) fields[text(flat[i])] = text(flat[i + 1]);
   return { config, fields, awards };
+}
+
+/** A user's profile. Throws a 404 for an unknown user. */
+export async function readProfile(engine: Engine, tenant: number, id: string): Promise<UserResponse> {
+  const { config, fields } = await readUser(engine, tenant, id);
+  return userResponse(config, id, fields);
+}
+
+/** A user's totals on all metrics, as the contract's list of `MetricResponse`. */
+export async function readUserMetrics(engine: Engine, tenant: number, id: string): Promise<object[]> {
+  const { config, fields } = await readUser(engine, tenant, id);
+  return Array.from(config.metrics.values(), (metric) => metricResponse(metric, fields));
+}
+
+/** A user's total on one metric. Throws a 404 for an unknown user or metric. */
+export async function readUserMetric(engine: Engine, tenant: number, id: string, key: string): Promise<object> {
+  const { config, fields } = await readUser(engine, tenant, id);
+  return metricResponse(requireMetric(config, key), fields);
+}
+
+/** A user's points, level and newest awards, as the contract's `GetUserPointsResponse`. Throws a 404 for an unknown user or system. */
+export async function readUserPoints(engine: Engine, tenant: number, id: string, key: string, count: number): Promise<object> {
+  const { config, fields, awards } = await readUser(engine, tenant, id, { system: (active) => requireSystem(active, key).no, count });
+  const system = requireSystem(config, key);
+  const total = Number(fields[`${userFields.pointsTotal}${system.no}`] ?? 0);
+  const level = levelAt(system, total);
+  return {
+    ...systemResponse(system),
+    total,
+    level: level && levelResponse(level),
+    awards: awards.map((blob) => {
+      const recent = unpackMessage<RecentAward>(blob);
+      return awardResponse(config, recent.id, recent.at, recent.award);
+    }),
+  };
 }

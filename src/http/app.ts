@@ -11,9 +11,9 @@ import { errorAnswer } from './errors.js';
 import { healthRoutes, type Health } from './health.js';
 import { leaderboardRoutes } from './leaderboards.js';
 import { metricRoutes } from './metrics.js';
-import type { Route, Services } from './route.js';
+import type { Route, Services } from '../routing/route.js';
 import { userRoutes } from './users.js';
-import { parsePart } from './validation.js';
+import { parsePart } from '../routing/validation.js';
 
 const applicationRoutes: readonly Route[] = [...metricRoutes, ...userRoutes, ...leaderboardRoutes];
 const adminRoutes: readonly Route[] = clockRoutes;

@@ -1,22 +1,13 @@
 import { z } from 'zod';
 import { utcDate } from '../calendar.js';
-import type { Leaderboard } from '../config/model.js';
 import { readPlace, readRankings } from '../engine/leaderboards.js';
-import { LaurelError } from '../errors.js';
 import { leaderboardResponse, statusOn } from '../leaderboards/response.js';
 import { limits } from '../limits.js';
-import type { ActiveConfig } from '../plan/active-config.js';
+import { requireLeaderboard } from '../plan/active-config.js';
 import { perpetualRun } from '../plan/compile.js';
 import { idSchema } from '../users/schema.js';
-import { booleanText, integerText } from './query.js';
-import { defineRoute, type Route, type Services } from './route.js';
-
-/** A leaderboard that users can see: an inactive one is as good as absent (spec, "States and transitions"). */
-function requireLeaderboard(config: ActiveConfig, key: string): Leaderboard {
-  const board = config.leaderboards.get(key);
-  if (!board || board.status === 'inactive') throw new LaurelError('not_found', `There is no leaderboard with the key ${JSON.stringify(key)}.`);
-  return board;
-}
+import { booleanText, integerText } from '../routing/query.js';
+import { defineRoute, type Route, type Services } from '../routing/route.js';
 
 const today = async ({ clock }: Services, tenant: number): Promise<string> => utcDate(await clock.now(tenant));
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { trackEvent } from '../engine/track.js';
 import { limits } from '../limits.js';
 import { attributesSchema, idSchema, userPropertiesSchema } from '../users/schema.js';
-import { defineRoute, type Route } from './route.js';
+import { defineRoute, type Route } from '../routing/route.js';
 
 const eventBody = z.object({
   user: userPropertiesSchema.extend({ id: idSchema }),

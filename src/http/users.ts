@@ -1,18 +1,9 @@
 import { z } from 'zod';
-import { identifyUser, readUser, type IdentifyMode } from '../engine/users.js';
-import { LaurelError } from '../errors.js';
-import type { RecentAward } from '../ledger/entry.js';
+import { identifyUser, readProfile, readUserMetric, readUserMetrics, readUserPoints, type IdentifyMode } from '../engine/users.js';
 import { limits } from '../limits.js';
-import { metricResponse } from '../metrics/response.js';
-import { known, type ActiveConfig } from '../plan/active-config.js';
-import { awardResponse, levelAt, levelResponse, systemResponse } from '../points/response.js';
-import { userFields } from '../redis/contract.js';
-import { unpackMessage } from '../redis/message.js';
-import { userResponse } from '../users/response.js';
 import { idSchema, userPropertiesSchema } from '../users/schema.js';
-import type { PointsSystem } from '../config/model.js';
-import { integerText } from './query.js';
-import { defineRoute, type Route } from './route.js';
+import { integerText } from '../routing/query.js';
+import { defineRoute, type Route } from '../routing/route.js';
 
 const userParams = z.object({ id: idSchema });
 const userKeyParams = z.object({ id: idSchema, key: z.string() });
@@ -31,12 +22,6 @@ function identifyRoute(method: 'put' | 'patch', mode: IdentifyMode, summary: str
       body: await identifyUser(services.engine, tenant, mode, params.id, body),
     }),
   });
-}
-
-function requireSystem(config: ActiveConfig, key: string): PointsSystem {
-  const system = config.systems.get(key);
-  if (!system) throw new LaurelError('not_found', `There is no points system with the key ${JSON.stringify(key)}.`);
-  return system;
 }
 
 export const userRoutes: readonly Route[] = [
@@ -61,10 +46,10 @@ export const userRoutes: readonly Route[] = [
     params: userParams,
     query: noQuery,
     body: null,
-    handle: async ({ services, tenant, params }) => {
-      const { config, fields } = await readUser(services.engine, tenant, params.id);
-      return { status: 200, body: userResponse(config, params.id, fields) };
-    },
+    handle: async ({ services, tenant, params }) => ({
+      status: 200,
+      body: await readProfile(services.engine, tenant, params.id),
+    }),
   }),
   defineRoute({
     method: 'get',
@@ -73,10 +58,10 @@ export const userRoutes: readonly Route[] = [
     params: userParams,
     query: noQuery,
     body: null,
-    handle: async ({ services, tenant, params }) => {
-      const { config, fields } = await readUser(services.engine, tenant, params.id);
-      return { status: 200, body: Array.from(config.metrics.values(), (metric) => metricResponse(metric, fields)) };
-    },
+    handle: async ({ services, tenant, params }) => ({
+      status: 200,
+      body: await readUserMetrics(services.engine, tenant, params.id),
+    }),
   }),
   defineRoute({
     method: 'get',
@@ -85,12 +70,10 @@ export const userRoutes: readonly Route[] = [
     params: userKeyParams,
     query: noQuery,
     body: null,
-    handle: async ({ services, tenant, params }) => {
-      const { config, fields } = await readUser(services.engine, tenant, params.id);
-      const metric = config.metrics.get(params.key);
-      if (!metric) throw new LaurelError('not_found', `There is no metric with the key ${JSON.stringify(params.key)}.`);
-      return { status: 200, body: metricResponse(metric, fields) };
-    },
+    handle: async ({ services, tenant, params }) => ({
+      status: 200,
+      body: await readUserMetric(services.engine, tenant, params.id, params.key),
+    }),
   }),
   defineRoute({
     method: 'get',
@@ -99,26 +82,9 @@ export const userRoutes: readonly Route[] = [
     params: userKeyParams,
     query: z.object({ awards: integerText(1, limits.maxAwardsRead, 10) }),
     body: null,
-    handle: async ({ services, tenant, params, query }) => {
-      const { config, fields, awards } = await readUser(services.engine, tenant, params.id, {
-        system: (active) => requireSystem(active, params.key).no,
-        count: query.awards,
-      });
-      const system = known(config.systems, params.key, 'points system');
-      const total = Number(fields[`${userFields.pointsTotal}${system.no}`] ?? 0);
-      const level = levelAt(system, total);
-      return {
-        status: 200,
-        body: {
-          ...systemResponse(system),
-          total,
-          level: level && levelResponse(level),
-          awards: awards.map((blob) => {
-            const { id, at, award } = unpackMessage<RecentAward>(blob);
-            return awardResponse(config, id, at, award);
-          }),
-        },
-      };
-    },
+    handle: async ({ services, tenant, params, query }) => ({
+      status: 200,
+      body: await readUserPoints(services.engine, tenant, params.id, params.key, query.awards),
+    }),
   }),
 ];

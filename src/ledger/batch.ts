@@ -1,4 +1,4 @@
-import { awardId } from '../points/award-id.js';
+import { awardId } from './award-id.js';
 import type { AwardFact, BoardFact, EventEntry, LedgerEntry, PlaceEntry, PointsFact, ProfileFact, TriggerFact } from './entry.js';
 
 interface OfUser {

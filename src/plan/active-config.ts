@@ -1,4 +1,5 @@
 import type { Attribute, ConfigDocument, ConfigVersion, Leaderboard, Metric, PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../config/model.js';
+import { LaurelError } from '../errors.js';
 import { compilePlan, type CompiledPlan } from './compile.js';
 
 const byKey = <T extends { readonly key: string; readonly archived: boolean }>(objects: readonly T[]): ReadonlyMap<string, T> =>
@@ -20,6 +21,7 @@ export class ActiveConfig {
   readonly eventAttributes: ReadonlyMap<string, Attribute>;
   readonly metrics: ReadonlyMap<string, Metric>;
   readonly systems: ReadonlyMap<string, PointsSystem>;
+  /** Those that users can see: an inactive leaderboard is as good as absent (spec, "States and transitions"). */
   readonly leaderboards: ReadonlyMap<string, Leaderboard>;
   readonly attributeByNo: ReadonlyMap<number, Attribute>;
   readonly attributeById: ReadonlyMap<string, Attribute>;
@@ -42,7 +44,7 @@ export class ActiveConfig {
     this.eventAttributes = byKey(document.attributes.filter(({ type }) => type === 'event'));
     this.metrics = byKey(document.metrics);
     this.systems = byKey(document.pointsSystems);
-    this.leaderboards = byKey(document.leaderboards);
+    this.leaderboards = byKey(document.leaderboards.filter(({ status }) => status !== 'inactive'));
     this.attributeByNo = byNo(document.attributes);
     this.attributeById = new Map(document.attributes.map((attribute) => [attribute.id, attribute]));
     this.metricByNo = byNo(document.metrics);
@@ -62,3 +64,18 @@ export function known<K, T>(index: ReadonlyMap<K, T>, key: K, what: string): T {
   if (found === undefined) throw new Error(`no ${what} ${String(key)} in the configuration`);
   return found;
 }
+
+function requireByKey<T>(index: ReadonlyMap<string, T>, key: string, what: string): T {
+  const found = index.get(key);
+  if (found === undefined) throw new LaurelError('not_found', `There is no ${what} with the key ${JSON.stringify(key)}.`);
+  return found;
+}
+
+/** The metric that a path names. Throws a 404. */
+export const requireMetric = (config: ActiveConfig, key: string): Metric => requireByKey(config.metrics, key, 'metric');
+
+/** The points system that a path names. Throws a 404. */
+export const requireSystem = (config: ActiveConfig, key: string): PointsSystem => requireByKey(config.systems, key, 'points system');
+
+/** The leaderboard that a path names. Throws a 404. */
+export const requireLeaderboard = (config: ActiveConfig, key: string): Leaderboard => requireByKey(config.leaderboards, key, 'leaderboard');

@@ -2,7 +2,7 @@ import type { PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../c
 import type { AwardFact, PointsFact } from '../ledger/entry.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { instant } from '../users/response.js';
-import { awardId } from './award-id.js';
+import { awardId } from '../ledger/award-id.js';
 
 /** The contract's `PointsLevel`. */
 export function levelResponse({ id, key, name, description, badgeUrl, points }: PointsLevel): object {

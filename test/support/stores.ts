@@ -8,6 +8,8 @@ import { startLocalRedis } from '../../src/stores/local-redis.js';
 
 /** The real stores of a test run: one Redis and one Postgres, started when the first test asks for them. */
 export interface Stores {
+  /** A temporary folder, removed at the end. */
+  readonly folder: string;
   readonly redisUrl: string;
   /** A database with superuser rights, for making others. */
   readonly postgresUrl: string;
@@ -45,6 +47,7 @@ async function start(): Promise<Stores & { stop(): Promise<void> }> {
     throw new Error(line);
   });
   return {
+    folder: dataDir,
     redisUrl: redis.url,
     postgresUrl: postgres.url,
     template,

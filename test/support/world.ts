@@ -1,9 +1,9 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import pino from 'pino';
-import { parseConfigFile } from '../../src/config/file.js';
-import { applyConfigText } from '../../src/config/store.js';
 import { hasCommitted } from '../../src/ledger/offsets.js';
 import { redisOptions } from '../../src/redis/connection.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
@@ -15,6 +15,9 @@ export const adminKey = 'test.0123456789abcdef';
 export const tenant = 1;
 const drainPollMs = 3;
 const drainTimeoutMs = 20_000;
+
+/** A Monday, after the day on which anybody reads this: the test clock only goes forward. */
+export const defaultNow = '2040-01-02T12:00:00.000Z';
 
 let names = 0;
 /** A name that nothing else in this run has. */
@@ -62,7 +65,7 @@ export interface RequestOptions {
 }
 
 export interface WorldOptions {
-  /** A configuration file that is in force from the start; an empty account gets the sample. */
+  /** A configuration file that replaces the sample one. */
   readonly config?: string;
   /** The test clock at the start, as an ISO 8601 instant; null runs on Redis' own clock. */
   readonly now?: string | null;
@@ -91,6 +94,14 @@ export interface World {
   stop(): Promise<void>;
 }
 
+/** A file of its own for a configuration text, below the folder of this run. */
+async function configFile(text: string): Promise<string> {
+  const { folder } = await stores();
+  const file = join(folder, `${uniqueName()}.yaml`);
+  await writeFile(file, text);
+  return file;
+}
+
 async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<Settings> {
   const { redisUrl } = await stores();
   return {
@@ -101,7 +112,7 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     databaseUrl,
     dataDir: '/nowhere',
     adminApiKey: adminKey,
-    config: null,
+    config: options.config === undefined ? null : await configFile(options.config),
     testClock: options.now !== null,
     logLevel: 'silent',
     postgresPoolSize: 6,
@@ -144,7 +155,7 @@ async function dumpKey(redis: Redis, key: string): Promise<unknown> {
     case 'hash':
       return Object.entries(await redis.hgetall(key)).sort(([a], [b]) => (a < b ? -1 : 1));
     case 'zset':
-      return redis.zrange(key, 0, -1, 'WITHSCORES');
+      return redis.zrange(key, '0', '-1', 'WITHSCORES');
     case 'list':
       return (await redis.lrangeBuffer(key, 0, -1)).map((item) => item.toString('base64'));
     case 'stream':
@@ -179,11 +190,6 @@ async function snapshot(redis: Redis, pool: pg.Pool, partition: string): Promise
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = await freshDatabase();
   const settings = await settingsOf(database.url, options);
-  const configure = async (text: string, prune = false): Promise<void> => {
-    parseConfigFile(text, 'test.yaml');
-    await applyConfigText({ pool: database.pool, tenant, text, fileName: 'test.yaml', now: options.now ?? new Date().toISOString(), prune, dryRun: false });
-  };
-  if (options.config !== undefined) await configure(options.config);
   const service = await startService(
     { settings, log: pino({ level: 'silent' }), print: () => undefined },
     options.roles ?? { api: true, worker: true },
@@ -207,9 +213,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       if (reply.status !== 200) throw new Error(`the clock refused ${iso}: ${JSON.stringify(reply.body)}`);
     },
     configure: async (text, how = {}) => {
-      await configure(text, how.prune === true);
-      // A second service on the same stores puts the new version into force, as `laurel apply` does.
-      await service.reload();
+      await service.base.apply({ name: 'test.yaml', text }, { prune: how.prune === true, dryRun: false });
     },
     drain: async () => {
       const newest = await lastLedgerId(redis, ledger);
@@ -232,6 +236,6 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       await database.drop();
     },
   };
-  if (options.now !== null) await world.setClock(options.now ?? '2026-03-02T12:00:00.000Z');
+  if (options.now !== null) await world.setClock(options.now ?? defaultNow);
   return world;
 }

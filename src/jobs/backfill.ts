@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import type { Leaderboard } from '../config/model.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
-import type { HistoryReader } from '../postgres/history.js';
-import { text, type Engine } from './engine.js';
+import type { HistoryReader } from '../ledger/reader.js';
+import { text, type Engine } from '../engine/engine.js';
 
 /** Where the values that a leaderboard ranks are in Postgres. */
 function source(config: ActiveConfig, board: Leaderboard): { table: string; column: string; no: number } {

@@ -1,7 +1,6 @@
-import type { Engine } from './engine/engine.js';
-import { text } from './engine/engine.js';
-import { LaurelError } from './errors.js';
-import { outcomes } from './redis/contract.js';
+import { text, type Engine } from './engine.js';
+import { LaurelError } from '../errors.js';
+import { outcomes } from '../redis/contract.js';
 
 /** The one clock: Redis' own, or the test clock that is kept there (semantics.md, "Time"). Moments in milliseconds since 1970. */
 export class Clock {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { Batch } from '../ledger/batch.js';
-import type { ProfileFact } from '../ledger/entry.js';
+import type { Batch } from './batch.js';
+import type { ProfileFact } from './entry.js';
 import { userFields } from '../redis/contract.js';
 
 /** The values of one column, a row each; dates are days and moments milliseconds since 1970. */

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../keys/key-ring.js';
-import type { Clock } from '../clock.js';
-import type { HistoryReader } from '../postgres/history.js';
+import type { Clock } from '../engine/clock.js';
+import type { HistoryReader } from '../ledger/reader.js';
 
 /** What handlers work with. */
 export interface Services {

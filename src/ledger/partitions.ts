@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { inTransaction } from './pool.js';
+import { inTransaction } from '../postgres/pool.js';
 
 const partitionedTables = ['events', 'awards'] as const;
 /** Any number that nobody else locks by: creating partitions is done by one worker at a time. */

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { LaurelError } from '../errors.js';
-import { hasCommitted } from '../ledger/offsets.js';
+import { hasCommitted } from './offsets.js';
 import { limits } from '../limits.js';
-import { postgresFailure } from './pool.js';
+import { postgresFailure } from '../postgres/pool.js';
 
 /** One local day of a user on a board, the newest first; ranks and values are null where the user was not on it. */
 export interface HistoryDay {

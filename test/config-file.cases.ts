@@ -1,0 +1,275 @@
+/** The table of config-file.test.ts. */
+
+/** A file with a metric and an attribute of each type, and a points system. */
+export const system = (fields: string): string => `metrics: [{key: m, name: M}]
+attributes: [{key: city, name: City, type: user}, {key: device, name: Device, type: event}]
+points:
+  - {key: p, name: P, ${fields}}`;
+
+/** What a line `@word rest` of a case below stands for. */
+export const macros: Readonly<Record<string, (rest: string) => string>> = {
+  metric: (rest) => `metrics: [{key: m, ${rest}}]`,
+  system,
+  level: (rest) => system(`levels: [{key: a, name: A, points: 5}, {key: b, name: B, ${rest}}]`),
+  trigger: (rest) => system(`triggers: [{key: t, type: metric, ${rest}}]`),
+  filter: (rest) => system(`triggers: [{key: t, type: metric, metricKey: m, metricThreshold: 1, points: 1, ${rest}}]`),
+  boost: (rest) => system(`boosts: [{key: b, name: B, ${rest}}]`),
+  board: (rest) => `metrics: [{key: m, name: M}]\nleaderboards: [{key: l, name: L, ${rest}}]`,
+};
+
+/**
+ * Files that are wrong, by what is wrong with them. Each § is the place of a problem (twice where two are in one place), each line that
+ * starts with `=` its sentence.
+ */
+export const badFiles = String.raw`
+# a list for a file
+§- a
+= the file must be a map of fields, not a list
+# a text for a file
+§hello
+= the file must be a map of fields, not "hello"
+# two documents
+metrics: []
+§---
+metrics: []
+= a second YAML document starts here: a configuration file is one document
+# a bracket left open
+metrics: [§
+= this is not YAML: Flow sequence in block collection must be sufficiently indented and end with a ]
+# a tag
+metrics:
+  - §!m {key: a, name: A}
+= tags have no meaning here (Unresolved tag: !m)
+# an alias of nothing
+metrics: §*m
+= there is no anchor &m before this alias
+# an alias inside its own anchor
+metrics: &m
+  - §*m
+= *m stands for an object that it is part of
+# a field given twice, the last of which counts
+metrics: []
+§"metrics": [§5]
+= the field metrics is given twice
+= metric number 1 must be a map of fields, not the number 5
+# an unknown field
+@metric name: A, §unit: x
+= metric "m": unknown field "unit" (it has key, name, unitType, units)
+# an unknown field named __proto__
+@metric name: A, §__proto__: {name: B}
+= metric "m": unknown field "__proto__" (it has key, name, unitType, units)
+# a merge key
+metrics:
+  - &a {key: a, name: A}
+  - {§<<: *a, key: b, name: B}
+= metric "b": unknown field "<<" (it has key, name, unitType, units)
+# a list of a later stage
+§streaks: []
+= unknown field "streaks" (it has settings, attributes, metrics, points, leaderboards)
+# a map for a list
+metrics: §{}
+points: §5
+= metrics must be a list, not a map
+= points must be a list, not the number 5
+# no key and no name
+metrics:
+  - §§units: u
+= metric number 1: key is missing
+= metric number 1: name is missing
+# an empty key
+metrics: [{key: §"", name: A}]
+= metric "": key may hold only letters, digits, - and _, and at least one of them, not ""
+# a key with a space
+metrics: [{key: §a b, name: A}]
+= metric "a b": key may hold only letters, digits, - and _, and at least one of them, not "a b"
+# a key with a line break at its end
+metrics: [{key: §"a\n", name: A}]
+= metric "a\n": key may hold only letters, digits, - and _, and at least one of them, not "a\n"
+# a number for a key
+metrics: [{key: §123, name: A}]
+= metric number 1: key must be a text, not the number 123: put it in quotes
+# a yes/no value for a name
+@metric name: §true
+= metric "m": name must be a text, not the yes/no value true: put it in quotes
+# nothing for a name
+metrics:
+  - key: a
+    §name:
+    units: u
+= metric "a": name must be a text, not empty
+# spaces for a name
+@metric name: §"  "
+= metric "m": name must not be empty
+# a NUL in a name
+@metric name: §"x\0"
+= metric "m": name holds a NUL character
+# half a surrogate pair in a name
+@metric name: §"\ud83dx"
+= metric "m": name holds half of a surrogate pair, which is no character
+# a word that is none of the choices
+@metric name: A, unitType: §euro
+= metric "m": unitType must be number or currency, not "euro"
+# a key twice
+metrics:
+  - {key: a, name: A}
+  - {key: b, name: B}
+  - {key: §a, name: C}
+= metric "a": the key is given twice, the first time on line 2
+# an attribute twice, while the other type may share its key
+attributes:
+  - {key: a, name: A, type: user}
+  - {key: a, name: A, type: event}
+  - {key: §a, name: B, type: user}
+= attribute "a": the key is given twice, the first time on line 2
+# an attribute without a type
+attributes: [§{key: a, name: A}]
+= attribute "a": type is missing
+# a number for the settings
+settings: §5
+= settings must be a map of fields, not the number 5
+# a control ratio above 1
+settings: {controlRatio: §1.5}
+= settings: controlRatio must be a number from 0 to 1, not the number 1.5
+# badges without a url, and with more
+@system badge: §{§alt: y}
+= points system "p": badge.url is missing
+= points system "p": unknown field "alt" (in badge)
+# maxPoints of 0
+@system maxPoints: §0
+= points system "p": maxPoints must be a whole number from 1 to 1,000,000,000,000,000, not the number 0
+# a level at the points of another
+@level points: §5
+= level "b": level "a" starts at 5 points as well
+# a level that can't be reached
+@system maxPoints: 10, levels: [{key: a, name: A, points: 10}, {key: b, name: B, points: §11}]
+= level "b": 11 points can't be reached, as maxPoints is 10
+# a level of negative points
+@level points: §-1
+= level "b": points must be a whole number from 0 to 1,000,000,000,000,000, not the number -1
+# a level key twice
+@system levels: [{key: a, name: A, points: 1}, {key: §a, name: B, points: 2}]
+= level "a": the key is given twice, the first time on line 4
+# a trigger of no points
+@trigger metricKey: m, metricThreshold: 1, points: §-0
+= trigger "t": points must not be 0: a trigger awards points, or deducts them with a negative number
+# half a point
+@trigger metricKey: m, metricThreshold: 1, points: §0.5
+= trigger "t": points must be a whole number from -1,000,000,000,000,000 to 1,000,000,000,000,000, not the number 0.5
+# points beyond what a total may be
+@trigger metricKey: m, metricThreshold: 1, points: §1000000000000001
+= trigger "t": points must be a whole number from -1,000,000,000,000,000 to 1,000,000,000,000,000, not the number 1000000000000001
+# infinite points
+@trigger metricKey: m, metricThreshold: 1, points: §-.inf
+= trigger "t": points must be a whole number from -1,000,000,000,000,000 to 1,000,000,000,000,000, not the number -Infinity
+# points in quotes
+@trigger metricKey: m, metricThreshold: 1, points: §"5"
+= trigger "t": points must be a whole number from -1,000,000,000,000,000 to 1,000,000,000,000,000, not "5"
+# a threshold of 0
+@trigger metricKey: m, metricThreshold: §0, points: 1
+= trigger "t": metricThreshold must be a whole number from 1 to 1,000,000,000,000,000, not the number 0
+# a metric that does not exist
+@trigger metricKey: §n, metricThreshold: 1, points: 1
+= trigger "t": there is no metric "n"
+# an attribute that does not exist
+@filter userAttributes: [{attributeKey: §a, attributeValue: x}]
+= trigger "t": there is no user attribute "a"
+# a user attribute as a filter of events
+@filter eventAttributes: [{attributeKey: §city, attributeValue: x}]
+= trigger "t": there is no event attribute "city", only the user attribute of that key
+# an event attribute as a filter of users
+@filter userAttributes: [{attributeKey: §device, attributeValue: x}]
+= trigger "t": there is no user attribute "device", only the event attribute of that key
+# two filters on one attribute
+@filter userAttributes: [{attributeKey: city, attributeValue: x}, {attributeKey: §city, attributeValue: y}]
+= trigger "t": user attribute "city" is filtered twice, and all filters must match
+# a filter without a value, and one with a number
+@filter userAttributes: [§{attributeKey: city}], eventAttributes: [{attributeKey: device, attributeValue: §1}]
+= trigger "t": userAttributes.attributeValue is missing
+= trigger "t": eventAttributes.attributeValue must be a text, not the number 1: put it in quotes
+# a multiplier of 0
+@boost start: 2026-01-01, multiplier: §0
+= boost "b": multiplier must be a number above 0 and below 100 with at most 6 decimal places, not the number 0
+# a multiplier with seven decimals
+@boost start: 2026-01-01, multiplier: §1.0000001
+= boost "b": multiplier must be a number above 0 and below 100 with at most 6 decimal places, not the number 1.0000001
+# a day that does not exist
+@boost start: §2026-02-29, multiplier: 2
+= boost "b": start must be a day of the calendar written YYYY-MM-DD, not "2026-02-29"
+# a day with a time
+@boost start: §2026-02-01T00:00:00Z, multiplier: 2
+= boost "b": start must be a day of the calendar written YYYY-MM-DD, not "2026-02-01T00:00:00Z"
+# a day of the year 0
+@boost start: §0000-01-01, multiplier: 2
+= boost "b": start must be a day of the calendar written YYYY-MM-DD, not "0000-01-01"
+# a day without dashes
+@boost start: §20260201, multiplier: 2
+= boost "b": start must be a day written YYYY-MM-DD, not the number 20260201
+# a boost that ends before it starts
+@boost start: 2026-02-02, end: §2026-02-01, multiplier: 2
+= boost "b": the end 2026-02-01 is before the start 2026-02-02
+# a user id with a control character
+@boost start: 2026-01-01, multiplier: 2, userId: §"a\tb"
+= boost "b": userId holds a control character
+# a boost for a user and for attributes
+@boost start: 2026-01-01, multiplier: 2, userId: u, userAttributes: §[{attributeKey: city, attributeValue: x}]
+= boost "b": it is for one user (userId), so userAttributes have nothing to choose
+# a board that ranks by nothing
+leaderboards: [§{key: l, name: L}]
+= leaderboard "l": rankBy is missing
+# a board by something that does not exist yet
+@board rankBy: §streak
+= leaderboard "l": rankBy must be metric or points, not "streak"
+# a board by a metric with a points system instead
+leaderboards: [§{key: l, name: L, rankBy: metric, pointsSystemKey: §p}]
+= leaderboard "l": metricKey is missing, which rankBy: metric needs
+= leaderboard "l": pointsSystemKey does not go with rankBy: metric
+# a board by points with a metric as well
+@board rankBy: points, pointsSystemKey: §p, metricKey: §m
+= leaderboard "l": there is no points system "p"
+= leaderboard "l": metricKey does not go with rankBy: points
+# 1,001 participants
+@board rankBy: metric, metricKey: m, maxParticipants: §1001
+= leaderboard "l": maxParticipants must be a whole number from 1 to 1,000, not the number 1001
+# a board that ends before it starts
+@board rankBy: metric, metricKey: m, start: 2026-01-02, end: §2026-01-01
+= leaderboard "l": the end 2026-01-01 is before the start 2026-01-02
+# a board that ends before today, when it starts
+@board rankBy: metric, metricKey: m, end: §2026-11-19
+= leaderboard "l": the end 2026-11-19 is before the start 2026-11-20
+# a status that only time gives
+@board rankBy: metric, metricKey: m, status: §scheduled
+= leaderboard "l": status must be inactive or active, not "scheduled"
+# everything at once, in the order of the file
+metrics:
+  - {key: m, name: §5}
+  - {key: §m, name: M}
+points:
+  - §key: §p p
+    maxPoints: 10
+    levels:
+      - {key: a, points: 10, name: A, §color: red}
+      - §{key: b, points: §10}
+      - {key: c, points: §11, name: C}
+    triggers:
+      - {key: t, type: metric, metricKey: m, metricThreshold: §0, points: 1}
+      - {key: u, type: §streak, metricKey: §n, metricThreshold: 1, points: 1}
+    boosts: §7
+leaderboards:
+  - §{key: l, rankBy: points, pointsSystemKey: §q, start: §2026-13-01, end: 2026-01-01}
+§unknown: {}
+= metric "m": name must be a text, not the number 5: put it in quotes
+= metric "m": the key is given twice, the first time on line 2
+= points system "p p": name is missing
+= points system "p p": key may hold only letters, digits, - and _, and at least one of them, not "p p"
+= level "a": unknown field "color" (it has key, name, points, description, badge)
+= level "b": name is missing
+= level "b": level "a" starts at 10 points as well
+= level "c": 11 points can't be reached, as maxPoints is 10
+= trigger "t": metricThreshold must be a whole number from 1 to 1,000,000,000,000,000, not the number 0
+= trigger "u": type must be metric, not "streak"
+= trigger "u": there is no metric "n"
+= points system "p p": boosts must be a list, not the number 7
+= leaderboard "l": name is missing
+= leaderboard "l": there is no points system "q"
+= leaderboard "l": start must be a day of the calendar written YYYY-MM-DD, not "2026-13-01"
+= unknown field "unknown" (it has settings, attributes, metrics, points, leaderboards)`;

@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { OperatorError } from '../src/errors.js';
+import { parseSettings, settingsSchema, type Settings } from '../src/settings.js';
+
+const defaults: Settings = {
+  port: 7070,
+  host: '127.0.0.1',
+  redisUrl: null,
+  redisPrefix: 'laurel',
+  databaseUrl: null,
+  dataDir: '.laurel',
+  adminApiKey: null,
+  config: null,
+  testClock: false,
+  logLevel: 'info',
+  postgresPoolSize: 10,
+};
+
+/** The message for an environment that must be refused. */
+function refusalOf(env: NodeJS.ProcessEnv): string {
+  try {
+    parseSettings(env);
+  } catch (error) {
+    expect(error).to.be.instanceOf(OperatorError);
+    return (error as OperatorError).message;
+  }
+  throw new Error(`accepted: ${JSON.stringify(env)}`);
+}
+
+const key = 'admin.0123456789abcdef';
+
+const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Settings>])[] = [
+  [{}, {}],
+  [{ PATH: '/usr/bin', HOME: '/' }, {}],
+  [Object.fromEntries(Object.keys(settingsSchema.shape).map((name) => [name, ''])), {}],
+  [{ PORT: '0' }, { port: 0 }],
+  [{ PORT: '65535' }, { port: 65535 }],
+  [{ HOST: '::' }, { host: '::' }],
+  [{ REDIS_URL: 'redis://localhost' }, { redisUrl: 'redis://localhost' }],
+  [{ REDIS_URL: 'rediss://:secret@cache.internal:6380/1' }, { redisUrl: 'rediss://:secret@cache.internal:6380/1' }],
+  [{ REDIS_PREFIX: 'Staging_2-b' }, { redisPrefix: 'Staging_2-b' }],
+  [{ DATABASE_URL: 'postgres://u:p@db/laurel' }, { databaseUrl: 'postgres://u:p@db/laurel' }],
+  [{ DATABASE_URL: 'postgresql:///laurel?host=/run/postgresql' }, { databaseUrl: 'postgresql:///laurel?host=/run/postgresql' }],
+  [{ DATA_DIR: '/srv/my data' }, { dataDir: '/srv/my data' }],
+  [{ ADMIN_API_KEY: key }, { adminApiKey: key }],
+  [{ ADMIN_API_KEY: `${'p'.repeat(32)}.${'_-'.repeat(128)}` }, { adminApiKey: `${'p'.repeat(32)}.${'_-'.repeat(128)}` }],
+  [{ CONFIG: 'a b.yaml' }, { config: 'a b.yaml' }],
+  [{ TEST_CLOCK: '1' }, { testClock: true }],
+  [{ TEST_CLOCK: '0' }, { testClock: false }],
+  [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  [{ POSTGRES_POOL_SIZE: '1' }, { postgresPoolSize: 1 }],
+];
+
+const refused: readonly (readonly [variable: string, values: readonly string[], must: string])[] = [
+  ['PORT', ['-1', '65536', '80.5', '1e3', '0x50', ' 80', '80 ', 'http', '٣'], 'a whole number from 0 to 65535'],
+  ['HOST', [' ', 'a b', '127.0.0.1 '], 'a host name or an IP address'],
+  ['REDIS_URL', ['localhost:6379', 'http://localhost', 'redis://', 'redis:', 'rediss:localhost'], 'redis:// or rediss://'],
+  ['REDIS_PREFIX', ['{a}', 'a:b', 'a b', 'é', 'a'.repeat(65)], 'letters, digits, hyphens or underscores'],
+  ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres://', 'postgres:x'], 'postgres:// or postgresql://'],
+  [
+    'ADMIN_API_KEY',
+    [
+      'admin',
+      '.0123456789abcdef',
+      'admin.',
+      'admin.0123456789abcde',
+      `${'p'.repeat(33)}.0123456789abcdef`,
+      `${key} `,
+      `${key}.x`,
+      `a b.${key}`,
+    ],
+    'a prefix of 1 to 32 characters, a dot and a body',
+  ],
+  ['TEST_CLOCK', ['2', 'true', 'yes', 'on'], '1 (on) or 0 (off)'],
+  ['LOG_LEVEL', ['INFO', 'verbose', '30'], 'one of silent, fatal, error, warn, info, debug, trace'],
+  ['POSTGRES_POOL_SIZE', ['0', '501', '-3', 'ten'], 'a whole number from 1 to 500'],
+];
+
+describe('The settings', () => {
+  for (const [env, settings] of accepted) {
+    it(`are read from ${JSON.stringify(env).slice(0, 100)}`, () => {
+      expect(parseSettings(env)).to.deep.equal({ ...defaults, ...settings });
+    });
+  }
+
+  for (const [variable, values, must] of refused) {
+    for (const value of values) {
+      it(`refuse ${variable}=${JSON.stringify(value)} in one sentence`, () => {
+        const message = refusalOf({ [variable]: value });
+        expect(message)
+          .to.match(new RegExp(`^${variable} must be .*\\.$`))
+          .and.to.contain(must);
+        expect(message).not.to.contain('\n');
+      });
+    }
+  }
+
+  it('name every bad variable at once', () => {
+    const bad = Object.fromEntries(refused.map(([variable, values]) => [variable, values[0]]));
+    const lines = refusalOf(bad).split('\n');
+    expect(lines.map((line) => line.split(' ')[0])).to.have.members(refused.map(([variable]) => variable));
+  });
+
+  it('never repeat a secret', () => {
+    const message = refusalOf({ ADMIN_API_KEY: 'hunter2', REDIS_URL: 'http://:hunter2@x', DATABASE_URL: 'mysql://u:hunter2@x' });
+    expect(message).not.to.contain('hunter2');
+  });
+
+  it('are all in docs/settings.md, with their defaults', () => {
+    const docs = readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8');
+    const rows = [...docs.matchAll(/^\| `([A-Z_]+)`\s*\| (?:`([^`]*)`|none)\s*\|/gm)].map(([, name, value]) => [name, value ?? null]);
+    const values = Object.values(parseSettings({})).map((value) =>
+      value === null ? null : String(typeof value === 'boolean' ? Number(value) : value),
+    );
+    expect(rows).to.deep.equal(Object.keys(settingsSchema.shape).map((name, index) => [name, values[index]]));
+  });
+});

@@ -1,0 +1,546 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { OperatorError } from '../src/errors.js';
+import { startLocalPostgres } from '../src/stores/local-postgres.js';
+import { startLocalRedis } from '../src/stores/local-redis.js';
+import { type LocalStore } from '../src/stores/local-store.js';
+import { hydrateLinks } from '../src/stores/postgres-programs.js';
+import { planUser } from '../src/stores/postgres-user.js';
+import { ProcessHandle, processStart, type Command } from '../src/stores/processes.js';
+import { findOrInstallRedis, isNewEnough, planInstall, type Machine } from '../src/stores/redis-program.js';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const isRoot = process.getuid?.() === 0;
+
+/** A handle that must be stopped, and the folders that must be gone, whatever a test does. */
+const stores: LocalStore[] = [];
+const folders: string[] = [];
+
+async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'laurel-stores-'));
+  folders.push(folder);
+  return folder;
+}
+
+const lines: string[] = [];
+const log = (line: string): void => {
+  lines.push(line);
+};
+
+interface Kind {
+  readonly name: string;
+  readonly start: (dataDir: string) => Promise<LocalStore>;
+  readonly module: string;
+  readonly write: (url: string, value: string) => Promise<void>;
+  readonly read: (url: string) => Promise<string | null>;
+  readonly folder: string;
+  readonly logFile: string;
+}
+
+const kinds: readonly Kind[] = [
+  {
+    name: 'Redis',
+    start: (dataDir) => startLocalRedis({ dataDir, log }),
+    module: 'local-redis.ts#startLocalRedis',
+    write: (url, value) =>
+      withRedis(url, async (redis) => {
+        await redis.set('kept', value);
+      }),
+    read: (url) => withRedis(url, (redis) => redis.get('kept')),
+    folder: 'redis',
+    logFile: 'redis.log',
+  },
+  {
+    name: 'Postgres',
+    start: (dataDir) => startLocalPostgres({ dataDir, log }),
+    module: 'local-postgres.ts#startLocalPostgres',
+    write: async (url, value) => {
+      await query(url, 'CREATE TABLE IF NOT EXISTS kept (value text)');
+      await query(url, 'INSERT INTO kept VALUES ($1)', [value]);
+    },
+    read: async (url) => (await query(url, 'SELECT value FROM kept'))[0]?.value ?? null,
+    folder: 'postgres',
+    logFile: 'postgres.log',
+  },
+];
+
+async function withRedis<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(url, { lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null });
+  try {
+    await redis.connect();
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function query(url: string, text: string, values: string[] = []): Promise<Record<string, string>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, string>>(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A process that starts a store and says which one; then it waits to be killed, as a service does that has no chance to stop. */
+async function startInOtherProcess(kind: Kind, dataDir: string): Promise<{ url: string; pid: number; kill: () => Promise<void> }> {
+  const [file, name] = kind.module.split('#') as [string, string];
+  const script = `
+    import { ${name} } from ${JSON.stringify(new URL(`../src/stores/${file}`, import.meta.url).href)};
+    const { url, pid } = await ${name}({ dataDir: ${JSON.stringify(dataDir)}, log: () => undefined });
+    console.log(JSON.stringify({ url, pid }));
+    setInterval(() => undefined, 1_000);`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const [line] = (await Promise.race([once(child.stdout, 'data'), ended.then(() => [''])])) as [Buffer | string];
+  const { url, pid } = JSON.parse(line.toString()) as { url: string; pid: number };
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { url, pid, kill };
+}
+
+async function start(kind: Kind, dataDir: string): Promise<LocalStore> {
+  const store = await kind.start(dataDir);
+  stores.push(store);
+  return store;
+}
+
+/** How many servers this folder has ever had running, by its log: two on one folder would show even if one of them is gone again. */
+function startsIn(dataDir: string, kind: Kind): number {
+  const text = readFileSync(join(dataDir, kind.folder, kind.logFile), 'utf8');
+  return text.match(/Ready to accept connections|ready to accept connections/g)?.length ?? 0;
+}
+
+function permissionsOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
+}
+
+describe('The local stores', function () {
+  this.timeout(60_000);
+
+  afterEach(async () => {
+    await Promise.all(stores.splice(0).map((store) => store.stop()));
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+    lines.length = 0;
+  });
+
+  for (const kind of kinds) {
+    describe(kind.name, () => {
+      it('keeps its data across a stop and a start, and a stop leaves no process', async () => {
+        const dataDir = join(await temporaryFolder(), 'not yet there');
+        chmodSync(dirname(dataDir), 0o711);
+        const first = await start(kind, dataDir);
+        expect(first.adopted).to.equal(false);
+        await kind.write(first.url, 'héllo 🏆');
+        await first.stop();
+        await first.stop();
+        expect(processStart(first.pid)).to.equal(null);
+        const second = await start(kind, dataDir);
+        expect(second.adopted).to.equal(false);
+        expect(await kind.read(second.url)).to.equal('héllo 🏆');
+      });
+
+      it('is taken over, with what was written, after the service was killed', async () => {
+        const dataDir = await temporaryFolder();
+        const killed = await startInOtherProcess(kind, dataDir);
+        await kind.write(killed.url, 'before');
+        await killed.kill();
+        const store = await start(kind, dataDir);
+        expect(store).to.include({ adopted: true, pid: killed.pid, url: killed.url });
+        expect(await kind.read(store.url)).to.equal('before');
+        await store.stop();
+        expect(processStart(killed.pid)).to.equal(null);
+        expect(startsIn(dataDir, kind)).to.equal(1);
+      });
+
+      it('starts again, with what was written, after the service and the server were killed', async () => {
+        const dataDir = await temporaryFolder();
+        const killed = await startInOtherProcess(kind, dataDir);
+        await kind.write(killed.url, 'before');
+        const server = new ProcessHandle(killed.pid);
+        await killed.kill();
+        server.signal('SIGKILL');
+        expect(await server.isGoneWithin(10_000)).to.equal(true);
+        const store = await start(kind, dataDir);
+        expect(store.adopted).to.equal(false);
+        expect(await kind.read(store.url)).to.equal('before');
+      });
+
+      it('is one server for all who start it at the same time, and ends with the last of them', async () => {
+        const dataDir = await temporaryFolder();
+        const [here, alsoHere, elsewhere, alsoElsewhere] = await Promise.all([
+          start(kind, dataDir),
+          start(kind, dataDir),
+          startInOtherProcess(kind, dataDir),
+          startInOtherProcess(kind, dataDir),
+        ]);
+        expect(new Set([here.pid, alsoHere.pid, elsewhere.pid, alsoElsewhere.pid]).size).to.equal(1);
+        expect(startsIn(dataDir, kind)).to.equal(1);
+        await here.stop();
+        await elsewhere.kill();
+        await alsoHere.stop();
+        expect(processStart(here.pid), 'another process still uses it').not.to.equal(null);
+        await alsoElsewhere.kill();
+        await (await start(kind, dataDir)).stop();
+        expect(processStart(here.pid)).to.equal(null);
+      });
+
+      it('does not mix up two data folders', async () => {
+        const [one, other] = await Promise.all([start(kind, await temporaryFolder()), start(kind, await temporaryFolder())]);
+        await kind.write(one.url, 'one');
+        await kind.write(other.url, 'other');
+        expect([await kind.read(one.url), await kind.read(other.url)]).to.deep.equal(['one', 'other']);
+      });
+
+      it('survives a Ctrl-C that the terminal sends to the service, being in a session of its own', async function () {
+        if (process.platform !== 'linux') this.skip();
+        const { pid } = await start(kind, await temporaryFolder());
+        const groupOf = (id: number): string | undefined =>
+          readFileSync(`/proc/${id}/stat`, 'utf8')
+            .replace(/^.*\) /s, '')
+            .split(' ')[2];
+        expect(groupOf(pid)).not.to.equal(groupOf(process.pid));
+      });
+
+      it('is not mistaken for another program that has its process number by now', async () => {
+        const dataDir = await temporaryFolder();
+        await (await start(kind, dataDir)).stop();
+        const pidFile = { Redis: 'redis/redis.pid', Postgres: 'postgres/server/data/postmaster.pid' }[kind.name]!;
+        const data = join(dataDir, 'postgres/server/data');
+        writeFileSync(join(dataDir, pidFile), [process.pid, data, 1_700_000_000, 1, '', '127.0.0.1', '1 1', 'ready', ''].join('\n'));
+        const store = await start(kind, dataDir);
+        expect(store.adopted).to.equal(false);
+        expect(store.pid).not.to.equal(process.pid);
+      });
+
+      it('says what is wrong with a data folder that cannot be one', async () => {
+        const file = join(await temporaryFolder(), 'file');
+        writeFileSync(file, '');
+        const error = await kind.start(file).catch((reason: unknown) => reason);
+        expect(error).to.be.instanceOf(OperatorError);
+        expect((error as OperatorError).message)
+          .to.contain(file)
+          .and.to.contain('there is a file in its place');
+      });
+    });
+  }
+
+  describe('Redis', () => {
+    it('listens on this machine only, wants its password, keeps every write and evicts nothing', async () => {
+      const dataDir = await temporaryFolder();
+      const { url } = await start(kinds[0]!, dataDir);
+      const wanted = {
+        bind: '127.0.0.1',
+        appendonly: 'yes',
+        appendfsync: 'everysec',
+        save: '',
+        'maxmemory-policy': 'noeviction',
+        'hash-max-listpack-entries': '256',
+        'hash-max-listpack-value': '256',
+      };
+      for (const [name, value] of Object.entries(wanted)) {
+        expect(await withRedis(url, (redis) => redis.config('GET', name))).to.deep.equal([name, value]);
+      }
+      const { port } = new URL(url);
+      const refusal = await withRedis(`redis://127.0.0.1:${port}`, (redis) => redis.ping()).catch(String);
+      expect(refusal).to.contain('NOAUTH');
+      expect(permissionsOf(join(dataDir, 'redis', 'redis.conf'))).to.equal('600');
+      expect(permissionsOf(join(dataDir, 'redis'))).to.equal('700');
+    });
+
+    it('keeps its password, and takes another port when its own is used by something else', async () => {
+      const dataDir = await temporaryFolder();
+      const first = await start(kinds[0]!, dataDir);
+      await kinds[0]!.write(first.url, 'kept');
+      await first.stop();
+      const before = new URL(first.url);
+      const other = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(Number(before.port), '127.0.0.1');
+      await once(other, 'listening');
+      const second = await start(kinds[0]!, dataDir);
+      other.close();
+      expect(new URL(second.url)).to.include({ password: before.password });
+      expect(new URL(second.url).port).not.to.equal(before.port);
+      expect(await kinds[0]!.read(second.url)).to.equal('kept');
+    });
+
+    it('that a killed service had launched and not yet recorded is found', async () => {
+      const dataDir = await temporaryFolder();
+      await (await start(kinds[0]!, dataDir)).stop();
+      const orphan = spawn('redis-server', [join(dataDir, 'redis', 'redis.conf')], { stdio: 'ignore' });
+      const store = await start(kinds[0]!, dataDir);
+      const running = orphan.exitCode === null ? orphan.pid : store.pid;
+      expect(store.pid).to.equal(running);
+      await store.stop();
+      if (orphan.exitCode === null && orphan.signalCode === null) await once(orphan, 'exit');
+    });
+
+    it('that does not start is explained by the end of its log', async () => {
+      const dataDir = await temporaryFolder();
+      const first = await start(kinds[0]!, dataDir);
+      await first.stop();
+      const parts = join(dataDir, 'redis', 'appendonlydir');
+      for (const name of readdirSync(parts)) if (name.endsWith('.manifest')) writeFileSync(join(parts, name), 'nonsense\n');
+      const error = await kinds[0]!.start(dataDir).catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(OperatorError);
+      expect((error as OperatorError).message)
+        .to.match(/^Redis did not start\. The end of its log/)
+        .and.to.contain('manifest');
+    });
+  });
+
+  describe('Postgres', () => {
+    it('listens on this machine only, sorts the same everywhere, and keeps what is committed', async () => {
+      const dataDir = await temporaryFolder();
+      const { url } = await start(kinds[1]!, dataDir);
+      expect(new URL(url).pathname).to.equal('/laurel');
+      const wanted = {
+        listen_addresses: '127.0.0.1',
+        unix_socket_directories: '',
+        server_encoding: 'UTF8',
+        fsync: 'on',
+        synchronous_commit: 'on',
+        full_page_writes: 'on',
+        TimeZone: 'UTC',
+        password_encryption: 'scram-sha-256',
+      };
+      for (const [name, value] of Object.entries(wanted)) {
+        expect(await query(url, 'SELECT current_setting($1) AS value', [name]), name).to.deep.equal([{ value }]);
+      }
+      const [collation] = await query(url, "SELECT datcollate, datctype FROM pg_database WHERE datname = 'laurel'");
+      expect(collation).to.deep.equal({ datcollate: 'C', datctype: 'C' });
+      expect(permissionsOf(join(dataDir, 'postgres', 'password'))).to.equal('600');
+      expect(permissionsOf(join(dataDir, 'postgres', 'server'))).to.equal('700');
+    });
+
+    it('lets nobody in with a wrong password', async () => {
+      const { url } = await start(kinds[1]!, await temporaryFolder());
+      const wrong = new URL(url);
+      wrong.password = 'wrong';
+      expect(await query(wrong.href, 'SELECT 1').catch(String)).to.contain('password authentication failed');
+    });
+
+    it('under root, keeps the database in another place when its user cannot reach the data folder', async function () {
+      if (!isRoot) this.skip();
+      // mkdtemp closes the folder to others, and the data folder is one level below.
+      const dataDir = join(await temporaryFolder(), 'clone', '.laurel');
+      const store = await start(kinds[1]!, dataDir);
+      const place = readFileSync(join(dataDir, 'postgres', 'location'), 'utf8').trim();
+      folders.push(place);
+      expect(place).to.match(/^\/var\/lib\/laurel\/[0-9a-f]{16}$/);
+      expect(lines.filter((line) => line.includes('cannot reach') && line.includes(place))).to.have.length(1);
+      await kinds[1]!.write(store.url, 'kept');
+      await store.stop();
+      // Opened in the meantime: the database must not begin anew in the place that would now do.
+      chmodSync(dirname(dirname(dataDir)), 0o755);
+      const again = await start(kinds[1]!, dataDir);
+      expect(await kinds[1]!.read(again.url)).to.equal('kept');
+      await again.stop();
+      rmSync(place, { recursive: true });
+      const error = await kinds[1]!.start(dataDir).catch((reason: unknown) => reason);
+      expect((error as OperatorError).message)
+        .to.contain(place)
+        .and.to.contain('which is gone');
+    });
+
+    it('finds its shared libraries when npm has not run the install script', async () => {
+      const folder = await temporaryFolder();
+      const native = join(folder, 'native');
+      mkdirSync(join(native, 'lib'), { recursive: true });
+      writeFileSync(join(native, 'lib', 'libpq.so.5.18'), 'library');
+      writeFileSync(
+        join(native, 'pg-symlinks.json'),
+        JSON.stringify([{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]),
+      );
+      await hydrateLinks(native);
+      await hydrateLinks(native);
+      // Relative, so that a copy of the folder holds by itself.
+      cpSync(native, join(folder, 'copy'), { recursive: true, verbatimSymlinks: true });
+      rmSync(native, { recursive: true });
+      expect(readFileSync(join(folder, 'copy', 'lib', 'libpq.so.5'), 'utf8')).to.equal('library');
+    });
+
+    it('creates its user with what the system has', () => {
+      const having =
+        (...programs: string[]) =>
+        (program: string): string | null =>
+          programs.includes(program) ? `/bin/${program}` : null;
+      expect(planUser('postgres', having('useradd', 'adduser', 'addgroup'))?.map(({ program }) => program)).to.deep.equal(['useradd']);
+      expect(planUser('postgres', having('adduser', 'addgroup'))?.map(({ program }) => program)).to.deep.equal(['addgroup', 'adduser']);
+      expect(planUser('postgres', having())).to.equal(null);
+    });
+  });
+});
+
+const whole = ({ program, args }: Command): string => [program, ...args].join(' ');
+
+/** A machine that has these programs, and gets others by these commands. */
+function machineWith(
+  programs: readonly string[],
+  options: Partial<Machine> = {},
+  brings: (command: string) => Record<string, string> = () => ({}),
+) {
+  const there = new Map<string, string>(programs.map((program) => [program, '']));
+  const ran: string[] = [];
+  const machine: Machine = {
+    lookUp: (program) => (there.has(program) ? `/bin/${program}` : null),
+    run: (command) => {
+      if (command.args[0] === '--version')
+        return Promise.resolve({ code: 0, output: there.get(command.program.slice('/bin/'.length)) ?? '' });
+      ran.push(whole(command));
+      const brought = Object.entries(brings(whole(command)));
+      for (const [program, version] of brought) there.set(program, version);
+      return Promise.resolve({ code: brought.length > 0 || command.args.includes('update') ? 0 : 1, output: 'no such package' });
+    },
+    isRoot: true,
+    isInteractive: false,
+    ...options,
+  };
+  const has = (program: string, version: string): void => void there.set(program, version);
+  return { machine, ran, has };
+}
+
+const apt = (prefix: string): string[] => [
+  `${prefix}env DEBIAN_FRONTEND=noninteractive apt-get update`,
+  `${prefix}env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends redis-server`,
+];
+
+/** What is run for each package manager, by whom; null: nothing can be. One list of commands for each package that is tried. */
+const installs: readonly (readonly [programs: string[], who: Pick<Machine, 'isRoot' | 'isInteractive'>, attempts: string[][] | null])[] = [
+  [['apt-get'], { isRoot: true, isInteractive: false }, [apt('')]],
+  [['apt-get', 'sudo'], { isRoot: true, isInteractive: true }, [apt('')]],
+  [['apt-get', 'sudo'], { isRoot: false, isInteractive: true }, [apt('sudo ')]],
+  [['apt-get', 'sudo'], { isRoot: false, isInteractive: false }, [apt('sudo -n ')]],
+  [['apt-get'], { isRoot: false, isInteractive: true }, null],
+  [['dnf'], { isRoot: true, isInteractive: false }, [['dnf install -y valkey'], ['dnf install -y redis']]],
+  [['dnf', 'sudo'], { isRoot: false, isInteractive: true }, [['sudo dnf install -y valkey'], ['sudo dnf install -y redis']]],
+  [['apk'], { isRoot: true, isInteractive: false }, [['apk add --no-cache valkey'], ['apk add --no-cache redis']]],
+  [['apk'], { isRoot: false, isInteractive: false }, null],
+  [
+    ['pacman'],
+    { isRoot: true, isInteractive: false },
+    [['pacman -S --noconfirm --needed valkey'], ['pacman -S --noconfirm --needed redis']],
+  ],
+  [['brew', 'sudo'], { isRoot: false, isInteractive: true }, [['brew install redis'], ['brew install valkey']]],
+  [['brew'], { isRoot: true, isInteractive: true }, null],
+  [['sudo'], { isRoot: false, isInteractive: true }, null],
+  [[], { isRoot: true, isInteractive: true }, null],
+];
+
+const versions: readonly (readonly [line: string, isEnough: boolean])[] = [
+  ['Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=ae4d7c971a948f0', true],
+  ['Redis server v=8.2.1 sha=00000000:1 malloc=libc bits=64 build=1', true],
+  ['Redis server v=6.2.14 sha=00000000:0 malloc=jemalloc-5.1.0 bits=64 build=1', false],
+  ['Redis server v=10.0.0 sha=0', true],
+  ['Valkey server v=7.2.5 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=1', true],
+  ['Valkey server v=8.1.0 sha=0', true],
+  ['Valkey server v=7.1.9 sha=0', false],
+  ['KeyDB server v=7.3.4 sha=0', false],
+  ['', false],
+];
+
+describe('Finding and installing Redis', () => {
+  for (const [programs, who, attempts] of installs) {
+    const by = who.isRoot ? 'root' : `a user ${who.isInteractive ? 'at a terminal' : 'without a terminal'}`;
+    it(`${attempts ? 'knows what to run' : 'does nothing'} with ${programs.join(' and ') || 'no package manager'}, as ${by}`, () => {
+      const plan = planInstall({ lookUp: (program) => (programs.includes(program) ? `/bin/${program}` : null), ...who });
+      expect(plan?.attempts.map((commands) => commands.map(whole)) ?? null).to.deep.equal(attempts);
+      if (plan)
+        expect(plan.announcement).to.contain(
+          `installing it with ${programs.includes('sudo') && attempts?.flat().join().includes('sudo') ? 'sudo ' : ''}${programs[0] ?? ''}.`,
+        );
+    });
+  }
+
+  for (const [line, isEnough] of versions) {
+    it(`takes “${line.slice(0, 24)}” for ${isEnough ? 'new enough' : 'unfit'}`, () => {
+      expect(isNewEnough(line)).to.equal(isEnough);
+    });
+  }
+
+  const current = 'Redis server v=7.0.15 sha=0';
+  const old = 'Redis server v=6.0.16 sha=0';
+
+  it('takes what is there and says nothing', async () => {
+    const { machine, ran, has } = machineWith(['apt-get']);
+    has('valkey-server', 'Valkey server v=8.0.1 sha=0');
+    expect(await findOrInstallRedis(machine, log)).to.equal('/bin/valkey-server');
+    expect([ran, lines]).to.deep.equal([[], []]);
+  });
+
+  it('takes a Valkey that is new enough before a Redis that is not', async () => {
+    const { machine, has } = machineWith([]);
+    has('redis-server', old);
+    has('valkey-server', 'Valkey server v=8.0.1 sha=0');
+    expect(await findOrInstallRedis(machine, log)).to.equal('/bin/valkey-server');
+  });
+
+  it('says what it will do, then does it, then takes what came', async () => {
+    const { machine, ran } = machineWith(['apt-get'], {}, (command) =>
+      command.endsWith('redis-server') ? { 'redis-server': current } : {},
+    );
+    const said: string[] = [];
+    expect(await findOrInstallRedis(machine, (line) => void said.push(`${line} (${ran.length} run)`))).to.equal('/bin/redis-server');
+    expect(ran).to.deep.equal(apt(''));
+    expect(said).to.have.length(1);
+    expect(said[0]).to.match(/^Redis is not on this machine: installing it with apt-get\..*\(0 run\)$/);
+  });
+
+  it('tries the other package when the first is not there', async () => {
+    const { machine, ran } = machineWith(['apk'], {}, (command) => (command.endsWith(' redis') ? { 'redis-server': current } : {}));
+    expect(await findOrInstallRedis(machine, () => undefined)).to.equal('/bin/redis-server');
+    expect(ran).to.deep.equal(['apk add --no-cache valkey', 'apk add --no-cache redis']);
+  });
+
+  const failures: readonly (readonly [what: string, make: () => Machine, says: string])[] = [
+    [
+      'a Redis that is too old',
+      () => withOld().machine,
+      'The Redis on this machine is too old: /bin/redis-server is “Redis server v=6.0.16',
+    ],
+    ['no package manager', () => machineWith([]).machine, 'there is no package manager'],
+    ['a package manager that fails', () => machineWith(['dnf']).machine, '“dnf install -y redis” failed: no such package'],
+    [
+      'a package that is too old',
+      () => machineWith(['apt-get'], {}, (command) => (command.endsWith('redis-server') ? { 'redis-server': old } : {})).machine,
+      'It brought one that is too old',
+    ],
+  ];
+
+  function withOld(): ReturnType<typeof machineWith> {
+    const made = machineWith(['apt-get']);
+    made.has('redis-server', old);
+    return made;
+  }
+
+  for (const [what, make, says] of failures) {
+    it(`says what to do about ${what}`, async () => {
+      const error = await findOrInstallRedis(make(), () => undefined).catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(OperatorError);
+      expect((error as OperatorError).message)
+        .to.contain(says)
+        .and.to.match(/Install Redis 7\.0 or newer, or Valkey 7\.2 or newer.* or set REDIS_URL/);
+    });
+  }
+
+  it('leaves a Redis that is too old alone', async () => {
+    const { machine, ran } = withOld();
+    await findOrInstallRedis(machine, () => undefined).catch(() => undefined);
+    expect(ran).to.deep.equal([]);
+  });
+});
