@@ -18,6 +18,14 @@ async function rejection(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
+/** Whether a statement on the database of this connection waits for another transaction to end. */
+async function someoneWaits(client: pg.PoolClient): Promise<boolean> {
+  // A transaction sees one snapshot of the activity until it is told to take another.
+  await client.query('select pg_stat_clear_snapshot()');
+  const { rowCount } = await client.query("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'");
+  return rowCount !== 0;
+}
+
 describe('The stored configuration', () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
   let pool: pg.Pool;
@@ -117,6 +125,7 @@ describe('The stored configuration', () => {
           () => 'saved',
           (error: unknown) => (error instanceof ConfigConflict ? 'conflict' : String(error)),
         );
+        while (!(await someoneWaits(client))) continue;
         await client.query(end ?? '');
         expect(await other).to.equal(outcome);
       }

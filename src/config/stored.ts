@@ -1,4 +1,7 @@
-/** From what operators write to what is stored: the defaults of optional fields, and ids for keys. The rest of apply.ts. */
+/**
+ * From what operators write to what is stored: the defaults of optional fields (contract, Create…RequestItem), and ids for keys. Every
+ * function takes an object that its schema (schema.ts) has parsed, and throws nothing unless it says so.
+ */
 import { limits } from '../limits.js';
 import {
   type Attribute,
@@ -30,9 +33,10 @@ export type ReferenceKind = 'metric' | 'points system' | 'user attribute' | 'eve
 /** The id of the object with a key. `field` is where, in the object that refers to it, the key stands. */
 export type Resolve = (kind: ReferenceKind, key: string, field: readonly (string | number)[]) => string;
 
-/** Defaults: contract, Create…RequestItem. An absent description of a level is an empty text, since the contract requires one there. */
+/** An attribute has no optional fields. */
 export const storedAttribute = (identity: Identity, { name, type }: AttributeInput): Attribute => ({ ...identity, name, type });
 
+/** `unitType` defaults to number, `units` to an empty text. */
 export const storedMetric = (identity: Identity, { name, unitType, units }: MetricInput): Metric => ({
   ...identity,
   name,
@@ -40,6 +44,7 @@ export const storedMetric = (identity: Identity, { name, unitType, units }: Metr
   units: units ?? '',
 });
 
+/** `description` defaults to an empty text, as the contract requires one of levels; `badge` to none. */
 export const storedLevel = (identity: Identity, { name, points, description, badge }: LevelInput): PointsLevel => ({
   ...identity,
   name,
@@ -48,7 +53,7 @@ export const storedLevel = (identity: Identity, { name, points, description, bad
   points,
 });
 
-/** A trigger has no name of its own in the contract: it is called by its key. */
+/** A trigger has no name of its own in the contract: it is called by its key. `status` defaults to inactive, filters to none. */
 export const storedTrigger = (identity: Identity, input: TriggerInput, resolve: Resolve): PointsTrigger => ({
   ...identity,
   name: input.key,
@@ -61,6 +66,7 @@ export const storedTrigger = (identity: Identity, input: TriggerInput, resolve: 
   eventAttributes: storedFilters('event attribute', input.eventAttributes, 'eventAttributes', resolve),
 });
 
+/** `end` defaults to none, `rounding` to down, `userId` and filters to everybody. */
 export const storedBoost = (identity: Identity, input: BoostInput, resolve: Resolve): PointsBoost => ({
   ...identity,
   name: input.name,
@@ -72,7 +78,7 @@ export const storedBoost = (identity: Identity, input: BoostInput, resolve: Reso
   userAttributes: storedFilters('user attribute', input.userAttributes, 'userAttributes', resolve),
 });
 
-/** The system itself. Its lists are merged apart: they are those of `existing`, or empty. */
+/** `description`, `badge` and `maxPoints` default to none. The system's lists are merged apart: here they are those of `existing`, or empty. */
 export const storedPointsSystem = (identity: Identity, input: PointsSystemInput, existing: PointsSystem | undefined): PointsSystem => ({
   ...identity,
   name: input.name,
@@ -85,8 +91,8 @@ export const storedPointsSystem = (identity: Identity, input: PointsSystemInput,
 });
 
 /**
- * `today` is the start of a board that has none yet, `YYYY-MM-DD`; `existing` keeps the start that it has. Throws if the input has
- * no key for what it ranks by, which leaderboardSchema refuses.
+ * `status` defaults to inactive, `maxParticipants` to limits.maxParticipants, `end` to none. Without `start`, the board keeps that of
+ * `existing`, or gets `today` (`YYYY-MM-DD`). Throws if the input has no key for what it ranks by, which leaderboardSchema refuses.
  */
 export function storedLeaderboard(
   identity: Identity,
