@@ -31,7 +31,7 @@ local function replay(part, metric, user, event_id)
   return { outcome.replay, event_id, redis.call('HGET', part.user .. user, metric.field) or '0' }
 end
 
-local function read_event(args, position, part, metric)
+local function read_event(args, position, part, context, metric)
   local patch, after_patch = users.read_patch(args, args[position.patchPairs], position.rest)
   local attributes, attribute_list = read_attributes(args, after_patch)
   local user = args[position.user]
@@ -43,7 +43,7 @@ local function read_event(args, position, part, metric)
     attributes = attributes,
     attribute_list = attribute_list,
     value = tonumber(args[position.value]),
-    now = time.now(part, args[position.testClock]),
+    now = time.now(part, context),
     row = users.fetch(part.user .. user, metric.fields, patch),
     awards = 0,
   }
@@ -61,11 +61,11 @@ end
 
 local function track(keys, args)
   local position = contract.arg.track
-  local part, first = partition.enter(keys, args, position)
+  local part, context = partition.enter(keys, args)
   if not part then
-    return first
+    return context
   end
-  local plan = plans.get(part, args[position.plan])
+  local plan = plans.get(part, context.plan)
   if not plan then
     return { outcome.unknownPlan }
   end
@@ -79,13 +79,13 @@ local function track(keys, args)
     end
   end
 
-  local event = read_event(args, position, part, metric)
+  local event = read_event(args, position, part, context, metric)
   local row = event.row
   if users.lacks_email(event.patch) then
     return { outcome.emailRequired }
   end
   local unknown
-  event.day, unknown = time.local_day(part, args[position.zonesVersion], row[TZ], event.now)
+  event.day, unknown = time.local_day(part, context.zones, row[TZ], event.now)
   if not event.day then
     return unknown
   end

@@ -15,7 +15,8 @@ local function activate(keys, args)
   if not part.is_open then
     return { outcome.notOpen }
   end
-  local version, hash = tonumber(args[position.version]), args[position.plan]
+  local context = partition.take_apart(args[position.context])
+  local version, hash = context.version, context.plan
   if version < part.version then
     return { outcome.staleConfig }
   end

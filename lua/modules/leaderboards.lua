@@ -122,11 +122,11 @@ end
 -- Enters a user who already has a value on a board that has become active; a user who is on it, or has no value, is left alone.
 local function enter_board(keys, args)
   local position = contract.arg.enterBoard
-  local part, first = partition.enter(keys, args, position)
+  local part, context = partition.enter(keys, args)
   if not part then
-    return first
+    return context
   end
-  local plan = plans.get(part, args[position.plan])
+  local plan = plans.get(part, context.plan)
   if not plan then
     return { outcome.unknownPlan }
   end
@@ -136,8 +136,8 @@ local function enter_board(keys, args)
   if row[1] or not row[2] then
     return { outcome.ok }
   end
-  local now = time.now(part, args[position.testClock])
-  local day, unknown = time.local_day(part, args[position.zonesVersion], row[3], now)
+  local now = time.now(part, context)
+  local day, unknown = time.local_day(part, context.zones, row[3], now)
   if not day then
     return unknown
   end
@@ -157,9 +157,9 @@ end
 -- place, and a user who is not on the board gets no rows.
 local function read_board(keys, args)
   local position = contract.arg.readBoard
-  local part, first = partition.enter(keys, args, position)
+  local part, context = partition.enter(keys, args)
   if not part then
-    return first
+    return context
   end
   local no = args[position.leaderboard]
   local key = part.board .. no .. ':' .. args[position.run]
@@ -189,9 +189,9 @@ end
 -- history that Postgres holds must have reached.
 local function read_place(keys, args)
   local position = contract.arg.readPlace
-  local part, first = partition.enter(keys, args, position)
+  local part, context = partition.enter(keys, args)
   if not part then
-    return first
+    return context
   end
   local no, user = args[position.leaderboard], args[position.user]
   local found = redis.call('HMGET', part.user .. user, field.created, field.boardSeq .. no)

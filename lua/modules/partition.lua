@@ -4,7 +4,7 @@
 -- it safe: until `open` has compared Redis with what Postgres has committed, every other function answers `notOpen`, so a Redis that came
 -- back empty or old never takes an event.
 local contract = require('contract')
-local key, outcome = contract.key, contract.outcome
+local key, limit, outcome = contract.key, contract.limit, contract.outcome
 
 local partition = {}
 
@@ -34,17 +34,37 @@ local function of(meta_key)
   return part
 end
 
--- The partition of a call, or nil and the outcome that the caller has to act on first. `args` starts with the context of the contract.
-function partition.enter(keys, args, position)
+-- context argument -> its fields; as many as there are versions of the service and of its configuration at one time.
+local contexts, contexts_cached = {}, 0
+
+local function take_apart(argument)
+  if contexts_cached >= limit.maxCachedPlans then
+    contexts, contexts_cached = {}, 0
+  end
+  local context, i = {}, 0
+  for value in argument:gmatch('[^ ]+') do
+    i = i + 1
+    context[contract.context[i]] = value
+  end
+  context.version = tonumber(context.version)
+  context.testClock = context.testClock == '1'
+  contexts[argument] = context
+  contexts_cached = contexts_cached + 1
+  return context
+end
+
+-- The partition and the context of a call (contract.ts, CallContext), or nil and the outcome that the caller has to act on first. The
+-- context is always the first argument.
+function partition.enter(keys, args)
   local part = of(keys[1])
   if not part.is_open then
     return nil, { outcome.notOpen }
   end
-  local version = tonumber(args[position.version])
-  if version ~= part.version then
-    return nil, { version < part.version and outcome.staleConfig or outcome.newerConfig }
+  local context = contexts[args[1]] or take_apart(args[1])
+  if context.version ~= part.version then
+    return nil, { context.version < part.version and outcome.staleConfig or outcome.newerConfig }
   end
-  return part
+  return part, context
 end
 
 -- Stream ids are `milliseconds-number`; compares them as two numbers.
@@ -98,9 +118,9 @@ local function open(keys, args)
 end
 
 local function ledger_id(keys, args)
-  local part, first = partition.enter(keys, args, contract.arg.ledgerId)
+  local part, context = partition.enter(keys, args)
   if not part then
-    return first
+    return context
   end
   return { outcome.ok, partition.last_ledger_id(part) }
 end
@@ -122,5 +142,6 @@ function partition.register()
 end
 
 partition.of = of
+partition.take_apart = take_apart
 
 return partition

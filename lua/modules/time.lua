@@ -12,8 +12,8 @@ local MINUTE_MS = 60000
 local zones, zones_cached = {}, 0
 
 -- Milliseconds since 1970, from the test clock if this service runs on one, else from Redis.
-function time.now(part, test_clock)
-  if test_clock == '1' then
+function time.now(part, context)
+  if context.testClock then
     local set = redis.call('GET', part.clock)
     if set then
       return tonumber(set)
@@ -70,11 +70,11 @@ end
 -- Reads the clock, and moves the test clock forward.
 local function clock(keys, args)
   local position = contract.arg.clock
-  local part, first = partition.enter(keys, args, position)
+  local part, context = partition.enter(keys, args)
   if not part then
-    return first
+    return context
   end
-  local now = time.now(part, args[position.testClock])
+  local now = time.now(part, context)
   local to = tonumber(args[position.to])
   if to then
     if to < now then

@@ -135,11 +135,11 @@ end
 -- Creates or changes a user and answers with the whole profile.
 local function identify(keys, args)
   local position = contract.arg.identify
-  local part, first = partition.enter(keys, args, position)
+  local part, context = partition.enter(keys, args)
   if not part then
-    return first
+    return context
   end
-  local plan = plans.get(part, args[position.plan])
+  local plan = plans.get(part, context.plan)
   if not plan then
     return { outcome.unknownPlan }
   end
@@ -151,7 +151,7 @@ local function identify(keys, args)
   if refused then
     return { refused }
   end
-  local now = string.format('%.0f', time.now(part, args[position.testClock]))
+  local now = string.format('%.0f', time.now(part, context))
   local set = {}
   if not users.stage(part, plan, user, row[1], patch, now, set) then
     return { outcome.ok, cmsgpack.pack(users.profile(key)) }
@@ -166,9 +166,9 @@ end
 -- Every field of a user, and the newest awards of one points system.
 local function read_user(keys, args)
   local position = contract.arg.readUser
-  local part, first = partition.enter(keys, args, position)
+  local part, context = partition.enter(keys, args)
   if not part then
-    return first
+    return context
   end
   local user, system = args[position.user], args[position.system]
   local all = redis.call('HGETALL', part.user .. user)

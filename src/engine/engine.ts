@@ -5,13 +5,12 @@ import { limits } from '../limits.js';
 import { ActiveConfig } from '../plan/active-config.js';
 import type { ConfigVersion } from '../config/model.js';
 import { callFunction, messageOf, redisFailure } from '../redis/connection.js';
-import { keyNames, orderArguments, outcomes, partitionPrefix, type FunctionArguments, type FunctionName } from '../redis/contract.js';
+import { contextArgument, keyNames, orderArguments, outcomes, partitionPrefix, type FunctionArguments, type FunctionName } from '../redis/contract.js';
 import type { FunctionLibrary } from '../redis/library.js';
 import { packMessage } from '../redis/message.js';
 
-type ContextArgument = 'version' | 'plan' | 'zonesVersion' | 'testClock';
 type ContextualFunction = Exclude<FunctionName, 'open' | 'shut'>;
-type OwnArguments<F extends ContextualFunction> = Omit<FunctionArguments<F>, ContextArgument>;
+type OwnArguments<F extends ContextualFunction> = Omit<FunctionArguments<F>, 'context'>;
 
 /** What a caller wants of the function library, made from the configuration that the call will run under. */
 export interface Call<F extends ContextualFunction> {
@@ -49,6 +48,7 @@ export interface EngineOptions {
 export class Engine {
   private readonly options: EngineOptions;
   private readonly configs = new Map<number, Promise<ActiveConfig>>();
+  private readonly contexts = new WeakMap<ActiveConfig, string>();
   private readonly opening = new Map<number, Promise<void>>();
 
   constructor(options: EngineOptions) {
@@ -89,7 +89,7 @@ export class Engine {
       const config = await this.config(tenant);
       const { args, pairs } = build(config);
       const context = this.context(config);
-      const reply = await this.run(tenant, name, orderArguments(name, { ...args, ...context } as FunctionArguments<F>, pairs));
+      const reply = await this.run(tenant, name, orderArguments(name, { ...args, context } as FunctionArguments<F>, pairs));
       if (!(await this.remedy(tenant, config, reply))) return { ...reply, config };
     }
     throw new LaurelError('not_ready', 'The service is switching its configuration. Try again shortly.');
@@ -101,7 +101,7 @@ export class Engine {
       config.tenant,
       'activate',
       orderArguments('activate', {
-        ...this.context(config),
+        context: this.context(config),
         blob: config.plan.blob,
         planTtlS: limits.supersededPlanTtlS,
         channel: this.channel(config.tenant),
@@ -153,13 +153,14 @@ export class Engine {
     }
   }
 
-  private context(config: ActiveConfig): Record<ContextArgument, string | number> {
-    return {
-      version: config.version,
-      plan: config.plan.hash,
-      zonesVersion: zoneDataVersion,
-      testClock: this.options.testClock ? '1' : '0',
-    };
+  private context(config: ActiveConfig): string {
+    let context = this.contexts.get(config);
+    if (context === undefined) {
+      const { version, plan } = config;
+      context = contextArgument({ version, plan: plan.hash, zones: zoneDataVersion, testClock: this.options.testClock });
+      this.contexts.set(config, context);
+    }
+    return context;
   }
 
   /** Does what an outcome asks for; whether the call is to be made again. */

@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import { utcDate } from '../calendar.js';
 import { eventLeaderboardResponse } from '../leaderboards/response.js';
 import type { EventEntry } from '../ledger/entry.js';
@@ -81,7 +81,7 @@ function idempotency(request: EventRequest, replayed: boolean): object {
  * LaurelError for what the configuration or the user's state refuses.
  */
 export async function trackEvent(engine: Engine, tenant: number, request: EventRequest): Promise<EventAnswer> {
-  const eventId = uuidv7();
+  const eventId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'track', (active) => trackCall(active, request, eventId));
   const metricId = requireMetric(config, request.metricKey).id;
   switch (outcome) {

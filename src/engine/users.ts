@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import type { ProfileFact, RecentAward } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { metricResponse } from '../metrics/response.js';
@@ -18,7 +18,7 @@ export type IdentifyMode = 'create' | 'update' | 'upsert';
 
 /** Creates or changes a user; only the properties that are there are touched. Throws a LaurelError when something is refused. */
 export async function identifyUser(engine: Engine, tenant: number, mode: IdentifyMode, id: string, properties: UserProperties): Promise<UserResponse> {
-  const entryId = uuidv7();
+  const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'identify', (active) => {
     checkAttributeKeys([properties.attributes, active.userAttributes]);
     const pairs = userPatch(active, properties);

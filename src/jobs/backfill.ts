@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { v7 as uuidv7 } from 'uuid';
+import { randomUUID } from 'node:crypto';
 import type { Leaderboard } from '../config/model.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import type { HistoryReader } from '../ledger/reader.js';
@@ -59,7 +59,7 @@ export class Backfill {
       [tenant, no, board.maxParticipants],
     );
     for (const { user_id: user } of rows) {
-      const entryId = uuidv7();
+      const entryId = randomUUID();
       await this.engine.call(tenant, 'enterBoard', () => ({ args: { user, leaderboard: board.no, entryId } }));
     }
     await this.pool.query('insert into leaderboard_backfills (tenant, leaderboard) values ($1, $2) on conflict do nothing', [tenant, board.no]);

@@ -27,20 +27,34 @@ export function keyPrefix(key: string): string {
 const missing = 'Send your API key in the X-API-KEY header.';
 const wrong = 'This API key is not valid: check the X-API-KEY header.';
 
+/** A stored key, and the key itself once it has been seen: comparing with it costs an event a tenth of hashing. */
+interface RingKey extends StoredKey {
+  seen: Buffer | undefined;
+}
+
+/** Compares in a time that does not tell where two keys of one length differ. */
+function same(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
 /** The keys that may call, by prefix. */
 export class KeyRing {
-  private keys: ReadonlyMap<string, StoredKey> = new Map();
+  private keys: ReadonlyMap<string, RingKey> = new Map();
 
   /** Replaces all keys by those that are valid now. */
   replace(keys: readonly StoredKey[]): void {
-    this.keys = new Map(keys.map((key) => [key.prefix, key]));
+    this.keys = new Map(keys.map((key) => [key.prefix, { ...key, seen: undefined }]));
   }
 
-  /** Who sent this header. Throws a 401. The comparison takes the same time wherever the key differs. */
+  /** Who sent this header. Throws a 401. */
   authenticate(header: string | undefined): Principal {
     if (header === undefined || header === '') throw new LaurelError('unauthorized', missing);
-    const stored = this.keys.get(keyPrefix(header));
-    if (!stored || !timingSafeEqual(stored.hash, hashKey(header))) throw new LaurelError('unauthorized', wrong);
-    return { keyId: stored.id };
+    const key = this.keys.get(keyPrefix(header));
+    if (!key) throw new LaurelError('unauthorized', wrong);
+    const sent = Buffer.from(header);
+    if (key.seen && same(key.seen, sent)) return { keyId: key.id };
+    if (!timingSafeEqual(key.hash, hashKey(header))) throw new LaurelError('unauthorized', wrong);
+    key.seen = sent;
+    return { keyId: key.id };
   }
 }

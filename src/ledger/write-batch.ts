@@ -1,18 +1,18 @@
 import type pg from 'pg';
+import { numberArray, textArray } from '../postgres/arrays.js';
 import type { Batch } from './batch.js';
 import type { ProfileFact } from './entry.js';
 import { userFields } from '../redis/contract.js';
 
-/** The values of one column, a row each; dates are days and moments milliseconds since 1970. */
-type Column = readonly (string | number | boolean | null)[];
-
-/** One statement for all rows of a table. $1 is the tenant, the columns follow. Prepared once for each connection. */
-async function run(client: pg.ClientBase, tenant: number, name: string, text: string, columns: readonly Column[]): Promise<void> {
-  if (columns[0]?.length === 0) return;
+/** One statement for all rows of a table. $1 is the tenant, the columns follow, each an array. Prepared once for each connection. */
+async function run(client: pg.ClientBase, tenant: number, name: string, text: string, columns: readonly string[]): Promise<void> {
+  if (columns[0] === '{}') return;
   await client.query({ name, text, values: [tenant, ...columns] });
 }
 
-const column = <T>(rows: Iterable<T>, pick: (row: T) => string | number | boolean | null): Column => Array.from(rows, pick);
+/** The values of one column, a row each; dates are days and moments milliseconds since 1970. */
+const texts = <T>(rows: readonly T[], pick: (row: T) => string | null): string => textArray(rows.map(pick));
+const numbers = <T>(rows: readonly T[], pick: (row: T) => number | null): string => numberArray(rows.map(pick));
 
 /** `to_timestamp` of milliseconds, and a date of days since 1970-01-01. */
 const moment = (name: string): string => `to_timestamp(${name} / 1000.0)`;
@@ -39,9 +39,9 @@ function attributesOf(profile: ProfileFact): string {
 
 async function writeUsers(client: pg.ClientBase, tenant: number, { users }: Batch): Promise<void> {
   const rows = [...users.values()];
-  const field = (name: string): Column => column(rows, ({ profile }) => profile[name] ?? null);
+  const field = (name: string): string => texts(rows, ({ profile }) => profile[name] ?? null);
   /** An empty text is how Redis keeps what has been cleared. */
-  const clearable = (name: string): Column => column(rows, ({ profile }) => profile[name] || null);
+  const clearable = (name: string): string => texts(rows, ({ profile }) => profile[name] || null);
   await run(
     client,
     tenant,
@@ -57,14 +57,14 @@ async function writeUsers(client: pg.ClientBase, tenant: number, { users }: Batc
        control = excluded.control, created = excluded.created, updated = excluded.updated
      where users.rev < excluded.rev`,
     [
-      column(rows, ({ user }) => user),
-      column(rows, ({ rev }) => rev),
+      texts(rows, ({ user }) => user),
+      numbers(rows, ({ rev }) => rev),
       field(userFields.name),
       field(userFields.email),
       clearable(userFields.tz),
       field(userFields.subscribeToEmails),
       clearable(userFields.deviceTokens),
-      column(rows, ({ profile }) => attributesOf(profile)),
+      texts(rows, ({ profile }) => attributesOf(profile)),
       field(userFields.control),
       field(userFields.created),
       field(userFields.updated),
@@ -82,15 +82,15 @@ async function writeEvents(client: pg.ClientBase, tenant: number, { events }: Ba
        from unnest($2::uuid[], $3::text[], $4::int[], $5::float8[], $6::float8[], $7::text[], $8::text[], $9::int[], $10::float8[])
          as row (id, user_id, metric, value, total, attributes, key, day, at)`,
     [
-      column(events, ({ id }) => id),
-      column(events, ({ user }) => user),
-      column(events, ({ metric }) => metric),
-      column(events, ({ value }) => value),
-      column(events, ({ total }) => total),
-      column(events, ({ attributes }) => (attributes.length > 0 ? JSON.stringify(Object.fromEntries(attributes)) : null)),
-      column(events, ({ key }) => key ?? null),
-      column(events, ({ day }) => day),
-      column(events, ({ at }) => at),
+      texts(events, ({ id }) => id),
+      texts(events, ({ user }) => user),
+      numbers(events, ({ metric }) => metric),
+      numbers(events, ({ value }) => value),
+      numbers(events, ({ total }) => total),
+      texts(events, ({ attributes }) => (attributes.length > 0 ? JSON.stringify(Object.fromEntries(attributes)) : null)),
+      texts(events, ({ key }) => key ?? null),
+      numbers(events, ({ day }) => day),
+      numbers(events, ({ at }) => at),
     ],
   );
 }
@@ -105,16 +105,16 @@ async function writeAwards(client: pg.ClientBase, tenant: number, { awards }: Ba
        from unnest($2::uuid[], $3::uuid[], $4::text[], $5::int[], $6::int[], $7::bigint[], $8::bigint[], $9::text[], $10::int[], $11::float8[])
          as row (id, event_id, user_id, system, trigger, awarded, total, boosts, day, at)`,
     [
-      column(awards, ({ id }) => id),
-      column(awards, ({ event }) => event.id),
-      column(awards, ({ event }) => event.user),
-      column(awards, ({ system }) => system),
-      column(awards, ({ trigger }) => trigger),
-      column(awards, ({ awarded }) => awarded),
-      column(awards, ({ total }) => total),
-      column(awards, ({ boosts }) => `{${boosts.join(',')}}`),
-      column(awards, ({ event }) => event.day),
-      column(awards, ({ event }) => event.at),
+      texts(awards, ({ id }) => id),
+      texts(awards, ({ event }) => event.id),
+      texts(awards, ({ event }) => event.user),
+      numbers(awards, ({ system }) => system),
+      numbers(awards, ({ trigger }) => trigger),
+      numbers(awards, ({ awarded }) => awarded),
+      numbers(awards, ({ total }) => total),
+      texts(awards, ({ boosts }) => `{${boosts.join(',')}}`),
+      numbers(awards, ({ event }) => event.day),
+      numbers(awards, ({ event }) => event.at),
     ],
   );
 }
@@ -129,11 +129,11 @@ async function writeIdempotencyKeys(client: pg.ClientBase, tenant: number, { eve
      select $1, user_id, metric, key, event_id, ${moment('at')}
        from unnest($2::text[], $3::int[], $4::text[], $5::uuid[], $6::float8[]) as row (user_id, metric, key, event_id, at)`,
     [
-      column(rows, ({ user }) => user),
-      column(rows, ({ metric }) => metric),
-      column(rows, ({ key }) => key ?? null),
-      column(rows, ({ id }) => id),
-      column(rows, ({ at }) => at),
+      texts(rows, ({ user }) => user),
+      numbers(rows, ({ metric }) => metric),
+      texts(rows, ({ key }) => key ?? null),
+      texts(rows, ({ id }) => id),
+      numbers(rows, ({ at }) => at),
     ],
   );
 }
@@ -150,11 +150,11 @@ async function writeTotals(client: pg.ClientBase, tenant: number, { metrics, poi
      on conflict (tenant, user_id, metric) do update set total = excluded.total, at = excluded.at, rev = excluded.rev
      where user_metrics.rev < excluded.rev`,
     [
-      column(totals, ({ user }) => user),
-      column(totals, ({ metric }) => metric),
-      column(totals, ({ total }) => total),
-      column(totals, ({ at }) => at),
-      column(totals, ({ rev }) => rev),
+      texts(totals, ({ user }) => user),
+      numbers(totals, ({ metric }) => metric),
+      numbers(totals, ({ total }) => total),
+      numbers(totals, ({ at }) => at),
+      numbers(totals, ({ rev }) => rev),
     ],
   );
   const systems = [...points.values()];
@@ -169,12 +169,12 @@ async function writeTotals(client: pg.ClientBase, tenant: number, { metrics, poi
        set total = excluded.total, level = excluded.level, at = excluded.at, rev = excluded.rev
      where user_points.rev < excluded.rev`,
     [
-      column(systems, ({ user }) => user),
-      column(systems, ({ fact }) => fact.no),
-      column(systems, ({ fact }) => fact.total),
-      column(systems, ({ fact }) => fact.level),
-      column(systems, ({ at }) => at),
-      column(systems, ({ rev }) => rev),
+      texts(systems, ({ user }) => user),
+      numbers(systems, ({ fact }) => fact.no),
+      numbers(systems, ({ fact }) => fact.total),
+      numbers(systems, ({ fact }) => fact.level),
+      numbers(systems, ({ at }) => at),
+      numbers(systems, ({ rev }) => rev),
     ],
   );
 }
@@ -192,11 +192,11 @@ async function writeTriggers(client: pg.ClientBase, tenant: number, { triggers }
        set progress = excluded.progress, high_water = excluded.high_water, rev = excluded.rev
      where user_triggers.rev < excluded.rev`,
     [
-      column(rows, ({ user }) => user),
-      column(rows, ({ fact }) => fact.no),
-      column(rows, ({ fact }) => fact.progress),
-      column(rows, ({ fact }) => fact.high),
-      column(rows, ({ rev }) => rev),
+      texts(rows, ({ user }) => user),
+      numbers(rows, ({ fact }) => fact.no),
+      numbers(rows, ({ fact }) => fact.progress),
+      numbers(rows, ({ fact }) => fact.high),
+      numbers(rows, ({ rev }) => rev),
     ],
   );
 }
@@ -211,7 +211,7 @@ async function writePlaces(client: pg.ClientBase, tenant: number, { places }: Ba
     `delete from leaderboard_entries as entry
       using unnest($2::int[], $3::int[], $4::text[]) as row (leaderboard, run, user_id)
       where entry.tenant = $1 and entry.leaderboard = row.leaderboard and entry.run = row.run and entry.user_id = row.user_id`,
-    [column(left, ({ no }) => no), column(left, ({ run }) => run), column(left, ({ user }) => user)],
+    [numbers(left, ({ no }) => no), numbers(left, ({ run }) => run), texts(left, ({ user }) => user)],
   );
   const present = rows.filter(({ place }) => place);
   await run(
@@ -223,11 +223,11 @@ async function writePlaces(client: pg.ClientBase, tenant: number, { places }: Ba
      on conflict (tenant, leaderboard, run, user_id) do update set value = excluded.value, seq = excluded.seq
      where leaderboard_entries.seq < excluded.seq`,
     [
-      column(present, ({ no }) => no),
-      column(present, ({ run }) => run),
-      column(present, ({ user }) => user),
-      column(present, ({ place }) => place?.value ?? null),
-      column(present, ({ place }) => place?.seq ?? null),
+      numbers(present, ({ no }) => no),
+      numbers(present, ({ run }) => run),
+      texts(present, ({ user }) => user),
+      numbers(present, ({ place }) => place?.value ?? null),
+      numbers(present, ({ place }) => place?.seq ?? null),
     ],
   );
 }
@@ -244,15 +244,15 @@ async function writeHistory(client: pg.ClientBase, tenant: number, { history }: 
          as row (leaderboard, run, user_id, day, at, previous_rank, rank, previous_value, value)
      on conflict (tenant, leaderboard, run, user_id, day) do update set at = excluded.at, rank = excluded.rank, value = excluded.value`,
     [
-      column(rows, ({ board }) => board.no),
-      column(rows, ({ board }) => board.run),
-      column(rows, ({ user }) => user),
-      column(rows, ({ day }) => day),
-      column(rows, ({ at }) => at),
-      column(rows, ({ previousRank }) => previousRank),
-      column(rows, ({ board }) => board.rank),
-      column(rows, ({ previousValue }) => previousValue),
-      column(rows, ({ board }) => board.value),
+      numbers(rows, ({ board }) => board.no),
+      numbers(rows, ({ board }) => board.run),
+      texts(rows, ({ user }) => user),
+      numbers(rows, ({ day }) => day),
+      numbers(rows, ({ at }) => at),
+      numbers(rows, ({ previousRank }) => previousRank),
+      numbers(rows, ({ board }) => board.rank),
+      numbers(rows, ({ previousValue }) => previousValue),
+      numbers(rows, ({ board }) => board.value),
     ],
   );
 }

@@ -76,8 +76,29 @@ export const outcomes = {
   clockBackward: 24,
 } as const;
 
-/** The arguments that every call but `open` starts with. */
-const context = ['version', 'plan', 'zonesVersion', 'testClock'] as const;
+/**
+ * What every call but `open` and `shut` runs under, in one argument: it is the same for all calls of a process, so the library takes it
+ * apart once and not a thousand times a second.
+ */
+export interface CallContext {
+  /** The caller's configuration version. */
+  readonly version: number;
+  /** The hash of its plan. */
+  readonly plan: string;
+  /** The version of the caller's time zone data. */
+  readonly zones: string;
+  /** Whether time comes from the test clock. */
+  readonly testClock: boolean;
+}
+
+const contextFields = ['version', 'plan', 'zones', 'testClock'] as const;
+
+/** The context as the library takes it apart: the fields in order, with a space between two. */
+export function contextArgument(context: CallContext): string {
+  return contextFields.map((field) => (field === 'testClock' ? Number(context.testClock) : context[field])).join(' ');
+}
+
+const context = ['context'] as const;
 
 /**
  * The arguments of each function, in order. A function that takes a list takes it last, as flat pairs, and says how many pairs there
@@ -144,6 +165,7 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     'return {',
     `  key = ${table(Object.entries(keyNames))},`,
     `  field = ${table(Object.entries(userFields))},`,
+    `  context = { ${contextFields.map((field) => `'${field}'`).join(', ')} },`,
     `  outcome = ${table(Object.entries(outcomes))},`,
     `  limit = ${table(Object.entries(constants))},`,
     '  arg = {',

@@ -6,7 +6,7 @@ import { OperatorError } from '../errors.js';
 import { storeBounds } from './bounds.js';
 import { connectionProblem, launch, waitUntilReady, type Sight } from './launch.js';
 import { explainFolderErrors, shareServer, type LocalStore, type LocalStoreOptions, type RunningServer } from './local-store.js';
-import { freePort, processCommand, ProcessHandle } from './processes.js';
+import { freePort, listProcesses, processFolder, ProcessHandle } from './processes.js';
 import { findOrInstallRedis, thisMachine, type Machine } from './redis-program.js';
 
 /** What is needed to reach the server of a folder. Both are kept in its redis.conf, so they are written down once. */
@@ -68,14 +68,17 @@ class RedisFolder {
     ].join('\n');
   }
 
-  /** The process of this folder's server, by what it has recorded; null when that process is gone or is another program by now. */
-  async recordedProcess({ port }: Access): Promise<ProcessHandle | null> {
-    const pid = Number.parseInt(await readIfThere(this.#pidFile), 10);
-    if (!(pid > 0)) return null;
-    const recorded = new ProcessHandle(pid);
-    // Redis shows its address in place of its arguments once it is up.
-    const command = processCommand(pid);
-    return recorded.isAlive() && (command.includes(`127.0.0.1:${port}`) || command.includes(this.conf)) ? recorded : null;
+  /**
+   * The process of this folder's server, whether or not it answers; null when there is none. It has our configuration file as its argument
+   * until it shows its address instead; from then on it works in the folder, and has recorded its number there.
+   */
+  async findProcess({ port }: Access): Promise<ProcessHandle | null> {
+    const recorded = Number.parseInt(await readIfThere(this.#pidFile), 10);
+    const isOurs = (pid: number, command: string): boolean =>
+      command.includes(this.conf) || processFolder(pid) === this.path || (pid === recorded && command.includes(`127.0.0.1:${port}`));
+    const servers = listProcesses().filter(({ command }) => /(redis|valkey)-server /.test(command));
+    const found = servers.find(({ pid, command }) => isOurs(pid, command));
+    return found ? new ProcessHandle(found.pid) : null;
   }
 }
 
@@ -136,8 +139,8 @@ async function look(folder: RedisFolder, access: Access): Promise<Sight> {
 async function findRunning(folder: RedisFolder, access: Access): Promise<number | null> {
   const sight = await look(folder, access);
   if (sight.state === 'ready') return sight.pid;
-  const recorded = await folder.recordedProcess(access);
-  return recorded && waitUntilReady('Redis', recorded, () => look(folder, access));
+  const server = await folder.findProcess(access);
+  return server && waitUntilReady('Redis', server, () => look(folder, access));
 }
 
 /** Starts a server on the port; null when another program has taken the port. */
@@ -149,6 +152,8 @@ async function tryStart(folder: RedisFolder, program: string, access: Access): P
   try {
     const pid = await waitUntilReady('Redis', server.process, () => look(folder, access));
     if (pid === server.process.pid) return pid;
+    // Another one was faster and has the port. Ours finds that out and ends.
+    await server.process.isGoneWithin(storeBounds.killMs);
   } catch (error) {
     server.process.signal('SIGKILL');
     throw error;
@@ -158,8 +163,9 @@ async function tryStart(folder: RedisFolder, program: string, access: Access): P
 }
 
 /**
- * The recorded port is tried first, and that is more than tidiness: a server that a killed service had only just launched has recorded
- * nothing but its configuration. It and a second one cannot both listen on that port, and Redis binds before it opens its data.
+ * The recorded port is tried first, and that is more than tidiness: a server that a killed service had only just launched may show in no way
+ * yet. It and a second one cannot both listen on that port, and Redis binds before it opens its data. Another port is taken only
+ * when the recorded one is in use and, after that, no server of this folder is to be found.
  */
 async function obtain(folder: RedisFolder, machine: Machine, log: (line: string) => void): Promise<RunningServer> {
   const last = await folder.access();
@@ -171,13 +177,12 @@ async function obtain(folder: RedisFolder, machine: Machine, log: (line: string)
       log(`Redis was still running (process ${running}) and is used again. Its data is in ${folder.path}.`);
       return serverOf({ port, password }, running, true);
     }
+    if (attempt > 0) port = await freePort();
     const started = await tryStart(folder, await findOrInstallRedis(machine, log), { port, password });
     if (started !== null) {
       log(`Redis runs on 127.0.0.1:${port} (process ${started}). Its data is in ${folder.path}.`);
       return serverOf({ port, password }, started, false);
     }
-    // Our own orphan may be the one that took it: look once more before another port is recorded.
-    if ((await look(folder, { port, password })).state === 'none') port = await freePort();
   }
   throw new OperatorError(`Redis found no free port of 127.0.0.1 in ${storeBounds.maxStarts} attempts.`);
 }

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -100,6 +100,25 @@ function startFromPs(pid: number): string | null {
 export function processCommand(pid: number): string {
   if (process.platform === 'linux') return (readIfThere(`/proc/${pid}/cmdline`) ?? '').replaceAll('\0', ' ').trim();
   return spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();
+}
+
+/** All processes with their command lines. */
+export function listProcesses(): { pid: number; command: string }[] {
+  if (process.platform === 'linux') {
+    const pids = readdirSync('/proc').map(Number);
+    return pids.filter((pid) => pid > 0).map((pid) => ({ pid, command: processCommand(pid) }));
+  }
+  const { stdout } = spawnSync('ps', ['-axww', '-o', 'pid=,command='], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
+  return stdout.split('\n').map((line) => ({ pid: Number.parseInt(line, 10), command: line.replace(/^\s*\d+\s+/, '') }));
+}
+
+/** The folder that a process works in; null where the system does not tell. */
+export function processFolder(pid: number): string | null {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return null;
+  }
 }
 
 function readIfThere(path: string): string | null {

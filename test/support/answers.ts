@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Reply, World } from './world.js';
+
+/** The parts of answers that tests look into. The whole shapes are held by contract.test.ts. */
+export interface Level {
+  readonly key: string;
+}
+
+export interface Award {
+  readonly id: string;
+  readonly awarded: number;
+  readonly total: number;
+  readonly date: string;
+  readonly trigger: { readonly id: string; readonly points: number };
+  readonly boosts: readonly { readonly name: string }[];
+}
+
+export interface PointsBlock {
+  readonly total: number;
+  readonly added: number;
+  readonly awards: readonly Award[];
+  readonly level?: Level | null;
+}
+
+export interface BoardBlock {
+  readonly rank: number;
+  readonly previousRank: number | null;
+  readonly threshold: number;
+  readonly status: string;
+}
+
+export interface EventBody {
+  readonly eventId: string;
+  readonly metricId: string;
+  readonly total: number;
+  readonly achievements: readonly unknown[];
+  readonly currentStreak: { readonly length: number };
+  readonly points: Readonly<Record<string, PointsBlock>>;
+  readonly leaderboards: Readonly<Record<string, BoardBlock>>;
+  readonly idempotencyKey?: string;
+  readonly idempotentReplayed?: boolean;
+}
+
+export interface UserPoints {
+  readonly total: number;
+  readonly level: Level | null;
+  readonly awards: readonly Award[];
+}
+
+export interface Profile {
+  readonly id: string;
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly tz: string | null;
+  readonly deviceTokens: readonly string[] | null;
+  readonly subscribeToEmails: boolean;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly control: boolean;
+  readonly created: string;
+  readonly updated: string;
+}
+
+export interface Ranking {
+  readonly userId: string;
+  readonly userName: string | null;
+  readonly rank: number;
+  readonly value: number;
+}
+
+export interface Rankings {
+  readonly key: string;
+  readonly status: string;
+  readonly rankings: readonly Ranking[];
+}
+
+export interface HistoryDay {
+  readonly date: string;
+  readonly timestamp: string;
+  readonly previousRank: number | null;
+  readonly rank: number | null;
+  readonly previousValue: number | null;
+  readonly value: number | null;
+}
+
+export interface UserPlace {
+  readonly rank: number | null;
+  readonly value: number | null;
+  readonly history: readonly HistoryDay[];
+}
+
+/** The user of an event: an id, or an id with properties. */
+export type EventUser = string | ({ readonly id: string } & Readonly<Record<string, unknown>>);
+
+export interface Event {
+  readonly user: EventUser;
+  readonly value: number;
+  readonly attributes?: Readonly<Record<string, string>> | undefined;
+  /** The Idempotency-Key header. */
+  readonly key?: string | undefined;
+}
+
+/** The body of an answer that must have this status. */
+export function bodyOf<T>(reply: Reply, status: number): T {
+  if (reply.status !== status) throw new Error(`expected ${status}, got ${reply.status}: ${JSON.stringify(reply.body)}`);
+  return reply.body as T;
+}
+
+/** Sends one event; `status` is 201, or 202 where a replay is expected. */
+export async function track(world: World, metric: string, { user, value, attributes, key }: Event, status = 201): Promise<EventBody> {
+  const body = { user: typeof user === 'string' ? { id: user } : user, value, ...(attributes ? { attributes } : {}) };
+  return bodyOf(await world.event(metric, body, key === undefined ? {} : { 'idempotency-key': key }), status);
+}
+
+/** Reads something that is there. */
+export async function read<T>(world: World, path: string): Promise<T> {
+  return bodyOf(await world.get(path), 200);
+}
+
+export const userPath = (id: string, rest = ''): string => `/v1/users/${encodeURIComponent(id)}${rest}`;
+
+export const readPoints = (world: World, id: string, system: string, query = ''): Promise<UserPoints> =>
+  read(world, userPath(id, `/points/${system}${query}`));
+
+export const readProfile = (world: World, id: string): Promise<Profile> => read(world, userPath(id));
+
+export const readPlace = (world: World, id: string, board: string, query = ''): Promise<UserPlace> =>
+  read(world, userPath(id, `/leaderboards/${board}${query}`));
+
+/** A page of a board, as lines such as `1 ana 10`. */
+export async function readBoard(world: World, board: string, query = '?limit=1000'): Promise<string[]> {
+  const { rankings } = await read<Rankings>(world, `/v1/leaderboards/${board}${query}`);
+  return rankings.map(({ rank, userId, value }) => `${rank} ${userId} ${value}`);
+}
+
+/** A configuration file's text. Every JSON document is a YAML document. */
+export const configText = (config: object): string => JSON.stringify(config);
+
+const pollMs = 3;
+const untilTimeoutMs = 10_000;
+
+/** Waits for something that the service does on its own, and fails if it does not come about. */
+export async function until(what: string, happened: () => Promise<boolean>): Promise<void> {
+  const giveUpAt = Date.now() + untilTimeoutMs;
+  while (!(await happened())) {
+    if (Date.now() > giveUpAt) throw new Error(`${what}: this did not come about in ${untilTimeoutMs} ms`);
+    await delay(pollMs);
+  }
+}

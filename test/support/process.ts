@@ -1,0 +1,145 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const support = dirname(fileURLToPath(import.meta.url));
+const root = join(support, '..', '..');
+
+/** How the `laurel` command is started: from the sources, which needs no build, or as an operator starts it. */
+export const fromSources: readonly string[] = ['--import', 'tsx', join(support, 'laurel.ts')];
+export const fromBin: readonly string[] = [join(root, 'bin', 'laurel.mjs')];
+
+/** A process that says nothing more for this long is taken for hung. Ample for a first start, which sets up a Postgres and builds. */
+const startMs = 120_000;
+const stopMs = 60_000;
+
+export interface Exit {
+  /** Null when a signal has ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** Every child that has not ended: none may outlive the tests. */
+const living = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});
+
+/** Ends all children that a failed test has left behind; for `after` hooks. */
+export async function killChildren(): Promise<void> {
+  await Promise.all(
+    [...living].map(async (child) => {
+      const exit = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exit;
+    }),
+  );
+}
+
+/** One run of the `laurel` command. */
+export class LaurelProcess {
+  readonly pid: number;
+  /** When it has ended and everything that it wrote has been read. */
+  readonly exit: Promise<Exit>;
+  private readonly child: ChildProcess;
+  private written = '';
+  private errors = '';
+
+  constructor(command: readonly string[], args: readonly string[], env: Readonly<Record<string, string>>) {
+    const { PATH = '', HOME = '', TMPDIR } = process.env;
+    const child = spawn(process.execPath, [...command, ...args], {
+      cwd: root,
+      env: { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    if (child.pid === undefined) throw new Error('the laurel command could not be started');
+    this.pid = child.pid;
+    this.child = child;
+    living.add(child);
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.written += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.errors += text;
+    });
+    this.exit = once(child, 'close').then(([code, signal]) => {
+      living.delete(child);
+      return { code: code as number | null, signal: signal as NodeJS.Signals | null };
+    });
+  }
+
+  /** What it has written to its standard output. */
+  get output(): string {
+    return this.written;
+  }
+
+  /** What it has written to its standard error, the log included. */
+  get log(): string {
+    return this.errors;
+  }
+
+  /** The first match of a pattern in its output. Throws when it ends, or says nothing like it for too long. */
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    const found = pattern.exec(this.written);
+    if (found) return found;
+    return new Promise((resolve, reject) => {
+      const fail = (why: string): void => {
+        reject(new Error(`laurel ${why} before it said ${String(pattern)}:\n${this.written}${this.errors}`));
+      };
+      const timer = setTimeout(() => fail('took too long'), startMs);
+      const look = (): void => {
+        const match = pattern.exec(this.written);
+        if (!match) return;
+        clearTimeout(timer);
+        this.child.stdout?.off('data', look);
+        resolve(match);
+      };
+      this.child.stdout?.on('data', look);
+      void this.exit.then(({ code, signal }) => {
+        clearTimeout(timer);
+        fail(`ended (${signal ?? String(code)})`);
+      });
+    });
+  }
+
+  /** `http://host:port`, as soon as it answers there. */
+  async address(): Promise<string> {
+    return (await this.says(/^Laurel is ready at (http:\S+)$/m))[1]!;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name);
+  }
+
+  /** `kill -9`, and waits until it is gone. */
+  async kill(): Promise<void> {
+    this.signal('SIGKILL');
+    await this.exit;
+  }
+
+  /** Asks it to stop and waits until it has. Throws when it does not. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
+    this.signal(signal);
+    const timer = setTimeout(() => this.signal('SIGKILL'), stopMs);
+    const exit = await this.exit;
+    clearTimeout(timer);
+    if (exit.signal === 'SIGKILL') throw new Error(`laurel did not stop within ${stopMs} ms:\n${this.written}${this.errors}`);
+    return exit;
+  }
+}
+
+/** Starts `laurel serve`; call `address` to wait for it. */
+export function serve(env: Readonly<Record<string, string>>, args: readonly string[] = [], command = fromSources): LaurelProcess {
+  return new LaurelProcess(command, ['serve', ...args], { PORT: '0', ...env });
+}
+
+/** Runs a `laurel` command to its end. */
+export async function runLaurel(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly code: number | null; readonly output: string; readonly log: string }> {
+  const child = new LaurelProcess(fromSources, args, env);
+  const { code } = await child.exit;
+  return { code, output: child.output, log: child.log };
+}

@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type pg from 'pg';
+import { hasCommitted } from '../../src/ledger/offsets.js';
+import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
+import { differences } from './level.js';
+import { stores } from './stores.js';
+import { adminKey, freshDatabase, keysOf, tenant } from './world.js';
+
+const pollMs = 10;
+
+/** Looks until `look` finds something (not undefined, not false), and returns it. Throws when it has not for `boundMs`. */
+export async function until<T>(what: string, look: () => Promise<T> | T, boundMs = 20_000): Promise<Exclude<T, undefined | false>> {
+  const giveUpAt = Date.now() + boundMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found as Exclude<T, undefined | false>;
+    if (Date.now() > giveUpAt) throw new Error(`${what}: not within ${boundMs} ms`);
+    await delay(pollMs);
+  }
+}
+
+/** Stores for services that run as processes of their own: a partition of the run's Redis, and a database. */
+export interface Stage {
+  /** Settings by environment variable, without PORT. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly pool: pg.Pool;
+  readonly databaseUrl: string;
+  readonly redis: Redis;
+  readonly partition: string;
+  /** The id of the ledger's newest entry. */
+  ledgerEnd(): Promise<string>;
+  /** Waits until Postgres has everything that the ledger holds now. */
+  drain(): Promise<void>;
+  /** Where Redis and Postgres differ, a sentence each. */
+  differences(): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+export interface StageOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Another Redis than that of the run. */
+  readonly redisUrl?: string;
+}
+
+let stages = 0;
+
+export async function setStage({ env = {}, redisUrl }: StageOptions = {}): Promise<Stage> {
+  const database = await freshDatabase();
+  const url = redisUrl ?? (await stores()).redisUrl;
+  const prefix = `s${process.pid}_${(stages += 1)}`;
+  const redis = new Redis(url);
+  redis.on('error', () => undefined);
+  const partition = partitionPrefix(prefix, tenant);
+  const ledgerEnd = async (): Promise<string> => {
+    const ledger = partition + keyNames.ledger;
+    if ((await redis.exists(ledger)) === 0) return '0-0';
+    const info = (await redis.xinfo('STREAM', ledger)) as unknown[];
+    return String(info[info.indexOf('last-generated-id') + 1]);
+  };
+  return {
+    env: { REDIS_URL: url, REDIS_PREFIX: prefix, DATABASE_URL: database.url, ADMIN_API_KEY: adminKey, LOG_LEVEL: 'error', ...env },
+    pool: database.pool,
+    databaseUrl: database.url,
+    redis,
+    partition,
+    ledgerEnd,
+    drain: async () => {
+      const end = await ledgerEnd();
+      await until(`the ledger in Postgres up to ${end}`, () => hasCommitted(database.pool, tenant, end), 30_000);
+    },
+    differences: () => differences(redis, database.pool, partition),
+    stop: async () => {
+      const keys = await keysOf(redis, partition).catch(() => []);
+      if (keys.length > 0) await redis.del(...keys);
+      redis.disconnect();
+      await database.drop();
+    },
+  };
+}
