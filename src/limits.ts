@@ -16,6 +16,10 @@ export const limits = {
   maxAbsoluteTotal: 1e15,
   /** Participants of one leaderboard (spec, "Limits"). */
   maxParticipants: 1_000,
+  /** Streak freezes that a user can hold (semantics.md, "Streaks"). */
+  maxFreezes: 100,
+  /** Pauses that one user can have, past ones included. */
+  maxPausesPerUser: 100,
   /** Awards that the user-points call returns (spec, "Limits"). */
   maxAwardsRead: 100,
   /** Awards that Redis keeps for each user and points system: trimmed back to maxAwardsRead when there are more. */

@@ -39,17 +39,49 @@ export interface PointsLevel extends ConfigObject {
   readonly points: number;
 }
 
-export interface PointsTrigger extends ConfigObject {
-  readonly type: 'metric';
-  /** Awarded at every multiple of the threshold; negative deducts. */
+interface TriggerBase extends ConfigObject {
+  /** Negative deducts. */
   readonly points: number;
   readonly status: 'active' | 'inactive';
+  /** All must match. */
+  readonly userAttributes: readonly AttributeFilter[];
+}
+
+/** Awarded at every multiple of the threshold that the total of the matching events passes. */
+export interface MetricTrigger extends TriggerBase {
+  readonly type: 'metric';
   readonly metricId: string;
   readonly metricThreshold: number;
-  /** All must match, in both lists. */
-  readonly userAttributes: readonly AttributeFilter[];
   readonly eventAttributes: readonly AttributeFilter[];
+  /** Refuse an event for which this trigger (which deducts) would take the total below 0. */
+  readonly blockIfOutOfPoints: boolean;
 }
+
+/** Awarded at every multiple of a streak length. */
+export interface StreakTrigger extends TriggerBase {
+  readonly type: 'streak';
+  readonly streakLength: number;
+}
+
+/** Awarded once, with the achievement. */
+export interface AchievementTrigger extends TriggerBase {
+  readonly type: 'achievement';
+  readonly achievementId: string;
+}
+
+/** Awarded every N hours (on the UTC hour) or days (at the user's local midnight) since the user was created. */
+export interface TimeTrigger extends TriggerBase {
+  readonly type: 'time';
+  readonly timeUnit: 'hours' | 'days';
+  readonly timeInterval: number;
+}
+
+/** Awarded once, when the user is created. */
+export interface UserCreationTrigger extends TriggerBase {
+  readonly type: 'user_creation';
+}
+
+export type PointsTrigger = MetricTrigger | StreakTrigger | AchievementTrigger | TimeTrigger | UserCreationTrigger;
 
 export type Rounding = 'down' | 'up' | 'nearest';
 
@@ -74,6 +106,67 @@ export interface PointsSystem extends ConfigObject {
   readonly boosts: readonly PointsBoost[];
 }
 
+interface AchievementBase extends ConfigObject {
+  readonly description: string | null;
+  readonly badgeUrl: string | null;
+  /** inactive → active ↔ locked. A locked one is shown, and kept by those who have it, but nobody completes it. */
+  readonly status: 'inactive' | 'active' | 'locked';
+  /** All must match, or the user can't complete it yet. */
+  readonly userAttributes: readonly AttributeFilter[];
+}
+
+/** Completed when the total of the metric, or of its matching events where there are filters, reaches the value. */
+export interface MetricAchievement extends AchievementBase {
+  readonly trigger: 'metric';
+  readonly metricId: string;
+  readonly metricValue: number;
+  readonly eventAttributes: readonly AttributeFilter[];
+}
+
+/** Completed when the current streak reaches the length. */
+export interface StreakAchievement extends AchievementBase {
+  readonly trigger: 'streak';
+  readonly streakLength: number;
+}
+
+/** Completed by a call that names its key. */
+export interface ApiAchievement extends AchievementBase {
+  readonly trigger: 'api';
+}
+
+/** Completed when all the others are. */
+export interface CompositeAchievement extends AchievementBase {
+  readonly trigger: 'achievement';
+  readonly achievementIds: readonly string[];
+}
+
+export type Achievement = MetricAchievement | StreakAchievement | ApiAchievement | CompositeAchievement;
+
+export interface StreakCondition {
+  readonly metricId: string;
+  /** The change of the metric inside the period that meets the condition; above 0. */
+  readonly threshold: number;
+}
+
+/** One for each tenant. Daily, weekly and monthly streaks are all tracked; `frequency` says which one is shown and counts. */
+export interface StreakSettings {
+  readonly enabled: boolean;
+  readonly frequency: 'daily' | 'weekly' | 'monthly';
+  /** AND: every condition; OR: any one. */
+  readonly evaluationMode: 'AND' | 'OR';
+  readonly metrics: readonly StreakCondition[];
+  readonly freezes: {
+    readonly initial: number;
+    /** At most `limits.maxFreezes`. */
+    readonly maximum: number;
+    /** Local days; 0 earns none. */
+    readonly earnInterval: number;
+    readonly earnAmount: number;
+  };
+  /** Whether users may choose conditions of their own. */
+  readonly personalization: boolean;
+}
+
 interface LeaderboardBase extends ConfigObject {
   readonly description: string | null;
   /** What the operator asked for. `active` with a start to come is shown as scheduled, past its end as finished. */
@@ -82,23 +175,44 @@ interface LeaderboardBase extends ConfigObject {
   /** Local dates of the user, `YYYY-MM-DD`, both inclusive. */
   readonly start: string;
   readonly end: string | null;
+  /** The window of the user's local time, `HH:MM` or `HH:MM:SS`, in which events count: from `startTime` up to but not at `endTime`. A window whose end is before its start goes over midnight. */
+  readonly startTime: string | null;
+  readonly endTime: string | null;
+  /** Ids of user attributes: one board for each combination of their values. */
+  readonly breakdownAttributes: readonly string[];
 }
 
-export interface MetricLeaderboard extends LeaderboardBase {
+/** A repeating leaderboard starts anew every `runInterval` units, counted from `start`; a perpetual one has neither. */
+interface Repeating {
+  readonly runUnit: 'day' | 'month' | 'year' | null;
+  /** 0 for a perpetual leaderboard. */
+  readonly runInterval: number;
+}
+
+export interface MetricLeaderboard extends LeaderboardBase, Repeating {
   readonly rankBy: 'metric';
   readonly metricId: string;
 }
 
-export interface PointsLeaderboard extends LeaderboardBase {
+export interface PointsLeaderboard extends LeaderboardBase, Repeating {
   readonly rankBy: 'points';
   readonly pointsSystemId: string;
 }
 
-export type Leaderboard = MetricLeaderboard | PointsLeaderboard;
+/** Always perpetual (spec, "Leaderboard rules"). */
+export interface StreakLeaderboard extends LeaderboardBase, Repeating {
+  readonly rankBy: 'streak';
+  readonly runUnit: null;
+  readonly runInterval: 0;
+}
+
+export type Leaderboard = MetricLeaderboard | PointsLeaderboard | StreakLeaderboard;
 
 export interface Settings {
   /** The share of new users, from 0 to 1, who are put in the control group. */
   readonly controlRatio: number;
+  /** The first day of a week. */
+  readonly weekStart: 'monday' | 'sunday';
 }
 
 export interface ConfigDocument {
@@ -108,15 +222,26 @@ export interface ConfigDocument {
   readonly attributes: readonly Attribute[];
   readonly metrics: readonly Metric[];
   readonly pointsSystems: readonly PointsSystem[];
+  readonly achievements: readonly Achievement[];
+  readonly streaks: StreakSettings;
   readonly leaderboards: readonly Leaderboard[];
 }
 
 export const emptyConfig: ConfigDocument = {
   nextNo: 1,
-  settings: { controlRatio: 0 },
+  settings: { controlRatio: 0, weekStart: 'monday' },
   attributes: [],
   metrics: [],
   pointsSystems: [],
+  achievements: [],
+  streaks: {
+    enabled: false,
+    frequency: 'daily',
+    evaluationMode: 'OR',
+    metrics: [],
+    freezes: { initial: 0, maximum: 0, earnInterval: 0, earnAmount: 0 },
+    personalization: false,
+  },
   leaderboards: [],
 };
 
