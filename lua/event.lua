@@ -1,21 +1,20 @@
 -- One event, whole: everything that it changes happens in this one call, or nothing does.
 --
 -- It first works out what will change and may refuse; from the line "nothing refuses any more" on it only writes. The order is that of
--- semantics.md, "Events".
+-- semantics.md, "Events". (Settling, which comes first, commits by itself: what it does has been true for some time.)
 local contract = require('contract')
+local achievements = require('achievements')
 local decimal = require('decimal')
 local leaderboards = require('leaderboards')
-local ledger = require('ledger')
 local metrics = require('metrics')
 local partition = require('partition')
 local plans = require('plans')
 local points = require('points')
-local time = require('time')
+local settle = require('settle')
+local streaks = require('streaks')
+local turn = require('turn')
 local users = require('users')
-local field, outcome = contract.field, contract.outcome
-
--- Positions of the fields that the plan puts first in every metric's list (src/plan/compile.ts).
-local CREATED, REV, TZ, TOTAL = 1, 2, 3, 4
+local outcome = contract.outcome
 
 local function read_attributes(args, first)
   local attributes, list = {}, {}
@@ -26,37 +25,44 @@ local function read_attributes(args, first)
   return attributes, list
 end
 
--- A key that was used before: the first event's id and the total as it now is.
-local function replay(part, metric, user, event_id)
-  return { outcome.replay, event_id, redis.call('HGET', part.user .. user, metric.field) or '0' }
+-- A key that was used before: the first event's id, and the total and the streak as they now are.
+local function replay(one, metric, event_id)
+  return { outcome.replay, event_id, one.row[metric.field] or '0', cmsgpack.pack(streaks.fact(one) or false) }
 end
 
-local function read_event(args, position, part, context, metric)
-  local patch, after_patch = users.read_patch(args, args[position.patchPairs], position.rest)
-  local attributes, attribute_list = read_attributes(args, after_patch)
-  local user = args[position.user]
-  return {
-    id = args[position.eventId],
-    user = user,
-    user_key = part.user .. user,
-    patch = patch,
-    attributes = attributes,
-    attribute_list = attribute_list,
-    value = tonumber(args[position.value]),
-    now = time.now(part, context),
-    row = users.fetch(part.user .. user, metric.fields, patch),
-    awards = 0,
-  }
-end
-
-local function enter_boards(part, metric, event, before, total, changed, set)
-  local boards = {}
-  leaderboards.enter(part, metric.boards, event, before, total, set, boards)
-  for _, system in ipairs(changed) do
-    local points_before = event.row[system.system.at] and system.before or nil
-    leaderboards.enter(part, system.system.boards, event, points_before, system.total, set, boards)
+-- Everything that the event earns, before anything is written. Returns what it earned, or nil and the outcome that refuses it.
+local function work_out(one, metric, event)
+  local before = tonumber(one.row[metric.field] or nil)
+  local total = metrics.add(before, event.value)
+  if not total then
+    return nil, { outcome.totalOutOfRange }
   end
-  return boards
+  turn.put(one, metric.field, decimal.text(total))
+  if not achievements.sum(one, metric, event.value, event.attributes) then
+    return nil, { outcome.totalOutOfRange }
+  end
+  achievements.by_metric(one, metric)
+  streaks.count(one, metric.key, event.value)
+  if one.extended then
+    one.extended_length = streaks.length(one)
+    achievements.by_streak(one, one.extended_length)
+  end
+  local everything = one.extended or one.created or #one.achieved > 0
+  local progress, refused = points.earn(one, everything and one.plan.systems or metric.systems, event)
+  if not progress then
+    return nil, { refused == 'range' and outcome.totalOutOfRange or outcome.outOfPoints }
+  end
+  return { before = before, total = total, progress = progress }
+end
+
+local function enter_boards(one, metric, event, earned, streak_before)
+  leaderboards.enter_totals(one, metric.boards, earned.before, earned.total)
+  leaderboards.enter_gains(one, metric.boards, event.value, one.now, one.day)
+  settle.enter_points(one)
+  for _, state in ipairs(one.earned_order) do
+    leaderboards.enter_gains(one, state.system.boards, state.total - state.before, one.now, one.day)
+  end
+  settle.enter_streak(one, streak_before)
 end
 
 local function track(keys, args)
@@ -70,67 +76,65 @@ local function track(keys, args)
     return { outcome.unknownPlan }
   end
   local metric = plan.metrics[args[position.metric]]
-  local user, idempotency_key = args[position.user], args[position.idempotencyKey]
+  local user, idempotency_key, id = args[position.user], args[position.idempotencyKey], args[position.eventId]
   local used_keys = part.idempotency .. metric.no .. ':' .. user
-  if idempotency_key ~= '' then
-    local used = redis.call('HGET', used_keys, idempotency_key)
-    if used then
-      return replay(part, metric, user, used)
-    end
-  end
-
-  local event = read_event(args, position, part, context, metric)
-  local row = event.row
-  if users.lacks_email(event.patch) then
-    return { outcome.emailRequired }
-  end
-  local unknown
-  event.day, unknown = time.local_day(part, context.zones, row[TZ], event.now)
-  if not event.day then
+  local used = idempotency_key ~= '' and redis.call('HGET', used_keys, idempotency_key)
+  local patch, after_patch = users.read_patch(args, args[position.patchPairs], position.rest)
+  local one, unknown = turn.fetch(part, plan, context, user, metric.fields, patch)
+  if not one then
     return unknown
   end
-  local before = row[TOTAL] and tonumber(row[TOTAL]) or nil
-  local total = metrics.add(before, event.value)
-  local changed, progress = points.earn(metric, event)
-  if not total or not changed then
-    return { outcome.totalOutOfRange }
+  if settle.run(one, id) then
+    return { outcome.again }
+  end
+  if used then
+    return replay(one, metric, used)
+  end
+  if users.lacks_email(one) then
+    return { outcome.emailRequired }
+  end
+  local day
+  day, unknown = users.day_after_patch(one)
+  if not day then
+    return unknown
+  end
+  local streak_before = streaks.length(one)
+  users.apply(one, day)
+  local attributes, attribute_list = read_attributes(args, after_patch)
+  local event = { metric = metric.no, value = tonumber(args[position.value]), attributes = attributes }
+  local earned, refused = work_out(one, metric, event)
+  if not earned then
+    return refused
   end
 
   -- Nothing refuses any more.
-  local set = { field.rev, tonumber(row[REV] or 0) + 1, metric.field, decimal.text(total) }
-  local profile_changed = users.stage(part, plan, user, row[CREATED], event.patch, string.format('%.0f', event.now), set)
-  points.stage(changed, progress, row, set)
-  local boards = enter_boards(part, metric, event, before, total, changed, set)
-  redis.call('HSET', event.user_key, unpack(set))
+  users.keep(one)
+  enter_boards(one, metric, event, earned, streak_before)
+  achievements.keep(one)
   if idempotency_key ~= '' then
-    redis.call('HSET', used_keys, idempotency_key, event.id)
+    redis.call('HSET', used_keys, idempotency_key, id)
   end
-  points.remember(part, changed, event)
-  return {
-    outcome.ok,
-    ledger.append(part, {
-      kind = 'event',
-      id = event.id,
-      user = user,
-      at = event.now,
-      day = event.day,
-      rev = set[2],
-      profile = profile_changed and users.profile(event.user_key) or nil,
-      metric = metric.no,
-      value = event.value,
-      total = total,
-      attributes = event.attribute_list,
-      key = idempotency_key ~= '' and idempotency_key or nil,
-      triggers = progress,
-      points = changed,
-      boards = boards,
-    }),
-  }
+  local entry = settle.facts(one, {
+    kind = 'event',
+    id = id,
+    metric = metric.no,
+    value = event.value,
+    total = earned.total,
+    attributes = attribute_list,
+    key = idempotency_key ~= '' and idempotency_key or nil,
+    triggers = earned.progress,
+    achieved = one.achieved,
+    sums = one.sums,
+    streak = streaks.fact(one),
+  })
+  entry.profile = one.profile_changed and users.profile(one) or nil
+  settle.schedule(one)
+  return { outcome.ok, turn.commit(one, entry) }
 end
 
 redis.register_function(contract.name .. '_track', track)
 partition.register()
 require('activation').register()
-leaderboards.register()
-time.register()
-users.register()
+require('calls').register()
+require('reads').register()
+require('time').register()

@@ -68,7 +68,29 @@ export function dayToDate(day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10);
 }
 
-/** The local date, `YYYY-MM-DD`, in UTC. */
+export type Frequency = 'daily' | 'weekly' | 'monthly';
+
+/** The first day of a period (docs/rules.md, "Time"), in days since 1970-01-01. `weekShift` is 3 for weeks from Monday, 4 from Sunday. */
+export function firstDayOf(frequency: Frequency, period: number, weekShift: number): number {
+  switch (frequency) {
+    case 'daily':
+      return period;
+    case 'weekly':
+      return period * 7 - weekShift;
+    case 'monthly':
+      return Date.UTC(1970, period) / dayMs;
+  }
+}
+
+/** The first and the last date of a period, `YYYY-MM-DD`. */
+export function datesOf(frequency: Frequency, period: number, weekShift: number): { first: string; last: string } {
+  return {
+    first: dayToDate(firstDayOf(frequency, period, weekShift)),
+    last: dayToDate(firstDayOf(frequency, period + 1, weekShift) - 1),
+  };
+}
+
+/** The date, `YYYY-MM-DD`, in UTC. */
 export function utcDate(ms: number): string {
   return dayToDate(Math.floor(ms / dayMs));
 }

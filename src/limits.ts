@@ -26,14 +26,34 @@ export const limits = {
   maxAwardsKept: 128,
   /** Rows of one page of rankings. */
   maxRankingsPage: 1_000,
+  /** Periods of a streak's history that one call returns. */
+  maxHistoryPeriods: 400,
+  /** Users whose streaks one call ranks. */
+  maxStreakUsers: 100,
+  /** Items of a batch of the Admin API (contract, `maxItems`). */
+  maxBatchItems: 100,
   /** Days of a user's leaderboard history that one call returns (contract, `numEvents`). */
   maxHistoryDays: 100,
   /** Decimal places of a boost's multiplier: the product of boosts is computed exactly, so its digits are bounded. */
   maxMultiplierDecimals: 6,
+  /** Characters of a boost's name (contract, CreatePointsBoostRequestItem). */
+  maxBoostNameChars: 255,
+  /** Hours or days between two awards of a time trigger. */
+  maxTriggerIntervalUnits: 10_000,
+  /** Local days between two freezes that are earned. */
+  maxFreezeIntervalDays: 10_000,
+  /** Days, months or years of one run of a repeating leaderboard: few enough that the end of a run has a year of four digits. */
+  maxRunUnits: 1_000,
   /** Objects of one kind in a tenant's configuration. */
   maxConfigObjects: 1_000,
   /** Bytes of a configuration file. */
   maxConfigFileBytes: 1024 * 1024,
+  /** Collections inside each other in a configuration file: one needs 7, and the recursive part of the parser dies at some thousands. */
+  maxYamlLevels: 32,
+  /** Uses of aliases in a configuration file, each of which may stand for a large object. */
+  maxYamlAliases: 100,
+  /** How often a change is planned again because another writer was faster. Every round lets one through, so this many can collide. */
+  maxApplyAttempts: 20,
   /** Ledger entries that one Postgres transaction takes. */
   writeBehindBatchEntries: 1_000,
   /** Pause of the write-behind when the stream held nothing new. */
@@ -54,6 +74,14 @@ export const limits = {
   /** How long a stop leaves idle connections open, so that requests on their way still get an answer. */
   stopIdleMs: 300,
   stopDrainMs: 10_000,
+  /** Hours of a user's time that one call settles; the rest is for the next call. */
+  maxSettleHours: 240,
+  /** Users that one call of the sweep settles. */
+  sweepUsers: 50,
+  /** Users whom one step of an activation enters. */
+  activationUsers: 200,
+  /** How long after its end in UTC a run is final: every time zone has then ended it (semantics.md, "Leaderboards"). */
+  finalisationDelayMs: 12 * 3_600_000,
   /** Plans, and time zones, that the function library caches in Redis' Lua. */
   maxCachedPlans: 64,
   maxCachedZones: 2_048,

@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
+import cron from 'node-cron';
 import { Base, defaultTenant, describeApplied, readConfigText, type BaseOptions } from './base.js';
-import { Backfill } from './jobs/backfill.js';
+import { Activations } from './jobs/activations.js';
+import { Sweep } from './jobs/sweep.js';
 import { LaurelError } from './errors.js';
 import { createApp } from './http/app.js';
 import { startServer, type HttpServer } from './http/server.js';
@@ -10,6 +12,7 @@ import { WriteBehind } from './ledger/write-behind.js';
 import { limits } from './limits.js';
 import { messageOf } from './redis/connection.js';
 
+const everySecond = '* * * * * *';
 const sampleConfig = fileURLToPath(new URL('../examples/study-app.yaml', import.meta.url));
 
 export interface Roles {
@@ -36,7 +39,9 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
     if (roles.worker) await startWorker(base, options);
     if (problem === undefined) await applyAtStart(base, options);
     await watchConfig(base, options, roles);
-    const server = roles.api ? await startApi(base, options) : undefined;
+    const sweep = new Sweep(base.engine, base.pool, base.clock, base.history, options.log);
+    if (roles.worker) startSweep(base, sweep, options);
+    const server = roles.api ? await startApi(base, options, sweep) : undefined;
     return { base, address: server?.address, newAdminKey, stop: () => base.stop() };
   } catch (error) {
     await base.stop();
@@ -88,13 +93,13 @@ async function startWorker(base: Base, { log }: BaseOptions): Promise<void> {
 
 /** Switches to a new configuration as soon as Redis tells of it, and fills the boards that it has made active. */
 async function watchConfig(base: Base, { log }: BaseOptions, roles: Roles): Promise<void> {
-  const backfill = new Backfill(base.engine, base.pool, base.history, log);
+  const activations = new Activations(base.engine, base.pool, base.clock, base.history, log);
   let work = Promise.resolve();
   const refresh = (): void => {
     work = work
       .then(async () => {
         await base.engine.refreshConfig(defaultTenant);
-        if (roles.worker) await backfill.run(defaultTenant);
+        if (roles.worker) await activations.run(defaultTenant);
       })
       .catch((error: unknown) => {
         log.warn({ err: error }, 'a new configuration could not be taken over yet');
@@ -109,7 +114,26 @@ async function watchConfig(base: Base, { log }: BaseOptions, roles: Roles): Prom
   refresh();
 }
 
-async function startApi(base: Base, { settings, log }: BaseOptions): Promise<HttpServer> {
+/** Runs the sweep every second, one run at a time. */
+function startSweep(base: Base, sweep: Sweep, { log }: BaseOptions): void {
+  let running: Promise<void> = Promise.resolve();
+  const task = cron.schedule(
+    everySecond,
+    () => {
+      running = sweep.run(defaultTenant).catch((error: unknown) => {
+        log.warn({ err: error }, 'what is due could not be done yet');
+      });
+      return running;
+    },
+    { noOverlap: true },
+  );
+  base.onStop(async () => {
+    await task.stop();
+    await running;
+  });
+}
+
+async function startApi(base: Base, { settings, log }: BaseOptions, sweep: Sweep): Promise<HttpServer> {
   const keys = new KeyRing();
   keys.replace(await loadKeys(base.pool));
   let stopping = false;
@@ -124,7 +148,7 @@ async function startApi(base: Base, { settings, log }: BaseOptions): Promise<Htt
       }
     },
   };
-  const app = createApp({ services: { engine: base.engine, clock: base.clock, history: base.history }, keys, health, log });
+  const app = createApp({ services: { engine: base.engine, clock: base.clock, history: base.history, due: (tenant) => sweep.run(tenant) }, keys, health, log });
   const handle = app.callback();
   const server = await startServer((request, response) => void handle(request, response), settings.host, settings.port);
   base.onStop(async () => {

@@ -5,14 +5,17 @@ import { describeChanges } from '../src/config/changes.js';
 import { parseConfigFile, readConfigFile } from '../src/config/file.js';
 import { emptyConfig } from '../src/config/model.js';
 import {
+  achievementSchema,
   attributeSchema,
   boostSchema,
   configFileSchema,
+  freezesSchema,
   leaderboardSchema,
   levelSchema,
   metricSchema,
   pointsSystemSchema,
   settingsSchema,
+  streaksSchema,
   triggerSchema,
 } from '../src/config/schema.js';
 
@@ -38,6 +41,9 @@ describe('docs/configuration.md', () => {
     levels: levelSchema,
     triggers: triggerSchema,
     boosts: boostSchema,
+    achievements: achievementSchema,
+    streaks: streaksSchema,
+    freezes: freezesSchema,
     leaderboards: leaderboardSchema,
   };
   for (const [name, schema] of Object.entries(sections)) {
@@ -53,7 +59,7 @@ describe('docs/configuration.md', () => {
 
   it('starts with a file that is fine', () => {
     const [file = ''] = blocksAfter('# Configuration');
-    expect(planApply(emptyConfig, readConfigFile(file, 'f.yaml'), options).changes).to.have.length(6);
+    expect(planApply(emptyConfig, readConfigFile(file, 'f.yaml'), options).changes).to.have.length(8);
   });
 
   it('shows mistakes as they are reported', () => {

@@ -1,4 +1,4 @@
-/** The table of config-file.test.ts. */
+/** The table of config-file.test.ts. What belongs to achievements, streaks and the kinds of triggers and leaderboards is config-kinds.cases.ts. */
 
 /** A file with a metric and an attribute of each type, and a points system. */
 export const system = (fields: string): string => `metrics: [{key: m, name: M}]
@@ -14,6 +14,9 @@ export const macros: Readonly<Record<string, (rest: string) => string>> = {
   trigger: (rest) => system(`triggers: [{key: t, type: metric, ${rest}}]`),
   filter: (rest) => system(`triggers: [{key: t, type: metric, metricKey: m, metricThreshold: 1, points: 1, ${rest}}]`),
   boost: (rest) => system(`boosts: [{key: b, name: B, ${rest}}]`),
+  type: (rest) => system(`triggers: [{key: t, points: 1, ${rest}}]`),
+  achievement: (rest) => `${system('')}\nachievements: [{key: c, name: C, ${rest}}]`,
+  streaks: (rest) => `metrics: [{key: m, name: M}]\nstreaks: {${rest}}`,
   board: (rest) => `metrics: [{key: m, name: M}]\nleaderboards: [{key: l, name: L, ${rest}}]`,
 };
 
@@ -63,9 +66,9 @@ metrics:
   - &a {key: a, name: A}
   - {§<<: *a, key: b, name: B}
 = metric "b": unknown field "<<" (it has key, name, unitType, units)
-# a list of a later stage
-§streaks: []
-= unknown field "streaks" (it has settings, attributes, metrics, points, leaderboards)
+# a list of something else
+§badges: []
+= unknown field "badges" (it has settings, attributes, metrics, points, achievements, streaks, leaderboards)
 # a map for a list
 metrics: §{}
 points: §5
@@ -127,6 +130,9 @@ attributes: [§{key: a, name: A}]
 # a number for the settings
 settings: §5
 = settings must be a map of fields, not the number 5
+# a week that starts on a Tuesday
+settings: {weekStart: §tuesday}
+= settings: weekStart must be monday or sunday, not "tuesday"
 # a control ratio above 1
 settings: {controlRatio: §1.5}
 = settings: controlRatio must be a number from 0 to 1, not the number 1.5
@@ -216,9 +222,9 @@ settings: {controlRatio: §1.5}
 # a board that ranks by nothing
 leaderboards: [§{key: l, name: L}]
 = leaderboard "l": rankBy is missing
-# a board by something that does not exist yet
-@board rankBy: §streak
-= leaderboard "l": rankBy must be metric or points, not "streak"
+# a board by something that does not exist
+@board rankBy: §level
+= leaderboard "l": rankBy must be metric or points or streak, not "level"
 # a board by a metric with a points system instead
 leaderboards: [§{key: l, name: L, rankBy: metric, pointsSystemKey: §p}]
 = leaderboard "l": metricKey is missing, which rankBy: metric needs
@@ -237,8 +243,14 @@ leaderboards: [§{key: l, name: L, rankBy: metric, pointsSystemKey: §p}]
 @board rankBy: metric, metricKey: m, end: §2026-11-19
 = leaderboard "l": the end 2026-11-19 is before the start 2026-11-20
 # a status that only time gives
-@board rankBy: metric, metricKey: m, status: §scheduled
-= leaderboard "l": status must be inactive or active, not "scheduled"
+@board rankBy: metric, metricKey: m, status: §finished
+= leaderboard "l": status must be inactive or active or scheduled, not "finished": a leaderboard finishes after its end
+# a board that is scheduled for today
+@board rankBy: metric, metricKey: m, status: scheduled, start: §2026-11-20
+= leaderboard "l": start must be after today, 2026-11-20, for status: scheduled, not 2026-11-20
+# a board that is scheduled for no day
+leaderboards: [§{key: l, name: L, rankBy: streak, status: scheduled}]
+= leaderboard "l": start must be after today, 2026-11-20, for status: scheduled, not 2026-11-20
 # everything at once, in the order of the file
 metrics:
   - {key: m, name: §5}
@@ -252,7 +264,7 @@ points:
       - {key: c, points: §11, name: C}
     triggers:
       - {key: t, type: metric, metricKey: m, metricThreshold: §0, points: 1}
-      - {key: u, type: §streak, metricKey: §n, metricThreshold: 1, points: 1}
+      - {key: u, type: §stroke, metricKey: §n, metricThreshold: 1, points: 1}
     boosts: §7
 leaderboards:
   - §{key: l, rankBy: points, pointsSystemKey: §q, start: §2026-13-01, end: 2026-01-01}
@@ -266,10 +278,10 @@ leaderboards:
 = level "b": level "a" starts at 10 points as well
 = level "c": 11 points can't be reached, as maxPoints is 10
 = trigger "t": metricThreshold must be a whole number from 1 to 1,000,000,000,000,000, not the number 0
-= trigger "u": type must be metric, not "streak"
+= trigger "u": type must be metric or achievement or streak or time or user_creation, not "stroke"
 = trigger "u": there is no metric "n"
 = points system "p p": boosts must be a list, not the number 7
 = leaderboard "l": name is missing
 = leaderboard "l": there is no points system "q"
 = leaderboard "l": start must be a day of the calendar written YYYY-MM-DD, not "2026-13-01"
-= unknown field "unknown" (it has settings, attributes, metrics, points, leaderboards)`;
+= unknown field "unknown" (it has settings, attributes, metrics, points, achievements, streaks, leaderboards)`;

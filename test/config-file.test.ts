@@ -6,8 +6,9 @@ import { parseConfigFile, readConfigFile } from '../src/config/file.js';
 import { emptyConfig } from '../src/config/model.js';
 import { OperatorError } from '../src/errors.js';
 import { limits } from '../src/limits.js';
-import { scaleMultiplier } from '../src/plan/decimal.js';
+import { scaleMultiplier } from '../src/decimal.js';
 import { badFiles, macros, system } from './config-file.cases.js';
+import { badKinds } from './config-kinds.cases.js';
 
 const example = readFileSync(new URL('../examples/study-app.yaml', import.meta.url), 'utf8');
 
@@ -48,7 +49,7 @@ function parseCase(block: string): { what: string; text: string; message: string
 }
 
 describe('A configuration file that is wrong is refused, with the place and the reason:', () => {
-  for (const { what, text, message } of badFiles
+  for (const { what, text, message } of `${badFiles}${badKinds}`
     .split(/^# /m)
     .slice(1)
     .map((block) => parseCase(block.trimEnd()))) {

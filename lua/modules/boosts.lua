@@ -1,29 +1,18 @@
--- Which boosts apply to a user now, and what they make of what a trigger earned.
+-- Which boosts apply to a user on a day, and what they make of what a trigger earned.
 local decimal = require('decimal')
+local filters = require('filters')
 
 local boosts = {}
 
-local function applies(boost, row, day)
-  if day < boost.first or (boost.last and day > boost.last) then
-    return false
-  end
-  for _, filter in ipairs(boost.user) do
-    if row[filter.at] ~= filter.value then
-      return false
-    end
-  end
-  return true
-end
-
 local function collect(list, row, day, active)
   for _, boost in ipairs(list) do
-    if applies(boost, row, day) then
+    if day >= boost.first and not (boost.last and day > boost.last) and filters.match_user(boost.user, row) then
       active[#active + 1] = boost
     end
   end
 end
 
--- The boosts of a system that are active for this user on the user's local day: everybody's, the cohorts', and the user's own. Each
+-- The boosts of a system that are active for this user on a local day: everybody's, the cohorts', and the user's own. Each
 -- carries `order`, which compile has counted by falling multiplier, the newest first among equals.
 function boosts.active(system, user_id, row, day)
   local active = {}

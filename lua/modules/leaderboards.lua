@@ -1,215 +1,293 @@
--- Leaderboards: sorted sets of (value, member), where the member starts with the number at which the value was reached.
+-- Leaderboards: which of them a change of a user's concerns, and the user's place on each.
 --
--- Ranks fall with the value. Among equal values Redis orders by member, so the number is counted down from MAX_SEQ and the board is read
--- in reverse: whoever reached the value first is first, exactly, however close in time.
+-- A board is one of three kinds (src/plan/boards.ts). A `total` board ranks what the user has anyway: a metric's total, a points total, or
+-- the streak. A `grouped` one does so within the group of the user's attributes. A `gain` board ranks what the user gained while it counted:
+-- in a run, or inside a window of the day, and may be grouped too.
+--
+-- The user's hash notes the place on a total board as the number at which the value was reached, present exactly while the user is on it.
+-- For the others it notes the newest runs (at most RUNS), each { run, value, seq, group }; whether the user is on the board is for the
+-- board to say. So whoever loses the last place of a total board has left it (`left` in a change), of the others is pushed outside
+-- (`pushed`).
 local contract = require('contract')
-local ledger = require('ledger')
-local partition = require('partition')
-local plans = require('plans')
+local boards = require('boards')
+local calendar = require('calendar')
+local decimal = require('decimal')
 local time = require('time')
-local field, outcome = contract.field, contract.outcome
+local turn = require('turn')
+local field = contract.field
 
 local leaderboards = {}
 
-local MAX_SEQ = 9007199254740991
--- Digits of MAX_SEQ: what a member starts with, before the user's id.
-local SEQ_CHARS = 16
+local RUNS = 3
+local RUN, VALUE, SEQ, GROUP = 1, 2, 3, 4
 
-local function member(seq, user)
-  return string.format('%016.0f', MAX_SEQ - seq) .. user
+local function is_open(board, day)
+  return day >= board.first and not (board.last and day > board.last)
 end
 
-local function rank_of(key, of_member)
-  local rank = redis.call('ZREVRANK', key, of_member)
-  return rank and rank + 1 or nil
-end
-
--- The value and the user of the last place; nil for an empty board.
-local function last_place(key)
-  local last = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
-  if not last[1] then
-    return nil
+local function in_window(board, one, at)
+  if not board.from then
+    return true
   end
-  return tonumber(last[2]), last[1]:sub(SEQ_CHARS + 1)
+  local now = time.of_day(one.context.zones, one.row[field.tz], at)
+  if board.from < board.to then
+    return now >= board.from and now < board.to
+  end
+  return now >= board.from or now < board.to
 end
 
--- Takes the last place off a board, the user's note of being on it included. Returns the user.
-local function drop_last(part, key, no)
-  local last = redis.call('ZPOPMIN', key)
-  local user = last[1]:sub(SEQ_CHARS + 1)
-  redis.call('HDEL', part.user .. user, field.boardSeq .. no)
-  return user
+-- The group that attribute values put a user in: each value with its length, so that no two combinations are alike. Nil and false when one
+-- is missing.
+local function group_of(board, value_of)
+  if not board.breakdown then
+    return nil, true
+  end
+  local parts = {}
+  for i, name in ipairs(board.breakdown) do
+    local value = value_of(name)
+    if not value then
+      return nil, false
+    end
+    parts[i] = #value .. ':' .. value
+  end
+  return table.concat(parts), true
 end
 
--- Makes room for `value` on a board: whether there is room, and the user who had to leave for it. With room, a value of 0 or more gets
--- in; on a full board a newcomer must beat the last place.
-local function make_room(part, key, board, value, participants)
-  if participants < board.max then
-    return value >= 0
-  end
-  if value <= last_place(key) then
-    return false
-  end
-  return true, drop_last(part, key, board.no)
+local function current_group(one, board)
+  return group_of(board, function(name)
+    return one.row[name]
+  end)
 end
 
--- Enters the new value of a user on one board. Returns what changed, or nil when the board did not.
-local function place(part, board, event, before, value)
-  if value == before or event.day < board.first or (board.last and event.day > board.last) then
-    return nil
-  end
-  local key = part.board .. board.key
-  local seq = event.row[board.at]
+-- Enters a value on a board's sorted set. `seq` is that of the place that the user had until now, nil for none. Returns the change; nil
+-- when the user was not on the board and finds no room. With room, a value of 0 or more gets in; on a full board a newcomer must beat the
+-- last place.
+local function place(one, board, run, group, seq, before, value)
+  local key = boards.key(one.part, board.no, run, group)
   local participants = redis.call('ZCARD', key)
-  local previous, left
-  if seq then
-    local old = member(tonumber(seq), event.user)
-    previous = rank_of(key, old)
+  local old = seq and boards.member(seq, one.user)
+  local previous, left = old and boards.rank(key, old) or nil, nil
+  if previous then
     redis.call('ZREM', key, old)
-  else
-    local room
-    room, left = make_room(part, key, board, value, participants)
-    if not room then
+  elseif participants < board.max then
+    if value < 0 then
       return nil
     end
-    participants = left and participants or participants + 1
+    if participants == 0 and group then
+      redis.call('SADD', one.part.groups .. board.no .. ':' .. run, group)
+    end
+    participants = participants + 1
+  else
+    if value <= boards.last_value(key) then
+      return nil
+    end
+    left = boards.drop_last(key)
+    if not board.slots then
+      redis.call('HDEL', one.part.user .. left, board.field)
+    end
   end
-  event.seq = event.seq or partition.next_seq(part)
-  local entered = member(event.seq, event.user)
-  redis.call('ZADD', key, string.format('%.15g', value), entered)
+  local reached = turn.seq(one)
   return {
     no = board.no,
-    run = board.run,
-    seq = event.seq,
+    run = run,
+    group = group,
+    seq = reached,
     value = value,
-    rank = rank_of(key, entered),
+    rank = boards.add(key, boards.member(reached, one.user), value),
     previousRank = previous,
     previousValue = previous and before or nil,
-    threshold = participants >= board.max and last_place(key) or 0,
-    left = left,
+    threshold = boards.threshold(key, board.max, participants),
+    left = not board.slots and left or nil,
+    pushed = board.slots and left or nil,
   }
 end
 
--- Enters a new value on all boards that rank by it, and stages the user's place on each in `set`. `before` is nil when there was none.
-function leaderboards.enter(part, boards, event, before, value, set, changed)
-  for _, board in ipairs(boards) do
-    local change = place(part, board, event, before, value)
+local function note(one, change)
+  one.boards[#one.boards + 1] = change
+end
+
+-- Takes the user off a board; what changed, or nil when the user was not on it.
+local function leave(one, board, run, group, seq, before)
+  local key = boards.key(one.part, board.no, run, group)
+  local old = seq and boards.member(seq, one.user)
+  local previous = old and boards.rank(key, old)
+  if not previous then
+    return nil
+  end
+  redis.call('ZREM', key, old)
+  return {
+    no = board.no,
+    run = run,
+    group = group,
+    previousRank = previous,
+    previousValue = before,
+    threshold = boards.threshold(key, board.max, redis.call('ZCARD', key)),
+  }
+end
+
+local function enter_total(one, board, before, value)
+  local seq = one.row[board.field]
+  seq = seq and seq ~= '' and tonumber(seq) or nil
+  if board.isStreak and value == 0 then
+    local change = leave(one, board, 0, nil, seq, before)
     if change then
-      changed[#changed + 1] = change
-      set[#set + 1] = board.field
-      set[#set + 1] = string.format('%.0f', change.seq)
+      redis.call('HDEL', one.key, board.field)
+      one.row[board.field], one.dirty[board.field] = nil, nil
+      note(one, change)
+    end
+    return
+  end
+  local change = place(one, board, 0, nil, seq, before, value)
+  if change then
+    turn.put(one, board.field, string.format('%.0f', change.seq))
+    note(one, change)
+  end
+end
+
+-- The user's slots of a board, the newest last, and the one of a run; a new one when there is none.
+local function slots_of(one, board, run)
+  local blob = one.row[board.field]
+  local slots = blob and blob ~= '' and cmsgpack.unpack(blob) or {}
+  for _, slot in ipairs(slots) do
+    if slot[RUN] == run then
+      return slots, slot
+    end
+  end
+  local slot = { run, 0, false, false }
+  slots[#slots + 1] = slot
+  table.sort(slots, function(a, b)
+    return a[RUN] < b[RUN]
+  end)
+  while #slots > RUNS do
+    table.remove(slots, 1)
+  end
+  return slots, slot
+end
+
+-- Enters a value in a slot: a place on the board of the slot's group, and a fact even when the user finds no room there, for the final
+-- rankings.
+local function enter_slot(one, board, slots, slot, group, value)
+  local before, seq = slot[VALUE], slot[SEQ] or nil
+  local change = place(one, board, slot[RUN], group, seq, before, value)
+  if not change then
+    change = { no = board.no, run = slot[RUN], group = group, seq = turn.seq(one), value = value, threshold = 0 }
+  end
+  slot[VALUE], slot[SEQ], slot[GROUP] = value, change.seq, group or false
+  turn.put(one, board.field, cmsgpack.pack(slots))
+  note(one, change)
+end
+
+local function enter_grouped(one, board, value)
+  local group, complete = current_group(one, board)
+  if not complete then
+    return
+  end
+  local slots, slot = slots_of(one, board, 0)
+  if board.isStreak and value == 0 then
+    local change = leave(one, board, 0, slot[GROUP] or nil, slot[SEQ] or nil, slot[VALUE])
+    slot[VALUE], slot[SEQ] = 0, false
+    turn.put(one, board.field, cmsgpack.pack(slots))
+    if change then
+      note(one, change)
+    end
+    return
+  end
+  enter_slot(one, board, slots, slot, group, value)
+end
+
+-- A total has changed from `before` (nil: there was none) to `value`: enters it on the boards that rank it.
+function leaderboards.enter_totals(one, list, before, value)
+  if before == value then
+    return
+  end
+  for _, board in ipairs(list) do
+    if is_open(board, one.day) then
+      if board.kind == 'total' then
+        enter_total(one, board, before, value)
+      elseif board.kind == 'grouped' then
+        enter_grouped(one, board, value)
+      end
     end
   end
 end
 
--- Takes off the boards of a plan whoever is beyond a limit that was lowered. Returns { no, run, users } for each board that had some.
-function leaderboards.trim(part, boards)
-  local trimmed = {}
-  for _, board in pairs(boards) do
-    local key = part.board .. board.key
-    local excess = redis.call('ZCARD', key) - board.max
-    if excess > 0 then
-      local users = {}
-      for i = 1, excess do
-        users[i] = drop_last(part, key, board.no)
+-- Something was gained at a moment of a local day: adds it to the boards that rank gains.
+function leaderboards.enter_gains(one, list, gained, at, day)
+  if gained == 0 then
+    return
+  end
+  for _, board in ipairs(list) do
+    if board.kind == 'gain' and is_open(board, day) and in_window(board, one, at) then
+      local group, complete = current_group(one, board)
+      if complete then
+        local run = board.unit and calendar.run(board, day) or 0
+        local slots, slot = slots_of(one, board, run)
+        enter_slot(one, board, slots, slot, group, decimal.add(slot[VALUE], gained))
       end
-      trimmed[#trimmed + 1] = { no = board.no, run = board.run, users = users }
+    end
+  end
+end
+
+-- The user's attributes have changed (the patch of the turn): moves the user, with the value, from the old group's board to the new one's.
+function leaderboards.regroup(one)
+  local stored = one.patch.stored
+  local function before(name)
+    if stored[name] ~= nil then
+      return stored[name]
+    end
+    return one.row[name]
+  end
+  for _, board in ipairs(one.plan.brokenDown) do
+    local old = group_of(board, before)
+    local new, complete = current_group(one, board)
+    if old ~= new and is_open(board, one.day) then
+      local run = board.unit and calendar.run(board, one.day) or 0
+      local slots, slot = slots_of(one, board, run)
+      local seq, value = slot[SEQ] or nil, slot[VALUE]
+      local known = seq ~= nil
+      if seq then
+        local change = leave(one, board, run, slot[GROUP] or nil, seq, value)
+        if change then
+          note(one, change)
+        end
+        slot[SEQ] = false
+      end
+      if board.kind == 'grouped' then
+        value = board.isStreak and one.streak_length or tonumber(one.row[board.valueField] or nil)
+        known = value ~= nil and not (board.isStreak and value == 0)
+      end
+      if complete and known then
+        enter_slot(one, board, slots, slot, new, value)
+      else
+        slot[GROUP] = new or false
+        turn.put(one, board.field, cmsgpack.pack(slots))
+      end
+    end
+  end
+end
+
+-- Takes off the total boards of a plan whoever is beyond a limit that was lowered. Returns { no, run, users } for each that had some.
+function leaderboards.trim(part, list)
+  local trimmed = {}
+  for _, board in pairs(list) do
+    if board.kind == 'total' then
+      local key = boards.key(part, board.no, 0)
+      local excess = redis.call('ZCARD', key) - board.max
+      if excess > 0 then
+        local users = {}
+        for i = 1, excess do
+          users[i] = boards.drop_last(key)
+          redis.call('HDEL', part.user .. users[i], board.field)
+        end
+        trimmed[#trimmed + 1] = { no = board.no, run = 0, users = users }
+      end
     end
   end
   return trimmed
 end
 
--- Enters a user who already has a value on a board that has become active; a user who is on it, or has no value, is left alone.
-local function enter_board(keys, args)
-  local position = contract.arg.enterBoard
-  local part, context = partition.enter(keys, args)
-  if not part then
-    return context
-  end
-  local plan = plans.get(part, context.plan)
-  if not plan then
-    return { outcome.unknownPlan }
-  end
-  local board, user = plan.boards[args[position.leaderboard]], args[position.user]
-  local user_key = part.user .. user
-  local row = redis.call('HMGET', user_key, field.boardSeq .. board.no, board.valueField, field.tz, field.rev)
-  if row[1] or not row[2] then
-    return { outcome.ok }
-  end
-  local now = time.now(part, context)
-  local day, unknown = time.local_day(part, context.zones, row[3], now)
-  if not day then
-    return unknown
-  end
-  local event = { user = user, day = day, row = {} }
-  local change = place(part, board, event, nil, tonumber(row[2]))
-  if change then
-    local rev = tonumber(row[4]) + 1
-    redis.call('HSET', user_key, field.boardSeq .. board.no, string.format('%.0f', change.seq), field.rev, rev)
-    ledger.append(part, {
-      kind = 'place', id = args[position.entryId], user = user, at = now, day = day, rev = rev, boards = { change },
-    })
-  end
-  return { outcome.ok }
-end
-
--- A page of a board: how many are on it, then rank, user, name and value of each row. With a user, the offset counts from that user's
--- place, and a user who is not on the board gets no rows.
-local function read_board(keys, args)
-  local position = contract.arg.readBoard
-  local part, context = partition.enter(keys, args)
-  if not part then
-    return context
-  end
-  local no = args[position.leaderboard]
-  local key = part.board .. no .. ':' .. args[position.run]
-  local from, user = tonumber(args[position.offset]), args[position.user]
-  if user ~= '' then
-    local seq = redis.call('HGET', part.user .. user, field.boardSeq .. no)
-    local rank = seq and rank_of(key, member(tonumber(seq), user))
-    if not rank then
-      return { outcome.ok, {} }
-    end
-    from = from + rank - 1
-  end
-  local count = tonumber(args[position.limit])
-  if count == 0 then
-    return { outcome.ok, {} }
-  end
-  local page = redis.call('ZREVRANGE', key, from, from + count - 1, 'WITHSCORES')
-  local rows = {}
-  for i = 1, #page, 2 do
-    local id = page[i]:sub(SEQ_CHARS + 1)
-    rows[#rows + 1] = { from + (i + 1) / 2, id, redis.call('HGET', part.user .. id, field.name), page[i + 1] }
-  end
-  return { outcome.ok, rows }
-end
-
--- One user's place on a board: rank and value (false where there is none), whether the user exists, and the newest ledger id, which the
--- history that Postgres holds must have reached.
-local function read_place(keys, args)
-  local position = contract.arg.readPlace
-  local part, context = partition.enter(keys, args)
-  if not part then
-    return context
-  end
-  local no, user = args[position.leaderboard], args[position.user]
-  local found = redis.call('HMGET', part.user .. user, field.created, field.boardSeq .. no)
-  if not found[1] then
-    return { outcome.userUnknown }
-  end
-  local rank, value
-  if found[2] then
-    local key, of_member = part.board .. no .. ':' .. args[position.run], member(tonumber(found[2]), user)
-    rank, value = rank_of(key, of_member), redis.call('ZSCORE', key, of_member)
-  end
-  return { outcome.ok, rank or false, value or false, partition.last_ledger_id(part) }
-end
-
-function leaderboards.register()
-  redis.register_function(contract.name .. '_enterBoard', enter_board)
-  redis.register_function({ function_name = contract.name .. '_readBoard', callback = read_board, flags = { 'no-writes' } })
-  redis.register_function({ function_name = contract.name .. '_readPlace', callback = read_place, flags = { 'no-writes' } })
+function leaderboards.start(one)
+  one.boards = {}
 end
 
 return leaderboards

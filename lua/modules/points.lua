@@ -2,27 +2,11 @@
 local contract = require('contract')
 local boosts = require('boosts')
 local decimal = require('decimal')
+local filters = require('filters')
+local turn = require('turn')
 local limit = contract.limit
 
 local points = {}
-
-local function matches_user(trigger, row)
-  for _, filter in ipairs(trigger.user) do
-    if row[filter.at] ~= filter.value then
-      return false
-    end
-  end
-  return true
-end
-
-local function matches_event(trigger, attributes)
-  for _, filter in ipairs(trigger.event) do
-    if attributes[filter.no] ~= filter.value then
-      return false
-    end
-  end
-  return true
-end
 
 -- The highest level whose points are at most `total`, 0 for none. Levels ascend.
 local function level_at(levels, total)
@@ -37,14 +21,22 @@ local function level_at(levels, total)
 end
 
 -- Moves a trigger's progress by the event's value and returns how many multiples of its threshold were passed for the first time. The
--- high-water mark is what keeps anyone from going down and up again over the same multiple.
-local function advance(trigger, row, value, progress)
-  local before = tonumber(row[trigger.at] or 0)
-  local high_before = tonumber(row[trigger.highAt] or math.max(before, 0))
-  local now = decimal.clean(before + value)
+-- high-water mark is what keeps anyone from going down and up again over the same multiple. Nil when the sum goes out of range.
+local function advance(one, trigger, value, progress)
+  local row = one.row
+  local before = tonumber(row[trigger.field] or 0)
+  local high_before = tonumber(row[trigger.highField] or math.max(before, 0))
+  local now = decimal.add(before, value)
+  if math.abs(now) > limit.maxAbsoluteTotal then
+    return nil
+  end
   local high = math.max(high_before, now)
-  progress[#progress + 1] = { no = trigger.no, progress = now, high = high, trigger = trigger }
-  return math.floor(high / trigger.threshold) - math.floor(high_before / trigger.threshold), math.abs(now) <= limit.maxAbsoluteTotal
+  turn.put(one, trigger.field, decimal.text(now))
+  if high > now or row[trigger.highField] then
+    turn.put(one, trigger.highField, decimal.text(high))
+  end
+  progress[#progress + 1] = { no = trigger.no, progress = now, high = high }
+  return math.floor(high / trigger.threshold) - math.floor(high_before / trigger.threshold)
 end
 
 -- What really can be added: a total stays within 0 and the cap.
@@ -55,97 +47,131 @@ local function within(total, cap, earned)
   return math.max(earned, -total)
 end
 
-local function award(state, system, trigger, times, event)
-  local awarded, applied
+-- The state of a system in this turn: its total, and what has been awarded so far.
+local function state_of(one, system)
+  local state = one.earned[system.no]
+  if not state then
+    local stored = one.row[system.field]
+    local total = tonumber(stored or 0)
+    state = { system = system, had = stored and true or false, before = total, total = total, awards = {} }
+    one.earned[system.no] = state
+    one.earned_order[#one.earned_order + 1] = state
+  end
+  return state
+end
+
+-- Awards `times` times what a trigger gives, as of the moment `at` on the local day `day`. Returns what was really added.
+local function award(one, system, trigger, times, at, day)
+  local state = state_of(one, system)
+  local earned, applied = times * trigger.points, nil
   if trigger.points > 0 then
-    if not state.active then
-      state.active = boosts.active(system, event.user, event.row, event.day)
+    if state.active_day ~= day then
+      state.active, state.active_day = boosts.active(system, one.user, one.row, day), day
     end
     if #state.active > 0 then
       applied = {}
       for i, boost in ipairs(state.active) do
         applied[i] = boost.no
       end
-      awarded = boosts.apply(state.active, times, trigger.points)
-    else
-      awarded = times * trigger.points
+      earned = boosts.apply(state.active, times, trigger.points)
     end
-  else
-    awarded = times * trigger.points
   end
-  awarded = within(state.total, system.cap, awarded)
+  local awarded = within(state.total, system.cap, earned)
   if awarded ~= 0 then
     state.total = state.total + awarded
     local list = state.awards
-    list[#list + 1] = { trigger = trigger.no, ordinal = event.awards, awarded = awarded, total = state.total, boosts = applied or {} }
-    event.awards = event.awards + 1
+    list[#list + 1] =
+      { trigger = trigger.no, ordinal = one.ordinal, awarded = awarded, total = state.total, boosts = applied or {}, at = at, day = day }
+    one.ordinal = one.ordinal + 1
   end
+  return awarded
 end
 
--- Works out what the event earns in every system that has triggers on its metric. Changes nothing yet. Returns the systems that
--- changed and the progress of the triggers that matched; nil when a sum went out of range.
-function points.earn(metric, event)
-  local changed, progress = {}, {}
-  for _, system in ipairs(metric.systems) do
-    local before = tonumber(event.row[system.at] or 0)
-    local state = { total = before, awards = {} }
+local function contains(list, no)
+  for i = 1, #list do
+    if list[i] == no then
+      return true
+    end
+  end
+  return false
+end
+
+-- How often a trigger fires for what this turn has done; nil when a sum went out of range. `event` is nil for a call without one.
+local function times_of(one, trigger, event, progress)
+  local kind = trigger.kind
+  if kind == 'metric' then
+    if not event or trigger.metric ~= event.metric or not filters.match_event(trigger.event, event.attributes) then
+      return 0
+    end
+    return advance(one, trigger, event.value, progress)
+  elseif kind == 'streak' then
+    return one.extended and one.extended_length % trigger.length == 0 and 1 or 0
+  elseif kind == 'achievement' then
+    return contains(one.achieved, trigger.achievement) and 1 or 0
+  elseif kind == 'user_creation' then
+    return one.created and 1 or 0
+  end
+  return 0
+end
+
+-- Works out what the turn earns in `systems`. Returns the progress of the metric triggers that matched, or nil and why not:
+-- 'range' when a sum went out of range, 'blocked' when a trigger with blockIfOutOfPoints can't be paid.
+function points.earn(one, systems, event)
+  local progress = {}
+  for _, system in ipairs(systems) do
     for _, trigger in ipairs(system.triggers) do
-      if matches_event(trigger, event.attributes) and matches_user(trigger, event.row) then
-        local times, in_range = advance(trigger, event.row, event.value, progress)
-        if not in_range then
-          return nil
+      if filters.match_user(trigger.user, one.row) then
+        local times = times_of(one, trigger, event, progress)
+        if not times then
+          return nil, 'range'
         end
         if times > 0 then
-          award(state, system, trigger, times, event)
+          if trigger.blocks and state_of(one, system).total + times * trigger.points < 0 then
+            return nil, 'blocked'
+          end
+          award(one, system, trigger, times, one.now, one.day)
         end
       end
     end
+  end
+  return progress
+end
+
+points.award = award
+points.level_at = level_at
+
+-- Writes down the new totals and the recent awards, and returns the facts of the systems that changed.
+function points.keep(one, id)
+  local facts = {}
+  for _, state in ipairs(one.earned_order) do
     if #state.awards > 0 then
-      changed[#changed + 1] = {
+      local system = state.system
+      turn.put(one, system.field, string.format('%.0f', state.total))
+      local blobs = {}
+      for i, given in ipairs(state.awards) do
+        blobs[i] = cmsgpack.pack({ id = id, award = given })
+      end
+      local list = one.part.awards .. system.no .. ':' .. one.user
+      local first = math.max(1, #blobs - limit.maxAwardsRead + 1)
+      if redis.call('LPUSH', list, unpack(blobs, first)) > limit.maxAwardsKept then
+        redis.call('LTRIM', list, 0, limit.maxAwardsRead - 1)
+      end
+      facts[#facts + 1] = {
         no = system.no,
-        before = before,
+        before = state.before,
         total = state.total,
         level = level_at(system.levels, state.total),
-        levelBefore = level_at(system.levels, before),
+        levelBefore = level_at(system.levels, state.before),
         awards = state.awards,
-        system = system,
       }
     end
   end
-  return changed, progress
+  return facts
 end
 
--- Adds the new totals and the triggers' progress to `set`, the field-value list of the user's one HSET.
-function points.stage(changed, progress, row, set)
-  for _, system in ipairs(changed) do
-    set[#set + 1] = system.system.field
-    set[#set + 1] = string.format('%.0f', system.total)
-  end
-  for _, moved in ipairs(progress) do
-    local trigger = moved.trigger
-    set[#set + 1] = trigger.field
-    set[#set + 1] = decimal.text(moved.progress)
-    if moved.high > moved.progress or row[trigger.highAt] then
-      set[#set + 1] = trigger.highField
-      set[#set + 1] = decimal.text(moved.high)
-    end
-    moved.trigger = nil
-  end
-end
-
--- Remembers the awards of an event for the user-points call, newest first, and keeps the list bounded.
-function points.remember(part, changed, event)
-  for _, system in ipairs(changed) do
-    local blobs = {}
-    for i, one in ipairs(system.awards) do
-      blobs[i] = cmsgpack.pack({ id = event.id, at = event.now, award = one })
-    end
-    local list = part.awards .. system.no .. ':' .. event.user
-    if redis.call('LPUSH', list, unpack(blobs)) > limit.maxAwardsKept then
-      redis.call('LTRIM', list, 0, limit.maxAwardsRead - 1)
-    end
-    system.system = nil
-  end
+-- Forgets what has been earned, after a commit or for a new turn.
+function points.start(one)
+  one.earned, one.earned_order = {}, {}
 end
 
 return points

@@ -67,6 +67,31 @@ function time.local_day(part, version, name, now)
   return math.floor((now + offset * MINUTE_MS) / DAY_MS)
 end
 
+-- The moment at which a local day begins in a zone whose offsets are known, in milliseconds: the first that has its date or a later one.
+function time.day_start(version, name, day)
+  if not name or name == '' or name == 'UTC' then
+    return day * DAY_MS
+  end
+  local zone = zones[version][name]
+  local from = zone[1]
+  for i = 2, #zone do
+    local until_ms, offset = zone[i][1], zone[i][2]
+    local start = math.max(from, day * DAY_MS - offset * MINUTE_MS)
+    if start < until_ms or i == #zone then
+      return start
+    end
+    from = until_ms
+  end
+end
+
+-- Milliseconds since local midnight.
+function time.of_day(version, name, now)
+  if not name or name == '' or name == 'UTC' then
+    return now % DAY_MS
+  end
+  return (now + offset_within(zones[version][name], now) * MINUTE_MS) % DAY_MS
+end
+
 -- Reads the clock, and moves the test clock forward.
 local function clock(keys, args)
   local position = contract.arg.clock

@@ -1,10 +1,10 @@
--- Users: reading what a caller sent of them, creating and changing them.
+-- Users: what a caller sent of them, and what becomes of it.
 local contract = require('contract')
-local ledger = require('ledger')
-local partition = require('partition')
-local plans = require('plans')
+local leaderboards = require('leaderboards')
+local streaks = require('streaks')
 local time = require('time')
-local field, outcome = contract.field, contract.outcome
+local turn = require('turn')
+local field = contract.field
 
 local users = {}
 
@@ -14,6 +14,7 @@ local clearable = { [field.tz] = true, [field.deviceTokens] = true }
 -- The fields that a user's profile is made of, apart from attributes.
 local profile_fields = {
   [field.created] = true,
+  [field.createdDay] = true,
   [field.updated] = true,
   [field.name] = true,
   [field.email] = true,
@@ -36,41 +37,25 @@ function users.read_patch(args, pairs_count, first)
     fields[i] = name
     values[name] = args[first + 2 * i - 1]
   end
-  return { fields = fields, values = values }, first + 2 * count
-end
-
--- One HMGET of `fields` and of what is patched. Returns the row of `fields`, with the patch laid over it, and the patch's stored values.
--- A patch that says `subscribeToEmails` needs the e-mail address as well, which comes last.
-function users.fetch(key, fields, patch)
-  if not patch then
-    return redis.call('HMGET', key, unpack(fields))
-  end
-  local all, count = {}, #fields
-  for i = 1, count do
-    all[i] = fields[i]
-  end
-  for i, name in ipairs(patch.fields) do
-    all[count + i] = name
-  end
-  all[#all + 1] = field.email
-  local row = redis.call('HMGET', key, unpack(all))
-  local stored = {}
-  for i, name in ipairs(patch.fields) do
-    stored[name] = row[count + i]
-  end
-  patch.stored, patch.email = stored, row[#all]
-  for i = 1, count do
-    row[i] = patch.values[fields[i]] or row[i]
-  end
-  return row
+  return { fields = fields, values = values, stored = {} }, first + 2 * count
 end
 
 -- Whether the patch asks for e-mails to a user who ends up without an address.
-function users.lacks_email(patch)
+function users.lacks_email(one)
+  local patch = one.patch
   if not patch or patch.values[field.subscribeToEmails] ~= '1' then
     return false
   end
-  return not (patch.values[field.email] or patch.email)
+  return not (patch.values[field.email] or one.row[field.email])
+end
+
+-- The local day that the patch's time zone makes it; that of the turn when it has none. Nil and an outcome when the zone is not known.
+function users.day_after_patch(one)
+  local zone = one.patch and one.patch.values[field.tz]
+  if not zone then
+    return one.day
+  end
+  return time.local_day(one.part, one.context.zones, zone, one.now)
 end
 
 local function is_control(plan, user)
@@ -81,110 +66,67 @@ local function is_control(plan, user)
   return share < plan.controlRatio and '1' or '0'
 end
 
--- Adds to `set` what the patch changes, and for a new user what every user has. Returns whether the profile changed.
-function users.stage(part, plan, user, exists, patch, now, set)
-  local changed = not exists
-  if not exists then
-    local defaults = { field.created, now, field.subscribeToEmails, '1', field.control, is_control(plan, user) }
-    for _, value in ipairs(defaults) do
-      set[#set + 1] = value
-    end
-    redis.call('HINCRBY', part.meta, 'users', 1)
+local function create(one, day)
+  local now = string.format('%.0f', one.now)
+  turn.put(one, field.created, now)
+  turn.put(one, field.createdDay, day)
+  turn.put(one, field.subscribeToEmails, '1')
+  turn.put(one, field.control, is_control(one.plan, one.user))
+  one.exists, one.created, one.created_day = now, true, day
+end
+
+-- Lays the patch over the user, creating a new one; `day` is the local day in the zone that the user then has. Remembers what was stored
+-- before, and whether the profile and the attributes have changed.
+function users.apply(one, day)
+  local changed = not one.exists
+  if changed then
+    create(one, day)
   end
+  local patch = one.patch
   for _, name in ipairs(patch and patch.fields or {}) do
-    local before, after = patch.stored[name], patch.values[name]
+    local before, after = one.row[name], patch.values[name]
     local nothing_to_clear = clearable[name] and not before and after == ''
     if before ~= after and not nothing_to_clear then
-      set[#set + 1] = name
-      set[#set + 1] = after
+      patch.stored[name] = before or false
+      if name == field.tz and not one.created then
+        streaks.move(one, before)
+      end
+      turn.put(one, name, after)
       changed = true
     end
   end
+  one.day = day
   if changed then
-    set[#set + 1] = field.updated
-    set[#set + 1] = now
+    turn.put(one, field.updated, string.format('%.0f', one.now))
   end
-  return changed
+  one.profile_changed = changed
 end
 
--- The whole profile of a user as it now is, from field to text.
-function users.profile(key)
-  local all = redis.call('HGETALL', key)
+-- What a change of profile does beyond the profile; call when nothing refuses any more.
+function users.keep(one)
+  if one.created then
+    redis.call('HINCRBY', one.part.meta, 'users', 1)
+  elseif one.profile_changed and one.patch and #one.plan.brokenDown > 0 then
+    leaderboards.regroup(one)
+  end
+end
+
+-- The whole profile of a user as it will be after the commit, from field to text.
+function users.profile(one)
+  local all = redis.call('HGETALL', one.key)
   local profile = {}
-  for i = 1, #all, 2 do
-    local name = all[i]
+  local function take(name, value)
     if profile_fields[name] or name:sub(1, #field.attribute) == field.attribute then
-      profile[name] = all[i + 1]
+      profile[name] = value
     end
   end
+  for i = 1, #all, 2 do
+    take(all[i], all[i + 1])
+  end
+  for name, value in pairs(one.dirty) do
+    take(name, tostring(value))
+  end
   return profile
-end
-
-local identify_fields = { field.created, field.rev }
-
-local function refusal(mode, exists, patch)
-  if mode == 'create' and exists then
-    return outcome.userExists
-  end
-  if mode == 'update' and not exists then
-    return outcome.userUnknown
-  end
-  return users.lacks_email(patch) and outcome.emailRequired or nil
-end
-
--- Creates or changes a user and answers with the whole profile.
-local function identify(keys, args)
-  local position = contract.arg.identify
-  local part, context = partition.enter(keys, args)
-  if not part then
-    return context
-  end
-  local plan = plans.get(part, context.plan)
-  if not plan then
-    return { outcome.unknownPlan }
-  end
-  local user = args[position.user]
-  local key = part.user .. user
-  local patch = users.read_patch(args, args[position.patchPairs], position.rest)
-  local row = users.fetch(key, identify_fields, patch)
-  local refused = refusal(args[position.mode], row[1], patch)
-  if refused then
-    return { refused }
-  end
-  local now = string.format('%.0f', time.now(part, context))
-  local set = {}
-  if not users.stage(part, plan, user, row[1], patch, now, set) then
-    return { outcome.ok, cmsgpack.pack(users.profile(key)) }
-  end
-  local rev = tonumber(row[2] or 0) + 1
-  redis.call('HSET', key, field.rev, rev, unpack(set))
-  local profile = users.profile(key)
-  ledger.append(part, { kind = 'user', id = args[position.entryId], user = user, at = tonumber(now), rev = rev, profile = profile })
-  return { outcome.ok, cmsgpack.pack(profile) }
-end
-
--- Every field of a user, and the newest awards of one points system.
-local function read_user(keys, args)
-  local position = contract.arg.readUser
-  local part, context = partition.enter(keys, args)
-  if not part then
-    return context
-  end
-  local user, system = args[position.user], args[position.system]
-  local all = redis.call('HGETALL', part.user .. user)
-  if #all == 0 then
-    return { outcome.userUnknown }
-  end
-  local awards = {}
-  if system ~= '' then
-    awards = redis.call('LRANGE', part.awards .. system .. ':' .. user, 0, tonumber(args[position.awards]) - 1)
-  end
-  return { outcome.ok, all, awards }
-end
-
-function users.register()
-  redis.register_function(contract.name .. '_identify', identify)
-  redis.register_function({ function_name = contract.name .. '_readUser', callback = read_user, flags = { 'no-writes' } })
 end
 
 return users

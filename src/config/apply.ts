@@ -3,21 +3,27 @@ import { utcDate } from '../calendar.js';
 import { type Change } from './changes.js';
 import { type ConfigFile, type Placed, type PlacedPointsSystem } from './file.js';
 import { Draft, type PlanOptions } from './merge.js';
-import { type ConfigDocument, type Leaderboard, type PointsSystem } from './model.js';
+import { type Achievement, type ConfigDocument, type Leaderboard, type PointsSystem, type Settings } from './model.js';
 import { problemsError } from './problems.js';
-import { type LeaderboardInput } from './schema.js';
+import { type AchievementInput, type LeaderboardInput } from './schema.js';
 import {
+  firstDayOf,
   type Identity,
   type Resolve,
+  storedAchievement,
   storedAttribute,
   storedBoost,
   storedLeaderboard,
   storedLevel,
   storedMetric,
   storedPointsSystem,
+  storedSettings,
+  storedStreaks,
   storedTrigger,
 } from './stored.js';
+import { achievementRefusals, leaderboardRefusals, type Refusal, scheduleRefusals } from './transitions.js';
 import { validateConfig } from './validate.js';
+import { type Path } from './yaml.js';
 
 export { type PlanOptions } from './merge.js';
 
@@ -31,18 +37,18 @@ export interface ApplyPlan {
 
 /**
  * Plans what applying a file does (issue 2, "Configuration as a file"; docs/configuration.md, "What applying does"). An object of the
- * file replaces the object with its key as a whole; one that isn't there is added, or revived if it was archived. Objects that the file
- * doesn't mention are kept, or archived with `prune`; levels, triggers and boosts that the lists of their system don't mention are
- * archived in any case. Nothing is ever removed, an unchanged object keeps its `updated`, and applying the same file again changes
- * nothing.
+ * file replaces the object with its key as a whole; one that isn't there is added, or revived if it was archived (but an archived
+ * leaderboard stays archived, and its key gets a new one). Objects that the file doesn't mention are kept, or archived with `prune`;
+ * levels, triggers and boosts that the lists of their system don't mention are archived in any case. Nothing is ever removed, an unchanged
+ * object keeps its `updated`, and applying the same file again changes nothing.
  *
  * `file` comes from readConfigFile or parseConfigFile. Throws an OperatorError with a line for each of the file's own problems, each
- * reference that leads nowhere, and each rule that the outcome would break (validate.ts).
+ * reference that leads nowhere, and each rule that the outcome (validate.ts) or the way to it (transitions.ts) would break.
  */
 export function planApply(current: ConfigDocument, file: ConfigFile, options: PlanOptions): ApplyPlan {
   const draft = new Draft(current, file, options);
-  const top = { absent: options.prune ? 'archive' : 'keep', within: null } as const;
-  const settings = mergeSettings(draft, current, file);
+  const top = { absent: options.prune ? 'archive' : 'keep', within: null, comesBack: true } as const;
+  const settings = draft.mergeOne('settings', current.settings, file.settings, (input) => storedSettings(input, current.settings));
   // What others refer to comes first, so that its ids are known.
   const attributes = draft.merge(current.attributes, file.attributes, {
     ...top,
@@ -54,35 +60,37 @@ export function planApply(current: ConfigDocument, file: ConfigFile, options: Pl
     kind: () => 'metric',
     make: (identity, { value }) => storedMetric(identity, value),
   });
+  const achievements = draft.merge(current.achievements, file.achievements, {
+    ...top,
+    kind: () => 'achievement',
+    make: (identity, given, existing, resolve) => mergeAchievement(draft, { identity, given, existing, resolve }),
+  });
   const pointsSystems = draft.merge(current.pointsSystems, file.points, {
     ...top,
     kind: () => 'points system',
     make: (identity, { value }, existing) => storedPointsSystem(identity, value, existing),
     then: (system, given) => mergeLists(draft, system, given),
   });
+  const streaks = draft.mergeOne('streaks', current.streaks, file.streaks, (input, resolve) =>
+    storedStreaks(input, current.streaks, resolve),
+  );
   const today = utcDate(Date.parse(options.now));
   const leaderboards = draft.merge(current.leaderboards, file.leaderboards, {
     ...top,
     kind: () => 'leaderboard',
-    make: (identity, given, existing, resolve) => mergeLeaderboard(draft, { identity, given, existing, today, resolve }),
+    // Its places and values are of a time that is over.
+    comesBack: false,
+    make: (identity, given, existing, resolve) =>
+      mergeLeaderboard(draft, { identity, given, existing, resolve }, { today, weekStart: settings.weekStart }),
   });
-  const document: ConfigDocument = { nextNo: draft.nextNo, settings, attributes, metrics, pointsSystems, leaderboards };
+  const document = { nextNo: draft.nextNo, settings, attributes, metrics, pointsSystems, achievements, streaks, leaderboards };
   draft.reportAll(document, validateConfig(document));
   if (draft.problems.length > 0) throw problemsError(file.fileName, draft.problems);
   return { document: draft.changes.length === 0 ? current : document, changes: draft.changes, kept: draft.kept };
 }
 
-/** A setting that the file doesn't mention stays as it is. */
-function mergeSettings(draft: Draft, { settings }: ConfigDocument, file: ConfigFile): ConfigDocument['settings'] {
-  const from = settings.controlRatio;
-  const to = file.settings?.value.controlRatio ?? from;
-  if (from === to) return settings;
-  draft.changes.push({ action: 'change', kind: 'settings', fields: [{ field: 'controlRatio', from, to }] });
-  return { ...settings, controlRatio: to };
-}
-
 function mergeLists(draft: Draft, system: PointsSystem, given: PlacedPointsSystem): PointsSystem {
-  const nested = { absent: 'archive', within: system.key } as const;
+  const nested = { absent: 'archive', within: system.key, comesBack: true } as const;
   const levels = draft.merge(system.levels, given.levels, {
     ...nested,
     kind: () => 'level',
@@ -102,27 +110,32 @@ function mergeLists(draft: Draft, system: PointsSystem, given: PlacedPointsSyste
   return unchanged ? system : { ...system, levels, triggers, boosts };
 }
 
-interface GivenLeaderboard {
+/** An object of the file, and what it is made from. */
+interface Making<T, I> {
   readonly identity: Identity;
-  readonly given: Placed<LeaderboardInput>;
-  readonly existing: Leaderboard | undefined;
-  readonly today: string;
+  readonly given: Placed<I>;
+  readonly existing: T | undefined;
   readonly resolve: Resolve;
 }
 
-/** What a leaderboard ranks by, as a file says it. */
-const subject = (board: Leaderboard): { field: string; kind: string; id: string } =>
-  board.rankBy === 'metric'
-    ? { field: 'metricKey', kind: 'metric', id: board.metricId }
-    : { field: 'pointsSystemKey', kind: 'points system', id: board.pointsSystemId };
+function mergeAchievement(draft: Draft, { identity, given, existing, resolve }: Making<Achievement, AchievementInput>): Achievement {
+  const achievement = storedAchievement(identity, given.value, resolve);
+  if (existing) reportRefusals(draft, given.path, achievementRefusals(existing, achievement, draft.keyOf));
+  return achievement;
+}
 
-/** A board stays with what it ranks by: ranked by anything else, the values that it holds would mean something that they never were. */
-function mergeLeaderboard(draft: Draft, { identity, given, existing, today, resolve }: GivenLeaderboard): Leaderboard {
-  const board = storedLeaderboard(identity, given.value, existing, today, resolve);
-  if (!existing || subject(existing).id === subject(board).id) return board;
-  const { field, kind, id } = subject(existing);
-  const at = existing.rankBy === board.rankBy ? field : 'rankBy';
-  const sentence = `leaderboard ${JSON.stringify(board.key)}: it ranks by ${kind} ${JSON.stringify(draft.keyOf(id))} for good: a board that ranks by something else needs another key`;
-  draft.report([...given.path, at], sentence);
+function mergeLeaderboard(
+  draft: Draft,
+  { identity, given, existing, resolve }: Making<Leaderboard, LeaderboardInput>,
+  { today, weekStart }: { readonly today: string; readonly weekStart: Settings['weekStart'] },
+): Leaderboard {
+  const firstDay = existing?.start ?? firstDayOf(given.value, today, weekStart);
+  const board = storedLeaderboard(identity, given.value, firstDay, resolve);
+  if (existing) reportRefusals(draft, given.path, leaderboardRefusals(existing, board, today, draft.keyOf));
+  if (given.value.status === 'scheduled') reportRefusals(draft, given.path, scheduleRefusals(existing, board, today));
   return board;
+}
+
+function reportRefusals(draft: Draft, path: Path, refusals: readonly Refusal[]): void {
+  for (const { field, sentence } of refusals) draft.report([...path, field], sentence);
 }

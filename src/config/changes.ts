@@ -1,10 +1,14 @@
 /** The difference between two configurations, as data and as lines for an operator. */
 import { isDeepStrictEqual } from 'node:util';
-import { type AttributeFilter, type ConfigObject } from './model.js';
+import { type AttributeFilter, type ConfigObject, type Settings, type StreakCondition, type StreakSettings } from './model.js';
 
-export type ObjectKind = 'user attribute' | 'event attribute' | 'metric' | 'points system' | 'level' | 'trigger' | 'boost' | 'leaderboard';
+export type ObjectKind =
+  'user attribute' | 'event attribute' | 'metric' | 'points system' | 'level' | 'trigger' | 'boost' | 'achievement' | 'leaderboard';
 
-/** `field` and the values are those of the file: keys in place of ids, `badge.url` for the badge. */
+/**
+ * `field` is the file's, with `badge.url` for the badge and `freezes.initial` and its like. Values have keys in place of ids; a list is one
+ * of texts: keys, `city = "Rome"` for a filter, `flashcards-viewed >= 5` for a streak condition.
+ */
 export interface FieldChange {
   readonly field: string;
   readonly from: unknown;
@@ -22,9 +26,10 @@ export interface ObjectChange {
   readonly fields: readonly FieldChange[];
 }
 
+/** What there is one of, under no key. */
 export interface SettingsChange {
   readonly action: 'change';
-  readonly kind: 'settings';
+  readonly kind: 'settings' | 'streaks';
   readonly fields: readonly FieldChange[];
 }
 
@@ -33,39 +38,52 @@ export type Change = ObjectChange | SettingsChange;
 /** What identifies an object, and the lists that are compared object by object. */
 const notCompared: ReadonlySet<string> = new Set(['id', 'no', 'key', 'created', 'updated', 'archived', 'levels', 'triggers', 'boosts']);
 
-/** The fields of a stored object as a file has them. `keyOf` gives the key of the object with an id. */
-function fileFields(object: ConfigObject, keyOf: (id: string) => string): Map<string, unknown> {
-  const entries = Object.entries(object) as [string, unknown][];
-  return new Map(entries.filter(([field]) => !notCompared.has(field)).map(([field, value]) => fileField(field, value, keyOf)));
+type KeyOf = (id: string) => string;
+
+/** The fields of what is stored as a file has them. `keyOf` gives the key of the object with an id. */
+function fileFields(stored: object, keyOf: KeyOf): Map<string, unknown> {
+  const entries = Object.entries(stored) as [string, unknown][];
+  return new Map(entries.filter(([field]) => !notCompared.has(field)).flatMap(([field, value]) => fileField(field, value, keyOf)));
 }
 
-function fileField(field: string, value: unknown, keyOf: (id: string) => string): [string, unknown] {
+function fileField(field: string, value: unknown, keyOf: KeyOf): [string, unknown][] {
   switch (field) {
     case 'badgeUrl':
-      return ['badge.url', value];
+      return [['badge.url', value]];
     case 'metricId':
-      return ['metricKey', keyOf(String(value))];
+      return [['metricKey', keyOf(String(value))]];
     case 'pointsSystemId':
-      return ['pointsSystemKey', keyOf(String(value))];
+      return [['pointsSystemKey', keyOf(String(value))]];
+    case 'achievementId':
+      return [['achievementKey', keyOf(String(value))]];
+    case 'achievementIds':
+      return [['achievementKeys', (value as readonly string[]).map(keyOf)]];
+    case 'breakdownAttributes':
+      return [[field, (value as readonly string[]).map(keyOf)]];
     case 'userAttributes':
     case 'eventAttributes':
       return [
-        field,
-        (value as readonly AttributeFilter[]).map((filter) => ({
-          attributeKey: keyOf(filter.attributeId),
-          attributeValue: filter.attributeValue,
-        })),
+        [
+          field,
+          (value as readonly AttributeFilter[]).map(
+            ({ attributeId, attributeValue }) => `${keyOf(attributeId)} = ${JSON.stringify(attributeValue)}`,
+          ),
+        ],
       ];
+    case 'metrics':
+      return [[field, (value as readonly StreakCondition[]).map(({ metricId, threshold }) => `${keyOf(metricId)} >= ${threshold}`)]];
+    case 'freezes':
+      return Object.entries(value as StreakSettings['freezes']).map(([name, amount]) => [`freezes.${name}`, amount]);
     default:
-      return [field, value];
+      return [[field, value]];
   }
 }
 
 /**
- * What differs between two states of one object (or of the settings), lists of a points system left out. A field that only one of them
+ * What differs between two states of one object, or of the settings, lists of a points system left out. A field that only one of them
  * has is undefined in the other. `keyOf` gives the key of the object with an id, in both states.
  */
-export function fieldChanges<T extends ConfigObject>(from: T, to: T, keyOf: (id: string) => string): FieldChange[] {
+export function fieldChanges<T extends ConfigObject | Settings | StreakSettings>(from: T, to: T, keyOf: KeyOf): FieldChange[] {
   const before = fileFields(from, keyOf);
   const after = fileFields(to, keyOf);
   return [...new Set([...before.keys(), ...after.keys()])]
@@ -80,7 +98,7 @@ export function fieldChanges<T extends ConfigObject>(from: T, to: T, keyOf: (id:
 export function describeChanges(changes: readonly Change[]): string[] {
   return changes.map((change) => {
     const fields = change.fields.map(({ field, from, to }) => `${field} ${shown(from)} -> ${shown(to)}`).join(', ');
-    if (change.kind === 'settings') return `~ settings: ${fields}`;
+    if (!('key' in change)) return `~ ${change.kind}: ${fields}`;
     const name = objectName(change);
     switch (change.action) {
       case 'add':
@@ -102,7 +120,5 @@ export function objectName({ kind, key, within }: Pick<ObjectChange, 'kind' | 'k
 
 function shown(value: unknown): string {
   if (value === null || value === undefined) return 'none';
-  if (!Array.isArray(value)) return JSON.stringify(value);
-  const filters = value as readonly { attributeKey: string; attributeValue: string }[];
-  return `[${filters.map(({ attributeKey, attributeValue }) => `${attributeKey} = ${JSON.stringify(attributeValue)}`).join(', ')}]`;
+  return Array.isArray(value) ? `[${(value as readonly string[]).join(', ')}]` : JSON.stringify(value);
 }

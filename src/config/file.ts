@@ -3,6 +3,8 @@ import { limits } from '../limits.js';
 import { ObjectParser, type Placed } from './objects.js';
 import { type FileProblem, problemsError } from './problems.js';
 import {
+  type AchievementInput,
+  achievementSchema,
   type AttributeInput,
   attributeSchema,
   type BoostInput,
@@ -18,6 +20,8 @@ import {
   pointsSystemSchema,
   type SettingsInput,
   settingsSchema,
+  type StreaksInput,
+  streaksSchema,
   type TriggerInput,
   triggerSchema,
 } from './schema.js';
@@ -41,6 +45,8 @@ export interface ConfigFile {
   readonly attributes: readonly Placed<AttributeInput>[];
   readonly metrics: readonly Placed<MetricInput>[];
   readonly points: readonly PlacedPointsSystem[];
+  readonly achievements: readonly Placed<AchievementInput>[];
+  readonly streaks: Placed<StreaksInput> | null;
   readonly leaderboards: readonly Placed<LeaderboardInput>[];
   readonly problems: readonly FileProblem[];
   /** Where the value at a path stands, or the innermost object around a value that isn't there. */
@@ -64,26 +70,30 @@ export function readConfigFile(text: string, fileName: string): ConfigFile {
  * for a text in which no objects can be told apart: empty, too large, not YAML, not a map.
  */
 export function parseConfigFile(text: string, fileName: string): ConfigFile {
-  const refuse = (sentence: string) => problemsError(fileName, [{ position: null, sentence }]);
+  const refuse = (sentence: string) => problemsError(fileName, [{ position: null, sentence, path: null }]);
   if (Buffer.byteLength(text) > limits.maxConfigFileBytes) throw refuse(`the file is larger than ${limits.maxConfigFileBytes} bytes`);
   const yaml = readYaml(text);
-  const faults = yaml.faults.map(({ sentence, line, column }) => ({ sentence, position: { line, column } }));
+  const faults = yaml.faults.map(({ sentence, line, column }) => ({ sentence, position: { line, column }, path: null }));
   if (yaml.value === undefined) throw problemsError(fileName, faults);
   if (yaml.value === null) throw refuse('the file is empty');
 
   const parser = new ObjectParser(yaml.locate, faults);
   const [root] = parser.object(configFileSchema, yaml.value, [], '');
   if (!root) throw problemsError(fileName, parser.problems);
-  const { settings: rawSettings = null } = root;
-  const [settings] = rawSettings === null ? [] : parser.object(settingsSchema, rawSettings, ['settings'], 'settings');
   return {
     fileName,
-    settings: settings ? { value: settings, path: ['settings'] } : null,
+    settings: parser.single(settingsSchema, root.settings, 'settings'),
     attributes: parser.list(attributeSchema, root.attributes, { path: ['attributes'], kind: 'attribute', standIns: attributeStandIns }),
     metrics: parser.list(metricSchema, root.metrics, { path: ['metrics'], kind: 'metric', standIns: [{ name }] }),
     points: parser
       .list(pointsSystemSchema, root.points, { path: ['points'], kind: 'points system', standIns: [{ name }], keepsUnnamed: true })
       .map((system) => ({ ...system, ...parseLists(parser, system) })),
+    achievements: parser.list(achievementSchema, root.achievements, {
+      path: ['achievements'],
+      kind: 'achievement',
+      standIns: ['metric', 'streak', 'api', 'achievement'].map((trigger) => ({ name, trigger, metricValue: 1, streakLength: 1 })),
+    }),
+    streaks: parser.single(streaksSchema, root.streaks, 'streaks'),
     leaderboards: parser.list(leaderboardSchema, root.leaderboards, {
       path: ['leaderboards'],
       kind: 'leaderboard',
@@ -97,8 +107,16 @@ export function parseConfigFile(text: string, fileName: string): ConfigFile {
 /** What stands in for a field that was refused: whatever breaks no rule. A key, a reference and the points of a level have no such value. */
 const name = 'unnamed';
 const firstDay = '0001-01-01';
-/** An attribute of a type that does not exist may have been meant as either. */
+/** An attribute of a type that does not exist may have been meant as either; a trigger, as whichever has the fields that it has. */
 const attributeStandIns = (['user', 'event'] as const).map((type) => ({ name, type }));
+const triggerStandIns = (['metric', 'achievement', 'streak', 'time', 'user_creation'] as const).map((type) => ({
+  type,
+  points: -1,
+  metricThreshold: 1,
+  streakLength: 1,
+  timeUnit: 'days',
+  timeInterval: 1,
+}));
 
 function parseLists(parser: ObjectParser, { value, path }: Placed<PointsSystemInput>): Omit<PlacedPointsSystem, 'value' | 'path'> {
   return {
@@ -106,7 +124,7 @@ function parseLists(parser: ObjectParser, { value, path }: Placed<PointsSystemIn
     triggers: parser.list(triggerSchema, value.triggers, {
       path: [...path, 'triggers'],
       kind: 'trigger',
-      standIns: [{ type: 'metric', metricThreshold: 1, points: 1 }],
+      standIns: triggerStandIns,
     }),
     boosts: parser.list(boostSchema, value.boosts, {
       path: [...path, 'boosts'],

@@ -1,8 +1,8 @@
 /** Objects of a file, parsed one by one, so that a mistake in one of them doesn't hide those of the others. The inner part of file.ts. */
 import { type z } from 'zod';
 import { limits } from '../limits.js';
+import { keySchema } from './fields.js';
 import { type FileProblem, schemaProblems } from './problems.js';
-import { keySchema } from './schema.js';
 import { type Path, type Position } from './yaml.js';
 
 /** An object of the file, and its path from the root. */
@@ -48,7 +48,8 @@ export class ObjectParser {
     if (result.success) return [result.data];
     const problems = schemaProblems(result.error, label, Object.keys(schema.shape));
     for (const problem of problems) {
-      this.problems.push({ position: this.locate([...path, ...problem.path], problem.unknown), sentence: problem.sentence });
+      const at = [...path, ...problem.path];
+      this.problems.push({ position: this.locate(at, problem.unknown), sentence: problem.sentence, path: problem.unknown ? null : at });
     }
     if (!isFields(raw)) return [];
     const refused = problems.filter(({ unknown }) => !unknown).map((problem) => problem.path.slice(0, 1));
@@ -60,6 +61,13 @@ export class ObjectParser {
     });
     const distinct = new Map(candidates.map((candidate) => [JSON.stringify(candidate), candidate]));
     return [...distinct.values()].map((candidate) => schema.safeParse(candidate)).flatMap(({ data }) => (data === undefined ? [] : [data]));
+  }
+
+  /** The object that a field of the file holds, if it holds one. */
+  single<T>(schema: ObjectSchema<T>, raw: unknown, field: string): Placed<T> | null {
+    if (raw === undefined || raw === null) return null;
+    const [value] = this.object(schema, raw, [field], field);
+    return value === undefined ? null : { value, path: [field] };
   }
 
   /** The objects of a list, each key once. */
@@ -87,7 +95,7 @@ export class ObjectParser {
       if (first && typeof key === 'string') {
         const { line } = this.locate([...first, 'key']);
         const sentence = `${label}: the key is given twice, the first time on line ${line}`;
-        this.problems.push({ position: this.locate([...at, 'key']), sentence });
+        this.problems.push({ position: this.locate([...at, 'key']), sentence, path: [...at, 'key'] });
       } else {
         seen.set(identity, at);
       }

@@ -9,11 +9,17 @@ export interface ConfigProblem {
   readonly sentence: string;
 }
 
-/** A problem in a file. One without a position concerns something that the file doesn't mention. */
+/** A problem in a file. */
 export interface FileProblem {
+  /** null for something that the file doesn't mention. */
   readonly position: Position | null;
   readonly sentence: string;
+  /** The value that was refused; null if the problem is not in one value. */
+  readonly path: Path | null;
 }
+
+/** What a sentence calls an object: `metric "a"`. */
+export const named = (kind: string, { key }: { readonly key: string }): string => `${kind} ${JSON.stringify(key)}`;
 
 /**
  * One problem per value that a schema refused, and one per unknown field (whose path then ends in its name). `label` names the object

@@ -2,13 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { type Pool, type PoolClient } from 'pg';
 import { OperatorError } from '../errors.js';
+import { limits } from '../limits.js';
 import { planApply } from './apply.js';
 import { type Change } from './changes.js';
 import { parseConfigFile } from './file.js';
 import { type ConfigDocument, type ConfigVersion, emptyConfig } from './model.js';
-
-/** How often a change is planned again because another writer was faster. Every round lets one writer through, so this many can collide. */
-const defaultAttempts = 20;
+import { upgradeDocument } from './upgrade.js';
 
 /** The configuration is no longer at the version from which a change started: load it, plan the change again, save again. */
 export class ConfigConflict extends Error {
@@ -34,7 +33,7 @@ export async function loadConfig(pool: Pool | PoolClient, tenant: number): Promi
     tenant,
   ]);
   const [row] = rows;
-  return row ? { tenant, version: row.version, document: row.document } : { tenant, version: 0, document: emptyConfig };
+  return row ? { tenant, version: row.version, document: upgradeDocument(row.document) } : { tenant, version: 0, document: emptyConfig };
 }
 
 /** One version, or null if the tenant has never had it. Version 0 is the empty configuration. */
@@ -45,7 +44,7 @@ export async function loadConfigVersion(pool: Pool | PoolClient, tenant: number,
     version,
   ]);
   const [row] = rows;
-  return row ? { tenant, version, document: row.document } : null;
+  return row ? { tenant, version, document: upgradeDocument(row.document) } : null;
 }
 
 /**
@@ -103,7 +102,7 @@ export interface AppliedConfig {
  * of the file (planApply), or after `attempts` conflicts.
  */
 export async function applyConfigText(options: ApplyTextOptions): Promise<AppliedConfig> {
-  const { pool, tenant, text, fileName, now, prune, dryRun, attempts = defaultAttempts } = options;
+  const { pool, tenant, text, fileName, now, prune, dryRun, attempts = limits.maxApplyAttempts } = options;
   const file = parseConfigFile(text, fileName);
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const current = await loadConfig(pool, tenant);

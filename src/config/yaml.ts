@@ -1,5 +1,6 @@
 /** YAML with positions: a text as plain values, and where in the text each of them stands. Knows nothing of what the values mean. */
 import { type Alias, type Document, isAlias, isMap, isNode, isScalar, isSeq, Lexer, LineCounter, parseDocument, Parser, visit } from 'yaml';
+import { limits } from '../limits.js';
 
 /** Line and column count from 1; a column is a UTF-16 unit, as editors count them. */
 export interface Position {
@@ -26,18 +27,13 @@ export interface YamlText {
   readonly locate: (path: Path, name?: boolean) => Position;
 }
 
-/** Collections inside each other. A configuration needs 7; the recursive part of the parser dies at some thousands. */
-const maxDepth = 32;
-/** Uses of aliases in a file, each of which may stand for a large object. */
-const maxAliases = 100;
-
 /**
  * Reads one YAML 1.2 document with the core schema: dates and words like `on` stay texts, whatever a %YAML directive asks for, and tags
  * are refused. A text with faults has a value all the same if every fault leaves no doubt about the rest (a field given twice).
  */
 export function readYaml(text: string): YamlText {
   const tooDeep = beyondDepth(text);
-  if (tooDeep) return broken({ ...tooDeep, sentence: `objects and lists are nested more than ${maxDepth} deep` });
+  if (tooDeep) return broken({ ...tooDeep, sentence: `objects and lists are nested more than ${limits.maxYamlLevels} deep` });
 
   const lines = new LineCounter();
   const position = (offset: number): Position => {
@@ -60,12 +56,12 @@ export function readYaml(text: string): YamlText {
   const doubtful = aliases.length > 0 || document.errors.some(({ code }) => code !== 'DUPLICATE_KEY');
   if (doubtful) return { ...broken(), faults };
   try {
-    const value: unknown = document.toJS({ maxAliasCount: maxAliases });
+    const value: unknown = document.toJS({ maxAliasCount: limits.maxYamlAliases });
     return { value, faults, locate: (path, name = false) => position(offsetOf(document, path, name)) };
   } catch (error) {
     // The library's only complaint at this point is that aliases, each of them within bounds, multiply to too much.
     if (!(error instanceof ReferenceError)) throw error;
-    return broken({ line: 1, column: 1, sentence: `aliases stand for more than ${maxAliases} copies of one object` });
+    return broken({ line: 1, column: 1, sentence: `aliases stand for more than ${limits.maxYamlAliases} copies of one object` });
   }
 }
 
@@ -77,7 +73,7 @@ function beyondDepth(text: string): Position | null {
   for (const lexeme of new Lexer().lex(text)) {
     // The tokens are for the stage that recurses; only how many are open counts here.
     Array.from(parser.next(lexeme));
-    if (parser.stack.length > maxDepth) {
+    if (parser.stack.length > limits.maxYamlLevels) {
       const before = text.slice(0, parser.offset).split('\n');
       return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
     }
@@ -106,8 +102,8 @@ function aliasFaults(document: Document, position: (offset: number) => Position)
     Alias(_key, alias: Alias, ancestors) {
       count += 1;
       const at = position(alias.range?.[0] ?? 0);
-      if (count > maxAliases) {
-        faults.push({ ...at, sentence: `a file may use at most ${maxAliases} aliases` });
+      if (count > limits.maxYamlAliases) {
+        faults.push({ ...at, sentence: `a file may use at most ${limits.maxYamlAliases} aliases` });
         return visit.BREAK;
       }
       const target = alias.resolve(document);

@@ -22,6 +22,12 @@ export class Clock {
     return this.call(tenant, String(toMs));
   }
 
+  /** The newest id of the ledger: what Postgres must have committed to be level with now. */
+  async ledgerId(tenant: number): Promise<{ ledgerId: string }> {
+    const { values } = await this.engine.call(tenant, 'ledgerId', () => ({ args: {} }));
+    return { ledgerId: text(values[0]) };
+  }
+
   private async call(tenant: number, to: string): Promise<number> {
     const { outcome, values } = await this.engine.call(tenant, 'clock', () => ({ args: { to } }));
     const now = Number(text(values[0]));

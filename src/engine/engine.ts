@@ -90,7 +90,8 @@ export class Engine {
       const { args, pairs } = build(config);
       const context = this.context(config);
       const reply = await this.run(tenant, name, orderArguments(name, { ...args, context } as FunctionArguments<F>, pairs));
-      if (!(await this.remedy(tenant, config, reply))) return { ...reply, config };
+      if (reply.outcome === outcomes.again) attempt -= 1;
+      else if (!(await this.remedy(tenant, config, reply))) return { ...reply, config };
     }
     throw new LaurelError('not_ready', 'The service is switching its configuration. Try again shortly.');
   }

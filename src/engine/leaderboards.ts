@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto';
 import { outcomes } from '../redis/contract.js';
-import { perpetualRun } from '../plan/compile.js';
 import { text, type Engine } from './engine.js';
 import { refusal } from './refusals.js';
 
@@ -11,6 +11,18 @@ export interface Ranking {
   readonly value: number;
 }
 
+/** One run of a board, and one group of it. */
+export interface BoardRun {
+  /** The leaderboard's `no`. */
+  readonly leaderboard: number;
+  /** How it is kept (plan/boards.ts). */
+  readonly kind: string;
+  /** The first day of the run, perpetualRun for a board that does not repeat. */
+  readonly run: number;
+  /** Empty for a board that is not broken down. */
+  readonly group: string;
+}
+
 export interface Page {
   readonly offset: number;
   readonly limit: number;
@@ -18,10 +30,10 @@ export interface Page {
   readonly userId: string | undefined;
 }
 
-/** One page of a board. `leaderboard` is its `no`. */
-export async function readRankings(engine: Engine, tenant: number, leaderboard: number, page: Page): Promise<Ranking[]> {
+/** One page of a board. */
+export async function readRankings(engine: Engine, tenant: number, board: BoardRun, page: Page): Promise<Ranking[]> {
   const { outcome, values } = await engine.call(tenant, 'readBoard', () => ({
-    args: { leaderboard, run: perpetualRun, offset: page.offset, limit: page.limit, user: page.userId ?? '' },
+    args: { ...board, offset: page.offset, limit: page.limit, user: page.userId ?? '' },
   }));
   if (outcome !== outcomes.ok) throw refusal(outcome, page.userId ?? '');
   const rows = values[0];
@@ -42,9 +54,11 @@ export interface Place {
   readonly ledgerId: string;
 }
 
-/** A user's place on a board. Throws a 404 for an unknown user. */
-export async function readPlace(engine: Engine, tenant: number, leaderboard: number, user: string): Promise<Place> {
-  const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { leaderboard, run: perpetualRun, user } }));
+/** A user's place on a run of a board, in whatever group the user is. Throws a 404 for an unknown user. */
+export async function readPlace(engine: Engine, tenant: number, board: Omit<BoardRun, 'group'>, user: string): Promise<Place> {
+  const entryId = randomUUID();
+  const { leaderboard, kind, run } = board;
+  const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { user, entryId, leaderboard, kind, run } }));
   if (outcome !== outcomes.ok) throw refusal(outcome, user);
   const [rank, value, ledgerId] = values;
   return { rank: rank === null ? null : Number(rank), value: value === null ? null : Number(text(value)), ledgerId: text(ledgerId) };

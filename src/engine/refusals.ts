@@ -12,6 +12,12 @@ export function refusal(outcome: number, user: string): Error {
         'unprocessable',
         `This event would take a total beyond ±${limits.maxAbsoluteTotal.toExponential().replace('+', '')}, where numbers are no longer exact; send a smaller value.`,
       );
+    case outcomes.outOfPoints:
+      return new LaurelError('unprocessable', 'The user does not have enough points for this event.');
+    case outcomes.alreadyCompleted:
+      return new LaurelError('unprocessable', 'The user has completed this achievement already.');
+    case outcomes.notCompletable:
+      return new LaurelError('unprocessable', 'The user cannot complete this achievement: it is locked, or its attribute filters do not match.');
     case outcomes.userExists:
       return new LaurelError('unprocessable', `A user with the id ${JSON.stringify(user)} exists already: change it with PUT or PATCH.`);
     case outcomes.userUnknown:

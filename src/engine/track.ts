@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { utcDate } from '../calendar.js';
-import { eventLeaderboardResponse } from '../leaderboards/response.js';
-import type { EventEntry } from '../ledger/entry.js';
-import { known, requireMetric, type ActiveConfig } from '../plan/active-config.js';
-import { eventPointsResponse } from '../points/response.js';
+import type { EventEntry, StreakFact } from '../ledger/entry.js';
+import { requireMetric, type ActiveConfig } from '../plan/active-config.js';
 import { outcomes } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
+import { eventStreak } from '../streaks/response.js';
 import { attributePairs, checkAttributeKeys, type AttributeValues } from '../users/attributes.js';
 import { userPatch } from '../users/patch.js';
 import type { UserProperties } from '../users/schema.js';
 import { text, type Call, type Engine } from './engine.js';
+import { completedBlock, leaderboardsBlock, pointsBlock } from './blocks.js';
 import { refusal } from './refusals.js';
 
 /** One event as a caller sends it, checked but for what only the configuration knows. */
@@ -45,30 +44,15 @@ function trackCall(config: ActiveConfig, request: EventRequest, eventId: string)
   };
 }
 
-/** The streak of a user who has none: no streak is configured at this stage. */
-const noStreak = { length: 0, frequency: 'daily', started: null, periodStart: null, periodEnd: null, expires: null, extended: false } as const;
-
-const byKey = <F extends { readonly no: number }>(facts: readonly F[], key: (fact: F) => string, block: (fact: F) => object): object =>
-  Object.fromEntries(facts.map((fact) => [key(fact), block(fact)]));
-
 function eventBody(config: ActiveConfig, metricId: string, entry: EventEntry): object {
-  const today = utcDate(entry.at);
   return {
     eventId: entry.id,
     metricId,
     total: entry.total,
-    achievements: [],
-    currentStreak: noStreak,
-    points: byKey(
-      entry.points,
-      ({ no }) => known(config.systemByNo, no, 'points system').key,
-      (fact) => eventPointsResponse(config, entry.id, entry.at, fact),
-    ),
-    leaderboards: byKey(
-      entry.boards,
-      ({ no }) => known(config.leaderboardByNo, no, 'leaderboard').key,
-      (fact) => eventLeaderboardResponse(config, fact, today),
-    ),
+    achievements: completedBlock(config, entry),
+    currentStreak: eventStreak(config, entry.streak),
+    points: pointsBlock(config, entry),
+    leaderboards: leaderboardsBlock(config, entry),
   };
 }
 
@@ -98,7 +82,7 @@ export async function trackEvent(engine: Engine, tenant: number, request: EventR
           metricId,
           total: Number(text(values[1])),
           achievements: [],
-          currentStreak: noStreak,
+          currentStreak: eventStreak(config, unpackMessage<StreakFact | false>(values[2]) || undefined),
           points: {},
           leaderboards: {},
           ...idempotency(request, true),

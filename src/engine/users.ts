@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { ProfileFact, RecentAward } from '../ledger/entry.js';
+import { completedResponse, stats, type Counts } from '../achievements/response.js';
+import type { ProfileFact, RecentAward, StreakFact } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { metricResponse } from '../metrics/response.js';
 import { requireMetric, requireSystem, type ActiveConfig } from '../plan/active-config.js';
@@ -10,6 +11,7 @@ import { checkAttributeKeys } from '../users/attributes.js';
 import { userPatch } from '../users/patch.js';
 import { userResponse, type UserResponse } from '../users/response.js';
 import type { UserProperties } from '../users/schema.js';
+import { readCounts } from './achievements.js';
 import { text, type Engine } from './engine.js';
 import { refusal } from './refusals.js';
 
@@ -17,7 +19,13 @@ import { refusal } from './refusals.js';
 export type IdentifyMode = 'create' | 'update' | 'upsert';
 
 /** Creates or changes a user; only the properties that are there are touched. Throws a LaurelError when something is refused. */
-export async function identifyUser(engine: Engine, tenant: number, mode: IdentifyMode, id: string, properties: UserProperties): Promise<UserResponse> {
+export async function identifyUser(
+  engine: Engine,
+  tenant: number,
+  mode: IdentifyMode,
+  id: string,
+  properties: UserProperties,
+): Promise<UserResponse> {
   const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'identify', (active) => {
     checkAttributeKeys([properties.attributes, active.userAttributes]);
@@ -28,30 +36,55 @@ export async function identifyUser(engine: Engine, tenant: number, mode: Identif
   return userResponse(config, id, unpackMessage<ProfileFact>(values[0]));
 }
 
-interface UserState {
+export interface UserState {
   readonly config: ActiveConfig;
-  /** The user's hash: field (contract.ts, userFields) → text. */
+  /** The user's hash: field (contract.ts, userFields) → buffer. */
+  readonly buffers: ReadonlyMap<string, Buffer>;
+  /** The same, as text; fields of MessagePack are of no use here. */
   readonly fields: Readonly<Record<string, string>>;
   /** The newest awards of the points system that was asked for, as buffers of MessagePack. */
   readonly awards: readonly unknown[];
+  readonly streak: StreakFact | undefined;
+  /** Empty unless they were asked for. */
+  readonly counts: Counts;
+  /** The newest ledger id: what Postgres must have committed to be level with this. */
+  readonly ledgerId: string;
 }
 
-/** Everything that Redis keeps of a user, in one call. `system` names a points system (`no`) whose newest awards are read as well. */
-async function readUser(
-  engine: Engine,
-  tenant: number,
-  id: string,
-  awardsOf?: { readonly system: (config: ActiveConfig) => number; readonly count: number },
-): Promise<UserState> {
+export interface ReadOptions {
+  /** The points system (`no`) whose newest awards are read as well. */
+  readonly system?: (config: ActiveConfig) => number;
+  readonly awards?: number;
+  /** Whether completions are counted as well. */
+  readonly completions?: boolean;
+}
+
+/** Everything that Redis keeps of a user, settled, in one call. Throws a 404 for an unknown user. */
+export async function readUser(engine: Engine, tenant: number, id: string, options: ReadOptions = {}): Promise<UserState> {
+  const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'readUser', (active) => ({
-    args: { user: id, system: awardsOf ? awardsOf.system(active) : '', awards: Math.min(awardsOf?.count ?? 1, limits.maxAwardsRead) },
+    args: {
+      user: id,
+      entryId,
+      system: options.system?.(active) ?? '',
+      awards: Math.min(options.awards ?? 1, limits.maxAwardsRead),
+      completions: options.completions === true ? 1 : 0,
+    },
   }));
   if (outcome !== outcomes.ok) throw refusal(outcome, id);
-  const [flat, awards] = values;
+  const [flat, awards, streak, completions, users, ledgerId] = values;
   if (!Array.isArray(flat) || !Array.isArray(awards)) throw new Error('readUser answered without fields');
-  const fields: Record<string, string> = {};
-  for (let i = 0; i + 1 < flat.length; i += 2) fields[text(flat[i])] = text(flat[i + 1]);
-  return { config, fields, awards };
+  const buffers = new Map<string, Buffer>();
+  for (let i = 0; i + 1 < flat.length; i += 2) buffers.set(text(flat[i]), flat[i + 1] as Buffer);
+  return {
+    config,
+    buffers,
+    fields: Object.fromEntries([...buffers].map(([field, value]) => [field, value.toString('utf8')])),
+    awards,
+    streak: unpackMessage<StreakFact | false>(streak) || undefined,
+    counts: readCounts(completions, users),
+    ledgerId: text(ledgerId),
+  };
 }
 
 /** A user's profile. Throws a 404 for an unknown user. */
@@ -60,21 +93,40 @@ export async function readProfile(engine: Engine, tenant: number, id: string): P
   return userResponse(config, id, fields);
 }
 
+/** Achievement `no` → moment of completion, of what a user has completed. */
+function completedBy({ buffers }: UserState): ReadonlyMap<number, number> {
+  const blob = buffers.get(userFields.achievements);
+  const moments = blob ? unpackMessage<Record<string, number>>(blob) : {};
+  return new Map(Object.entries(moments).map(([no, at]) => [Number(no), at]));
+}
+
+/** A metric's achievements, completed or not, as the contract's `MetricResponse` has them. */
+function achievementsOf(state: UserState, metricId: string): object[] {
+  const completed = completedBy(state);
+  return [...state.config.achievements.values()]
+    .filter((achievement) => achievement.trigger === 'metric' && achievement.metricId === metricId)
+    .map((achievement) => completedResponse(state.config, achievement, completed.get(achievement.no)));
+}
+
 /** A user's totals on all metrics, as the contract's list of `MetricResponse`. */
 export async function readUserMetrics(engine: Engine, tenant: number, id: string): Promise<object[]> {
-  const { config, fields } = await readUser(engine, tenant, id);
-  return Array.from(config.metrics.values(), (metric) => metricResponse(metric, fields));
+  const state = await readUser(engine, tenant, id);
+  return Array.from(state.config.metrics.values(), (metric) => metricResponse(metric, state.fields, achievementsOf(state, metric.id)));
 }
 
 /** A user's total on one metric. Throws a 404 for an unknown user or metric. */
 export async function readUserMetric(engine: Engine, tenant: number, id: string, key: string): Promise<object> {
-  const { config, fields } = await readUser(engine, tenant, id);
-  return metricResponse(requireMetric(config, key), fields);
+  const state = await readUser(engine, tenant, id);
+  const metric = requireMetric(state.config, key);
+  return metricResponse(metric, state.fields, achievementsOf(state, metric.id));
 }
 
 /** A user's points, level and newest awards, as the contract's `GetUserPointsResponse`. Throws a 404 for an unknown user or system. */
 export async function readUserPoints(engine: Engine, tenant: number, id: string, key: string, count: number): Promise<object> {
-  const { config, fields, awards } = await readUser(engine, tenant, id, { system: (active) => requireSystem(active, key).no, count });
+  const { config, fields, awards } = await readUser(engine, tenant, id, {
+    system: (active) => requireSystem(active, key).no,
+    awards: count,
+  });
   const system = requireSystem(config, key);
   const total = Number(fields[`${userFields.pointsTotal}${system.no}`] ?? 0);
   const level = levelAt(system, total);
@@ -84,7 +136,19 @@ export async function readUserPoints(engine: Engine, tenant: number, id: string,
     level: level && levelResponse(level),
     awards: awards.map((blob) => {
       const recent = unpackMessage<RecentAward>(blob);
-      return awardResponse(config, recent.id, recent.at, recent.award);
+      return awardResponse(config, recent.id, recent.award);
     }),
   };
+}
+
+/** A user's achievements with how many users have completed each; those that are not completed only when asked for. */
+export async function readUserAchievements(engine: Engine, tenant: number, id: string, includeIncomplete: boolean): Promise<object[]> {
+  const state = await readUser(engine, tenant, id, { completions: true });
+  const completed = completedBy(state);
+  return [...state.config.achievements.values()]
+    .filter(({ no }) => includeIncomplete || completed.has(no))
+    .map((achievement) => ({
+      ...completedResponse(state.config, achievement, completed.get(achievement.no)),
+      ...stats(state.counts, achievement.no),
+    }));
 }

@@ -3,20 +3,23 @@ import Koa from 'koa';
 import bodyParser from 'koa-bodyparser';
 import type { Logger } from 'pino';
 import { clockRoutes } from '../admin/clock.js';
+import { streakAdminRoutes } from '../admin/streaks.js';
 import { LaurelError } from '../errors.js';
 import type { KeyRing, Principal } from '../keys/key-ring.js';
 import { limits } from '../limits.js';
 import { idProblem } from '../users/schema.js';
+import { achievementRoutes } from './achievements.js';
 import { errorAnswer } from './errors.js';
 import { healthRoutes, type Health } from './health.js';
 import { leaderboardRoutes } from './leaderboards.js';
 import { metricRoutes } from './metrics.js';
 import type { Route, Services } from '../routing/route.js';
+import { streakRoutes } from './streaks.js';
 import { userRoutes } from './users.js';
 import { parsePart } from '../routing/validation.js';
 
-const applicationRoutes: readonly Route[] = [...metricRoutes, ...userRoutes, ...leaderboardRoutes];
-const adminRoutes: readonly Route[] = clockRoutes;
+const applicationRoutes: readonly Route[] = [...metricRoutes, ...userRoutes, ...achievementRoutes, ...streakRoutes, ...leaderboardRoutes];
+const adminRoutes: readonly Route[] = [...clockRoutes, ...streakAdminRoutes];
 
 /** The one tenant until tenants can be created. */
 const defaultTenant = 1;

@@ -1,6 +1,8 @@
+import { dayToDate } from '../calendar.js';
 import type { Leaderboard } from '../config/model.js';
 import type { BoardFact } from '../ledger/entry.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
+import { runEnd } from './runs.js';
 
 export type LeaderboardStatus = 'inactive' | 'scheduled' | 'active' | 'finished';
 
@@ -25,37 +27,75 @@ function ranked(config: ActiveConfig, board: Leaderboard): object {
       const system = known(config.systemById, board.pointsSystemId, 'points system');
       return { pointsSystemKey: system.key, pointsSystemName: system.name };
     }
+    case 'streak':
+      return {};
   }
 }
 
 /** The contract's `LeaderboardResponse`, with the status that it requires. A perpetual leaderboard has `runInterval` 0 (the spec). */
 export function leaderboardResponse(config: ActiveConfig, board: Leaderboard, today: string): object {
+  const breakdown = board.breakdownAttributes.map((id) => known(config.attributeById, id, 'attribute').key);
   return {
     id: board.id,
     name: board.name,
     key: board.key,
     rankBy: board.rankBy,
     status: statusOn(board, today),
-    breakdownAttribute: null,
-    breakdownAttributes: [],
+    breakdownAttribute: breakdown.length === 1 ? breakdown[0] : null,
+    breakdownAttributes: breakdown,
     ...ranked(config, board),
     description: board.description,
     start: board.start,
     end: board.end,
-    startTime: null,
-    endTime: null,
+    startTime: board.startTime,
+    endTime: board.endTime,
     maxParticipants: board.maxParticipants,
-    runUnit: null,
-    runInterval: 0,
+    runUnit: board.runUnit,
+    runInterval: board.runInterval,
   };
+}
+
+/** The attribute values that a group stands for: each as its length in bytes, a colon and the value, in the order of the breakdown. */
+export function groupValues(group: string): string[] {
+  const values: string[] = [];
+  let rest = Buffer.from(group);
+  while (rest.length > 0) {
+    const colon = rest.indexOf(':');
+    const end = colon + 1 + Number(rest.subarray(0, colon).toString());
+    values.push(rest.subarray(colon + 1, end).toString());
+    rest = rest.subarray(end);
+  }
+  return values;
+}
+
+/** The group of attribute values, as groupValues takes it apart. */
+export function groupOf(values: readonly string[]): string {
+  return values.map((value) => `${Buffer.byteLength(value)}:${value}`).join('');
+}
+
+function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string | undefined): object {
+  if (group === undefined) return {};
+  const values = groupValues(group).map((value, i) => ({
+    key: known(config.attributeById, board.breakdownAttributes[i] ?? '', 'attribute').key,
+    value,
+  }));
+  return { ...(values.length === 1 ? { breakdownAttributeValue: values[0]?.value } : {}), breakdownAttributeValues: values };
+}
+
+/** The first date of the run that a fact is of, and its last; those of the leaderboard when it does not repeat. */
+function eventDates(board: Leaderboard, run: number): object {
+  return board.runUnit === null ? {} : { start: dayToDate(run), end: dayToDate(runEnd(board, run) - 1) };
 }
 
 /** A leaderboard's block in the response to an event. */
 export function eventLeaderboardResponse(config: ActiveConfig, fact: BoardFact, today: string): object {
+  const board = known(config.leaderboardByNo, fact.no, 'leaderboard');
   return {
-    ...leaderboardResponse(config, known(config.leaderboardByNo, fact.no, 'leaderboard'), today),
+    ...leaderboardResponse(config, board, today),
+    ...eventDates(board, fact.run),
+    ...breakdownBlock(config, board, fact.group),
     threshold: fact.threshold,
     previousRank: fact.previousRank ?? null,
-    rank: fact.rank,
+    rank: fact.rank ?? null,
   };
 }

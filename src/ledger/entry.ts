@@ -3,12 +3,59 @@
  * event's response is made from its entry too, so that what a caller was told and what Postgres keeps are the same facts.
  */
 interface EntryBase {
-  /** A UUID. */
+  /** A UUID. An event's own; an entry of settling has that of the call that settled. */
   readonly id: string;
   readonly user: string;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** The user's local day, in days since 1970-01-01. */
+  readonly day: number;
   readonly rev: number;
+  readonly points: readonly PointsFact[];
+  readonly boards: readonly BoardFact[];
+  /** Present when the entry created the user or changed the profile. */
+  readonly profile?: ProfileFact;
+  /** The `no` of the achievements that were completed, in order. */
+  readonly achieved?: readonly number[];
+  /** lua/modules/streaks.lua: all of it, when it has changed. */
+  readonly streaks?: unknown;
+  readonly periods?: readonly PeriodFact[];
+  readonly pauses?: readonly PauseFact[];
+  /** Up to which UTC hour and local day time triggers have fired, when that has changed. */
+  readonly time?: readonly [hour: number, day: number];
+}
+
+export type Frequency = 'daily' | 'weekly' | 'monthly';
+
+/** One period of a streak: extended; covered by a freeze, a pause, or a move between zones; lost; or brought back by a restore. */
+export interface PeriodFact {
+  readonly frequency: Frequency;
+  /** Counted from 1970 (docs/rules.md, "Time"). */
+  readonly period: number;
+  readonly length: number;
+  readonly how: 'extended' | 'freeze' | 'pause' | 'move' | 'lost' | 'restored';
+}
+
+/** Local days since 1970-01-01, both inclusive. */
+export interface PauseFact {
+  readonly id: string;
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The shown streak of a user, as it is after the entry. */
+export interface StreakFact {
+  readonly length: number;
+  /** Periods; -1 for none. */
+  readonly started: number;
+  readonly current: number;
+  /** Whether the current period is kept already. */
+  readonly isExtended: boolean;
+  /** Milliseconds since 1970; 0 for never. */
+  readonly extendedAt: number;
+  /** Whether this event extended it. */
+  readonly extended: boolean;
+  readonly freezes: number;
 }
 
 /** Field (contract.ts, userFields) → text. The whole profile, attributes included. */
@@ -27,6 +74,9 @@ export interface AwardFact {
   readonly awarded: number;
   readonly total: number;
   readonly boosts: readonly number[];
+  /** When it was earned, in milliseconds since 1970, and on which local day. */
+  readonly at: number;
+  readonly day: number;
 }
 
 export interface PointsFact {
@@ -41,25 +91,34 @@ export interface PointsFact {
 
 export interface BoardFact {
   readonly no: number;
+  /** The first local day of the run; 0 for a leaderboard that does not repeat. */
   readonly run: number;
-  readonly seq: number;
-  readonly value: number;
-  readonly rank: number;
+  /** The attribute values of a breakdown, each as its length in bytes, a colon and the value. */
+  readonly group?: string;
+  /** Absent when the user has left. */
+  readonly seq?: number;
+  readonly value?: number;
+  /** Absent when the user is not on the board. */
+  readonly rank?: number;
   readonly previousRank?: number;
   readonly previousValue?: number;
   /** The value of the last place on a full board, which a newcomer has to beat; 0 while there is room. */
   readonly threshold: number;
   /** Who had to leave for the user. */
   readonly left?: string;
+  /** Who was pushed outside by the user, on a board that knows the values of those outside too. */
+  readonly pushed?: string;
+}
+
+export interface SumFact {
+  /** The achievement's. */
+  readonly no: number;
+  readonly total: number;
 }
 
 /** An event that was counted. */
 export interface EventEntry extends EntryBase {
   readonly kind: 'event';
-  /** The user's local day, in days since 1970-01-01. */
-  readonly day: number;
-  /** Present when the event created the user or changed the profile. */
-  readonly profile?: ProfileFact;
   readonly metric: number;
   readonly value: number;
   readonly total: number;
@@ -67,21 +126,18 @@ export interface EventEntry extends EntryBase {
   readonly attributes: readonly (readonly [string, string])[];
   readonly key?: string;
   readonly triggers: readonly TriggerFact[];
-  readonly points: readonly PointsFact[];
-  readonly boards: readonly BoardFact[];
+  /** Sums of the events that match metric achievements with filters. */
+  readonly sums: readonly SumFact[];
+  /** Absent while streaks are not enabled. */
+  readonly streak?: StreakFact;
 }
 
-/** A user was created or changed by a call of its own. */
+/**
+ * Something else happened to a user: created or changed by a call (`user`), settled by time (`settle`), an achievement completed by a call
+ * (`completion`), a freeze, a pause or a restore (`streak`), entered into what became active (`activation`).
+ */
 export interface UserEntry extends EntryBase {
-  readonly kind: 'user';
-  readonly profile: ProfileFact;
-}
-
-/** A user who already had a value was entered on a board that has become active. */
-export interface PlaceEntry extends EntryBase {
-  readonly kind: 'place';
-  readonly day: number;
-  readonly boards: readonly BoardFact[];
+  readonly kind: 'user' | 'settle' | 'completion' | 'streak' | 'activation';
 }
 
 /** Boards lost their last places because their limit was lowered. */
@@ -90,12 +146,22 @@ export interface TrimEntry {
   readonly boards: readonly { readonly no: number; readonly run: number; readonly users: readonly string[] }[];
 }
 
-export type LedgerEntry = EventEntry | UserEntry | PlaceEntry | TrimEntry;
+/** A run of a leaderboard is over: its rankings are final. */
+export interface FinalEntry {
+  readonly kind: 'final';
+  readonly id: string;
+  readonly no: number;
+  readonly run: number;
+  /** Participants of its final rankings, in each group. */
+  readonly max: number;
+  readonly at: number;
+}
+
+export type LedgerEntry = EventEntry | UserEntry | TrimEntry | FinalEntry;
 
 /** What Redis keeps of a recent award. */
 export interface RecentAward {
-  /** The event's id. */
+  /** The id of the entry that it came with. */
   readonly id: string;
-  readonly at: number;
   readonly award: AwardFact;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import type { Frequency } from '../calendar.js';
 import { LaurelError } from '../errors.js';
 import { hasCommitted } from './offsets.js';
 import { limits } from '../limits.js';
@@ -14,6 +15,19 @@ export interface HistoryDay {
   readonly rank: number | null;
   readonly previousValue: number | null;
   readonly value: number | null;
+}
+
+export interface StreakPeriod {
+  readonly length: number;
+  readonly how: string;
+}
+
+/** A row of the final rankings of a run. */
+export interface FinalRanking {
+  readonly userId: string;
+  readonly userName: string | null;
+  readonly rank: number;
+  readonly value: number;
 }
 
 const pollMs = 5;
@@ -50,6 +64,72 @@ export class HistoryReader {
       ),
     );
     return rows;
+  }
+
+  /** The periods of a user's streak, by number, from `first` to `last`. Waits for the write-behind to pass `ledgerId`. */
+  async streakPeriods(
+    tenant: number,
+    user: string,
+    ledgerId: string,
+    frequency: Frequency,
+    first: number,
+    last: number,
+  ): Promise<ReadonlyMap<number, StreakPeriod>> {
+    await this.waitFor(tenant, ledgerId);
+    const { rows } = await this.query(() =>
+      this.pool.query<StreakPeriod & { period: number }>(
+        `select period, length, how from streak_periods
+          where tenant = $1 and user_id = $2 and frequency = $3 and period between $4 and $5`,
+        [tenant, user, frequency, first, last],
+      ),
+    );
+    return new Map(rows.map((row) => [row.period, row]));
+  }
+
+  /** The user whom a pause belongs to; undefined for an unknown id. */
+  async pauseOwner(tenant: number, pause: string): Promise<string | undefined> {
+    const { rows } = await this.query(() =>
+      this.pool.query<{ user_id: string }>(
+        `select user_id from user_streaks where tenant = $1 and pauses @> jsonb_build_array(jsonb_build_object('id', $2::text))`,
+        [tenant, pause],
+      ),
+    );
+    return rows[0]?.user_id;
+  }
+
+  /** Whether a run of a leaderboard is final. */
+  async isFinal(tenant: number, leaderboard: number, run: number): Promise<boolean> {
+    const { rowCount } = await this.query(() =>
+      this.pool.query('select 1 from leaderboard_runs where tenant = $1 and leaderboard = $2 and run = $3', [tenant, leaderboard, run]),
+    );
+    return rowCount === 1;
+  }
+
+  /** The final rankings of a run; of one group where the leaderboard is broken down. Names are those that users have now. */
+  async finalRankings(tenant: number, leaderboard: number, run: number, group: string): Promise<FinalRanking[]> {
+    const { rows } = await this.query(() =>
+      this.pool.query<FinalRanking>(
+        `select ranking.user_id as "userId", users.name as "userName", ranking.rank, ranking.value
+           from leaderboard_rankings as ranking
+           left join users on users.tenant = ranking.tenant and users.id = ranking.user_id
+          where ranking.tenant = $1 and ranking.leaderboard = $2 and ranking.run = $3 and ranking."group" = $4
+          order by ranking.rank`,
+        [tenant, leaderboard, run, group],
+      ),
+    );
+    return rows;
+  }
+
+  /** A user's place in the final rankings of a run; undefined when the user has none. */
+  async finalPlace(tenant: number, leaderboard: number, run: number, user: string): Promise<FinalRanking | undefined> {
+    const { rows } = await this.query(() =>
+      this.pool.query<FinalRanking>(
+        `select user_id as "userId", null as "userName", rank, value from leaderboard_rankings
+          where tenant = $1 and leaderboard = $2 and run = $3 and user_id = $4 order by rank limit 1`,
+        [tenant, leaderboard, run, user],
+      ),
+    );
+    return rows[0];
   }
 
   private async query<T>(run: () => Promise<T>): Promise<T> {

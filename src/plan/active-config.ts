@@ -1,4 +1,4 @@
-import type { Attribute, ConfigDocument, ConfigVersion, Leaderboard, Metric, PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../config/model.js';
+import type { Achievement, Attribute, ConfigDocument, ConfigVersion, Leaderboard, Metric, PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../config/model.js';
 import { LaurelError } from '../errors.js';
 import { compilePlan, type CompiledPlan } from './compile.js';
 
@@ -32,6 +32,9 @@ export class ActiveConfig {
   readonly triggerByNo: ReadonlyMap<number, PointsTrigger>;
   readonly boostByNo: ReadonlyMap<number, PointsBoost>;
   readonly levelByNo: ReadonlyMap<number, PointsLevel>;
+  readonly achievements: ReadonlyMap<string, Achievement>;
+  readonly achievementByNo: ReadonlyMap<number, Achievement>;
+  readonly achievementById: ReadonlyMap<string, Achievement>;
   readonly leaderboardByNo: ReadonlyMap<number, Leaderboard>;
 
   constructor(config: ConfigVersion) {
@@ -54,6 +57,9 @@ export class ActiveConfig {
     this.triggerByNo = byNo(document.pointsSystems.flatMap(({ triggers }) => triggers));
     this.boostByNo = byNo(document.pointsSystems.flatMap(({ boosts }) => boosts));
     this.levelByNo = byNo(document.pointsSystems.flatMap(({ levels }) => levels));
+    this.achievements = byKey(document.achievements.filter(({ status }) => status !== 'inactive'));
+    this.achievementByNo = byNo(document.achievements);
+    this.achievementById = new Map(document.achievements.map((achievement) => [achievement.id, achievement]));
     this.leaderboardByNo = byNo(document.leaderboards);
   }
 }
@@ -76,6 +82,9 @@ export const requireMetric = (config: ActiveConfig, key: string): Metric => requ
 
 /** The points system that a path names. Throws a 404. */
 export const requireSystem = (config: ActiveConfig, key: string): PointsSystem => requireByKey(config.systems, key, 'points system');
+
+/** The achievement that a path names; an inactive one is as good as absent. Throws a 404. */
+export const requireAchievement = (config: ActiveConfig, key: string): Achievement => requireByKey(config.achievements, key, 'achievement');
 
 /** The leaderboard that a path names. Throws a 404. */
 export const requireLeaderboard = (config: ActiveConfig, key: string): Leaderboard => requireByKey(config.leaderboards, key, 'leaderboard');

@@ -1,30 +1,56 @@
 import { createHash } from 'node:crypto';
 import { Packr } from 'msgpackr';
 import { dateToDay } from '../calendar.js';
-import type { AttributeFilter, ConfigDocument, ConfigVersion, Leaderboard, PointsBoost, PointsSystem, PointsTrigger } from '../config/model.js';
+import type {
+  Achievement,
+  AttributeFilter,
+  ConfigDocument,
+  ConfigVersion,
+  Leaderboard,
+  MetricTrigger,
+  PointsBoost,
+  PointsSystem,
+  PointsTrigger,
+  TimeTrigger,
+} from '../config/model.js';
 import { limits } from '../limits.js';
 import { userFields } from '../redis/contract.js';
-import { scaleMultiplier } from './decimal.js';
+import { compileBoard, type PlanBoard } from './boards.js';
+import { scaleMultiplier } from '../decimal.js';
+import { FieldList } from './fields.js';
 
 /**
- * What the function library runs: a configuration with every name resolved, so that an event needs one HMGET of a list that is ready.
- * Positions (`at`) count from 1 in that list, as Lua does.
+ * What the function library runs: a configuration with every name resolved to a field of the user's hash, so that an event needs one
+ * HMGET of a list that is ready. Objects are keyed by their `no`, as text.
  */
-interface FilterAt {
-  readonly at: number;
+interface PlanFilter {
+  readonly field: string;
   readonly value: string;
 }
 
 interface PlanTrigger {
   readonly no: number;
+  readonly kind: PointsTrigger['type'];
   readonly points: number;
-  readonly threshold: number;
-  readonly field: string;
-  readonly highField: string;
-  readonly at: number;
-  readonly highAt: number;
-  readonly user: readonly FilterAt[];
-  readonly event: readonly { readonly no: string; readonly value: string }[];
+  readonly user: readonly PlanFilter[];
+  readonly metric?: number;
+  readonly threshold?: number;
+  readonly field?: string;
+  readonly highField?: string;
+  readonly blocks?: boolean;
+  readonly event?: readonly { readonly no: string; readonly value: string }[];
+  readonly length?: number;
+  readonly achievement?: number;
+}
+
+interface PlanTimeTrigger {
+  readonly no: number;
+  readonly points: number;
+  readonly user: readonly PlanFilter[];
+  readonly unit: 'hours' | 'days';
+  readonly interval: number;
+  /** Milliseconds since 1970: it fires after this. */
+  readonly since: number;
 }
 
 interface PlanBoost {
@@ -37,156 +63,255 @@ interface PlanBoost {
   /** Local days since 1970-01-01, both inclusive. */
   readonly first: number;
   readonly last?: number;
-  readonly user: readonly FilterAt[];
+  readonly user: readonly PlanFilter[];
 }
-
-interface PlanBoard {
-  readonly no: number;
-  readonly run: number;
-  readonly key: string;
-  readonly max: number;
-  readonly first: number;
-  readonly last?: number;
-  /** Where the user's place is noted, and where the value is found, in the user's hash. */
-  readonly field: string;
-  readonly valueField: string;
-}
-
-type PlanBoardAt = PlanBoard & { readonly at: number };
 
 interface PlanSystem {
   readonly no: number;
   readonly field: string;
-  readonly at: number;
   readonly cap: number;
   readonly levels: readonly { readonly no: number; readonly points: number }[];
   readonly triggers: readonly PlanTrigger[];
   readonly boosts: readonly PlanBoost[];
   readonly ownBoosts: ReadonlyMap<string, readonly PlanBoost[]>;
-  readonly boards: readonly PlanBoardAt[];
+  readonly boards: readonly PlanBoard[];
+}
+
+interface PlanAchievement {
+  readonly no: number;
+  readonly key: string;
+  readonly kind: Achievement['trigger'];
+  readonly active: boolean;
+  readonly user: readonly PlanFilter[];
+  readonly value?: number;
+  readonly totalField?: string;
+  readonly sumField?: string;
+  readonly event?: readonly { readonly no: string; readonly value: string }[];
+  readonly length?: number;
+  readonly needs: readonly string[];
+  /** The composites that need it. */
+  readonly neededBy: readonly string[];
 }
 
 interface PlanMetric {
   readonly no: number;
+  readonly key: string;
   readonly field: string;
   readonly fields: readonly string[];
+  /** The systems with triggers on the metric, with those triggers alone. */
   readonly systems: readonly PlanSystem[];
-  readonly boards: readonly PlanBoardAt[];
+  /** Keys of the metric achievements, in the order of the configuration. */
+  readonly achievements: readonly string[];
+  readonly boards: readonly PlanBoard[];
+}
+
+interface PlanStreaks {
+  readonly frequency: string;
+  readonly mode: string;
+  readonly metrics: readonly { readonly key: string; readonly threshold: number }[];
+  /** The metrics of the conditions, as text. */
+  readonly counted: Readonly<Record<string, boolean>>;
+  readonly freezes: { readonly initial: number; readonly maximum: number; readonly interval: number; readonly amount: number };
+  readonly personal: boolean;
 }
 
 export interface Plan {
   readonly controlRatio: number;
+  /** What is added to a day before it is divided by 7, so that weeks begin on the configured day. */
+  readonly weekShift: number;
+  /** The fields that every call about a user needs; a metric's list has more. */
+  readonly fields: readonly string[];
   readonly metrics: Readonly<Record<string, PlanMetric>>;
+  readonly systems: readonly PlanSystem[];
+  /** `system` is the position in `systems`, from 1. */
+  readonly timeTriggers: readonly { readonly system: number; readonly trigger: PlanTimeTrigger }[];
+  readonly achievements: Readonly<Record<string, PlanAchievement>>;
+  readonly streakAchievements: readonly string[];
+  readonly streaks?: PlanStreaks;
+  /** Whether time alone does something to users. */
+  readonly isTimed: boolean;
   readonly boards: Readonly<Record<string, PlanBoard>>;
+  readonly streakBoards: readonly PlanBoard[];
+  readonly brokenDown: readonly PlanBoard[];
 }
-
-/** The run number of a perpetual leaderboard. */
-export const perpetualRun = 0;
-
-/** What every metric's list of fields starts with; lua/event.lua knows the order. */
-const leadingFields = (metricNo: number): string[] => [
-  userFields.created,
-  userFields.rev,
-  userFields.tz,
-  `${userFields.metricTotal}${metricNo}`,
-];
 
 const live = <T extends { readonly archived: boolean }>(objects: readonly T[]): T[] => objects.filter((object) => !object.archived);
-
-/** A list of fields in which every field stands once. */
-class FieldList {
-  readonly fields: string[];
-  constructor(leading: string[]) {
-    this.fields = leading;
-  }
-  /** The position of a field, counted from 1. */
-  at(field: string): number {
-    const found = this.fields.indexOf(field);
-    return found >= 0 ? found + 1 : this.fields.push(field);
-  }
-}
+const byNo = <T extends { readonly no: number }>(objects: readonly T[]): Record<string, T> =>
+  Object.fromEntries(objects.map((object) => [String(object.no), object]));
+const filterFields = (filters: readonly PlanFilter[]): string[] => filters.map(({ field }) => field);
 
 /** Compiles one tenant's configuration. The document has passed config/validate.ts: a reference that leads nowhere is a fault of ours. */
 class Compiler {
   private readonly document: ConfigDocument;
-  private readonly attributeNo: ReadonlyMap<string, number>;
-  private readonly metricNo: ReadonlyMap<string, number>;
-  private readonly systemNo: ReadonlyMap<string, number>;
+  private readonly numbers: ReadonlyMap<string, number>;
+  private readonly boards: readonly PlanBoard[];
 
   constructor(document: ConfigDocument) {
     this.document = document;
-    this.attributeNo = new Map(document.attributes.map(({ id, no }) => [id, no]));
-    this.metricNo = new Map(document.metrics.map(({ id, no }) => [id, no]));
-    this.systemNo = new Map(document.pointsSystems.map(({ id, no }) => [id, no]));
+    const objects = [document.attributes, document.metrics, document.pointsSystems, document.achievements].flat();
+    this.numbers = new Map(objects.map(({ id, no }) => [id, no]));
+    this.boards = live(document.leaderboards)
+      .filter(({ status }) => status === 'active')
+      .map((board) => compileBoard(board, this.valueField(board), (id) => this.attributeField(id)));
   }
 
   compile(): Plan {
-    const boards = live(this.document.leaderboards).filter(({ status }) => status === 'active');
+    const systems = live(this.document.pointsSystems);
+    const compiled = systems.map((system) => this.system(system, this.activeTriggers(system)));
+    const timeTriggers = systems.flatMap((system, index) =>
+      this.activeTriggers(system).flatMap((trigger) =>
+        trigger.type === 'time' ? [{ system: index + 1, trigger: this.timeTrigger(trigger) }] : [],
+      ),
+    );
+    const achievements = this.achievements();
+    const streaks = this.streaks();
+    const fields = this.baseFields(compiled, timeTriggers.length > 0, achievements);
     return {
       controlRatio: this.document.settings.controlRatio,
-      metrics: Object.fromEntries(live(this.document.metrics).map((metric) => [String(metric.no), this.metric(metric.no, metric.id, boards)])),
-      boards: Object.fromEntries(boards.map((board) => [String(board.no), this.board(board)])),
+      weekShift: this.document.settings.weekStart === 'sunday' ? 4 : 3,
+      fields,
+      metrics: byNo(live(this.document.metrics).map(({ no, id }) => this.metric(no, id, systems, achievements, fields))),
+      systems: compiled,
+      timeTriggers,
+      achievements: byNo(achievements),
+      streakAchievements: achievements.filter(({ kind }) => kind === 'streak').map(({ key }) => key),
+      ...(streaks ? { streaks } : {}),
+      isTimed: streaks !== undefined || timeTriggers.length > 0,
+      boards: byNo(this.boards),
+      streakBoards: this.boards.filter(({ isStreak }) => isStreak),
+      brokenDown: this.boards.filter(({ breakdown }) => breakdown !== undefined),
     };
   }
 
-  private metric(no: number, id: string, boards: readonly Leaderboard[]): PlanMetric {
-    const list = new FieldList(leadingFields(no));
-    const systems = live(this.document.pointsSystems).flatMap((system) => {
-      const triggers = live(system.triggers).filter(({ metricId, status }) => metricId === id && status === 'active');
-      return triggers.length > 0 ? [this.system(system, triggers, boards, list)] : [];
-    });
-    const own = boards.filter((board) => board.rankBy === 'metric' && board.metricId === id);
-    return { no, field: `${userFields.metricTotal}${no}`, systems, boards: this.boardsAt(own, list), fields: list.fields };
+  /** What any call may look at. A system is looked at by every call as soon as something other than a metric can earn points in it. */
+  private baseFields(systems: readonly PlanSystem[], hasTimeTriggers: boolean, achievements: readonly PlanAchievement[]): string[] {
+    const { streaks } = this.document;
+    const list = new FieldList([userFields.created, userFields.createdDay, userFields.rev, userFields.tz]);
+    if (streaks.enabled || hasTimeTriggers) list.add([userFields.due]);
+    if (hasTimeTriggers) list.add([userFields.settledHour, userFields.settledDay]);
+    if (streaks.enabled) list.add([userFields.streaks, userFields.pauses]);
+    if (streaks.enabled && streaks.personalization) list.add([userFields.streakPreferences]);
+    if (achievements.length > 0) list.add([userFields.achievements]).add(achievements.flatMap(({ user }) => filterFields(user)));
+    for (const board of this.boards.filter(({ isStreak, breakdown }) => isStreak || breakdown)) list.add(this.boardFields(board));
+    const beyondMetrics = hasTimeTriggers || systems.some(({ triggers }) => triggers.some(({ kind }) => kind !== 'metric'));
+    if (beyondMetrics) for (const system of systems) list.add(this.systemFields(system, false));
+    return list.fields;
   }
 
-  private system(system: PointsSystem, triggers: readonly PointsTrigger[], boards: readonly Leaderboard[], list: FieldList): PlanSystem {
+  private boardFields({ field, valueField, breakdown, isStreak, kind }: PlanBoard): string[] {
+    return [field, ...(breakdown ?? []), ...(kind === 'grouped' && !isStreak ? [valueField] : [])];
+  }
+
+  private systemFields(system: PlanSystem, withProgress: boolean): string[] {
+    const boosts = [...system.boosts, ...[...system.ownBoosts.values()].flat()];
+    const progress = withProgress ? system.triggers.flatMap(({ field, highField }) => (field && highField ? [field, highField] : [])) : [];
+    return [
+      system.field,
+      ...progress,
+      ...system.triggers.flatMap(({ user }) => filterFields(user)),
+      ...boosts.flatMap(({ user }) => filterFields(user)),
+      ...system.boards.flatMap((board) => this.boardFields(board)),
+    ];
+  }
+
+  private metric(
+    no: number,
+    id: string,
+    systems: readonly PointsSystem[],
+    achievements: readonly PlanAchievement[],
+    base: readonly string[],
+  ): PlanMetric {
+    const field = `${userFields.metricTotal}${no}`;
+    const ofMetric = (trigger: PointsTrigger): trigger is MetricTrigger => trigger.type === 'metric' && trigger.metricId === id;
+    const own = systems.flatMap((system) => {
+      const triggers = this.activeTriggers(system).filter(ofMetric);
+      return triggers.length > 0 ? [this.system(system, triggers)] : [];
+    });
+    const counted = achievements.filter(({ totalField, sumField }) => totalField === field || this.sumsOf(id).includes(sumField));
+    const boards = this.boards.filter(({ valueField, isStreak }) => !isStreak && valueField === field);
+    const list = new FieldList([...base, field]);
+    for (const system of own) list.add(this.systemFields(system, true));
+    for (const { sumField } of counted) if (sumField !== undefined) list.add([sumField]);
+    for (const board of boards) list.add(this.boardFields(board));
+    return { no, key: String(no), field, systems: own, achievements: counted.map(({ key }) => key), boards, fields: list.fields };
+  }
+
+  /** The fields of the sums of a metric's filtered achievements. */
+  private sumsOf(metricId: string): (string | undefined)[] {
+    return live(this.document.achievements).flatMap((achievement) =>
+      achievement.trigger === 'metric' && achievement.metricId === metricId && achievement.eventAttributes.length > 0
+        ? [`${userFields.achievementSum}${achievement.no}`]
+        : [],
+    );
+  }
+
+  private activeTriggers(system: PointsSystem): PointsTrigger[] {
+    return live(system.triggers).filter(({ status }) => status === 'active');
+  }
+
+  private system(system: PointsSystem, triggers: readonly PointsTrigger[]): PlanSystem {
     const field = `${userFields.pointsTotal}${system.no}`;
     const boosts = live(system.boosts).sort((a, b) => b.multiplier - a.multiplier || b.no - a.no);
     const ownBoosts = new Map<string, PlanBoost[]>();
     const shared: PlanBoost[] = [];
     boosts.forEach((boost, order) => {
-      const compiled = this.boost(boost, order, list);
+      const compiled = this.boost(boost, order);
       if (boost.userId === null) shared.push(compiled);
       else ownBoosts.set(boost.userId, [...(ownBoosts.get(boost.userId) ?? []), compiled]);
     });
     return {
       no: system.no,
       field,
-      at: list.at(field),
       cap: system.maxPoints ?? limits.maxAbsoluteTotal,
       levels: live(system.levels)
         .map(({ no, points }) => ({ no, points }))
         .sort((a, b) => a.points - b.points),
-      triggers: triggers.map((trigger) => this.trigger(trigger, list)),
+      triggers: triggers.flatMap((trigger) => this.trigger(trigger)),
       boosts: shared,
       ownBoosts,
-      boards: this.boardsAt(
-        boards.filter((board) => board.rankBy === 'points' && board.pointsSystemId === system.id),
-        list,
-      ),
+      boards: this.boards.filter(({ valueField }) => valueField === field),
     };
   }
 
-  private trigger(trigger: PointsTrigger, list: FieldList): PlanTrigger {
-    const field = `${userFields.triggerProgress}${trigger.no}`;
-    const highField = `${userFields.triggerHighWater}${trigger.no}`;
+  /** Time triggers stand in a list of their own. */
+  private trigger(trigger: PointsTrigger): PlanTrigger[] {
+    const common = { no: trigger.no, kind: trigger.type, points: trigger.points, user: this.userFilters(trigger.userAttributes) };
+    switch (trigger.type) {
+      case 'metric':
+        return [
+          {
+            ...common,
+            metric: this.resolve(trigger.metricId),
+            threshold: trigger.metricThreshold,
+            field: `${userFields.triggerProgress}${trigger.no}`,
+            highField: `${userFields.triggerHighWater}${trigger.no}`,
+            blocks: trigger.blockIfOutOfPoints,
+            event: this.eventFilters(trigger.eventAttributes),
+          },
+        ];
+      case 'streak':
+        return [{ ...common, length: trigger.streakLength }];
+      case 'achievement':
+        return [{ ...common, achievement: this.resolve(trigger.achievementId) }];
+      case 'user_creation':
+        return [common];
+      case 'time':
+        return [];
+    }
+  }
+
+  private timeTrigger(trigger: TimeTrigger): PlanTimeTrigger {
     return {
       no: trigger.no,
       points: trigger.points,
-      threshold: trigger.metricThreshold,
-      field,
-      highField,
-      at: list.at(field),
-      highAt: list.at(highField),
-      user: this.userFilters(trigger.userAttributes, list),
-      event: trigger.eventAttributes.map(({ attributeId, attributeValue }) => ({
-        no: String(this.resolve(this.attributeNo, attributeId)),
-        value: attributeValue,
-      })),
+      user: this.userFilters(trigger.userAttributes),
+      unit: trigger.timeUnit,
+      interval: trigger.timeInterval,
+      since: Date.parse(trigger.updated),
     };
   }
 
-  private boost(boost: PointsBoost, order: number, list: FieldList): PlanBoost {
+  private boost(boost: PointsBoost, order: number): PlanBoost {
     const scaled = scaleMultiplier(boost.multiplier);
     if (!scaled) throw new Error(`boost ${boost.id} has a multiplier that validation should have refused`);
     return {
@@ -196,48 +321,77 @@ class Compiler {
       rounding: boost.rounding,
       first: dateToDay(boost.start),
       ...(boost.end === null ? {} : { last: dateToDay(boost.end) }),
-      user: this.userFilters(boost.userAttributes, list),
+      user: this.userFilters(boost.userAttributes),
     };
   }
 
-  private board(board: Leaderboard): PlanBoard {
+  private achievements(): PlanAchievement[] {
+    const visible = live(this.document.achievements).filter(({ status }) => status !== 'inactive');
+    return visible.map((achievement) => ({
+      no: achievement.no,
+      key: String(achievement.no),
+      kind: achievement.trigger,
+      active: achievement.status === 'active',
+      user: this.userFilters(achievement.userAttributes),
+      ...this.achievementCount(achievement),
+      needs: achievement.trigger === 'achievement' ? achievement.achievementIds.map((id) => String(this.resolve(id))) : [],
+      neededBy: visible.flatMap((other) =>
+        other.trigger === 'achievement' && other.achievementIds.includes(achievement.id) ? [String(other.no)] : [],
+      ),
+    }));
+  }
+
+  private achievementCount(achievement: Achievement): Partial<PlanAchievement> {
+    if (achievement.trigger === 'streak') return { length: achievement.streakLength };
+    if (achievement.trigger !== 'metric') return {};
+    const filtered = achievement.eventAttributes.length > 0;
     return {
-      no: board.no,
-      run: perpetualRun,
-      key: `${board.no}:${perpetualRun}`,
-      max: board.maxParticipants,
-      first: dateToDay(board.start),
-      ...(board.end === null ? {} : { last: dateToDay(board.end) }),
-      field: `${userFields.boardSeq}${board.no}`,
-      valueField: this.valueField(board),
+      value: achievement.metricValue,
+      ...(filtered
+        ? { sumField: `${userFields.achievementSum}${achievement.no}`, event: this.eventFilters(achievement.eventAttributes) }
+        : { totalField: `${userFields.metricTotal}${this.resolve(achievement.metricId)}` }),
+    };
+  }
+
+  private streaks(): PlanStreaks | undefined {
+    const { enabled, frequency, evaluationMode, metrics, freezes, personalization } = this.document.streaks;
+    if (!enabled) return undefined;
+    const conditions = metrics.map(({ metricId, threshold }) => ({ key: String(this.resolve(metricId)), threshold }));
+    return {
+      frequency,
+      mode: evaluationMode,
+      metrics: conditions,
+      counted: Object.fromEntries(conditions.map(({ key }) => [key, true])),
+      freezes: { initial: freezes.initial, maximum: freezes.maximum, interval: freezes.earnInterval, amount: freezes.earnAmount },
+      personal: personalization,
     };
   }
 
   private valueField(board: Leaderboard): string {
     switch (board.rankBy) {
       case 'metric':
-        return `${userFields.metricTotal}${this.resolve(this.metricNo, board.metricId)}`;
+        return `${userFields.metricTotal}${this.resolve(board.metricId)}`;
       case 'points':
-        return `${userFields.pointsTotal}${this.resolve(this.systemNo, board.pointsSystemId)}`;
+        return `${userFields.pointsTotal}${this.resolve(board.pointsSystemId)}`;
+      case 'streak':
+        return userFields.streaks;
     }
   }
 
-  private boardsAt(boards: readonly Leaderboard[], list: FieldList): PlanBoardAt[] {
-    return boards.map((board) => {
-      const compiled = this.board(board);
-      return { ...compiled, at: list.at(compiled.field) };
-    });
+  private attributeField(id: string): string {
+    return `${userFields.attribute}${this.resolve(id)}`;
   }
 
-  private userFilters(filters: readonly AttributeFilter[], list: FieldList): FilterAt[] {
-    return filters.map(({ attributeId, attributeValue }) => ({
-      at: list.at(`${userFields.attribute}${this.resolve(this.attributeNo, attributeId)}`),
-      value: attributeValue,
-    }));
+  private userFilters(filters: readonly AttributeFilter[]): PlanFilter[] {
+    return filters.map(({ attributeId, attributeValue }) => ({ field: this.attributeField(attributeId), value: attributeValue }));
   }
 
-  private resolve(numbers: ReadonlyMap<string, number>, id: string): number {
-    const no = numbers.get(id);
+  private eventFilters(filters: readonly AttributeFilter[]): { no: string; value: string }[] {
+    return filters.map(({ attributeId, attributeValue }) => ({ no: String(this.resolve(attributeId)), value: attributeValue }));
+  }
+
+  private resolve(id: string): number {
+    const no = this.numbers.get(id);
     if (no === undefined) throw new Error(`the configuration refers to ${id}, which validation should have refused`);
     return no;
   }

@@ -2,6 +2,7 @@ import type { PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../c
 import type { AwardFact, PointsFact } from '../ledger/entry.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { instant } from '../users/response.js';
+import { eventFilters, filterList } from '../achievements/response.js';
 import { awardId } from '../ledger/award-id.js';
 
 /** The contract's `PointsLevel`. */
@@ -9,29 +10,36 @@ export function levelResponse({ id, key, name, description, badgeUrl, points }: 
   return { id, key, name, description, badgeUrl, points };
 }
 
-/** Filters of a trigger as keys and values. */
-function filters(config: ActiveConfig, list: PointsTrigger['userAttributes']): { key: string; value: string }[] {
-  return list.map(({ attributeId, attributeValue }) => ({
-    key: known(config.attributeById, attributeId, 'attribute').key,
-    value: attributeValue,
-  }));
+/** What the contract's `PointsTrigger` has for each kind. */
+function byKind(config: ActiveConfig, trigger: PointsTrigger): object {
+  switch (trigger.type) {
+    case 'metric': {
+      const metric = known(config.metricById, trigger.metricId, 'metric');
+      const counted = { metricId: metric.id, metricName: metric.name, metricThreshold: trigger.metricThreshold };
+      return { ...counted, ...eventFilters(config, trigger.eventAttributes) };
+    }
+    case 'streak':
+      return { streakLengthThreshold: trigger.streakLength };
+    case 'achievement': {
+      const achievement = known(config.achievementById, trigger.achievementId, 'achievement');
+      return { achievementId: achievement.id, achievementName: achievement.name };
+    }
+    case 'time':
+      return { timeUnit: trigger.timeUnit === 'hours' ? 'hour' : 'day', timeInterval: trigger.timeInterval };
+    case 'user_creation':
+      return {};
+  }
 }
 
-/** The contract's `PointsTrigger`. `eventAttribute`, which the contract deprecates, is sent where there is exactly one. */
+/** The contract's `PointsTrigger`. */
 export function triggerResponse(config: ActiveConfig, trigger: PointsTrigger): object {
-  const metric = known(config.metricById, trigger.metricId, 'metric');
-  const eventAttributes = filters(config, trigger.eventAttributes);
   return {
     id: trigger.id,
     type: trigger.type,
     points: trigger.points,
     status: trigger.archived ? 'archived' : trigger.status,
-    metricId: metric.id,
-    metricName: metric.name,
-    metricThreshold: trigger.metricThreshold,
-    userAttributes: filters(config, trigger.userAttributes),
-    ...(eventAttributes.length === 1 ? { eventAttribute: eventAttributes[0] } : {}),
-    eventAttributes,
+    ...byKind(config, trigger),
+    userAttributes: filterList(config, trigger.userAttributes),
     created: trigger.created,
     updated: trigger.updated,
   };
@@ -42,12 +50,12 @@ function appliedBoostResponse({ id, name, start, end, multiplier, rounding }: Po
   return { id, name, status: 'active', start, end, multiplier, rounding };
 }
 
-/** The contract's `PointsAward`. `at` in milliseconds since 1970. */
-export function awardResponse(config: ActiveConfig, eventId: string, at: number, award: AwardFact): object {
+/** The contract's `PointsAward`. `entryId` is that of the ledger entry that it came with. */
+export function awardResponse(config: ActiveConfig, entryId: string, award: AwardFact): object {
   return {
-    id: awardId(eventId, award.ordinal),
+    id: awardId(entryId, award.ordinal),
     awarded: award.awarded,
-    date: instant(at),
+    date: instant(award.at),
     total: award.total,
     trigger: triggerResponse(config, known(config.triggerByNo, award.trigger, 'trigger')),
     boosts: award.boosts.map((no) => appliedBoostResponse(known(config.boostByNo, no, 'boost'))),
@@ -60,14 +68,14 @@ export function systemResponse({ id, key, name, description, badgeUrl, maxPoints
 }
 
 /** A system's block in the response to an event; `level` is there only when the event changed it (spec, "Events" 6). */
-export function eventPointsResponse(config: ActiveConfig, eventId: string, at: number, fact: PointsFact): object {
+export function eventPointsResponse(config: ActiveConfig, entryId: string, fact: PointsFact): object {
   const level = fact.level === 0 ? null : levelResponse(known(config.levelByNo, fact.level, 'level'));
   return {
     ...systemResponse(known(config.systemByNo, fact.no, 'points system')),
     total: fact.total,
     ...(fact.level === fact.levelBefore ? {} : { level }),
     added: fact.total - fact.before,
-    awards: fact.awards.map((award) => awardResponse(config, eventId, at, award)),
+    awards: fact.awards.map((award) => awardResponse(config, entryId, award)),
   };
 }
 

@@ -21,6 +21,12 @@ export const keyNames = {
   board: 'b:',
   /** String: a compiled plan, MessagePack. Followed by its hash. */
   plan: 'plan:',
+  /** Sorted set: users by the moment at which time will next do something to them. */
+  due: 'due',
+  /** Hash: achievement no → how many users have completed it. */
+  completions: 'c',
+  /** Set per run of a leaderboard that is broken down: its groups. Followed by the leaderboard's no, a colon and the run. */
+  groups: 'bg:',
   /** Hash: time zone → its offsets, MessagePack. Followed by the version of the time zone data. */
   zones: 'z:',
 } as const;
@@ -28,6 +34,8 @@ export const keyNames = {
 /** Fields of a user's hash. Those that end in a dash are followed by the `no` of what they belong to. */
 export const userFields = {
   created: 'b',
+  /** The local day of the creation, in days since 1970-01-01. */
+  createdDay: 'j',
   updated: 'u',
   /** Counts the changes of this user; state in Postgres is replaced only by a higher one. */
   rev: 'r',
@@ -46,7 +54,24 @@ export const userFields = {
   triggerProgress: 't-',
   /** The highest that a trigger's progress has been; absent while it is the progress itself. */
   triggerHighWater: 'h-',
-  /** The sequence number at which the value on a leaderboard was reached; present exactly while the user is on the board. */
+  /** The sum of the events that match a metric achievement with filters. */
+  achievementSum: 'y-',
+  /** MessagePack: achievement no → moment of completion. */
+  achievements: 'x',
+  /** MessagePack: lua/modules/streaks.lua. */
+  streaks: 'k',
+  /** MessagePack: a list of { id, first, last }, days; empty for none. */
+  pauses: 'q',
+  /** MessagePack of the user's own conditions, as the plan has the configured ones; empty for none. */
+  streakPreferences: 'w',
+  /** Up to which UTC hour, and which local day, time triggers have fired. */
+  settledHour: 'f',
+  settledDay: 'g',
+  /** The user's score in the sorted set `due`; empty for none. */
+  due: 'o',
+  /** The sequence number at which the value on a leaderboard was reached; present exactly while the user is on the board;
+   * for boards with runs, windows or groups, MessagePack of the newest runs (lua/modules/leaderboards.lua).
+   */
   boardSeq: 'l-',
 } as const;
 
@@ -65,12 +90,21 @@ export const outcomes = {
   staleConfig: 5,
   /** The caller's configuration is newer than the one in force: activate it. */
   newerConfig: 6,
+  /** More time has passed than one call settles: call again. */
+  again: 9,
   /** `open`: Redis lacks what Postgres has committed. */
   behind: 7,
   /** `open`: this partition belongs to another database. */
   foreign: 8,
   emailRequired: 20,
   totalOutOfRange: 21,
+  outOfPoints: 25,
+  alreadyCompleted: 26,
+  notCompletable: 27,
+  streaksDisabled: 28,
+  tooMany: 29,
+  pauseUnknown: 30,
+  nothingToRestore: 31,
   userExists: 22,
   userUnknown: 23,
   clockBackward: 24,
@@ -115,14 +149,31 @@ export const functions = {
   track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'patchPairs'],
   /** Creates or changes a user. `mode` is create, update or upsert. Then `patchPairs` pairs of field and value. */
   identify: [...context, 'user', 'mode', 'entryId', 'patchPairs'],
-  /** All fields of a user, and the newest `awards` awards of the points system `system` (none when it is empty). */
-  readUser: [...context, 'user', 'system', 'awards'],
-  /** A page of a board. With `user`, `offset` counts from that user's place. */
-  readBoard: [...context, 'leaderboard', 'run', 'offset', 'limit', 'user'],
+  /** Completes an achievement by its key's `no`. Then `patchPairs` pairs of field and value. */
+  completeAchievement: [...context, 'user', 'achievement', 'entryId', 'patchPairs'],
+  grantFreeze: [...context, 'user', 'entryId'],
+  /** `first` and `last` are days; the entry's id becomes the pause's. */
+  addPause: [...context, 'user', 'entryId', 'first', 'last'],
+  removePause: [...context, 'user', 'entryId', 'pause'],
+  restoreStreak: [...context, 'user', 'entryId'],
+  /** Enters a user into achievements and boards (their `no`, listed last) that have become active. */
+  activateFor: [...context, 'user', 'entryId'],
+  /** Settles at most `limit` users to whom something is due; then as many ids for their entries. */
+  sweep: [...context, 'limit'],
+  /** Ends a run of a leaderboard; `max` is how many participants its final rankings have. */
+  finalise: [...context, 'leaderboard', 'run', 'max', 'entryId'],
+  /**
+   * All fields of a user, the newest `awards` awards of the points system `system` (none when it is empty), the streak, and the counts of
+   * completions when `completions` is 1. `entryId` is for the entry of settling.
+   */
+  readUser: [...context, 'user', 'entryId', 'system', 'awards', 'completions'],
+  /** The shown streaks of users; then pairs of an id for the entry of settling, and a user. */
+  readStreaks: [...context],
+  readCounts: [...context],
+  /** A page of a board. With `user`, `offset` counts from that user's place. `kind` is the board's in the plan. */
+  readBoard: [...context, 'leaderboard', 'kind', 'run', 'group', 'offset', 'limit', 'user'],
   /** One user's place on a board, and the newest ledger id. */
-  readPlace: [...context, 'leaderboard', 'run', 'user'],
-  /** Enters a user who already has a value on a board that has become active (leaderboards/backfill.ts). */
-  enterBoard: [...context, 'user', 'leaderboard', 'entryId'],
+  readPlace: [...context, 'user', 'entryId', 'leaderboard', 'kind', 'run'],
   /** The newest id of the ledger. */
   ledgerId: [...context],
   /** Reads the clock, and sets the test clock when `to` is not empty. */

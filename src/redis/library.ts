@@ -13,6 +13,9 @@ const luaLimits = {
   maxAwardsKept: limits.maxAwardsKept,
   maxCachedPlans: limits.maxCachedPlans,
   maxCachedZones: limits.maxCachedZones,
+  maxFreezes: limits.maxFreezes,
+  maxPausesPerUser: limits.maxPausesPerUser,
+  maxSettleHours: limits.maxSettleHours,
 };
 
 interface Part {

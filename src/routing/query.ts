@@ -16,3 +16,11 @@ export const booleanText: z.ZodType<boolean> = z
   .enum(['true', 'false'])
   .default('false')
   .transform((text) => text === 'true') as unknown as z.ZodType<boolean>;
+
+/** `userAttributes`: `key:value` pairs, separated by commas; a value may hold colons. An empty map when it is absent. */
+export const attributeFilters: z.ZodType<ReadonlyMap<string, string>> = z
+  .string()
+  .regex(/^[^:,]+:[^,]*(,[^:,]+:[^,]*)*$/, 'must be attribute filters such as city:London,plan:pro')
+  .transform((text) => new Map(text.split(',').map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)] as const)))
+  .optional()
+  .transform((filters) => filters ?? new Map<string, string>()) as unknown as z.ZodType<ReadonlyMap<string, string>>;

@@ -9,6 +9,8 @@ export interface Services {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly history: HistoryReader;
+  /** Does everything that time has made due for a tenant, and returns when it is done. */
+  readonly due: (tenant: number) => Promise<void>;
 }
 
 export interface Answer {

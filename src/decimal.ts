@@ -1,4 +1,4 @@
-import { limits } from '../limits.js';
+import { limits } from './limits.js';
 
 /** A decimal number as an integer over a power of ten: 1.25 is 125 / 10^2. */
 export interface ScaledInteger {

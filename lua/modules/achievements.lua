@@ -1,0 +1,123 @@
+-- Achievements: what an event or a call completes, and everything that hangs on that, however deep.
+--
+-- What a user has completed is one field, MessagePack of a map from the achievement's no (as text) to the moment. Sums of matching events
+-- have a field each.
+local contract = require('contract')
+local decimal = require('decimal')
+local filters = require('filters')
+local turn = require('turn')
+local field, limit = contract.field, contract.limit
+
+local achievements = {}
+
+function achievements.completed(one)
+  if not one.completed then
+    local blob = one.row[field.achievements]
+    one.completed = blob and cmsgpack.unpack(blob) or {}
+  end
+  return one.completed
+end
+
+local function can_complete(one, achievement)
+  return achievement.active and not achievements.completed(one)[achievement.key] and filters.match_user(achievement.user, one.row)
+end
+
+local function has_all(one, composite)
+  local completed = achievements.completed(one)
+  for _, needed in ipairs(composite.needs) do
+    if not completed[needed] then
+      return false
+    end
+  end
+  return true
+end
+
+-- Completes one achievement, and then the composites for which it was the last.
+local function complete(one, achievement)
+  achievements.completed(one)[achievement.key] = one.now
+  one.achieved[#one.achieved + 1] = achievement.no
+  for _, key in ipairs(achievement.neededBy) do
+    local composite = one.plan.achievements[key]
+    if can_complete(one, composite) and has_all(one, composite) then
+      complete(one, composite)
+    end
+  end
+end
+
+-- Adds the event to the sums of the achievements that filter by event attributes. False when a sum goes out of range.
+function achievements.sum(one, metric, value, attributes)
+  for _, key in ipairs(metric.achievements) do
+    local achievement = one.plan.achievements[key]
+    if achievement.sumField and filters.match_event(achievement.event, attributes) then
+      local sum = decimal.add(tonumber(one.row[achievement.sumField] or 0), value)
+      if math.abs(sum) > limit.maxAbsoluteTotal then
+        return false
+      end
+      turn.put(one, achievement.sumField, decimal.text(sum))
+      one.sums[#one.sums + 1] = { no = achievement.no, total = sum }
+    end
+  end
+  return true
+end
+
+-- What the achievement counts: the metric's total, or the sum of its matching events.
+local function amount(one, achievement)
+  return tonumber(one.row[achievement.sumField or achievement.totalField] or 0)
+end
+
+-- The metric achievements that the user's totals now reach.
+function achievements.by_metric(one, metric)
+  for _, key in ipairs(metric.achievements) do
+    local achievement = one.plan.achievements[key]
+    if amount(one, achievement) >= achievement.value and can_complete(one, achievement) then
+      complete(one, achievement)
+    end
+  end
+end
+
+-- The streak achievements that a length reaches.
+function achievements.by_streak(one, length)
+  for _, key in ipairs(one.plan.streakAchievements) do
+    local achievement = one.plan.achievements[key]
+    if length >= achievement.length and can_complete(one, achievement) then
+      complete(one, achievement)
+    end
+  end
+end
+
+-- An achievement of which a call says that it is completed; false when it can't be (locked, filtered, or completed before).
+function achievements.by_call(one, achievement)
+  if not can_complete(one, achievement) then
+    return false
+  end
+  complete(one, achievement)
+  return true
+end
+
+-- Whether the user qualifies for an achievement that has just become active.
+function achievements.qualifies(one, achievement, streak_length)
+  if not can_complete(one, achievement) then
+    return false
+  end
+  if achievement.kind == 'metric' then
+    return amount(one, achievement) >= achievement.value
+  elseif achievement.kind == 'streak' then
+    return streak_length >= achievement.length
+  end
+  return achievement.kind == 'achievement' and has_all(one, achievement)
+end
+
+achievements.complete = complete
+
+-- Writes down what has been completed in this turn, and counts it.
+function achievements.keep(one)
+  if #one.achieved == 0 then
+    return
+  end
+  turn.put(one, field.achievements, cmsgpack.pack(achievements.completed(one)))
+  for _, no in ipairs(one.achieved) do
+    redis.call('HINCRBY', one.part.completions, no, 1)
+  end
+end
+
+return achievements

@@ -1,0 +1,320 @@
+-- The calls about a user that are no events: identify, complete an achievement, freezes, pauses, restore, and what the worker does in the
+-- background: the sweep, and entering users into what has become active.
+local contract = require('contract')
+local achievements = require('achievements')
+local boards = require('boards')
+local leaderboards = require('leaderboards')
+local ledger = require('ledger')
+local partition = require('partition')
+local plans = require('plans')
+local points = require('points')
+local settle = require('settle')
+local streaks = require('streaks')
+local time = require('time')
+local turn = require('turn')
+local users = require('users')
+local outcome = contract.outcome
+
+local calls = {}
+
+-- Begins a call about one user: the partition, the plan, and the user's turn, settled. Nil and the outcome that the caller has to act on.
+local function begin(keys, args, position, id, patch, extra)
+  local part, context = partition.enter(keys, args)
+  if not part then
+    return nil, context
+  end
+  local plan = plans.get(part, context.plan)
+  if not plan then
+    return nil, { outcome.unknownPlan }
+  end
+  local fields = plan.fields
+  if extra then
+    fields = { unpack(plan.fields) }
+    for _, name in ipairs(extra(plan)) do
+      fields[#fields + 1] = name
+    end
+  end
+  local one, unknown = turn.fetch(part, plan, context, args[position.user], fields, patch)
+  if not one then
+    return nil, unknown
+  end
+  if settle.run(one, id) then
+    return nil, { outcome.again }
+  end
+  return one
+end
+
+-- Like begin, for a user who must exist.
+local function begin_known(keys, args, position)
+  local one, first = begin(keys, args, position, args[position.entryId])
+  if one and not one.exists then
+    return nil, { outcome.userUnknown }
+  end
+  return one, first
+end
+
+-- Enters what the turn has done to the user's points and streak on the boards.
+local function enter_boards(one, streak_before)
+  settle.enter_points(one)
+  for _, state in ipairs(one.earned_order) do
+    leaderboards.enter_gains(one, state.system.boards, state.total - state.before, one.now, one.day)
+  end
+  settle.enter_streak(one, streak_before)
+end
+
+-- Commits a turn of a call as an entry of the given kind.
+local function commit(one, entry, streak_before)
+  users.keep(one)
+  enter_boards(one, streak_before)
+  achievements.keep(one)
+  entry.achieved = one.achieved
+  settle.facts(one, entry)
+  entry.profile = one.profile_changed and users.profile(one) or nil
+  settle.schedule(one)
+  return turn.commit(one, entry)
+end
+
+-- Lays the caller's patch over the user. Returns what the shown streak was before, or nil and the outcome that refuses it.
+local function apply_patch(one)
+  if users.lacks_email(one) then
+    return nil, { outcome.emailRequired }
+  end
+  local day, unknown = users.day_after_patch(one)
+  if not day then
+    return nil, unknown
+  end
+  local before = streaks.length(one)
+  users.apply(one, day)
+  return before
+end
+
+local function mode_refusal(mode, exists)
+  if mode == 'create' and exists then
+    return outcome.userExists
+  end
+  return mode == 'update' and not exists and outcome.userUnknown or nil
+end
+
+-- Creates or changes a user and answers with the whole profile.
+local function identify(keys, args)
+  local position = contract.arg.identify
+  local patch = users.read_patch(args, args[position.patchPairs], position.rest)
+  local one, first = begin(keys, args, position, args[position.entryId], patch)
+  if not one then
+    return first
+  end
+  local refused = mode_refusal(args[position.mode], one.exists)
+  if refused then
+    return { refused }
+  end
+  local before
+  before, first = apply_patch(one)
+  if not before then
+    return first
+  end
+  if one.created then
+    points.earn(one, one.plan.systems, nil)
+  end
+  if not one.profile_changed then
+    return { outcome.ok, cmsgpack.pack(users.profile(one)) }
+  end
+  local profile = users.profile(one)
+  commit(one, { kind = 'user', id = args[position.entryId] }, before)
+  return { outcome.ok, cmsgpack.pack(profile) }
+end
+
+-- Completes an achievement of which a call says so, for a user who may be new.
+local function complete_achievement(keys, args)
+  local position = contract.arg.completeAchievement
+  local patch = users.read_patch(args, args[position.patchPairs], position.rest)
+  local one, first = begin(keys, args, position, args[position.entryId], patch)
+  if not one then
+    return first
+  end
+  local before
+  before, first = apply_patch(one)
+  if not before then
+    return first
+  end
+  local achievement = one.plan.achievements[args[position.achievement]]
+  if achievements.completed(one)[achievement.key] then
+    return { outcome.alreadyCompleted }
+  end
+  if not achievements.by_call(one, achievement) then
+    return { outcome.notCompletable }
+  end
+  local progress, refused = points.earn(one, one.plan.systems, nil)
+  if not progress then
+    return { refused == 'range' and outcome.totalOutOfRange or outcome.outOfPoints }
+  end
+  return { outcome.ok, commit(one, { kind = 'completion', id = args[position.entryId] }, before) }
+end
+
+local function grant_freeze(keys, args)
+  local position = contract.arg.grantFreeze
+  local one, first = begin_known(keys, args, position)
+  if not one then
+    return first
+  end
+  if not one.plan.streaks then
+    return { outcome.streaksDisabled }
+  end
+  if not streaks.grant_freeze(one) then
+    return { outcome.tooMany }
+  end
+  commit(one, { kind = 'streak', id = args[position.entryId] }, streaks.length(one))
+  return { outcome.ok }
+end
+
+-- Adds a pause, made of local days.
+local function add_pause(keys, args)
+  local position = contract.arg.addPause
+  local one, first = begin_known(keys, args, position)
+  if not one then
+    return first
+  end
+  local pause = { id = args[position.entryId], first = tonumber(args[position.first]), last = tonumber(args[position.last]) }
+  if not streaks.add_pause(one, pause) then
+    return { outcome.tooMany }
+  end
+  commit(one, { kind = 'streak', id = args[position.entryId], pauses = one.pauses }, streaks.length(one))
+  return { outcome.ok }
+end
+
+local function remove_pause(keys, args)
+  local position = contract.arg.removePause
+  local one, first = begin_known(keys, args, position)
+  if not one then
+    return first
+  end
+  if not streaks.remove_pause(one, args[position.pause]) then
+    return { outcome.pauseUnknown }
+  end
+  commit(one, { kind = 'streak', id = args[position.entryId], pauses = one.pauses }, streaks.length(one))
+  return { outcome.ok }
+end
+
+local function restore_streak(keys, args)
+  local position = contract.arg.restoreStreak
+  local one, first = begin_known(keys, args, position)
+  if not one then
+    return first
+  end
+  if not one.plan.streaks then
+    return { outcome.streaksDisabled }
+  end
+  local before = streaks.length(one)
+  if not streaks.restore(one) then
+    return { outcome.nothingToRestore }
+  end
+  commit(one, { kind = 'streak', id = args[position.entryId] }, before)
+  return { outcome.ok }
+end
+
+-- Enters a user into what has become active: achievements that the user already qualifies for, silently, and boards that rank a value that
+-- the user already has.
+local function activate_for(keys, args)
+  local position = contract.arg.activateFor
+  local function totals(plan)
+    local list = {}
+    for _, no in ipairs({ unpack(args, position.rest) }) do
+      local achievement, board = plan.achievements[no], plan.boards[no]
+      list[#list + 1] = achievement and (achievement.sumField or achievement.totalField) or board and board.valueField or nil
+    end
+    return list
+  end
+  local one, first = begin(keys, args, position, args[position.entryId], nil, totals)
+  if not one or not one.exists then
+    return first or { outcome.ok }
+  end
+  local length = streaks.length(one)
+  for i = position.rest, #args do
+    local achievement, board = one.plan.achievements[args[i]], one.plan.boards[args[i]]
+    if achievement and achievements.qualifies(one, achievement, length) then
+      achievements.complete(one, achievement)
+    elseif board and not one.row[board.field] then
+      local value = board.isStreak and (length > 0 and length or nil) or tonumber(one.row[board.valueField] or nil)
+      if value then
+        leaderboards.enter_totals(one, { board }, nil, value)
+      end
+    end
+  end
+  if #one.achieved > 0 or #one.boards > 0 then
+    achievements.keep(one)
+    turn.commit(one, settle.facts(one, { kind = 'activation', id = args[position.entryId], achieved = one.achieved }))
+  end
+  return { outcome.ok }
+end
+
+-- Settles the users to whom something is due, at most `limit` of them, each as an entry of its own. Answers how many were due.
+local function sweep(keys, args)
+  local position = contract.arg.sweep
+  local part, context = partition.enter(keys, args)
+  if not part then
+    return context
+  end
+  local plan = plans.get(part, context.plan)
+  if not plan then
+    return { outcome.unknownPlan }
+  end
+  local now = time.now(part, context)
+  local due = redis.call('ZRANGEBYSCORE', part.due, '-inf', string.format('%.0f', now), 'LIMIT', 0, tonumber(args[position.limit]))
+  local settled = 0
+  for i, user in ipairs(due) do
+    local one, unknown = turn.fetch(part, plan, context, user, plan.fields, nil)
+    if not one then
+      return unknown
+    end
+    local more = settle.run(one, args[position.rest + i - 1])
+    if not more then
+      settle.reschedule(one)
+    end
+    settled = settled + 1
+  end
+  return { outcome.ok, settled }
+end
+
+-- Ends a run of a board 12 hours after its last day has ended in UTC: from here on the final rankings are Postgres'. A run that is not over
+-- yet is left alone.
+local function finalise(keys, args)
+  local position = contract.arg.finalise
+  local part, context = partition.enter(keys, args)
+  if not part then
+    return context
+  end
+  local no, run = tonumber(args[position.leaderboard]), tonumber(args[position.run])
+  local groups = redis.call('SMEMBERS', part.groups .. no .. ':' .. run)
+  ledger.append(part, {
+    kind = 'final',
+    id = args[position.entryId],
+    no = no,
+    run = run,
+    max = tonumber(args[position.max]),
+    at = time.now(part, context),
+  })
+  if run ~= 0 then
+    redis.call('UNLINK', boards.key(part, no, run), part.groups .. no .. ':' .. run)
+    for _, group in ipairs(groups) do
+      redis.call('UNLINK', boards.key(part, no, run, group))
+    end
+  end
+  return { outcome.ok }
+end
+
+-- (While a library is loaded, Redis hides `pairs` and the other globals: one line for each.)
+function calls.register()
+  local name = contract.name
+  redis.register_function(name .. '_identify', identify)
+  redis.register_function(name .. '_completeAchievement', complete_achievement)
+  redis.register_function(name .. '_grantFreeze', grant_freeze)
+  redis.register_function(name .. '_addPause', add_pause)
+  redis.register_function(name .. '_removePause', remove_pause)
+  redis.register_function(name .. '_restoreStreak', restore_streak)
+  redis.register_function(name .. '_activateFor', activate_for)
+  redis.register_function(name .. '_sweep', sweep)
+  redis.register_function(name .. '_finalise', finalise)
+end
+
+calls.begin_known = begin_known
+
+return calls

@@ -1,0 +1,151 @@
+-- Reads. Those of one user settle the user first, so that what is read is true now.
+local contract = require('contract')
+local boards = require('boards')
+local calls = require('calls')
+local partition = require('partition')
+local plans = require('plans')
+local settle = require('settle')
+local streaks = require('streaks')
+local turn = require('turn')
+local field, outcome = contract.field, contract.outcome
+
+local reads = {}
+
+-- Every field of a user, the newest awards of one points system, the streak, the counts of completions and of users, and the newest ledger
+-- id.
+local function read_user(keys, args)
+  local position = contract.arg.readUser
+  local one, first = calls.begin_known(keys, args, position)
+  if not one then
+    return first
+  end
+  local system, awards = args[position.system], {}
+  if system ~= '' then
+    awards = redis.call('LRANGE', one.part.awards .. system .. ':' .. one.user, 0, tonumber(args[position.awards]) - 1)
+  end
+  local completions = {}
+  if args[position.completions] == '1' then
+    completions = redis.call('HGETALL', one.part.completions)
+  end
+  return {
+    outcome.ok,
+    redis.call('HGETALL', one.key),
+    awards,
+    cmsgpack.pack(streaks.fact(one) or false),
+    completions,
+    redis.call('HGET', one.part.meta, 'users') or '0',
+    partition.last_ledger_id(one.part),
+  }
+end
+
+-- The shown streaks of several users, each settled: pairs of an entry id and a user. False for an unknown user.
+local function read_streaks(keys, args)
+  local position = contract.arg.readStreaks
+  local part, context = partition.enter(keys, args)
+  if not part then
+    return context
+  end
+  local plan = plans.get(part, context.plan)
+  if not plan then
+    return { outcome.unknownPlan }
+  end
+  local facts = {}
+  for i = position.rest, #args, 2 do
+    local one, unknown = turn.fetch(part, plan, context, args[i + 1], plan.fields, nil)
+    if not one then
+      return unknown
+    end
+    if settle.run(one, args[i]) then
+      return { outcome.again }
+    end
+    facts[#facts + 1] = one.exists and streaks.fact(one) or false
+  end
+  return { outcome.ok, cmsgpack.pack(facts) }
+end
+
+-- The counts of completions, and of users.
+local function read_counts(keys, args)
+  local part, context = partition.enter(keys, args)
+  if not part then
+    return context
+  end
+  return { outcome.ok, redis.call('HGETALL', part.completions), redis.call('HGET', part.meta, 'users') or '0' }
+end
+
+-- The member that a user has on a board, from the user's note of it; nil when there is none.
+local function member_of(part, no, run, user, is_total)
+  local note = redis.call('HGET', part.user .. user, field.boardSeq .. no)
+  if not note or note == '' then
+    return nil
+  end
+  if is_total then
+    return boards.member(tonumber(note), user)
+  end
+  for _, slot in ipairs(cmsgpack.unpack(note)) do
+    if slot[1] == run and slot[3] then
+      return boards.member(slot[3], user), slot[4] or nil
+    end
+  end
+  return nil
+end
+
+-- A page of a board: rank, user, name and value of each row. With a user, the offset counts from that user's place, and a user who is not
+-- on the board gets no rows.
+local function read_board(keys, args)
+  local position = contract.arg.readBoard
+  local part, context = partition.enter(keys, args)
+  if not part then
+    return context
+  end
+  local no, run, group = args[position.leaderboard], args[position.run], args[position.group]
+  local key = boards.key(part, no, run, group ~= '' and group or nil)
+  local from, user = tonumber(args[position.offset]), args[position.user]
+  if user ~= '' then
+    local member = member_of(part, no, tonumber(run), user, args[position.kind] == 'total')
+    local rank = member and boards.rank(key, member)
+    if not rank then
+      return { outcome.ok, {} }
+    end
+    from = from + rank - 1
+  end
+  local count = tonumber(args[position.limit])
+  if count == 0 then
+    return { outcome.ok, {} }
+  end
+  local page = redis.call('ZREVRANGE', key, from, from + count - 1, 'WITHSCORES')
+  local rows = {}
+  for i = 1, #page, 2 do
+    local id = boards.user_of(page[i])
+    rows[#rows + 1] = { from + (i + 1) / 2, id, redis.call('HGET', part.user .. id, field.name), page[i + 1] }
+  end
+  return { outcome.ok, rows }
+end
+
+-- One user's place on a board, the user settled: rank and value (false where there is none), and the newest ledger id, which the history
+-- that Postgres holds must have reached.
+local function read_place(keys, args)
+  local position = contract.arg.readPlace
+  local one, first = calls.begin_known(keys, args, position)
+  if not one then
+    return first
+  end
+  local no, run = args[position.leaderboard], args[position.run]
+  local member, group = member_of(one.part, no, tonumber(run), one.user, args[position.kind] == 'total')
+  local rank, value
+  if member then
+    local key = boards.key(one.part, no, run, group)
+    rank, value = boards.rank(key, member), redis.call('ZSCORE', key, member)
+  end
+  return { outcome.ok, rank or false, value or false, partition.last_ledger_id(one.part), one.day }
+end
+
+function reads.register()
+  local name = contract.name
+  redis.register_function(name .. '_readUser', read_user)
+  redis.register_function(name .. '_readStreaks', read_streaks)
+  redis.register_function(name .. '_readPlace', read_place)
+  redis.register_function({ function_name = name .. '_readBoard', callback = read_board, flags = { 'no-writes' } })
+  redis.register_function({ function_name = name .. '_readCounts', callback = read_counts, flags = { 'no-writes' } })
+end
+
+return reads

@@ -1,0 +1,197 @@
+-- What time has done to a user: time triggers that have fired, periods that have passed. Every call about a user settles the user first,
+-- and so does the sweep; who comes first makes no difference (docs/rules.md, "Time").
+local contract = require('contract')
+local filters = require('filters')
+local leaderboards = require('leaderboards')
+local points = require('points')
+local streaks = require('streaks')
+local time = require('time')
+local turn = require('turn')
+local field, limit = contract.field, contract.limit
+
+local settle = {}
+
+local HOUR_MS = 3600000
+
+-- The occurrences of one time trigger after `from` and up to `to`, added to `list`. Hours are counted from the UTC hour of the user's
+-- creation, days from the local day of it; a day's moment is its local midnight, or now where a move has skipped that.
+local function collect(one, list, system, trigger, span, order)
+  if trigger.unit == 'hours' then
+    local first = math.floor(tonumber(one.row[field.created]) / HOUR_MS)
+    local n = math.floor((span.from_hour - first) / trigger.interval) + 1
+    for hour = first + n * trigger.interval, span.to_hour, trigger.interval do
+      list[#list + 1] = { at = hour * HOUR_MS, day = nil, order = order, system = system, trigger = trigger }
+    end
+    return
+  end
+  local first = one.created_day
+  local n = math.floor((span.from_day - first) / trigger.interval) + 1
+  for day = first + n * trigger.interval, span.to_day, trigger.interval do
+    local at = math.min(time.day_start(one.context.zones, one.row[field.tz], day), one.now)
+    list[#list + 1] = { at = at, day = day, order = order, system = system, trigger = trigger }
+  end
+end
+
+-- The part of the time since the user was last settled that this call takes: no more than limit.maxSettleHours.
+local function next_span(one)
+  local row = one.row
+  local to_hour = math.floor(one.now / HOUR_MS)
+  local from_hour = tonumber(row[field.settledHour] or math.floor(tonumber(row[field.created]) / HOUR_MS))
+  local from_day = tonumber(row[field.settledDay] or one.created_day)
+  local to_day = math.max(one.day, from_day)
+  if to_hour - from_hour > limit.maxSettleHours then
+    to_hour = from_hour + limit.maxSettleHours
+    local day = time.local_day(one.part, one.context.zones, row[field.tz], to_hour * HOUR_MS)
+    to_day = math.max(math.min(to_day, day or math.floor(to_hour / 24)), from_day)
+    return { from_hour = from_hour, to_hour = to_hour, from_day = from_day, to_day = to_day, more = true }
+  end
+  return { from_hour = from_hour, to_hour = to_hour, from_day = from_day, to_day = to_day, more = false }
+end
+
+local function fire(one, occurrence)
+  local trigger = occurrence.trigger
+  if occurrence.at <= trigger.since or not filters.match_user(trigger.user, one.row) then
+    return
+  end
+  local day = occurrence.day or time.local_day(one.part, one.context.zones, one.row[field.tz], occurrence.at) or one.day
+  local awarded = points.award(one, occurrence.system, trigger, 1, occurrence.at, day)
+  leaderboards.enter_gains(one, occurrence.system.boards, awarded, occurrence.at, day)
+end
+
+-- Fires the time triggers of a span. Returns whether there is more to do.
+local function fire_triggers(one)
+  local span = next_span(one)
+  if span.to_hour == span.from_hour and span.to_day == span.from_day then
+    return false
+  end
+  local list = {}
+  for order, timed in ipairs(one.plan.timeTriggers) do
+    collect(one, list, one.plan.systems[timed.system], timed.trigger, span, order)
+  end
+  table.sort(list, function(a, b)
+    if a.at ~= b.at then
+      return a.at < b.at
+    end
+    return a.order < b.order
+  end)
+  for _, occurrence in ipairs(list) do
+    fire(one, occurrence)
+  end
+  if #list > 0 or span.more then
+    turn.put(one, field.settledHour, span.to_hour)
+    turn.put(one, field.settledDay, span.to_day)
+    one.settled = true
+  end
+  return span.more
+end
+
+-- Enters the points totals that have changed on the boards that rank them.
+function settle.enter_points(one)
+  for _, state in ipairs(one.earned_order) do
+    if #state.awards > 0 then
+      leaderboards.enter_totals(one, state.system.boards, state.had and state.before or nil, state.total)
+    end
+  end
+end
+
+-- Enters the shown streak on the boards that rank it, if it has changed.
+function settle.enter_streak(one, before)
+  local length = streaks.length(one)
+  one.streak_length = length
+  if length ~= before then
+    leaderboards.enter_totals(one, one.plan.streakBoards, before > 0 and before or nil, length)
+  end
+end
+
+local function next_trigger(one)
+  local due
+  for _, timed in ipairs(one.plan.timeTriggers) do
+    local trigger = timed.trigger
+    local at
+    if trigger.unit == 'hours' then
+      local first = math.floor(tonumber(one.row[field.created]) / HOUR_MS)
+      local passed = math.floor((math.floor(one.now / HOUR_MS) - first) / trigger.interval)
+      at = (first + (passed + 1) * trigger.interval) * HOUR_MS
+    else
+      local passed = math.floor((one.day - one.created_day) / trigger.interval)
+      at = time.day_start(one.context.zones, one.row[field.tz], one.created_day + (passed + 1) * trigger.interval)
+    end
+    due = due and math.min(due, at) or at
+  end
+  return due
+end
+
+-- Notes when time will next do something to the user, for the sweep. Call before the turn is committed.
+function settle.schedule(one)
+  if not one.plan.isTimed then
+    return
+  end
+  local streak, trigger = streaks.due(one), next_trigger(one)
+  local due = streak and trigger and math.min(streak, trigger) or streak or trigger
+  local text = due and string.format('%.0f', due) or ''
+  if text == (one.row[field.due] or '') then
+    return
+  end
+  turn.put(one, field.due, text)
+  if due then
+    redis.call('ZADD', one.part.due, text, one.user)
+  else
+    redis.call('ZREM', one.part.due, one.user)
+  end
+end
+
+-- Notes anew when time will next do something, for a user to whom nothing has happened although it was due.
+function settle.reschedule(one)
+  settle.schedule(one)
+  if next(one.dirty) then
+    redis.call('HSET', one.key, field.due, one.row[field.due])
+    one.dirty = {}
+  end
+end
+
+-- What has been found out in a turn, as facts for its entry.
+function settle.facts(one, entry)
+  entry.points = points.keep(one, entry.id)
+  entry.boards = one.boards
+  if one.streaks_settled or one.streaks_counted then
+    entry.streaks = one.streaks
+    streaks.keep(one)
+  end
+  entry.periods = #one.periods > 0 and one.periods or nil
+  entry.time = one.settled and { tonumber(one.row[field.settledHour]), tonumber(one.row[field.settledDay]) } or nil
+  return entry
+end
+
+-- Begins what a turn is to find out, anew.
+function settle.start(one)
+  points.start(one)
+  leaderboards.start(one)
+  one.achieved, one.sums, one.periods = {}, {}, {}
+  one.extended, one.created, one.settled, one.streak_changed = false, false, false, false
+end
+
+-- Settles a user up to now, and commits what that changed as an entry of its own. Returns whether there is more than one call may do.
+function settle.run(one, id)
+  settle.start(one)
+  if not one.exists or not one.plan.isTimed then
+    return false
+  end
+  local before = streaks.length(one)
+  local more = #one.plan.timeTriggers > 0 and fire_triggers(one)
+  if not more then
+    streaks.settle(one)
+  end
+  settle.enter_points(one)
+  settle.enter_streak(one, before)
+  if one.settled or one.streaks_settled then
+    local entry = settle.facts(one, { kind = 'settle', id = id })
+    if not more then
+      settle.schedule(one)
+    end
+    turn.commit(one, entry)
+  end
+  settle.start(one)
+  return more
+end
+
+return settle

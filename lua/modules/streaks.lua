@@ -1,0 +1,335 @@
+-- Streaks: three of them for each user, daily, weekly and monthly, all moved by the same streak day (docs/rules.md, "Streaks").
+--
+-- They are kept in one field of the user's hash, MessagePack of a list (the names of its places are below), because an event looks at
+-- nearly all of it. A period is a number (calendar.lua); 0 stands for none where a period can't be.
+local calendar = require('calendar')
+local contract = require('contract')
+local decimal = require('decimal')
+local turn = require('turn')
+local time = require('time')
+local field, limit = contract.field, contract.limit
+
+local streaks = {}
+
+-- Places of the whole.
+local DAY, FREEZES, EARNED_UP_TO, DAILY, WEEKLY, MONTHLY = 1, 2, 3, 4, 5, 6
+-- Places of one streak. LOST_LENGTH and LOST_STARTED are what a restore brings back; COUNTS is metric no, as
+-- text -> change in the period.
+local LENGTH, STARTED, LAST, EXTENDED_AT, GRACE, COUNTED, COUNTS, LOST_LENGTH, LOST_STARTED = 1, 2, 3, 4, 5, 6, 7, 8, 9
+local NONE = -1
+
+local frequencies = { 'daily', 'weekly', 'monthly' }
+local place_of = { daily = DAILY, weekly = WEEKLY, monthly = MONTHLY }
+
+local function new_streak()
+  return { 0, NONE, NONE, 0, 0, NONE, {}, 0, NONE }
+end
+
+-- The streaks of a turn, unpacked once; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
+function streaks.of(one)
+  local settings = one.plan.streaks
+  if not settings or not one.exists then
+    return nil
+  end
+  if not one.streaks then
+    local blob = one.row[field.streaks]
+    if blob then
+      one.streaks = cmsgpack.unpack(blob)
+    else
+      local initial = math.min(settings.freezes.initial, settings.freezes.maximum)
+      one.streaks = { one.day, initial, one.created_day, new_streak(), new_streak(), new_streak() }
+    end
+  end
+  return one.streaks
+end
+
+-- The one that the operator has chosen to show.
+function streaks.shown(one)
+  local all = streaks.of(one)
+  return all and all[place_of[one.plan.streaks.frequency]]
+end
+
+function streaks.length(one)
+  local shown = streaks.shown(one)
+  return shown and shown[LENGTH] or 0
+end
+
+-- Packs what has been changed; call before the turn is committed.
+function streaks.keep(one)
+  if one.streaks_settled or one.streaks_counted then
+    one.streaks_settled, one.streaks_counted = false, false
+    turn.put(one, field.streaks, cmsgpack.pack(one.streaks))
+  end
+end
+
+local function pauses_of(one)
+  if one.pauses == nil then
+    local blob = one.row[field.pauses]
+    one.pauses = blob and blob ~= '' and cmsgpack.unpack(blob) or {}
+  end
+  return one.pauses
+end
+
+-- Whether a pause touches one of the days of a period.
+local function is_paused(one, frequency, period, shift)
+  local pauses = pauses_of(one)
+  if #pauses == 0 then
+    return false
+  end
+  local first = calendar.first_day(frequency, period, shift)
+  local last = calendar.first_day(frequency, period + 1, shift) - 1
+  for _, pause in ipairs(pauses) do
+    if pause.first <= last and pause.last >= first then
+      return true
+    end
+  end
+  return false
+end
+
+-- Adds the freezes that were earned by the end of a day.
+local function earn_freezes(one, all, up_to)
+  local freezes = one.plan.streaks.freezes
+  if freezes.interval == 0 or up_to <= all[EARNED_UP_TO] then
+    return
+  end
+  local created = one.created_day
+  local times = math.floor((up_to - created) / freezes.interval) - math.floor((all[EARNED_UP_TO] - created) / freezes.interval)
+  if times > 0 and all[FREEZES] < freezes.maximum then
+    all[FREEZES] = math.min(all[FREEZES] + times * freezes.amount, freezes.maximum)
+  end
+  all[EARNED_UP_TO] = up_to
+end
+
+local function lose(one, streak)
+  streak[LOST_LENGTH], streak[LOST_STARTED] = streak[LENGTH], streak[STARTED]
+  streak[LENGTH], streak[STARTED], streak[GRACE] = 0, NONE, 0
+  one.streak_changed = true
+end
+
+local function note(one, frequency, period, streak, how)
+  local periods = one.periods
+  periods[#periods + 1] = { frequency = frequency, period = period, length = streak[LENGTH], how = how }
+end
+
+-- Takes one streak over the periods that have passed without an extension.
+local function pass_periods(one, all, frequency, current, shift)
+  local streak = all[place_of[frequency]]
+  if streak[GRACE] > 0 then
+    if one.now < streak[GRACE] then
+      return
+    end
+    streak[GRACE] = 0
+  end
+  local freezes = frequency == one.plan.streaks.frequency
+  while streak[LENGTH] > 0 and streak[LAST] < current - 1 do
+    local missed = streak[LAST] + 1
+    if freezes then
+      earn_freezes(one, all, calendar.first_day(frequency, missed + 1, shift) - 1)
+    end
+    if is_paused(one, frequency, missed, shift) then
+      streak[LAST] = missed
+      note(one, frequency, missed, streak, 'pause')
+    elseif freezes and all[FREEZES] > 0 then
+      all[FREEZES] = all[FREEZES] - 1
+      streak[LAST] = missed
+      note(one, frequency, missed, streak, 'freeze')
+    else
+      lose(one, streak)
+      note(one, frequency, missed, streak, 'lost')
+    end
+  end
+end
+
+-- What the passing of time has done to the user's streaks. Whether anything has changed is told by `one.streaks_settled`.
+function streaks.settle(one)
+  local all = streaks.of(one)
+  if not all then
+    return
+  end
+  local day = math.max(all[DAY], one.day)
+  local graceful = false
+  for _, frequency in ipairs(frequencies) do
+    local grace = all[place_of[frequency]][GRACE]
+    graceful = graceful or (grace > 0 and one.now >= grace)
+  end
+  if day == all[DAY] and not graceful then
+    return
+  end
+  for _, frequency in ipairs(frequencies) do
+    pass_periods(one, all, frequency, calendar.period(frequency, day, one.plan.weekShift), one.plan.weekShift)
+  end
+  earn_freezes(one, all, day)
+  all[DAY] = day
+  one.streaks_settled = true
+end
+
+local function conditions_of(one)
+  local settings = one.plan.streaks
+  if settings.personal then
+    local own = one.row[field.streakPreferences]
+    if own and own ~= '' then
+      return cmsgpack.unpack(own)
+    end
+  end
+  return settings
+end
+
+local function is_met(conditions, counts)
+  local metrics = conditions.metrics
+  if #metrics == 0 then
+    return false
+  end
+  for _, condition in ipairs(metrics) do
+    local met = (counts[condition.key] or 0) >= condition.threshold
+    if conditions.mode == 'OR' and met then
+      return true
+    elseif conditions.mode == 'AND' and not met then
+      return false
+    end
+  end
+  return conditions.mode == 'AND'
+end
+
+local function extend(one, frequency, streak, current)
+  if streak[LENGTH] == 0 then
+    streak[STARTED] = current
+  else
+    for skipped = streak[LAST] + 1, current - 1 do
+      note(one, frequency, skipped, streak, 'move')
+    end
+  end
+  streak[LENGTH] = streak[LENGTH] + 1
+  streak[LAST], streak[EXTENDED_AT], streak[GRACE] = current, one.now, 0
+  note(one, frequency, current, streak, 'extended')
+  if frequency == one.plan.streaks.frequency then
+    one.extended, one.streak_changed = true, true
+  end
+end
+
+-- Counts an event on a metric and extends the streaks whose conditions are now met. `one.extended` tells whether the shown one was.
+function streaks.count(one, metric_key, value)
+  local all = streaks.of(one)
+  if not all then
+    return
+  end
+  local conditions = conditions_of(one)
+  local counts_here = one.plan.streaks.counted[metric_key] ~= nil
+  for _, condition in ipairs(conditions.metrics) do
+    counts_here = counts_here or condition.key == metric_key
+  end
+  if not counts_here then
+    return
+  end
+  for _, frequency in ipairs(frequencies) do
+    local streak = all[place_of[frequency]]
+    local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
+    if streak[COUNTED] ~= current then
+      streak[COUNTED], streak[COUNTS] = current, {}
+    end
+    local counts = streak[COUNTS]
+    counts[metric_key] = decimal.add(counts[metric_key] or 0, value)
+    if current > streak[LAST] and is_met(conditions, counts) then
+      extend(one, frequency, streak, current)
+    end
+  end
+  one.streaks_counted = true
+end
+
+-- A change of zone: gives every running streak until the end, in the old zone, of the period that it needs next.
+function streaks.move(one, old_zone)
+  local all = streaks.of(one)
+  if not all then
+    return
+  end
+  for _, frequency in ipairs(frequencies) do
+    local streak = all[place_of[frequency]]
+    if streak[LENGTH] > 0 then
+      local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
+      local needed = math.max(streak[LAST] + 1, current)
+      streak[GRACE] = time.day_start(one.context.zones, old_zone, calendar.first_day(frequency, needed + 1, one.plan.weekShift))
+    end
+  end
+  one.streaks_settled = true
+end
+
+-- The moment at which the shown streak will next be touched by time alone; nil when nothing is to come.
+function streaks.due(one)
+  local shown = streaks.shown(one)
+  if not shown or shown[LENGTH] == 0 then
+    return nil
+  end
+  local first = calendar.first_day(one.plan.streaks.frequency, shown[LAST] + 2, one.plan.weekShift)
+  return math.max(time.day_start(one.context.zones, one.row[field.tz], first), shown[GRACE])
+end
+
+-- Puts the shown streak back to the length that it had when it was last lost; false if it never was.
+function streaks.restore(one)
+  local all, shown = streaks.of(one), streaks.shown(one)
+  if not shown or shown[LOST_LENGTH] == 0 then
+    return false
+  end
+  local current = calendar.period(one.plan.streaks.frequency, all[DAY], one.plan.weekShift)
+  if shown[LENGTH] == 0 or shown[LAST] ~= current then
+    shown[LAST] = current - 1
+  end
+  shown[LENGTH], shown[STARTED] = shown[LOST_LENGTH], shown[LOST_STARTED]
+  shown[LOST_LENGTH], shown[LOST_STARTED] = 0, NONE
+  note(one, one.plan.streaks.frequency, shown[LAST], shown, 'restored')
+  one.streak_changed, one.streaks_settled = true, true
+  return true
+end
+
+-- One more freeze, beyond the maximum that is earned if need be; false when the user holds as many as can be held.
+function streaks.grant_freeze(one)
+  local all = streaks.of(one)
+  if not all or all[FREEZES] >= limit.maxFreezes then
+    return false
+  end
+  all[FREEZES] = all[FREEZES] + 1
+  one.streaks_settled = true
+  return true
+end
+
+-- Adds or removes a pause; false when there are too many, or none of that id.
+function streaks.add_pause(one, pause)
+  local pauses = pauses_of(one)
+  if #pauses >= limit.maxPausesPerUser then
+    return false
+  end
+  pauses[#pauses + 1] = pause
+  turn.put(one, field.pauses, cmsgpack.pack(pauses))
+  return true
+end
+
+function streaks.remove_pause(one, id)
+  local pauses = pauses_of(one)
+  for i, pause in ipairs(pauses) do
+    if pause.id == id then
+      table.remove(pauses, i)
+      turn.put(one, field.pauses, #pauses > 0 and cmsgpack.pack(pauses) or '')
+      return true
+    end
+  end
+  return false
+end
+
+-- What a response says of the shown streak; nil while streaks are not enabled.
+function streaks.fact(one)
+  local all, shown = streaks.of(one), streaks.shown(one)
+  if not all then
+    return nil
+  end
+  local frequency = one.plan.streaks.frequency
+  local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
+  return {
+    length = shown[LENGTH],
+    started = shown[STARTED],
+    current = current,
+    isExtended = shown[LENGTH] > 0 and shown[LAST] >= current,
+    extendedAt = shown[EXTENDED_AT],
+    extended = one.extended or false,
+    freezes = all[FREEZES],
+  }
+end
+
+return streaks

@@ -1,0 +1,82 @@
+-- One user's turn in a call: what is stored of the user, what has been changed of it so far, and the commit of both.
+--
+-- A turn is fetched with one HMGET and committed with one HSET and one XADD. Between them everything reads and writes `row`, so that what
+-- comes later in a call sees what came before it. Settling may commit in the middle: it has then been true for some time already.
+local contract = require('contract')
+local ledger = require('ledger')
+local time = require('time')
+local field = contract.field
+
+local turn = {}
+
+-- Starts a turn of `user`. `fields` are those that the call may need; what is patched of the user (users.read_patch) is fetched with them.
+-- Nil and an outcome when the user's time zone is not known for this moment.
+function turn.fetch(part, plan, context, user, fields, patch)
+  local one = {
+    part = part,
+    plan = plan,
+    context = context,
+    user = user,
+    key = part.user .. user,
+    patch = patch,
+    row = {},
+    dirty = {},
+  }
+  local list = fields
+  if patch then
+    list = {}
+    for i = 1, #fields do
+      list[i] = fields[i]
+    end
+    for _, name in ipairs(patch.fields) do
+      list[#list + 1] = name
+    end
+    list[#list + 1] = field.email
+  end
+  local values = redis.call('HMGET', one.key, unpack(list))
+  local row = one.row
+  for i = 1, #list do
+    row[list[i]] = values[i]
+  end
+  one.exists = row[field.created]
+  one.created_day = tonumber(row[field.createdDay] or nil)
+  one.ordinal = 0
+  one.now = time.now(part, context)
+  local day, unknown = time.local_day(part, context.zones, row[field.tz], one.now)
+  if not day then
+    return nil, unknown
+  end
+  one.day = day
+  return one
+end
+
+-- Changes a field of the user's hash; it is written when the turn is committed.
+function turn.put(one, name, value)
+  one.row[name] = value
+  one.dirty[name] = value
+end
+
+-- The next number of the partition's one sequence, one for each commit: ties on leaderboards hang on it.
+function turn.seq(one)
+  if not one.sequence then
+    one.sequence = redis.call('HINCRBY', one.part.meta, 'seq', 1)
+  end
+  return one.sequence
+end
+
+-- Writes what has been changed, and the entry that says so. Returns the packed entry.
+function turn.commit(one, entry)
+  local rev = tonumber(one.row[field.rev] or 0) + 1
+  turn.put(one, field.rev, rev)
+  local set = {}
+  for name, value in pairs(one.dirty) do
+    set[#set + 1] = name
+    set[#set + 1] = value
+  end
+  redis.call('HSET', one.key, unpack(set))
+  one.dirty, one.sequence = {}, nil
+  entry.user, entry.at, entry.day, entry.rev = one.user, one.now, one.day, rev
+  return ledger.append(one.part, entry)
+end
+
+return turn

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { achievementResponse, completedResponse, filterList, stats, type Counts } from '../achievements/response.js';
+import { LaurelError } from '../errors.js';
+import type { UserEntry } from '../ledger/entry.js';
+import { requireAchievement } from '../plan/active-config.js';
+import { outcomes } from '../redis/contract.js';
+import { unpackMessage } from '../redis/message.js';
+import { checkAttributeKeys } from '../users/attributes.js';
+import { userPatch } from '../users/patch.js';
+import type { UserProperties } from '../users/schema.js';
+import { pointsBlock } from './blocks.js';
+import { text, type Engine } from './engine.js';
+import { refusal } from './refusals.js';
+
+/** The counts as the function library answers with them: a flat list of achievement no and count, and the number of users. */
+export function readCounts(completions: unknown, users: unknown): Counts {
+  const flat = Array.isArray(completions) ? completions.map(text) : [];
+  const pairs = flat.flatMap((no, i) => (i % 2 === 0 ? [[Number(no), Number(flat[i + 1])] as const] : []));
+  return { completions: new Map(pairs), users: Number(text(users)) };
+}
+
+/** All achievements that users can see, with how many users have completed each. `userAttributes`: only those with all of these filters. */
+export async function listAchievements(engine: Engine, tenant: number, userAttributes: ReadonlyMap<string, string>): Promise<object[]> {
+  const { values, config } = await engine.call(tenant, 'readCounts', (active) => {
+    checkAttributeKeys([Object.fromEntries(userAttributes), active.userAttributes]);
+    return { args: {} };
+  });
+  const counts = readCounts(values[0], values[1]);
+  return [...config.achievements.values()]
+    .filter((achievement) => {
+      const filters = new Map(filterList(config, achievement.userAttributes).map(({ key, value }) => [key, value]));
+      return [...userAttributes].every(([key, value]) => !filters.has(key) || filters.get(key) === value);
+    })
+    .map((achievement) => ({ ...achievementResponse(config, achievement), ...stats(counts, achievement.no) }));
+}
+
+/**
+ * Completes an achievement of kind `api` for a user, who is upserted. Throws a 404 for an unknown key, a 422 for an achievement of another
+ * kind, one that is locked or whose filters do not match, or one that the user has already.
+ */
+export async function completeAchievement(engine: Engine, tenant: number, key: string, user: UserProperties & { id: string }): Promise<object> {
+  const entryId = randomUUID();
+  const { outcome, values, config } = await engine.call(tenant, 'completeAchievement', (active) => {
+    const achievement = requireAchievement(active, key);
+    if (achievement.trigger !== 'api') {
+      throw new LaurelError('unprocessable', `The achievement ${JSON.stringify(key)} is not completed by a call: its trigger is ${achievement.trigger}.`);
+    }
+    checkAttributeKeys([user.attributes, active.userAttributes]);
+    const pairs = userPatch(active, user);
+    return { args: { user: user.id, achievement: achievement.no, entryId, patchPairs: pairs.length / 2 }, pairs };
+  });
+  if (outcome !== outcomes.ok) throw refusal(outcome, user.id);
+  const entry = unpackMessage<UserEntry>(values[0]);
+  return {
+    completionId: entry.id,
+    achievement: completedResponse(config, requireAchievement(config, key), entry.at),
+    points: pointsBlock(config, entry),
+  };
+}

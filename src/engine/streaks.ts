@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { dateToDay, dayToDate } from '../calendar.js';
+import type { PauseFact, StreakFact } from '../ledger/entry.js';
+import type { HistoryReader } from '../ledger/reader.js';
+import { outcomes, userFields } from '../redis/contract.js';
+import { unpackMessage } from '../redis/message.js';
+import { baseStreak, historyResponse, weekShift } from '../streaks/response.js';
+import { instant } from '../users/response.js';
+import type { Engine } from './engine.js';
+import { readUser } from './users.js';
+
+/** A user's streak with the history of the last periods, the current one included, oldest first; the contract's `StreakResponse`. */
+export async function readStreak(engine: Engine, history: HistoryReader, tenant: number, id: string, historyPeriods: number): Promise<object> {
+  const { config, streak, buffers, ledgerId } = await readUser(engine, tenant, id);
+  const blob = buffers.get(userFields.pauses);
+  const pauses = blob && blob.length > 0 ? unpackMessage<PauseFact[]>(blob) : [];
+  const { frequency } = config.document.streaks;
+  const rows =
+    streak && historyPeriods > 0
+      ? await history.streakPeriods(tenant, id, ledgerId, frequency, streak.current - historyPeriods + 1, streak.current)
+      : new Map<number, never>();
+  return {
+    ...baseStreak(config, streak),
+    extended: streak?.isExtended === true && streak.extendedAt > 0 ? instant(streak.extendedAt) : null,
+    streakHistory: streak ? historyResponse(rows, frequency, streak.current, historyPeriods, weekShift(config)) : [],
+    pauses: pauses.map(({ id: pauseId, first, last }) => ({ id: pauseId, start: dayToDate(first), end: dayToDate(last) })),
+  };
+}
+
+/** The shown streaks of users, the longest first; users who do not exist are left out. */
+export async function rankStreaks(engine: Engine, tenant: number, ids: readonly string[]): Promise<object[]> {
+  const unique = [...new Set(ids)];
+  const pairs = unique.flatMap((id) => [randomUUID(), id]);
+  const { values } = await engine.call(tenant, 'readStreaks', () => ({ args: {}, pairs }));
+  const facts = unpackMessage<(StreakFact | false)[]>(values[0]);
+  return unique
+    .flatMap((userId, i) => {
+      const fact = facts[i];
+      if (!fact) return [];
+      return [{ userId, streakLength: fact.length, extended: fact.length > 0 && fact.extendedAt > 0 ? instant(fact.extendedAt) : null }];
+    })
+    .sort((a, b) => b.streakLength - a.streakLength);
+}
+
+/** What came of one item of a batch: undefined when it was done, else why not. */
+export type ItemResult = string | undefined;
+
+const sentences: Readonly<Record<number, string>> = {
+  [outcomes.userUnknown]: 'There is no user with this id.',
+  [outcomes.streaksDisabled]: 'Streaks are not enabled.',
+  [outcomes.tooMany]: 'The user has as many as can be held.',
+  [outcomes.pauseUnknown]: 'There is no pause with this id.',
+  [outcomes.nothingToRestore]: 'The user has not lost a streak that could be restored.',
+};
+
+function itemResult(outcome: number): ItemResult {
+  if (outcome === outcomes.ok) return undefined;
+  const sentence = sentences[outcome];
+  if (sentence === undefined) throw new Error(`the function library answered ${outcome}, which nobody expects here`);
+  return sentence;
+}
+
+/** Gives a user one freeze. */
+export async function grantFreeze(engine: Engine, tenant: number, user: string): Promise<ItemResult> {
+  const entryId = randomUUID();
+  return itemResult((await engine.call(tenant, 'grantFreeze', () => ({ args: { user, entryId } }))).outcome);
+}
+
+/** Restores the streak that a user has lost last. */
+export async function restoreStreak(engine: Engine, tenant: number, user: string): Promise<ItemResult> {
+  const entryId = randomUUID();
+  return itemResult((await engine.call(tenant, 'restoreStreak', () => ({ args: { user, entryId } }))).outcome);
+}
+
+/** Pauses a user's streak on local dates, both inclusive. Answers with the pause's id, or why there is none. */
+export async function addPause(engine: Engine, tenant: number, user: string, start: string, end: string): Promise<{ id: string; problem: ItemResult }> {
+  const id = randomUUID();
+  const args = { user, entryId: id, first: dateToDay(start), last: dateToDay(end) };
+  const { outcome } = await engine.call(tenant, 'addPause', () => ({ args }));
+  return { id, problem: itemResult(outcome) };
+}
+
+/** Removes a pause of a user. */
+export async function removePause(engine: Engine, tenant: number, user: string, pause: string): Promise<ItemResult> {
+  const entryId = randomUUID();
+  return itemResult((await engine.call(tenant, 'removePause', () => ({ args: { user, entryId, pause } }))).outcome);
+}

@@ -1,0 +1,44 @@
+import { DateTime } from 'luxon';
+import { dateToDay, dayToDate } from '../calendar.js';
+import type { Leaderboard } from '../config/model.js';
+
+/** The first day of run number `count` of a repeating leaderboard; months and years are added to its start (docs/rules.md, "Runs"). */
+function runStart(board: Leaderboard, count: number): number {
+  const start = DateTime.fromISO(board.start, { zone: 'utc' });
+  const units = count * board.runInterval;
+  switch (board.runUnit) {
+    case 'month':
+      return dateToDay(start.plus({ months: units }).toISODate() ?? '');
+    case 'year':
+      return dateToDay(start.plus({ years: units }).toISODate() ?? '');
+    default:
+      return dateToDay(board.start) + units;
+  }
+}
+
+/** Which run a day is in, counted from 0; below 0 before the start. */
+function runCount(board: Leaderboard, day: number): number {
+  const days = day - dateToDay(board.start);
+  const averageDays = { day: 1, month: 30.436875, year: 365.2425 }[board.runUnit ?? 'day'] * board.runInterval;
+  let count = Math.floor(days / averageDays);
+  while (runStart(board, count) > day) count -= 1;
+  while (runStart(board, count + 1) <= day) count += 1;
+  return count;
+}
+
+/** The first day of the run that a day is in. */
+export function runOf(board: Leaderboard, day: number): number {
+  return runStart(board, runCount(board, day));
+}
+
+/** The first day after a run, which is named by its first day. */
+export function runEnd(board: Leaderboard, run: number): number {
+  return runStart(board, runCount(board, run) + 1);
+}
+
+/** The runs that begin within the days from `first` to `last`, as first days. */
+export function runsBetween(board: Leaderboard, first: number, last: number): number[] {
+  const runs: number[] = [];
+  for (let count = Math.max(runCount(board, first), 0); runStart(board, count) <= last; count += 1) runs.push(runStart(board, count));
+  return runs.filter((run) => dayToDate(run) >= board.start && (board.end === null || dayToDate(run) <= board.end));
+}

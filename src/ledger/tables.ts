@@ -1,0 +1,189 @@
+import type { Column, Table } from '../postgres/insert.js';
+import { userFields } from '../redis/contract.js';
+import type { AwardRow, OfUser } from './batch.js';
+import type { EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact, SumFact, TriggerFact } from './entry.js';
+
+/** The tables that the write-behind fills, column by column. What is in them: migrations/. */
+
+/** Replaces a row only by a later revision of the same user. */
+const newer = (table: string): string => `${table}.rev < excluded.rev`;
+
+const userColumn = { name: 'user_id', type: 'text', value: ({ entry }: OfUser<unknown>) => entry.user } as const;
+const revColumn = { name: 'rev', type: 'bigint', value: ({ entry }: OfUser<unknown>) => entry.rev } as const;
+const atColumn = { name: 'at', type: 'moment', value: ({ entry }: OfUser<unknown>) => entry.at } as const;
+
+export const events: Table<EventEntry> = {
+  name: 'events',
+  columns: [
+    { name: 'id', type: 'uuid', value: ({ id }) => id },
+    { name: 'user_id', type: 'text', value: ({ user }) => user },
+    { name: 'metric', type: 'integer', value: ({ metric }) => metric },
+    { name: 'value', type: 'float8', value: ({ value }) => value },
+    { name: 'total', type: 'float8', value: ({ total }) => total },
+    {
+      name: 'attributes',
+      type: 'jsonb',
+      value: ({ attributes }) => (attributes.length > 0 ? JSON.stringify(Object.fromEntries(attributes)) : null),
+    },
+    { name: 'idempotency_key', type: 'text', value: ({ key }) => key ?? null },
+    { name: 'day', type: 'date', value: ({ day }) => day },
+    { name: 'at', type: 'moment', value: ({ at }) => at },
+  ],
+};
+
+export const awards: Table<AwardRow> = {
+  name: 'awards',
+  columns: [
+    { name: 'id', type: 'uuid', value: ({ id }) => id },
+    { name: 'event_id', type: 'uuid', value: ({ entry }) => entry.id },
+    { name: 'user_id', type: 'text', value: ({ entry }) => entry.user },
+    { name: 'system', type: 'integer', value: ({ system }) => system },
+    { name: 'trigger', type: 'integer', value: ({ award }) => award.trigger },
+    { name: 'awarded', type: 'bigint', value: ({ award }) => award.awarded },
+    { name: 'total', type: 'bigint', value: ({ award }) => award.total },
+    { name: 'boosts', type: 'int[]', value: ({ award }) => `{${award.boosts.join(',')}}` },
+    { name: 'day', type: 'date', value: ({ award }) => award.day },
+    { name: 'at', type: 'moment', value: ({ award }) => award.at },
+  ],
+};
+
+export const idempotencyKeys: Table<EventEntry> = {
+  name: 'idempotency_keys',
+  columns: [
+    { name: 'user_id', type: 'text', value: ({ user }) => user },
+    { name: 'metric', type: 'integer', value: ({ metric }) => metric },
+    { name: 'key', type: 'text', value: ({ key }) => key ?? null },
+    { name: 'event_id', type: 'uuid', value: ({ id }) => id },
+    { name: 'at', type: 'moment', value: ({ at }) => at },
+  ],
+};
+
+export const achievements: Table<OfUser<number>> = {
+  name: 'user_achievements',
+  columns: [userColumn, { name: 'achievement', type: 'integer', value: ({ fact }) => fact }, atColumn],
+};
+
+/** Attribute no → value, as JSON. */
+function attributesOf(profile: ProfileFact): string {
+  const prefix = userFields.attribute;
+  const own = Object.entries(profile).filter(([field]) => field.startsWith(prefix));
+  return JSON.stringify(Object.fromEntries(own.map(([field, value]) => [field.slice(prefix.length), value])));
+}
+
+type ProfileColumn = Column<OfUser<ProfileFact>>;
+
+const profileText = (name: string, field: string, type: 'text' | 'boolean' = 'text'): ProfileColumn => ({
+  name,
+  type,
+  value: ({ fact }) => fact[field] ?? null,
+});
+/** An empty text is how Redis keeps what has been cleared. */
+const clearable = (name: string, field: string, type: 'text' | 'jsonb' = 'text'): ProfileColumn => ({
+  name,
+  type,
+  value: ({ fact }) => fact[field] || null,
+});
+const profileMoment = (name: string, field: string): ProfileColumn => ({ name, type: 'moment', value: ({ fact }) => Number(fact[field]) });
+
+export const users: Table<OfUser<ProfileFact>> = {
+  name: 'users',
+  columns: [
+    { name: 'id', type: 'text', value: ({ entry }) => entry.user },
+    revColumn,
+    profileText('name', userFields.name),
+    profileText('email', userFields.email),
+    clearable('tz', userFields.tz),
+    profileText('subscribe_to_emails', userFields.subscribeToEmails, 'boolean'),
+    clearable('device_tokens', userFields.deviceTokens, 'jsonb'),
+    { name: 'attributes', type: 'jsonb', value: ({ fact }) => attributesOf(fact) },
+    profileText('control', userFields.control, 'boolean'),
+    profileMoment('created', userFields.created),
+    { name: 'created_day', type: 'integer', value: ({ fact }) => Number(fact[userFields.createdDay] ?? 0) },
+    profileMoment('updated', userFields.updated),
+  ],
+  conflict: { key: ['id'], replaceWhen: newer('users') },
+};
+
+export const userMetrics: Table<EventEntry> = {
+  name: 'user_metrics',
+  columns: [
+    { name: 'user_id', type: 'text', value: ({ user }) => user },
+    { name: 'metric', type: 'integer', value: ({ metric }) => metric },
+    { name: 'total', type: 'float8', value: ({ total }) => total },
+    { name: 'at', type: 'moment', value: ({ at }) => at },
+    { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
+  ],
+  conflict: { key: ['user_id', 'metric'], replaceWhen: newer('user_metrics') },
+};
+
+export const userPoints: Table<OfUser<PointsFact>> = {
+  name: 'user_points',
+  columns: [
+    userColumn,
+    { name: 'system', type: 'integer', value: ({ fact }) => fact.no },
+    { name: 'total', type: 'bigint', value: ({ fact }) => fact.total },
+    { name: 'level', type: 'integer', value: ({ fact }) => fact.level || null },
+    atColumn,
+    revColumn,
+  ],
+  conflict: { key: ['user_id', 'system'], replaceWhen: newer('user_points') },
+};
+
+export const userTriggers: Table<OfUser<TriggerFact>> = {
+  name: 'user_triggers',
+  columns: [
+    userColumn,
+    { name: 'trigger', type: 'integer', value: ({ fact }) => fact.no },
+    { name: 'progress', type: 'float8', value: ({ fact }) => fact.progress },
+    { name: 'high_water', type: 'float8', value: ({ fact }) => fact.high },
+    revColumn,
+  ],
+  conflict: { key: ['user_id', 'trigger'], replaceWhen: newer('user_triggers') },
+};
+
+export const achievementSums: Table<OfUser<SumFact>> = {
+  name: 'user_achievement_sums',
+  columns: [
+    userColumn,
+    { name: 'achievement', type: 'integer', value: ({ fact }) => fact.no },
+    { name: 'total', type: 'float8', value: ({ fact }) => fact.total },
+    revColumn,
+  ],
+  conflict: { key: ['user_id', 'achievement'], replaceWhen: newer('user_achievement_sums') },
+};
+
+export const streakStates: Table<OfUser<unknown>> = {
+  name: 'user_streaks',
+  columns: [userColumn, { name: 'state', type: 'jsonb', value: ({ fact }) => JSON.stringify(fact) }, revColumn],
+  conflict: { key: ['user_id'], replaceWhen: newer('user_streaks') },
+};
+
+/** Written after the states: the row may have the same revision already. */
+export const streakPauses: Table<OfUser<readonly PauseFact[]>> = {
+  name: 'user_streaks',
+  columns: [userColumn, { name: 'pauses', type: 'jsonb', value: ({ fact }) => JSON.stringify(fact) }, revColumn],
+  conflict: { key: ['user_id'], replaceWhen: 'user_streaks.rev <= excluded.rev' },
+};
+
+export const userTimes: Table<OfUser<readonly [hour: number, day: number]>> = {
+  name: 'user_times',
+  columns: [
+    userColumn,
+    { name: 'hour', type: 'integer', value: ({ fact }) => fact[0] },
+    { name: 'day', type: 'integer', value: ({ fact }) => fact[1] },
+    revColumn,
+  ],
+  conflict: { key: ['user_id'], replaceWhen: newer('user_times') },
+};
+
+export const streakPeriods: Table<OfUser<PeriodFact>> = {
+  name: 'streak_periods',
+  columns: [
+    userColumn,
+    { name: 'frequency', type: 'text', value: ({ fact }) => fact.frequency },
+    { name: 'period', type: 'integer', value: ({ fact }) => fact.period },
+    { name: 'length', type: 'integer', value: ({ fact }) => fact.length },
+    { name: 'how', type: 'text', value: ({ fact }) => fact.how },
+  ],
+  conflict: { key: ['user_id', 'frequency', 'period'] },
+};

@@ -1,0 +1,64 @@
+import { dateToDay } from '../calendar.js';
+import type { Leaderboard } from '../config/model.js';
+import { userFields } from '../redis/contract.js';
+
+/** The run number of a leaderboard that does not repeat. */
+export const perpetualRun = 0;
+
+/**
+ * How a leaderboard is kept (lua/modules/leaderboards.lua): `total` ranks what users have anyway, `grouped` does so within groups of
+ * users, `gain` ranks what users gained while it counted.
+ */
+export type BoardKind = 'total' | 'grouped' | 'gain';
+
+export interface PlanBoard {
+  readonly no: number;
+  readonly kind: BoardKind;
+  readonly isStreak: boolean;
+  /** Whether the user's note of it is a list of runs. */
+  readonly slots: boolean;
+  readonly max: number;
+  /** Local days since 1970-01-01, both inclusive. */
+  readonly first: number;
+  readonly last?: number;
+  readonly unit?: 'day' | 'month' | 'year';
+  readonly interval?: number;
+  /** Milliseconds since local midnight: from this up to, but not at, that. */
+  readonly from?: number;
+  readonly to?: number;
+  /** Fields of the user's attributes. */
+  readonly breakdown?: readonly string[];
+  /** Where the user's place is noted, and where the value is found, in the user's hash. A streak has no field of its own. */
+  readonly field: string;
+  readonly valueField: string;
+}
+
+/** Milliseconds since midnight of `HH:MM` or `HH:MM:SS`. */
+function timeOfDay(time: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number);
+  return ((hours * 60 + minutes) * 60 + seconds) * 1000;
+}
+
+export function boardKind(board: Leaderboard): BoardKind {
+  if (board.runUnit !== null || (board.startTime !== null && board.rankBy !== 'streak')) return 'gain';
+  return board.breakdownAttributes.length > 0 ? 'grouped' : 'total';
+}
+
+/** Compiles a leaderboard. `valueField` names the field of what it ranks, `attributeField` that of an attribute's id. */
+export function compileBoard(board: Leaderboard, valueField: string, attributeField: (id: string) => string): PlanBoard {
+  const kind = boardKind(board);
+  return {
+    no: board.no,
+    kind,
+    isStreak: board.rankBy === 'streak',
+    slots: kind !== 'total',
+    max: board.maxParticipants,
+    first: dateToDay(board.start),
+    ...(board.end === null ? {} : { last: dateToDay(board.end) }),
+    ...(board.runUnit === null ? {} : { unit: board.runUnit, interval: board.runInterval }),
+    ...(board.startTime === null || board.endTime === null ? {} : { from: timeOfDay(board.startTime), to: timeOfDay(board.endTime) }),
+    ...(board.breakdownAttributes.length === 0 ? {} : { breakdown: board.breakdownAttributes.map(attributeField) }),
+    field: `${userFields.boardSeq}${board.no}`,
+    valueField,
+  };
+}

@@ -1,0 +1,90 @@
+import type pg from 'pg';
+import { numberArray, textArray } from './arrays.js';
+
+/**
+ * What a column takes: numbers as `moment` are milliseconds since 1970, as `date` days since 1970-01-01; texts as `uuid`, `jsonb` and
+ * `int[]` are what Postgres reads as such.
+ */
+type NumberType = 'integer' | 'bigint' | 'float8' | 'moment' | 'date';
+type TextType = 'text' | 'uuid' | 'jsonb' | 'int[]' | 'boolean';
+
+/** How a value comes in an array, and what is made of it. */
+const conversions: Readonly<Record<NumberType | TextType, readonly [array: string, expression: (name: string) => string]>> = {
+  integer: ['integer', (name) => name],
+  bigint: ['bigint', (name) => name],
+  float8: ['float8', (name) => name],
+  moment: ['float8', (name) => `to_timestamp(${name} / 1000.0)`],
+  date: ['integer', (name) => `date '1970-01-01' + ${name}`],
+  text: ['text', (name) => name],
+  uuid: ['uuid', (name) => name],
+  jsonb: ['text', (name) => `${name}::jsonb`],
+  'int[]': ['text', (name) => `${name}::integer[]`],
+  boolean: ['text', (name) => `${name}::boolean`],
+};
+
+export type Column<T> =
+  | { readonly name: string; readonly type: NumberType; readonly value: (row: T) => number | null }
+  | { readonly name: string; readonly type: TextType; readonly value: (row: T) => string | null };
+
+/** What happens to rows that are there already: the columns of the primary key besides the tenant, and which rows are replaced. */
+export interface Conflict {
+  readonly key: readonly string[];
+  /** A condition on the old row (by the table's name) and the new one (`excluded`); absent replaces always, 'never' keeps the old one. */
+  readonly replaceWhen?: string;
+  /** The columns that are replaced; absent is all that are not the key. */
+  readonly replace?: readonly string[];
+}
+
+export interface Table<T> {
+  readonly name: string;
+  readonly columns: readonly Column<T>[];
+  readonly conflict?: Conflict;
+}
+
+const quote = (name: string): string => `"${name}"`;
+
+function conflictClause<T>({ columns, conflict }: Table<T>): string {
+  if (!conflict) return '';
+  const target = `on conflict (${['tenant', ...conflict.key].map(quote).join(', ')})`;
+  const replaced = conflict.replace ?? columns.map(({ name }) => name).filter((name) => !conflict.key.includes(name));
+  const assignments = replaced.map((name) => `${quote(name)} = excluded.${quote(name)}`).join(', ');
+  return `${target} do update set ${assignments}${conflict.replaceWhen === undefined ? '' : ` where ${conflict.replaceWhen}`}`;
+}
+
+function statement<T>(table: Table<T>): string {
+  const names = table.columns.map(({ name }) => quote(name));
+  const expressions = table.columns.map(({ name, type }) => conversions[type][1](`row.${quote(name)}`));
+  const arrays = table.columns.map(({ type }, i) => `$${i + 2}::${conversions[type][0]}[]`);
+  return `insert into ${table.name} (tenant, ${names.join(', ')})
+    select $1, ${expressions.join(', ')} from unnest(${arrays.join(', ')}) as row (${names.join(', ')})
+    ${conflictClause(table)}`;
+}
+
+/** Statements by table, under names of their own: connections prepare by name. */
+const statements = new Map<object, { readonly name: string; readonly text: string }>();
+
+/**
+ * Inserts rows into a table with one statement, an array for each column, prepared once for each connection. (A prototype with batches of
+ * 1,000 events wrote 22,700 events a second on one connection in this way.)
+ */
+export async function insertRows<T>(client: pg.ClientBase, tenant: number, table: Table<T>, rows: readonly T[]): Promise<void> {
+  if (rows.length === 0) return;
+  let prepared = statements.get(table);
+  if (!prepared) {
+    prepared = { name: `insert-${statements.size}-${table.name}`, text: statement(table) };
+    statements.set(table, prepared);
+  }
+  const arrays = table.columns.map((column) => {
+    switch (column.type) {
+      case 'integer':
+      case 'bigint':
+      case 'float8':
+      case 'moment':
+      case 'date':
+        return numberArray(rows.map(column.value));
+      default:
+        return textArray(rows.map(column.value));
+    }
+  });
+  await client.query({ ...prepared, values: [tenant, ...arrays] });
+}

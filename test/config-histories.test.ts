@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type ConfigDocument, type ConfigObject, emptyConfig } from '../src/config/model.js';
+import { validateConfig } from '../src/config/validate.js';
+import { apply, friday, messageOf, monday } from './config-support.js';
+
+/** Files over few keys, so that they meet. What they refer to may be missing, pruned or archived, but mostly is not. */
+const files = ((): fc.Arbitrary<string> => {
+  const key = fc.constantFrom('a', 'b', 'c');
+  const name = fc.constantFrom('One', 'Two');
+  const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+  const list = <T extends { key: string }>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
+    fc.uniqueArray(arbitrary, { maxLength: 3, selector: (object) => object.key });
+  const attributeKey = fc.constantFrom('a', 'a', 'a', 'b');
+  const filters = fc.array(fc.record({ attributeKey, attributeValue: name }), { maxLength: 1 });
+  const day = fc.constantFrom('2026-11-20', '2026-11-23', '2026-12-24');
+  const level = key.chain((own) =>
+    fc.record({ key: fc.constant(own), name, points: fc.constantFrom(1, 2).map((n) => 10 * n + own.charCodeAt(0)) }),
+  );
+  const trigger = fc
+    .tuple(
+      fc.record({ key, points: fc.constantFrom(-1, 10), userAttributes: maybe(filters) }),
+      fc.oneof(
+        fc.record({ type: fc.constant('metric'), metricKey: key, metricThreshold: fc.constant(5) }),
+        fc.record({ type: fc.constant('achievement'), achievementKey: key }),
+        fc.constantFrom({ type: 'streak', streakLength: 7 }, { type: 'user_creation' }),
+        fc.record({ type: fc.constant('time'), timeUnit: fc.constantFrom('hours', 'days'), timeInterval: fc.constant(1) }),
+      ),
+    )
+    .map(([fields, by]) => ({ ...fields, ...by }));
+  const boost = fc.record({ key, name, start: day, multiplier: fc.constantFrom(0.5, 1.25), userAttributes: maybe(filters) });
+  const ranked = fc.constantFrom(
+    { rankBy: 'metric', metricKey: 'a' },
+    { rankBy: 'points', pointsSystemKey: 'a' },
+    { rankBy: 'metric', metricKey: 'b', runUnit: 'day', runInterval: 7 },
+    { rankBy: 'streak', startTime: '09:00', endTime: '17:00' },
+  );
+  const leaderboard = fc
+    .tuple(
+      fc.record({
+        ...{ key, name, start: maybe(day), end: maybe(fc.constant('2026-12-31')), status: maybe(fc.constant('active')) },
+        breakdownAttributes: maybe(fc.uniqueArray(attributeKey, { maxLength: 2 })),
+      }),
+      ranked,
+    )
+    .map(([fields, by]) => ({ ...fields, ...by }));
+  /** Each key mostly keeps its kind, as it has to. */
+  const achievementOf = (own: string) =>
+    fc
+      .tuple(
+        fc.record({ key: fc.constant(own), name, status: fc.constantFrom('active', 'active', 'locked', 'inactive') }),
+        fc.constantFrom(
+          ...(own === 'a' ? [] : Array<object>(4).fill({ trigger: 'achievement', achievementKeys: own === 'b' ? ['a'] : ['a', 'b'] })),
+          ...(own === 'a'
+            ? [{ trigger: 'metric', metricKey: 'a', metricValue: 1.5 }]
+            : [{ trigger: 'achievement', achievementKeys: ['c'] }]),
+        ),
+      )
+      .map(([fields, by]) => ({ ...fields, ...by }));
+  const streaks = fc.record({
+    enabled: maybe(fc.boolean()),
+    frequency: maybe(fc.constantFrom('daily', 'weekly')),
+    metrics: maybe(
+      fc.uniqueArray(fc.record({ metricKey: key, threshold: fc.constant(1) }), { maxLength: 2, selector: ({ metricKey }) => metricKey }),
+    ),
+    freezes: maybe(fc.record({ initial: fc.constantFrom(0, 1), maximum: maybe(fc.constant(1)) })),
+  });
+  const metricOf = (own: string) => fc.record({ key: fc.constant(own), name, units: maybe(name) });
+  const systemOf = (own: string) =>
+    fc.record({ key: fc.constant(own), name, levels: list(level), triggers: maybe(list(trigger)), boosts: list(boost) });
+  const some = <T>(...arbitraries: fc.Arbitrary<T>[]): fc.Arbitrary<T[]> =>
+    fc
+      .tuple(...arbitraries.map((arbitrary) => fc.option(arbitrary, { freq: 6, nil: undefined })))
+      .map((objects) => objects.filter((object) => object !== undefined));
+  return fc
+    .record({
+      settings: maybe(fc.record({ controlRatio: fc.constantFrom(0, 0.5), weekStart: maybe(fc.constantFrom('monday', 'sunday')) })),
+      attributes: list(fc.record({ key: attributeKey, name, type: fc.constantFrom('user', 'user', 'user', 'event') })),
+      metrics: some(...['a', 'b', 'c'].map(metricOf)),
+      points: some(...['a', 'b'].map(systemOf)),
+      achievements: some(...['a', 'b', 'c'].map(achievementOf)),
+      streaks: maybe(streaks),
+      leaderboards: list(leaderboard),
+    })
+    .map((contents) => JSON.stringify(contents));
+})();
+
+const everyObject = (document: ConfigDocument): ConfigObject[] => [
+  ...document.attributes,
+  ...document.metrics,
+  ...document.pointsSystems.flatMap((system) => [system, ...system.levels, ...system.triggers, ...system.boosts]),
+  ...document.achievements,
+  ...document.leaderboards,
+];
+
+describe('Whatever files are applied, one after the other', () => {
+  it('the outcome is valid, loses nothing, and applying the last file again changes nothing', () => {
+    let applied = 0;
+    fc.assert(
+      fc.property(fc.array(fc.tuple(files, fc.boolean()), { minLength: 1, maxLength: 6 }), (steps) => {
+        let document = emptyConfig;
+        for (const [text, prune] of steps) {
+          if (messageOf(document, text, { prune }) !== '') continue;
+          applied += 1;
+          const before = new Map(everyObject(document).map((object) => [object.id, object]));
+          const plan = apply(document, text, { prune, now: monday });
+          document = plan.document;
+          expect(validateConfig(document)).to.deep.equal([]);
+
+          const objects = everyObject(document);
+          expect(new Set(objects.map(({ no }) => no)).size).to.equal(objects.length);
+          expect(Math.max(0, ...objects.map(({ no }) => no))).to.be.below(document.nextNo);
+          const now = new Map(objects.map((object) => [object.id, object]));
+          const identities = [...before.keys()].map((id) =>
+            [before.get(id), now.get(id)].map((object) => `${object?.no} ${object?.key} ${object?.created}`),
+          );
+          expect(identities.filter(([was, is]) => was !== is)).to.deep.equal([]);
+
+          const again = apply(JSON.parse(JSON.stringify(document)) as ConfigDocument, text, { prune, now: friday });
+          expect(again.changes).to.deep.equal([]);
+          expect(JSON.stringify(again.document)).to.equal(JSON.stringify(document));
+          expect(again.kept).to.deep.equal(plan.kept);
+        }
+      }),
+      { numRuns: 200 },
+    );
+    expect(applied).to.be.above(100);
+  });
+});

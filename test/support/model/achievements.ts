@@ -1,0 +1,152 @@
+/** Rules "Achievements": who completes what, and when. */
+import type { Achievement, ConfigDocument, MetricAchievement } from '../../../src/config/model.js';
+import { add, amount, isInRange, type Amount } from './decimal.js';
+import { instant } from './time.js';
+import type { User } from './users.js';
+import { byId, live, matches, Refused, shownEventFilters, shownFilters, type World } from './world.js';
+
+/** Whether a user may complete an achievement now, if the rest is so. */
+const isOpenTo = (achievement: Achievement, user: User): boolean =>
+  !achievement.archived &&
+  achievement.status === 'active' &&
+  !user.completed.has(achievement.id) &&
+  matches(achievement.userAttributes, user.attributes);
+
+/** What a metric achievement goes by: the total, or with event filters the total of the matching events. */
+function valueOf(achievement: MetricAchievement, user: User): Amount | undefined {
+  return achievement.eventAttributes.length > 0 ? user.sums.get(achievement.id) : user.totals.get(achievement.metricId);
+}
+
+/** Whether what the achievement asks for is so. Nothing but its call completes one of the kind `api`. */
+function isReached(world: World, achievement: Achievement, user: User): boolean {
+  switch (achievement.trigger) {
+    case 'metric': {
+      const value = valueOf(achievement, user);
+      return value !== undefined && value >= amount(achievement.metricValue);
+    }
+    case 'streak':
+      return user.streaks[world.config.streaks.frequency].length >= achievement.streakLength;
+    case 'achievement':
+      return achievement.achievementIds.every((id) => user.completed.has(id));
+    case 'api':
+      return false;
+  }
+}
+
+/** Completes an achievement, and then the composites whose last prerequisite that was, however deep. Returns all, in that order. */
+function complete(world: World, achievement: Achievement, user: User): Achievement[] {
+  user.completed.set(achievement.id, world.now);
+  const completed = [achievement];
+  for (const done of completed) {
+    for (const composite of world.config.achievements) {
+      if (composite.trigger !== 'achievement' || !composite.achievementIds.includes(done.id)) continue;
+      if (!isOpenTo(composite, user) || !isReached(world, composite, user)) continue;
+      user.completed.set(composite.id, world.now);
+      completed.push(composite);
+    }
+  }
+  return completed;
+}
+
+/** Adds an event to the sums of the achievements whose filters it matches, whether or not they are active. */
+export function count(config: ConfigDocument, user: User, metricId: string, value: Amount, attributes: ReadonlyMap<string, string>): void {
+  for (const achievement of live(config.achievements)) {
+    if (achievement.trigger !== 'metric' || achievement.metricId !== metricId) continue;
+    if (achievement.eventAttributes.length === 0 || !matches(achievement.eventAttributes, attributes)) continue;
+    const sum = add(user.sums.get(achievement.id) ?? 0n, value);
+    if (!isInRange(sum)) throw new Refused(422, 'the sum of an achievement would be too large');
+    user.sums.set(achievement.id, sum);
+  }
+}
+
+/**
+ * Rule "Order inside an event": metric achievements, streak achievements if the streak was extended, composites; each kind in the order of
+ * the configuration. Composites stand in the order in which their last prerequisites were completed.
+ */
+export function completeByEvent(world: World, user: User, metricId: string, isExtended: boolean): Achievement[] {
+  const { achievements } = world.config;
+  const ofMetric = achievements.filter((achievement) => achievement.trigger === 'metric' && achievement.metricId === metricId);
+  const ofStreak = isExtended ? achievements.filter(({ trigger }) => trigger === 'streak') : [];
+  const plain = [...ofMetric, ...ofStreak].filter((each) => isOpenTo(each, user) && isReached(world, each, user));
+  for (const achievement of plain) user.completed.set(achievement.id, world.now);
+  const composites = plain.map((achievement) => complete(world, achievement, user).slice(1));
+  return [...plain, ...composites.flat()];
+}
+
+/** A call completes an achievement: a 422 if it may not. */
+export function completeByCall(world: World, achievement: Achievement, user: User): Achievement[] {
+  if (achievement.trigger !== 'api' || !isOpenTo(achievement, user)) throw new Refused(422, 'this user cannot complete it');
+  return complete(world, achievement, user);
+}
+
+/** What decides who completes an achievement: if it changes, users may qualify who did not before. */
+function conditionOf(achievement: Achievement | undefined): string {
+  if (!achievement || achievement.archived || achievement.status !== 'active') return 'closed';
+  const { created: _created, updated: _updated, name: _name, key: _key, description: _description, badgeUrl: _badgeUrl, ...rest } = achievement;
+  return JSON.stringify(rest);
+}
+
+/** Rule "Activation": whoever qualifies already completes it, silently; so do the composites that follow. */
+export function backfill(world: World, before: ConfigDocument): void {
+  for (const achievement of world.config.achievements) {
+    const old = before.achievements.find(({ id }) => id === achievement.id);
+    if (conditionOf(achievement) === conditionOf(old)) continue;
+    for (const user of world.users.values()) {
+      if (isOpenTo(achievement, user) && isReached(world, achievement, user)) complete(world, achievement, user);
+    }
+  }
+}
+
+function kindBody(config: ConfigDocument, achievement: Achievement): object {
+  switch (achievement.trigger) {
+    case 'metric': {
+      const { id, name } = byId(config.metrics, achievement.metricId);
+      const filters = shownEventFilters(config, achievement.eventAttributes);
+      return { metricId: id, metricName: name, metricValue: achievement.metricValue, ...filters };
+    }
+    case 'streak':
+      return { streakLength: achievement.streakLength };
+    case 'achievement':
+      return { achievementIds: achievement.achievementIds };
+    case 'api':
+      return {};
+  }
+}
+
+const body = (config: ConfigDocument, achievement: Achievement): object => {
+  const { id, key, name, trigger, description, badgeUrl } = achievement;
+  const userAttributes = shownFilters(config, achievement.userAttributes);
+  return { id, key, name, trigger, description, badgeUrl, userAttributes, ...kindBody(config, achievement) };
+};
+
+/** An achievement of a user; `achievedAt` is null while it isn't completed. */
+export function userAchievementBody(world: World, user: User, achievement: Achievement): object {
+  const at = user.completed.get(achievement.id);
+  return { ...body(world.config, achievement), achievedAt: at === undefined ? null : instant(at) };
+}
+
+/** Rule "completions … rarity": percent of all users, two decimals, a half up; 0 without users. */
+function stats(world: World, achievement: Achievement): object {
+  const users = BigInt(world.users.size);
+  const completions = [...world.users.values()].filter(({ completed }) => completed.has(achievement.id)).length;
+  const hundredths = users === 0n ? 0n : (BigInt(completions) * 20_000n + users) / (2n * users);
+  return { completions, rarity: Number(hundredths) / 100 };
+}
+
+/** Those that users see: an inactive one is as good as absent, a locked one is shown. */
+const visible = (config: ConfigDocument): Achievement[] => live(config.achievements).filter(({ status }) => status !== 'inactive');
+
+export const allAchievementsBody = (world: World): object[] =>
+  visible(world.config).map((achievement) => ({ ...body(world.config, achievement), ...stats(world, achievement) }));
+
+/** A user's achievements in the order of the configuration. */
+export const userAchievementsBody = (world: World, user: User, includeIncomplete: boolean): object[] =>
+  visible(world.config)
+    .filter(({ id }) => includeIncomplete || user.completed.has(id))
+    .map((achievement) => ({ ...userAchievementBody(world, user, achievement), ...stats(world, achievement) }));
+
+/** The achievements of a metric, completed or not, as the metrics call shows them. */
+export const metricAchievementsBody = (world: World, user: User, metricId: string): object[] =>
+  visible(world.config)
+    .filter((achievement) => achievement.trigger === 'metric' && achievement.metricId === metricId)
+    .map((achievement) => userAchievementBody(world, user, achievement));

@@ -1,0 +1,240 @@
+/** Rules "Leaderboards": who is on a board, in which place, and what moves them. */
+import type { Leaderboard } from '../../../src/config/model.js';
+import { add, amount, compare, shown, type Amount } from './decimal.js';
+import { groupOf, isOpen, ranksGains, runAt, runFor, sourceOf, finalisedAt, type Span } from './runs.js';
+import { dayMs, dayOf } from './time.js';
+import { localDayOf, type User } from './users.js';
+import type { World } from './world.js';
+
+/** A value that leaderboards rank has changed, or an event has counted without changing it. */
+export interface Change {
+  /** `metric:` or `points:` and the id, `streak:` and the frequency. */
+  readonly source: string;
+  readonly moment: number;
+  readonly after: Amount;
+  readonly gain: Amount;
+  readonly isChanged: boolean;
+  /** World.sequence at which the value was reached. */
+  readonly sequence: number;
+}
+
+/** A user's value in one run. Users who found no room have one too. */
+interface Entry {
+  value: Amount;
+  /** Of equal values, the lower sequence ranks first. */
+  sequence: number;
+  group: string;
+  isOn: boolean;
+}
+
+export interface Place {
+  readonly userId: string;
+  readonly value: Amount;
+  readonly group: string;
+}
+
+export interface Run {
+  readonly span: Span;
+  readonly entries: Map<string, Entry>;
+  /** The final rankings; null until the run is finalised. */
+  final: readonly Place[] | null;
+}
+
+export interface BoardState {
+  /** By the first local day. */
+  readonly runs: Map<number, Run>;
+  /** Whether the users who had a value already have been entered, since it was last activated. */
+  isFilled: boolean;
+}
+
+/** A user's place before and after something happened, on the board of the group that the user is in afterwards. */
+export interface Move {
+  readonly board: Leaderboard;
+  readonly span: Span;
+  readonly group: string;
+  readonly previousRank: number | null;
+  readonly rank: number;
+  readonly threshold: number;
+}
+
+export function stateOf(world: World, board: Leaderboard): BoardState {
+  let state = world.boards.get(board.id);
+  if (!state) world.boards.set(board.id, (state = { runs: new Map(), isFilled: false }));
+  return state;
+}
+
+function runOf(world: World, board: Leaderboard, span: Span): Run {
+  const { runs } = stateOf(world, board);
+  let run = runs.get(span.first);
+  if (!run) runs.set(span.first, (run = { span, entries: new Map(), final: null }));
+  return run;
+}
+
+const byPlace = ([, a]: [string, Entry], [, b]: [string, Entry]): number => compare(b.value, a.value) || a.sequence - b.sequence;
+
+/** The users on one group's board, the first place first. */
+function participants(run: Run, group: string): [string, Entry][] {
+  return [...run.entries].filter(([, entry]) => entry.isOn && entry.group === group).sort(byPlace);
+}
+
+/** The rankings of one group in a run: the final ones once there are any. */
+export function places(run: Run | undefined, group: string): Place[] {
+  if (!run) return [];
+  if (run.final) return run.final.filter((place) => place.group === group);
+  return participants(run, group).map(([userId, { value }]) => ({ userId, value, group }));
+}
+
+function rankOf(run: Run, userId: string, group: string): number | null {
+  const index = participants(run, group).findIndex(([id]) => id === userId);
+  return index < 0 ? null : index + 1;
+}
+
+/** Whether a newcomer gets in. With room a value of 0 is enough; a full board takes one above the last place, who leaves. */
+function letIn(board: Leaderboard, run: Run, group: string, value: Amount): boolean {
+  const list = participants(run, group);
+  const last = list.at(-1);
+  if (list.length < board.maxParticipants || !last) return value >= 0n;
+  if (value <= last[1].value) return false;
+  last[1].isOn = false;
+  return true;
+}
+
+/** Gives a user a value in a run, or another group, or both. Returns the place that the user then has; null without one. */
+function put(board: Leaderboard, run: Run, userId: string, next: { value: Amount; sequence: number; group: string }): Move | null {
+  const { value, group } = next;
+  const known = run.entries.get(userId);
+  const previousRank = rankOf(run, userId, group);
+  // Who comes from another group is a newcomer, and so is everybody who wasn't on the board.
+  const entry = { ...next, isOn: known?.isOn === true && known.group === group };
+  run.entries.delete(userId);
+  if (board.rankBy === 'streak' && value === 0n) return null;
+  if (!entry.isOn) entry.isOn = letIn(board, run, group, value);
+  run.entries.set(userId, entry);
+  const rank = rankOf(run, userId, group);
+  if (rank === null) return null;
+  return { board, span: run.span, group, previousRank, rank, threshold: thresholdOf(board, run, group) };
+}
+
+/** The value of the last place of a full board, 0 while there is room. */
+function thresholdOf(board: Leaderboard, run: Run, group: string): number {
+  const list = participants(run, group);
+  const last = list.at(-1);
+  return last && list.length >= board.maxParticipants ? shown(last[1].value) : 0;
+}
+
+/** Enters one change on one board. */
+function enter(world: World, board: Leaderboard, user: User, change: Change): Move | null {
+  const span = runFor(board, user, change.moment);
+  const group = groupOf(board, user);
+  if (!span || group === null) return null;
+  const run = runOf(world, board, span);
+  const known = run.entries.get(user.id);
+  if (run.final) return null;
+  if (!ranksGains(board)) return change.isChanged ? put(board, run, user.id, { value: change.after, sequence: change.sequence, group }) : null;
+  if (known && change.gain === 0n) return null;
+  world.sequence += 1;
+  return put(board, run, user.id, { value: add(known?.value ?? 0n, change.gain), sequence: world.sequence, group });
+}
+
+/** What a board that ranks totals would say of a user: the total; null for a user without one. */
+function totalOf(world: World, board: Leaderboard, user: User): Amount | null {
+  switch (board.rankBy) {
+    case 'metric':
+      return user.totals.get(board.metricId) ?? null;
+    case 'points': {
+      const state = user.points.get(board.pointsSystemId);
+      return state ? amount(state.total) : null;
+    }
+    case 'streak': {
+      const { length } = user.streaks[world.config.streaks.frequency];
+      return length > 0 ? amount(length) : null;
+    }
+  }
+}
+
+/** Rule "Breakdown": a user whose attributes have changed enters the new group's board, with the value, as a newcomer. */
+function regroup(world: World, board: Leaderboard, user: User): Move | null {
+  const span = runAt(board, localDayOf(user, world.now));
+  const group = groupOf(board, user);
+  if (!span || group === null) return null;
+  const run = runOf(world, board, span);
+  const known = run.entries.get(user.id);
+  const value = known?.value ?? (ranksGains(board) ? null : totalOf(world, board, user));
+  if (run.final || value === null || known?.group === group) return null;
+  world.sequence += 1;
+  return put(board, run, user.id, { value, sequence: world.sequence, group });
+}
+
+/** The group of a user on every open board, by the board's id. */
+export const groupsOf = (world: World, user: User): Map<string, string | null> =>
+  new Map(world.config.leaderboards.filter(isOpen).map((board) => [board.id, groupOf(board, user)]));
+
+/**
+ * Enters what happened to a user on all boards, in the order of the configuration. `groupsBefore` are those before the call, if it may
+ * have changed attributes. Returns the user's place on each board on which something changed.
+ */
+export function enterChanges(world: World, user: User, changes: readonly Change[], groupsBefore = groupsOf(world, user)): Move[] {
+  return world.config.leaderboards.filter(isOpen).flatMap((board) => {
+    const source = sourceOf(board, world.config);
+    const moves = changes.filter((change) => change.source === source).flatMap((change) => enter(world, board, user, change) ?? []);
+    if (groupsBefore.get(board.id) !== groupOf(board, user)) moves.push(...[regroup(world, board, user) ?? []].flat());
+    const [first, last] = [moves[0], moves.at(-1)];
+    return first && last ? [{ ...last, previousRank: first.previousRank }] : [];
+  });
+}
+
+/** Rule "Perpetual": enters the users who already have a value, the highest first, in the order in which equal values were reached. */
+export function fill(world: World, board: Leaderboard): void {
+  stateOf(world, board).isFilled = true;
+  const span = runAt(board, Math.floor(world.now / dayMs));
+  if (ranksGains(board) || !span) return;
+  const run = runOf(world, board, span);
+  const newcomers = [...world.users.values()].flatMap((user) => {
+    const value = totalOf(world, board, user);
+    const group = groupOf(board, user);
+    if (value === null || group === null || run.entries.get(user.id)?.value === value) return [];
+    return [{ userId: user.id, value, group, sequence: user.reached.get(sourceOf(board, world.config)) ?? 0 }];
+  });
+  newcomers.sort((a, b) => compare(b.value, a.value) || a.sequence - b.sequence);
+  for (const { userId, ...next } of newcomers) put(board, run, userId, next);
+}
+
+/** When a board is filled: once it is open and its start has come in UTC; infinity if that is done, or there is nothing to fill with. */
+export function fillsAt(world: World, board: Leaderboard): number {
+  return isOpen(board) && !ranksGains(board) && !stateOf(world, board).isFilled ? dayOf(board.start) * dayMs : Infinity;
+}
+
+/** Another frequency has become the configured one: a streak board starts again from the lengths that there are. */
+export function refill(world: World, board: Leaderboard): void {
+  for (const run of stateOf(world, board).runs.values()) if (!run.final) run.entries.clear();
+  fill(world, board);
+}
+
+/** "Lowering maxParticipants takes the last places off at once." */
+export function trim(world: World, board: Leaderboard): void {
+  for (const run of stateOf(world, board).runs.values()) {
+    const groups = new Set([...run.entries.values()].map(({ group }) => group));
+    for (const group of groups) for (const [, entry] of participants(run, group).slice(board.maxParticipants)) entry.isOn = false;
+  }
+}
+
+/** The next moment at which a run of a board is finalised; infinity for none. */
+export function finalisesAt(world: World, board: Leaderboard): number {
+  if (!isOpen(board)) return Infinity;
+  return Math.min(Infinity, ...[...stateOf(world, board).runs.values()].filter(({ final }) => !final).map(({ span }) => finalisedAt(span)));
+}
+
+/** Finalises the runs of a board that are due: who was left outside with a higher value gets the place now. */
+export function finalise(world: World, board: Leaderboard, now: number): void {
+  for (const run of stateOf(world, board).runs.values()) {
+    if (run.final || finalisedAt(run.span) > now) continue;
+    const candidates = [...run.entries].filter(([, { isOn, value }]) => isOn || value >= 0n).sort(byPlace);
+    const groups = [...new Set(candidates.map(([, { group }]) => group))].sort();
+    run.final = groups.flatMap((group) =>
+      candidates
+        .filter(([, entry]) => entry.group === group)
+        .slice(0, board.maxParticipants)
+        .map(([userId, { value }]) => ({ userId, value, group })),
+    );
+  }
+}

@@ -1,0 +1,56 @@
+/** Rules "Streaks": the shapes in which a streak is shown. */
+import { dateOf, firstDayOf, instant, lastDayOf } from './time.js';
+import { currentPeriod } from './streaks.js';
+import type { User } from './users.js';
+import type { World } from './world.js';
+
+/** The configured frequency's streak. Dates are null when the length is 0. */
+export function streakBody(world: World, user: User): object {
+  const { frequency, freezes } = world.config.streaks;
+  const { weekStart } = world.config.settings;
+  const { length, started, last } = user.streaks[frequency];
+  const current = currentPeriod(world, user, frequency);
+  const isExtended = last !== null && last >= current;
+  const date = (day: number): string | null => (length === 0 ? null : dateOf(day));
+  return {
+    length,
+    frequency,
+    started: date(firstDayOf(frequency, started, weekStart)),
+    periodStart: date(firstDayOf(frequency, current, weekStart)),
+    periodEnd: date(lastDayOf(frequency, current, weekStart)),
+    expires: date(lastDayOf(frequency, isExtended ? current + 1 : current, weekStart)),
+    freezes: user.freezes ?? 0,
+    maxFreezes: freezes.maximum,
+    freezeAutoEarnInterval: freezes.earnInterval,
+    freezeAutoEarnAmount: freezes.earnAmount,
+  };
+}
+
+/** The last periods up to the current one, the oldest first. A period that was not kept, or not yet, has length 0. */
+function history(world: World, user: User, periods: number): object[] {
+  const { frequency } = world.config.streaks;
+  const { weekStart } = world.config.settings;
+  const current = currentPeriod(world, user, frequency);
+  return Array.from({ length: periods }, (_, index) => {
+    const period = current - periods + 1 + index;
+    const kept = user.streaks[frequency].history.get(period) ?? { length: 0, usedFreeze: false, usedPause: false };
+    const [first, last] = [firstDayOf(frequency, period, weekStart), lastDayOf(frequency, period, weekStart)];
+    return { periodStart: dateOf(first), periodEnd: dateOf(last), ...kept };
+  });
+}
+
+/** What the user-streak call answers. */
+export const userStreakBody = (world: World, user: User, periods: number): object => ({
+  ...streakBody(world, user),
+  streakHistory: history(world, user, periods),
+  pauses: user.pauses.map(({ id, start, end }) => ({ id, start, end })),
+});
+
+/** Several users' streaks, the longest first, equal ones in the order in which they were asked for. Who is unknown has none. */
+export function rankedStreaks(world: World, ids: readonly string[]): object[] {
+  const rows = ids.map((userId) => {
+    const { length, extended } = world.users.get(userId)?.streaks[world.config.streaks.frequency] ?? { length: 0, extended: null };
+    return { userId, streakLength: length, extended: length > 0 && extended ? instant(extended.at) : null };
+  });
+  return rows.sort((a, b) => b.streakLength - a.streakLength);
+}

@@ -1,0 +1,227 @@
+/** Rules "Streaks": counting, extending, missing, freezes, moving between zones, restoring. Answers are streak-answers.ts. */
+import type { StreakSettings } from '../../../src/config/model.js';
+import { add, amount, type Amount } from './decimal.js';
+import type { Change } from './leaderboards.js';
+import { dayOf, firstDayOf, frequencies, lastDayOf, periodOf, startOfDay, type Frequency } from './time.js';
+import { reach, zoneOf, type User } from './users.js';
+import { Refused, type World } from './world.js';
+
+export interface Pause {
+  readonly id: string;
+  /** Local dates, `YYYY-MM-DD`, both inclusive. */
+  readonly start: string;
+  readonly end: string;
+}
+
+/** What a user has chosen in place of the configured conditions. */
+export interface PersonalConditions {
+  readonly evaluationMode: StreakSettings['evaluationMode'];
+  readonly metrics: StreakSettings['metrics'];
+}
+
+/** How a period went. Periods without one were not kept. */
+interface Kept {
+  readonly length: number;
+  readonly usedFreeze: boolean;
+  readonly usedPause: boolean;
+}
+
+export interface Streak {
+  length: number;
+  /** The period in which it started. Means nothing while the length is 0. */
+  started: number;
+  /** The last period that was kept: extended or covered. Null before the first. */
+  last: number | null;
+  /** The last period that was extended, and when. */
+  extended: { readonly period: number; readonly at: number } | null;
+  /** The change of each condition's metric, by its id, inside a period. */
+  counts: { readonly period: number; readonly byMetric: Map<string, Amount> };
+  /** Before this moment no period is missed. */
+  grace: number;
+  /** Kept for a restore. */
+  lost: { readonly length: number; readonly started: number } | null;
+  readonly history: Map<number, Kept>;
+}
+
+export type Streaks = Record<Frequency, Streak>;
+
+const newStreak = (): Streak => ({
+  length: 0,
+  started: 0,
+  last: null,
+  extended: null,
+  counts: { period: 0, byMetric: new Map() },
+  grace: -Infinity,
+  lost: null,
+  history: new Map(),
+});
+
+export const newStreaks = (): Streaks => ({ daily: newStreak(), weekly: newStreak(), monthly: newStreak() });
+
+/** "The most that a user can hold", however the freezes were come by. */
+const mostFreezes = 100;
+export const mostPauses = 100;
+
+/** The period of the user's streak day. */
+export const currentPeriod = (world: World, user: User, frequency: Frequency): number =>
+  periodOf(frequency, user.day, world.config.settings.weekStart);
+
+/** The user's own conditions where there are some and the configuration lets users choose; else the configured ones. */
+function conditionsOf({ config: { streaks } }: World, user: User): PersonalConditions {
+  return streaks.personalization && user.personal ? user.personal : streaks;
+}
+
+/** AND: all; OR: any; no conditions: never. */
+function areMet({ evaluationMode, metrics }: PersonalConditions, counts: ReadonlyMap<string, Amount>): boolean {
+  const met = metrics.map(({ metricId, threshold }) => (counts.get(metricId) ?? 0n) >= amount(threshold));
+  return met.length > 0 && (evaluationMode === 'AND' ? met.every(Boolean) : met.some(Boolean));
+}
+
+/** The length of a streak as leaderboards take it. */
+function changeOf(world: World, user: User, frequency: Frequency, before: number, moment: number): Change {
+  const { length } = user.streaks[frequency];
+  const source = `streak:${frequency}`;
+  return { source, moment, after: amount(length), gain: amount(length - before), isChanged: true, sequence: reach(world, user, source) };
+}
+
+/** Rule "Extending", for each of the three streaks. Returns what it changed. */
+export function extend(world: World, user: User): Change[] {
+  return frequencies.flatMap((frequency) => {
+    const streak = user.streaks[frequency];
+    const current = currentPeriod(world, user, frequency);
+    const counts = streak.counts.period === current ? streak.counts.byMetric : new Map<string, Amount>();
+    if (streak.last !== null && current <= streak.last) return [];
+    if (!areMet(conditionsOf(world, user), counts)) return [];
+    const before = streak.length;
+    // Only a grace lets periods between be open still: they are covered silently.
+    for (let period = (streak.last ?? current) + 1; before > 0 && period < current; period += 1) {
+      streak.history.set(period, { length: before, usedFreeze: false, usedPause: false });
+    }
+    if (before === 0) streak.started = current;
+    streak.length = before + 1;
+    streak.last = current;
+    streak.extended = { period: current, at: world.now };
+    streak.grace = -Infinity;
+    streak.history.set(current, { length: streak.length, usedFreeze: false, usedPause: false });
+    return [changeOf(world, user, frequency, before, world.now)];
+  });
+}
+
+/** Rule "Counting". Returns whether there was something to count. */
+export function count(world: World, user: User, metricId: string, value: Amount): boolean {
+  if (!world.config.streaks.enabled || !conditionsOf(world, user).metrics.some((condition) => condition.metricId === metricId)) return false;
+  for (const frequency of frequencies) {
+    const streak = user.streaks[frequency];
+    const period = currentPeriod(world, user, frequency);
+    if (streak.counts.period !== period) streak.counts = { period, byMetric: new Map() };
+    streak.counts.byMetric.set(metricId, add(streak.counts.byMetric.get(metricId) ?? 0n, value));
+  }
+  return true;
+}
+
+/** Freezes that were earned or given: never beyond the maximum, but what was granted beyond it stays. */
+function gain(world: World, user: User, freezes: number): void {
+  const held = user.freezes ?? 0;
+  user.freezes = Math.max(held, Math.min(held + freezes, world.config.streaks.freezes.maximum));
+}
+
+/** The next local day on which a user earns freezes; infinity for never. */
+function nextEarning({ config }: World, user: User): number {
+  const { earnInterval } = config.streaks.freezes;
+  if (earnInterval === 0) return Infinity;
+  return user.createdDay + earnInterval * (Math.floor((user.freezesThrough - user.createdDay) / earnInterval) + 1);
+}
+
+interface Missed {
+  readonly frequency: Frequency;
+  readonly period: number;
+  readonly at: number;
+}
+
+/**
+ * The first period after `last` that is over without having been kept, and the moment at which it is missed: when its last day ends, or
+ * when the grace does.
+ */
+function firstMissed(world: World, user: User, frequency: Frequency, now: number): Missed[] {
+  const { length, last, grace } = user.streaks[frequency];
+  if (length === 0 || last === null || last + 1 >= currentPeriod(world, user, frequency) || now < grace) return [];
+  const end = lastDayOf(frequency, last + 1, world.config.settings.weekStart);
+  return [{ frequency, period: last + 1, at: Math.min(now, Math.max(startOfDay(zoneOf(user), end + 1), grace)) }];
+}
+
+/** Rule "Missing", for one period: a pause covers it, or a freeze does, or the streak is lost. */
+function miss(world: World, user: User, { frequency, period, at }: Missed): Change[] {
+  const streak = user.streaks[frequency];
+  const { length, started } = streak;
+  const { weekStart } = world.config.settings;
+  const [first, last] = [firstDayOf(frequency, period, weekStart), lastDayOf(frequency, period, weekStart)];
+  const usedPause = user.pauses.some(({ start, end }) => dayOf(start) <= last && dayOf(end) >= first);
+  const usedFreeze = !usedPause && frequency === world.config.streaks.frequency && (user.freezes ?? 0) > 0;
+  if (usedFreeze) user.freezes = (user.freezes ?? 0) - 1;
+  if (usedPause || usedFreeze) {
+    streak.last = period;
+    streak.history.set(period, { length, usedFreeze, usedPause });
+    return [];
+  }
+  streak.lost = { length, started };
+  streak.length = 0;
+  return [changeOf(world, user, frequency, length, at)];
+}
+
+/**
+ * Rules "Missing" and "Freezes", up to the user's streak day: in the order of time, and what is missed with the end of a day before what
+ * is earned with the start of the next. Returns the lengths that changed.
+ */
+export function settleStreaks(world: World, user: User, now: number): Change[] {
+  const { enabled, freezes } = world.config.streaks;
+  if (!enabled) return [];
+  if (user.freezes === null) gain(world, user, Math.min(freezes.initial, freezes.maximum));
+  const changes: Change[] = [];
+  while (true) {
+    const missed = frequencies.flatMap((frequency) => firstMissed(world, user, frequency, now)).sort((a, b) => a.at - b.at)[0];
+    const earning = nextEarning(world, user);
+    const isEarningDue = earning <= user.day;
+    if (missed && !(isEarningDue && startOfDay(zoneOf(user), earning) < missed.at)) {
+      changes.push(...miss(world, user, missed));
+    } else if (isEarningDue) {
+      user.freezesThrough = earning;
+      gain(world, user, freezes.earnAmount);
+    } else {
+      return changes;
+    }
+  }
+}
+
+/** Rule "Moving": no streak is lost before the period that it needs next has ended in the old zone. */
+export function grantGrace(world: World, user: User, oldZone: string): void {
+  for (const frequency of frequencies) {
+    const streak = user.streaks[frequency];
+    if (streak.length === 0 || streak.last === null) continue;
+    const needed = Math.max(streak.last + 1, currentPeriod(world, user, frequency));
+    streak.grace = startOfDay(oldZone, lastDayOf(frequency, needed, world.config.settings.weekStart) + 1);
+  }
+}
+
+/** The graces that end after a moment. */
+export const nextGrace = (user: User, after: number): number =>
+  Math.min(Infinity, ...frequencies.map((frequency) => user.streaks[frequency].grace).filter((grace) => grace > after));
+
+/** A freeze granted by hand. */
+export function grant(user: User): void {
+  if ((user.freezes ?? 0) >= mostFreezes) throw new Refused(422, 'that is the most freezes a user can hold');
+  user.freezes = (user.freezes ?? 0) + 1;
+}
+
+/** Rule "Restore", for the configured frequency. Returns what it changed. */
+export function restore(world: World, user: User): Change[] {
+  const { frequency } = world.config.streaks;
+  const streak = user.streaks[frequency];
+  if (streak.lost === null) throw new Refused(422, 'no streak was lost');
+  const before = streak.length;
+  const current = currentPeriod(world, user, frequency);
+  streak.length = streak.lost.length;
+  streak.started = streak.lost.started;
+  streak.last = streak.extended?.period === current ? current : current - 1;
+  streak.lost = null;
+  return [changeOf(world, user, frequency, before, world.now)];
+}

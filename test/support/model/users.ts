@@ -1,0 +1,154 @@
+/** Rules "Users": who a user is, creating and changing one. */
+import { createHash } from 'node:crypto';
+import type { Amount } from './decimal.js';
+import type { SystemState } from './points.js';
+import { newStreaks, type Pause, type PersonalConditions, type Streaks } from './streaks.js';
+import { instant, isZone, localDay } from './time.js';
+import { live, Refused, sentAttributes, type World } from './world.js';
+
+/** What a caller may say of a user. What is left out stays as it is; null clears. */
+export interface UserProperties {
+  readonly name?: string | undefined;
+  readonly email?: string | undefined;
+  readonly tz?: string | null | undefined;
+  readonly subscribeToEmails?: boolean | undefined;
+  readonly deviceTokens?: readonly string[] | null | undefined;
+  readonly attributes?: Readonly<Record<string, string>> | undefined;
+}
+
+export type UserInCall = UserProperties & { readonly id: string };
+
+export interface User {
+  readonly id: string;
+  readonly created: number;
+  /** The local day of creation, in the zone that the user then had. */
+  readonly createdDay: number;
+  readonly control: boolean;
+  updated: number;
+  name: string | null;
+  email: string | null;
+  tz: string | null;
+  subscribeToEmails: boolean;
+  deviceTokens: readonly string[] | null;
+  /** By the id of the attribute. */
+  readonly attributes: Map<string, string>;
+  /** The **streak day**: the highest local day at which the user was settled or had an event. */
+  day: number;
+  /** Up to where time has been applied. */
+  settledAt: number;
+  /** By the id of the metric. Nothing for a metric without events. */
+  readonly totals: Map<string, Amount>;
+  /** Idempotency keys that were used, each with its metric's id. */
+  readonly usedKeys: Set<string>;
+  /** By the id of the points system. Nothing for a system without awards. */
+  readonly points: Map<string, SystemState>;
+  /** By the id of a metric trigger: the sum of the matching events, and the highest that it has been. */
+  readonly progress: Map<string, { sum: Amount; highest: Amount }>;
+  /** By the id of a metric achievement with event filters: the sum of the matching events. */
+  readonly sums: Map<string, Amount>;
+  /** By the id of the achievement: when it was completed. */
+  readonly completed: Map<string, number>;
+  readonly streaks: Streaks;
+  /** Null until the initial ones have been given. */
+  freezes: number | null;
+  /** The local day up to which freezes have been earned. */
+  freezesThrough: number;
+  readonly pauses: Pause[];
+  personal: PersonalConditions | null;
+  /** When (World.sequence) each value that leaderboards rank was last changed: `metric:`, `points:` and the id, `streak:` and the frequency. */
+  readonly reached: Map<string, number>;
+}
+
+/** A user with none is on UTC. */
+export const zoneOf = (user: User): string => user.tz ?? 'UTC';
+
+/** The user's local day at a moment, which can be before the streak day. */
+export const localDayOf = (user: User, ms: number): number => localDay(zoneOf(user), ms);
+
+/** Notes that a value that leaderboards rank has changed. Returns its number. */
+export function reach(world: World, user: User, source: string): number {
+  world.sequence += 1;
+  user.reached.set(source, world.sequence);
+  return world.sequence;
+}
+
+/** The user's own copy of what a call works on: if the call is refused, the copy is thrown away. */
+export const draftOf = (user: User): User => structuredClone(user);
+
+/** Rule "Users": decided once, by the first 32 bits of the SHA-1 of the id. */
+function isControl(id: string, ratio: number): boolean {
+  return createHash('sha1').update(id).digest().readUInt32BE(0) / 2 ** 32 < ratio;
+}
+
+/** A user whom nobody has heard of before. The zone counts already: it decides on which local day the user is created. */
+export function newUser(world: World, id: string, tz: string | null): User {
+  const day = localDay(tz ?? 'UTC', world.now);
+  return {
+    id,
+    created: world.now,
+    createdDay: day,
+    control: isControl(id, world.config.settings.controlRatio),
+    updated: world.now,
+    name: null,
+    email: null,
+    tz: null,
+    subscribeToEmails: true,
+    deviceTokens: null,
+    attributes: new Map(),
+    day,
+    settledAt: world.now,
+    totals: new Map(),
+    usedKeys: new Set(),
+    points: new Map(),
+    progress: new Map(),
+    sums: new Map(),
+    completed: new Map(),
+    streaks: newStreaks(),
+    freezes: null,
+    freezesThrough: day,
+    pauses: [],
+    personal: null,
+    reached: new Map(),
+  };
+}
+
+/** What is wrong with properties whatever is stored: a 422. */
+export function checkProperties({ tz }: UserProperties): void {
+  if (typeof tz === 'string' && !isZone(tz)) throw new Refused(422, `${tz} is not a time zone`);
+}
+
+/** Rule "Users": touches only what was sent. `updated` moves only when something really changes. */
+export function change(world: World, user: User, properties: UserProperties): void {
+  const attributes = sentAttributes(world.config, 'user', properties.attributes);
+  const before = JSON.stringify([profile(user), [...user.attributes]]);
+  if (properties.name !== undefined) user.name = properties.name;
+  if (properties.email !== undefined) user.email = properties.email;
+  if (properties.tz !== undefined) user.tz = properties.tz;
+  if (properties.subscribeToEmails !== undefined) user.subscribeToEmails = properties.subscribeToEmails;
+  if (properties.deviceTokens !== undefined) user.deviceTokens = properties.deviceTokens;
+  for (const [id, value] of attributes) user.attributes.set(id, value);
+  if (properties.subscribeToEmails === true && user.email === null) throw new Refused(422, 'emails need an address');
+  if (JSON.stringify([profile(user), [...user.attributes]]) !== before) user.updated = world.now;
+}
+
+const profile = ({ name, email, tz, subscribeToEmails, deviceTokens }: User): object => ({ name, email, tz, subscribeToEmails, deviceTokens });
+
+/** The user as the APIs show it. */
+export function userBody(world: World, user: User): object {
+  const known = live(world.config.attributes).filter(({ id, type }) => type === 'user' && user.attributes.has(id));
+  return {
+    id: user.id,
+    ...profile(user),
+    attributes: Object.fromEntries(known.map(({ id, key }) => [key, user.attributes.get(id)])),
+    control: user.control,
+    created: instant(user.created),
+    updated: instant(user.updated),
+  };
+}
+
+/** The user whom a path names; a 404 without one. */
+export function knownUser(world: World, id: string): User {
+  const user = world.users.get(id);
+  if (!user) throw new Refused(404, `there is no user ${id}`);
+  return user;
+}
