@@ -11,9 +11,10 @@ const files = ((): fc.Arbitrary<string> => {
   const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
   const list = <T extends { key: string }>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
     fc.uniqueArray(arbitrary, { maxLength: 3, selector: (object) => object.key });
-  const attributeKey = fc.constantFrom('a', 'a', 'a', 'b');
+  const attributeKey = fc.constantFrom('a', 'a', 'a', 'a', 'a', 'a', 'b');
   const filters = fc.array(fc.record({ attributeKey, attributeValue: name }), { maxLength: 1 });
   const day = fc.constantFrom('2026-11-20', '2026-11-23', '2026-12-24');
+  const lastDay = fc.constantFrom('2026-12-24', '2026-12-31');
   const level = key.chain((own) =>
     fc.record({ key: fc.constant(own), name, points: fc.constantFrom(1, 2).map((n) => 10 * n + own.charCodeAt(0)) }),
   );
@@ -22,7 +23,7 @@ const files = ((): fc.Arbitrary<string> => {
       fc.record({ key, points: fc.constantFrom(-1, 10), userAttributes: maybe(filters) }),
       fc.oneof(
         fc.record({ type: fc.constant('metric'), metricKey: key, metricThreshold: fc.constant(5) }),
-        fc.record({ type: fc.constant('achievement'), achievementKey: key }),
+        fc.record({ type: fc.constant('achievement'), achievementKey: fc.constant('a') }),
         fc.constantFrom({ type: 'streak', streakLength: 7 }, { type: 'user_creation' }),
         fc.record({ type: fc.constant('time'), timeUnit: fc.constantFrom('hours', 'days'), timeInterval: fc.constant(1) }),
       ),
@@ -35,36 +36,44 @@ const files = ((): fc.Arbitrary<string> => {
     { rankBy: 'metric', metricKey: 'b', runUnit: 'day', runInterval: 7 },
     { rankBy: 'streak', startTime: '09:00', endTime: '17:00' },
   );
-  const leaderboard = fc
-    .tuple(
-      fc.record({
-        ...{ key, name, start: maybe(day), end: maybe(fc.constant('2026-12-31')), status: maybe(fc.constant('active')) },
-        breakdownAttributes: maybe(fc.uniqueArray(attributeKey, { maxLength: 2 })),
-      }),
-      ranked,
-    )
-    .map(([fields, by]) => ({ ...fields, ...by }));
-  /** Each key mostly keeps its kind, as it has to. */
+  /** An active one mostly keeps what it has to keep. */
+  const leaderboard = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ key, name, status: fc.constant('active'), rankBy: fc.constant('streak'), end: maybe(lastDay) }) },
+    fc
+      .tuple(
+        fc.record({
+          ...{ key, name, start: maybe(day), end: maybe(lastDay), status: maybe(fc.constant('active')) },
+          breakdownAttributes: maybe(fc.uniqueArray(attributeKey, { maxLength: 2 })),
+        }),
+        ranked,
+      )
+      .map(([fields, by]) => ({ ...fields, ...by })),
+  );
+  /** Each key mostly has the kind that it has to keep. */
+  const kinds: Readonly<Record<string, object>> = {
+    a: { trigger: 'metric', metricKey: 'a', metricValue: 1.5 },
+    b: { trigger: 'achievement', achievementKeys: ['a'] },
+    c: { trigger: 'achievement', achievementKeys: ['b', 'a'] },
+  };
   const achievementOf = (own: string) =>
     fc
       .tuple(
-        fc.record({ key: fc.constant(own), name, status: fc.constantFrom('active', 'active', 'locked', 'inactive') }),
-        fc.constantFrom(
-          ...(own === 'a' ? [] : Array<object>(4).fill({ trigger: 'achievement', achievementKeys: own === 'b' ? ['a'] : ['a', 'b'] })),
-          ...(own === 'a'
-            ? [{ trigger: 'metric', metricKey: 'a', metricValue: 1.5 }]
-            : [{ trigger: 'achievement', achievementKeys: ['c'] }]),
+        fc.record({ key: fc.constant(own), name, status: fc.constantFrom('active', 'active', 'active', 'active', 'locked', 'inactive') }),
+        fc.oneof(
+          { weight: 8, arbitrary: fc.constant(kinds[own]) },
+          fc.record({ trigger: fc.constant('achievement'), achievementKeys: fc.tuple(key) }),
         ),
       )
       .map(([fields, by]) => ({ ...fields, ...by }));
   const streaks = fc.record({
-    enabled: maybe(fc.boolean()),
+    enabled: maybe(fc.constantFrom(false, false, true)),
     frequency: maybe(fc.constantFrom('daily', 'weekly')),
     metrics: maybe(
       fc.uniqueArray(fc.record({ metricKey: key, threshold: fc.constant(1) }), { maxLength: 2, selector: ({ metricKey }) => metricKey }),
     ),
     freezes: maybe(fc.record({ initial: fc.constantFrom(0, 1), maximum: maybe(fc.constant(1)) })),
   });
+  const attribute = (...types: string[]) => fc.record({ key: attributeKey, name, type: fc.constantFrom(...types) });
   const metricOf = (own: string) => fc.record({ key: fc.constant(own), name, units: maybe(name) });
   const systemOf = (own: string) =>
     fc.record({ key: fc.constant(own), name, levels: list(level), triggers: maybe(list(trigger)), boosts: list(boost) });
@@ -75,10 +84,10 @@ const files = ((): fc.Arbitrary<string> => {
   return fc
     .record({
       settings: maybe(fc.record({ controlRatio: fc.constantFrom(0, 0.5), weekStart: maybe(fc.constantFrom('monday', 'sunday')) })),
-      attributes: list(fc.record({ key: attributeKey, name, type: fc.constantFrom('user', 'user', 'user', 'event') })),
+      attributes: fc.oneof({ weight: 3, arbitrary: fc.tuple(attribute('user')) }, list(attribute('user', 'event'))),
       metrics: some(...['a', 'b', 'c'].map(metricOf)),
       points: some(...['a', 'b'].map(systemOf)),
-      achievements: some(...['a', 'b', 'c'].map(achievementOf)),
+      achievements: fc.oneof({ weight: 2, arbitrary: fc.tuple(achievementOf('a')) }, some(...['a', 'b', 'c'].map(achievementOf))),
       streaks: maybe(streaks),
       leaderboards: list(leaderboard),
     })
@@ -92,6 +101,36 @@ const everyObject = (document: ConfigDocument): ConfigObject[] => [
   ...document.achievements,
   ...document.leaderboards,
 ];
+
+/** What leaderboards and achievements keep. */
+const keptByBoards = [
+  'rankBy',
+  'metricId',
+  'pointsSystemId',
+  'start',
+  'startTime',
+  'endTime',
+  'breakdownAttributes',
+  'runUnit',
+  'runInterval',
+];
+const keptByAchievements = ['trigger', 'metricId'];
+
+/** The objects that came back although they may not, or changed in what they keep. */
+function broken(before: ReadonlyMap<string, ConfigObject>, now: ReadonlyMap<string, ConfigObject>): string[] {
+  const kept = (object: object | undefined, fields: readonly string[]): string =>
+    JSON.stringify(fields.map((field) => Reflect.get(object ?? {}, field) as unknown));
+  return [...before].flatMap(([id, was]) => {
+    const is = now.get(id);
+    if ('rankBy' in was) {
+      const cameBack = was.archived && is?.archived === false;
+      const changed =
+        Reflect.get(was, 'status') === 'active' && kept(was, [...keptByBoards, 'status']) !== kept(is, [...keptByBoards, 'status']);
+      return cameBack || changed ? [`leaderboard ${was.key}`] : [];
+    }
+    return 'trigger' in was && kept(was, keptByAchievements) !== kept(is, keptByAchievements) ? [`achievement ${was.key}`] : [];
+  });
+}
 
 describe('Whatever files are applied, one after the other', () => {
   it('the outcome is valid, loses nothing, and applying the last file again changes nothing', () => {
@@ -115,6 +154,7 @@ describe('Whatever files are applied, one after the other', () => {
             [before.get(id), now.get(id)].map((object) => `${object?.no} ${object?.key} ${object?.created}`),
           );
           expect(identities.filter(([was, is]) => was !== is)).to.deep.equal([]);
+          expect(broken(before, now)).to.deep.equal([]);
 
           const again = apply(JSON.parse(JSON.stringify(document)) as ConfigDocument, text, { prune, now: friday });
           expect(again.changes).to.deep.equal([]);

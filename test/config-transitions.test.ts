@@ -90,7 +90,7 @@ f.yaml:2:69: achievement "c": it counts metric "m" for good: an achievement by a
   it('is not said to change what could not be read', () => {
     const was = having(achievement(`${byMetric}, status: active`));
     expect(messageOf(was, achievement('trigger: metric, metricKey: n n, metricValue: 5, status: off'))).to.match(
-      /^f.yaml:2:51: .* metricKey may hold only .*\nf.yaml:2:82: .* status must be inactive or active or locked, not "off"$/,
+      /^f.yaml:2:51: .* metricKey may hold only .*\nf.yaml:2:80: .* status must be inactive or active or locked, not "off"$/,
     );
   });
 });

@@ -215,15 +215,23 @@ end
 -- the user already has.
 local function activate_for(keys, args)
   local position = contract.arg.activateFor
-  local function totals(plan)
+  local function needed(plan)
     local list = {}
     for _, no in ipairs({ unpack(args, position.rest) }) do
       local achievement, board = plan.achievements[no], plan.boards[no]
-      list[#list + 1] = achievement and (achievement.sumField or achievement.totalField) or board and board.valueField or nil
+      if board then
+        list[#list + 1] = board.field
+        list[#list + 1] = board.valueField
+        for _, attribute in ipairs(board.breakdown or {}) do
+          list[#list + 1] = attribute
+        end
+      elseif achievement then
+        list[#list + 1] = achievement.sumField or achievement.totalField
+      end
     end
     return list
   end
-  local one, first = begin(keys, args, position, args[position.entryId], nil, totals)
+  local one, first = begin(keys, args, position, args[position.entryId], nil, needed)
   if not one or not one.exists then
     return first or { outcome.ok }
   end

@@ -33,10 +33,10 @@ function isReached(world: World, achievement: Achievement, user: User): boolean 
   }
 }
 
-/** Completes an achievement, and then the composites whose last prerequisite that was, however deep. Returns all, in that order. */
-function complete(world: World, achievement: Achievement, user: User): Achievement[] {
-  user.completed.set(achievement.id, world.now);
-  const completed = [achievement];
+/** Completes achievements, and then the composites whose last prerequisites these were, however deep. Returns all, in that order. */
+function complete(world: World, achievements: readonly Achievement[], user: User): Achievement[] {
+  for (const { id } of achievements) user.completed.set(id, world.now);
+  const completed = [...achievements];
   for (const done of completed) {
     for (const composite of world.config.achievements) {
       if (composite.trigger !== 'achievement' || !composite.achievementIds.includes(done.id)) continue;
@@ -61,22 +61,20 @@ export function count(config: ConfigDocument, user: User, metricId: string, valu
 
 /**
  * Rule "Order inside an event": metric achievements, streak achievements if the streak was extended, composites; each kind in the order of
- * the configuration. Composites stand in the order in which their last prerequisites were completed.
+ * the configuration. Composites follow in the order in which their last prerequisites were completed.
  */
 export function completeByEvent(world: World, user: User, metricId: string, isExtended: boolean): Achievement[] {
   const { achievements } = world.config;
   const ofMetric = achievements.filter((achievement) => achievement.trigger === 'metric' && achievement.metricId === metricId);
   const ofStreak = isExtended ? achievements.filter(({ trigger }) => trigger === 'streak') : [];
-  const plain = [...ofMetric, ...ofStreak].filter((each) => isOpenTo(each, user) && isReached(world, each, user));
-  for (const achievement of plain) user.completed.set(achievement.id, world.now);
-  const composites = plain.map((achievement) => complete(world, achievement, user).slice(1));
-  return [...plain, ...composites.flat()];
+  const reached = [...ofMetric, ...ofStreak].filter((each) => isOpenTo(each, user) && isReached(world, each, user));
+  return complete(world, reached, user);
 }
 
 /** A call completes an achievement: a 422 if it may not. */
 export function completeByCall(world: World, achievement: Achievement, user: User): Achievement[] {
   if (achievement.trigger !== 'api' || !isOpenTo(achievement, user)) throw new Refused(422, 'this user cannot complete it');
-  return complete(world, achievement, user);
+  return complete(world, [achievement], user);
 }
 
 /** What decides who completes an achievement: if it changes, users may qualify who did not before. */
@@ -92,7 +90,7 @@ export function backfill(world: World, before: ConfigDocument): void {
     const old = before.achievements.find(({ id }) => id === achievement.id);
     if (conditionOf(achievement) === conditionOf(old)) continue;
     for (const user of world.users.values()) {
-      if (isOpenTo(achievement, user) && isReached(world, achievement, user)) complete(world, achievement, user);
+      if (isOpenTo(achievement, user) && isReached(world, achievement, user)) complete(world, [achievement], user);
     }
   }
 }
