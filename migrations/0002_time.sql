@@ -1,6 +1,8 @@
 -- Achievements, streaks, time, and leaderboards with runs and groups.
 
 alter table users add column created_day integer not null default 0;
+-- Fields of Redis (streakPreferences, notification-…) → their JSON.
+alter table users add column preferences jsonb not null default '{}';
 
 create table user_achievements (
   tenant integer not null,

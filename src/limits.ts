@@ -18,6 +18,8 @@ export const limits = {
   maxParticipants: 1_000,
   /** Streak freezes that a user can hold (semantics.md, "Streaks"). */
   maxFreezes: 100,
+  /** Conditions of a streak. */
+  maxStreakConditions: 20,
   /** Pauses that one user can have, past ones included. */
   maxPausesPerUser: 100,
   /** Awards that the user-points call returns (spec, "Limits"). */

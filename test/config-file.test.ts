@@ -119,6 +119,23 @@ describe('A configuration file that is right is taken:', () => {
       'metrics: [{key: m, name: M, units: }]\nleaderboards: [{key: l, name: L, rankBy: metric, metricKey: m, description: , maxParticipants: , end: , pointsSystemKey: null}]',
     ],
     [
+      'fields of other kinds that say nothing',
+      system(
+        'triggers: [{key: t, type: streak, streakLength: 7, points: 1, blockIfOutOfPoints: false, eventAttributes: [], metricKey: null}]',
+      ) +
+        '\nachievements: [{key: c, name: C, trigger: api, eventAttributes: [], achievementKeys: }]\nleaderboards: [{key: l, name: L, rankBy: streak, runUnit: , breakdownAttributes: []}]',
+    ],
+    [
+      'an achievement that needs inactive ones, and one that another needs as well',
+      'achievements: [{key: a, name: A, trigger: api}, {key: b, name: B, trigger: achievement, achievementKeys: [a], status: active}, {key: c, name: C, trigger: achievement, achievementKeys: [a, b], status: active}]',
+    ],
+    ['streaks that are not enabled, without conditions', 'streaks: {enabled: false, frequency: monthly}'],
+    ['as many freezes as there may be', 'streaks: {freezes: {initial: 100, earnInterval: 10000, earnAmount: 100}}'],
+    [
+      'windows over midnight, and of one second',
+      'leaderboards: [{key: a, name: A, rankBy: streak, startTime: 22:00, endTime: "06:00"}, {key: b, name: B, rankBy: streak, startTime: 00:00, endTime: 00:00:01}]',
+    ],
+    [
       'a boost of one day with the least multiplier',
       system('boosts: [{key: b, name: B, start: 2024-02-29, end: "2024-02-29", multiplier: 0.000001}]'),
     ],
@@ -139,7 +156,7 @@ describe('A configuration file that is right is taken:', () => {
     expect(metrics).to.deep.equal([{ value: { key: 'm', name: 'M' }, path: ['metrics', 0] }]);
   });
 
-  it('exactly the multipliers that the compiler can scale', () => {
+  it('exactly the multipliers that have a few decimal places, which become integers over a power of ten', () => {
     const decimals = fc
       .tuple(fc.integer({ min: 0, max: 101_000_000 }), fc.integer({ min: 0, max: 9 }))
       .map(([n, scale]) => n / 10 ** scale);
@@ -147,7 +164,10 @@ describe('A configuration file that is right is taken:', () => {
       fc.property(fc.oneof(decimals, fc.double({ min: 0, max: 101, noNaN: true })), (multiplier) => {
         const boosts = [{ key: 'b', name: 'B', start: '2026-01-01', multiplier }];
         const message = messageOf(JSON.stringify({ points: [{ key: 'p', name: 'P', boosts }] }));
-        expect(message === '').to.equal(scaleMultiplier(multiplier) !== null);
+        const isFine = multiplier > 0 && multiplier < 100 && Number(multiplier.toFixed(limits.maxMultiplierDecimals)) === multiplier;
+        expect(message === '').to.equal(isFine);
+        const scaled = scaleMultiplier(multiplier);
+        expect(scaled === null ? null : Number(`${scaled.mantissa}e-${scaled.scale}`)).to.equal(isFine ? multiplier : null);
       }),
       { numRuns: 500 },
     );

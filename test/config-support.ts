@@ -50,3 +50,11 @@ export function only<T>(list: readonly T[]): T {
   if (object === undefined || more.length > 0) throw new Error(`${list.length} objects`);
   return object;
 }
+
+// Parts of files, each a list.
+export const metric = (key: string): string => `metrics: [{key: ${key}, name: ${key}}]\n`;
+export const both = 'metrics: [{key: m, name: M}, {key: n, name: N}]\n';
+export const points = (fields = ''): string => `points: [{key: p, name: P${fields === '' ? '' : `, ${fields}`}}]\n`;
+export const board = (fields: string): string => `leaderboards: [{key: l, name: L, ${fields}}]\n`;
+export const calls = 'achievements: [{key: c, name: C, trigger: api, status: active}]\n';
+export const byMetric = board('rankBy: metric, metricKey: m');

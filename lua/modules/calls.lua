@@ -150,6 +150,23 @@ local function complete_achievement(keys, args)
   return { outcome.ok, commit(one, { kind = 'completion', id = args[position.entryId] }, before) }
 end
 
+local function set_preferences(keys, args)
+  local position = contract.arg.setPreferences
+  local one, first = begin_known(keys, args, position)
+  if not one then
+    return first
+  end
+  local patch = users.read_patch(args, args[position.patchPairs], position.rest)
+  for _, name in ipairs(patch and patch.fields or {}) do
+    turn.put(one, name, patch.values[name])
+  end
+  if patch then
+    one.profile_changed = true
+    commit(one, { kind = 'user', id = args[position.entryId] }, streaks.length(one))
+  end
+  return { outcome.ok, redis.call('HGETALL', one.key) }
+end
+
 local function grant_freeze(keys, args)
   local position = contract.arg.grantFreeze
   local one, first = begin_known(keys, args, position)
@@ -314,6 +331,7 @@ function calls.register()
   local name = contract.name
   redis.register_function(name .. '_identify', identify)
   redis.register_function(name .. '_completeAchievement', complete_achievement)
+  redis.register_function(name .. '_setPreferences', set_preferences)
   redis.register_function(name .. '_grantFreeze', grant_freeze)
   redis.register_function(name .. '_addPause', add_pause)
   redis.register_function(name .. '_removePause', remove_pause)

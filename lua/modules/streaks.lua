@@ -168,7 +168,7 @@ local function conditions_of(one)
   if settings.personal then
     local own = one.row[field.streakPreferences]
     if own and own ~= '' then
-      return cmsgpack.unpack(own)
+      return cjson.decode(own)
     end
   end
   return settings
@@ -176,7 +176,7 @@ end
 
 local function is_met(conditions, counts)
   local metrics = conditions.metrics
-  if #metrics == 0 then
+  if #metrics == 0 or conditions.enabled == false then
     return false
   end
   for _, condition in ipairs(metrics) do

@@ -11,7 +11,7 @@ local users = {}
 -- Fields in which nothing stored and an empty text mean the same: the caller has cleared them.
 local clearable = { [field.tz] = true, [field.deviceTokens] = true }
 
--- The fields that a user's profile is made of, apart from attributes.
+-- The fields that a user's profile is made of, apart from attributes and preferences for notifications.
 local profile_fields = {
   [field.created] = true,
   [field.createdDay] = true,
@@ -22,6 +22,7 @@ local profile_fields = {
   [field.subscribeToEmails] = true,
   [field.deviceTokens] = true,
   [field.control] = true,
+  [field.streakPreferences] = true,
 }
 
 -- The properties that the caller sent, as a list of fields and a map from field to text; nil when there are none. They are `pairs_count`
@@ -116,7 +117,8 @@ function users.profile(one)
   local all = redis.call('HGETALL', one.key)
   local profile = {}
   local function take(name, value)
-    if profile_fields[name] or name:sub(1, #field.attribute) == field.attribute then
+    local start = name:sub(1, #field.attribute)
+    if profile_fields[name] or start == field.attribute or start == field.notification then
       profile[name] = value
     end
   end

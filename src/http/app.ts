@@ -13,12 +13,13 @@ import { errorAnswer } from './errors.js';
 import { healthRoutes, type Health } from './health.js';
 import { leaderboardRoutes } from './leaderboards.js';
 import { metricRoutes } from './metrics.js';
+import { preferenceRoutes } from './preferences.js';
 import type { Route, Services } from '../routing/route.js';
 import { streakRoutes } from './streaks.js';
 import { userRoutes } from './users.js';
 import { parsePart } from '../routing/validation.js';
 
-const applicationRoutes: readonly Route[] = [...metricRoutes, ...userRoutes, ...achievementRoutes, ...streakRoutes, ...leaderboardRoutes];
+const applicationRoutes: readonly Route[] = [...metricRoutes, ...userRoutes, ...achievementRoutes, ...streakRoutes, ...preferenceRoutes, ...leaderboardRoutes];
 const adminRoutes: readonly Route[] = [...clockRoutes, ...streakAdminRoutes];
 
 /** The one tenant until tenants can be created. */

@@ -70,6 +70,12 @@ function attributesOf(profile: ProfileFact): string {
   return JSON.stringify(Object.fromEntries(own.map(([field, value]) => [field.slice(prefix.length), value])));
 }
 
+/** The preferences of a user: field → JSON. */
+function preferencesOf(profile: ProfileFact): string {
+  const isPreference = (field: string): boolean => field === userFields.streakPreferences || field.startsWith(userFields.notification);
+  return JSON.stringify(Object.fromEntries(Object.entries(profile).filter(([field]) => isPreference(field))));
+}
+
 type ProfileColumn = Column<OfUser<ProfileFact>>;
 
 const profileText = (name: string, field: string, type: 'text' | 'boolean' = 'text'): ProfileColumn => ({
@@ -96,6 +102,7 @@ export const users: Table<OfUser<ProfileFact>> = {
     profileText('subscribe_to_emails', userFields.subscribeToEmails, 'boolean'),
     clearable('device_tokens', userFields.deviceTokens, 'jsonb'),
     { name: 'attributes', type: 'jsonb', value: ({ fact }) => attributesOf(fact) },
+    { name: 'preferences', type: 'jsonb', value: ({ fact }) => preferencesOf(fact) },
     profileText('control', userFields.control, 'boolean'),
     profileMoment('created', userFields.created),
     { name: 'created_day', type: 'integer', value: ({ fact }) => Number(fact[userFields.createdDay] ?? 0) },

@@ -62,8 +62,10 @@ export const userFields = {
   streaks: 'k',
   /** MessagePack: a list of { id, first, last }, days; empty for none. */
   pauses: 'q',
-  /** MessagePack of the user's own conditions, as the plan has the configured ones; empty for none. */
+  /** JSON of the user's own streak conditions: { enabled, mode, metrics: [{ key (a metric's no, as text), threshold }] }. */
   streakPreferences: 'w',
+  /** JSON array of channels, for each type of notification. */
+  notification: 'n-',
   /** Up to which UTC hour, and which local day, time triggers have fired. */
   settledHour: 'f',
   settledDay: 'g',
@@ -151,6 +153,8 @@ export const functions = {
   identify: [...context, 'user', 'mode', 'entryId', 'patchPairs'],
   /** Completes an achievement by its key's `no`. Then `patchPairs` pairs of field and value. */
   completeAchievement: [...context, 'user', 'achievement', 'entryId', 'patchPairs'],
+  /** Sets what a user prefers: `patchPairs` pairs of field and JSON. */
+  setPreferences: [...context, 'user', 'entryId', 'patchPairs'],
   grantFreeze: [...context, 'user', 'entryId'],
   /** `first` and `last` are days; the entry's id becomes the pause's. */
   addPause: [...context, 'user', 'entryId', 'first', 'last'],

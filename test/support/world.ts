@@ -30,12 +30,12 @@ export interface TestDatabase {
 }
 
 /** An empty, migrated database of its own. */
-export async function freshDatabase(): Promise<TestDatabase> {
+export async function freshDatabase({ connections = 4 } = {}): Promise<TestDatabase> {
   const { postgresUrl, template } = await stores();
   const name = uniqueName();
   await administer(postgresUrl, `create database ${name} template ${template}`);
   const url = withDatabase(postgresUrl, name);
-  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  const pool = new pg.Pool({ connectionString: url, max: connections });
   pool.on('error', () => undefined);
   return {
     pool,

@@ -80,7 +80,15 @@ export function completeByCall(world: World, achievement: Achievement, user: Use
 /** What decides who completes an achievement: if it changes, users may qualify who did not before. */
 function conditionOf(achievement: Achievement | undefined): string {
   if (!achievement || achievement.archived || achievement.status !== 'active') return 'closed';
-  const { created: _created, updated: _updated, name: _name, key: _key, description: _description, badgeUrl: _badgeUrl, ...rest } = achievement;
+  const {
+    created: _created,
+    updated: _updated,
+    name: _name,
+    key: _key,
+    description: _description,
+    badgeUrl: _badgeUrl,
+    ...rest
+  } = achievement;
   return JSON.stringify(rest);
 }
 

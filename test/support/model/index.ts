@@ -3,25 +3,187 @@
  * a user, in plain TypeScript. It shares no code with the engine (types of the configuration document apart), keeps everything in memory
  * and takes the shortest way to say what is meant; test/model.self.test.ts holds it against examples that were worked out by hand.
  */
-import type { Achievement, ConfigDocument } from '../../../src/config/model.js';
-import {
-  allAchievementsBody,
-  backfill,
-  completeByCall,
-  completeByEvent,
-  count as countForAchievements,
-  metricAchievementsBody,
-  userAchievementBody,
-  userAchievementsBody,
-} from './achievements.js';
-import { add, amount, isInRange, shown } from './decimal.js';
-import { boardsBody, finalBody, movesBody, placeBody, rankingsBody, type Page } from './leaderboard-answers.js';
-import { enterChanges, fill, fillsAt, finalise, finalisesAt, groupsOf, refill, stateOf, trim, type Change, type Move } from './leaderboards.js';
-import { earn, earnedBody, nextHour, pointsBody, settleTimeTriggers, type Earned } from './points.js';
+import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
+import * as achievements from './achievements.js';
+import * as calls from './calls.js';
+import { shown } from './decimal.js';
+import { boardsBody, finalBody, placeBody, rankingsBody, type Page } from './leaderboard-answers.js';
+import { enterChanges } from './leaderboards.js';
+import { pointsBody } from './points-answers.js';
 import { isOpen } from './runs.js';
-import { rankedStreaks, streakBody, userStreakBody } from './streak-answers.js';
+import { reconfigure, sweep } from './settle.js';
+import { rankedStreaks, userStreakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode, Operations, StreakPreferences } from './subject.js';
-import { isDate, startOfDay } from './time.js';
-import { change, checkProperties, draftOf, knownUser, localDayOf, newUser, reach, userBody, zoneOf, type User, type UserInCall, type UserProperties } from './users.js';
-import { byKey, Refused, sentAttributes, type Answer, type World } from './world.js';
+import { dateOf, dayOf } from './time.js';
+import { knownUser, userBody, type User, type UserInCall, type UserProperties } from './users.js';
+import { byKey, live, Refused, type Answer, type World } from './world.js';
+
+const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(dayOf(text)) && dateOf(dayOf(text)) === text;
+
+export class Model implements Operations {
+  private readonly world: World;
+  private pausesMade = 0;
+
+  constructor(config: ConfigDocument, nowMs: number) {
+    this.world = { config, now: nowMs, sequence: 0, users: new Map(), boards: new Map() };
+  }
+
+  setNow(ms: number): void {
+    if (ms < this.world.now) throw new Error('the clock only goes forward');
+    sweep(this.world, ms);
+  }
+
+  configure(document: ConfigDocument): void {
+    reconfigure(this.world, document);
+  }
+
+  event(request: EventRequest): Answer {
+    return this.answer(() => calls.event(this.world, request));
+  }
+
+  identify(mode: IdentifyMode, id: string, properties: UserProperties): Answer {
+    return this.answer(() => calls.identify(this.world, mode, { ...properties, id }));
+  }
+
+  completeAchievement(key: string, user: UserInCall): Answer {
+    return this.answer(() => calls.completeAchievement(this.world, key, user));
+  }
+
+  setStreakPreferences(userId: string, { evaluationMode, metrics }: StreakPreferences): Answer {
+    return this.answer(() => {
+      const user = this.settled(userId);
+      if (!this.world.config.streaks.personalization) throw new Refused(422, 'users have no conditions of their own');
+      const known = metrics.map(({ key, threshold }) => {
+        const metric = live(this.world.config.metrics).find((candidate) => candidate.key === key);
+        if (!metric) throw new Refused(422, `there is no metric ${key}`);
+        return { metricId: metric.id, threshold };
+      });
+      user.personal = { evaluationMode, metrics: known };
+      return { status: 200 };
+    });
+  }
+
+  grantFreeze(userId: string): Answer {
+    return this.administer(userId, (user) => {
+      streaks.grant(user);
+    });
+  }
+
+  createPause(userId: string, start: string, end: string): Answer {
+    return this.administer(userId, (user) => {
+      if (!isDate(start) || !isDate(end) || end < start) throw new Refused(422, 'a pause ends on or after the day on which it starts');
+      if (user.pauses.length >= streaks.mostPauses) throw new Refused(422, 'that is the most pauses a user can have');
+      this.pausesMade += 1;
+      const pauseId = `pause-${this.pausesMade}`;
+      user.pauses.push({ id: pauseId, start, end });
+      return { pauseId, start, end };
+    });
+  }
+
+  deletePause(pauseId: string): Answer {
+    const owner = [...this.world.users.values()].find(({ pauses }) => pauses.some(({ id }) => id === pauseId));
+    return this.administer(owner?.id ?? '', ({ pauses }) => {
+      pauses.splice(
+        pauses.findIndex(({ id }) => id === pauseId),
+        1,
+      );
+    });
+  }
+
+  restoreStreak(userId: string): Answer {
+    return this.administer(userId, (user) => {
+      enterChanges(this.world, user, streaks.restore(this.world, user));
+    });
+  }
+
+  user(id: string): Answer {
+    return this.read(() => userBody(this.world, this.settled(id)));
+  }
+
+  metrics(id: string): Answer {
+    return this.read(() => {
+      const user = this.settled(id);
+      return live(this.world.config.metrics).map((metric) => ({
+        ...{ id: metric.id, key: metric.key, name: metric.name },
+        current: shown(user.totals.get(metric.id) ?? 0n),
+        achievements: achievements.metricAchievementsBody(this.world, user, metric.id),
+      }));
+    });
+  }
+
+  points(id: string, key: string, awards: number): Answer {
+    return this.read(() => pointsBody(this.world, this.settled(id), byKey(this.world.config.pointsSystems, key), awards));
+  }
+
+  achievements(id: string, includeIncomplete: boolean): Answer {
+    return this.read(() => achievements.userAchievementsBody(this.world, this.settled(id), includeIncomplete));
+  }
+
+  allAchievements(): Answer {
+    return this.read(() => achievements.allAchievementsBody(this.world));
+  }
+
+  streak(id: string, historyPeriods: number): Answer {
+    return this.read(() => userStreakBody(this.world, this.settled(id), historyPeriods));
+  }
+
+  streaks(ids: readonly string[]): Answer {
+    return this.read(() => rankedStreaks(this.world, ids));
+  }
+
+  leaderboards(includeFinished: boolean): Answer {
+    return this.read(() => boardsBody(this.world, includeFinished));
+  }
+
+  leaderboard(key: string, page: Page): Answer {
+    return this.read(() => rankingsBody(this.world, this.board(key), page));
+  }
+
+  userLeaderboard(id: string, key: string, run?: string): Answer {
+    return this.read(() => {
+      const board = this.board(key);
+      return placeBody(this.world, board, this.settled(id), run);
+    });
+  }
+
+  finalRankings(key: string, run: string): Answer {
+    return this.read(() => finalBody(this.world, this.board(key), run));
+  }
+
+  /** A board that users can see: an inactive one is as good as absent. */
+  private board(key: string): Leaderboard {
+    return byKey(this.world.config.leaderboards.filter(isOpen), key);
+  }
+
+  /** The user whom a read is about, settled; a 404 for one whom nobody has heard of. */
+  private settled(id: string): User {
+    const user = knownUser(this.world, id);
+    calls.settleStored(this.world, user);
+    return user;
+  }
+
+  private read(body: () => unknown): Answer {
+    return this.answer(() => ({ status: 200, body: body() }));
+  }
+
+  /** An administrator's call about one user, who is settled first. Its issues are a 422. */
+  private administer(userId: string, act: (user: User) => unknown): Answer {
+    const user = this.world.users.get(userId);
+    if (!user) return { status: 422 };
+    calls.settleStored(this.world, user);
+    return this.answer(() => {
+      const body = act(user);
+      return body === undefined ? { status: 200 } : { status: 200, body };
+    });
+  }
+
+  private answer(act: () => Answer): Answer {
+    try {
+      return act();
+    } catch (error) {
+      if (error instanceof Refused) return { status: error.status };
+      throw error;
+    }
+  }
+}

@@ -99,7 +99,9 @@ export function rankingsBody(world: World, board: Leaderboard, page: Page): obje
   const rows = span ? ranked(places(stateOf(world, board).runs.get(span.first), group)) : [];
   const place = page.userId === undefined ? 0 : rows.findIndex(({ userId }) => userId === page.userId);
   const from = place < 0 ? rows.length : place + (page.offset ?? 0);
-  const rankings = rows.slice(from, from + (page.limit ?? 10)).map((row) => ({ ...row, userName: world.users.get(row.userId)?.name ?? null }));
+  const rankings = rows
+    .slice(from, from + (page.limit ?? 10))
+    .map((row) => ({ ...row, userName: world.users.get(row.userId)?.name ?? null }));
   return { ...boardBody(world, board), rankings };
 }
 

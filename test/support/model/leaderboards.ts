@@ -130,7 +130,8 @@ function enter(world: World, board: Leaderboard, user: User, change: Change): Mo
   const run = runOf(world, board, span);
   const known = run.entries.get(user.id);
   if (run.final) return null;
-  if (!ranksGains(board)) return change.isChanged ? put(board, run, user.id, { value: change.after, sequence: change.sequence, group }) : null;
+  if (!ranksGains(board))
+    return change.isChanged ? put(board, run, user.id, { value: change.after, sequence: change.sequence, group }) : null;
   if (known && change.gain === 0n) return null;
   world.sequence += 1;
   return put(board, run, user.id, { value: add(known?.value ?? 0n, change.gain), sequence: world.sequence, group });
@@ -166,7 +167,7 @@ function regroup(world: World, board: Leaderboard, user: User): Move | null {
 }
 
 /** The group of a user on every open board, by the board's id. */
-export const groupsOf = (world: World, user: User): Map<string, string | null> =>
+export const groupsOf = (world: World, user: User): ReadonlyMap<string, string | null> =>
   new Map(world.config.leaderboards.filter(isOpen).map((board) => [board.id, groupOf(board, user)]));
 
 /**

@@ -18,7 +18,8 @@ const earliestZoneMs = 14 * hourMs;
 export const isOpen = (board: Leaderboard): boolean => !board.archived && board.status === 'active';
 
 /** Whether the value is what was gained while it counted; otherwise it is the user's total. A window means nothing to a streak. */
-export const ranksGains = (board: Leaderboard): boolean => board.runUnit !== null || (board.startTime !== null && board.rankBy !== 'streak');
+export const ranksGains = (board: Leaderboard): boolean =>
+  board.runUnit !== null || (board.startTime !== null && board.rankBy !== 'streak');
 
 /** What a leaderboard ranks, as `World` numbers it (User.reached). */
 export function sourceOf(board: Leaderboard, config: ConfigDocument): string {

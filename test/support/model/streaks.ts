@@ -109,7 +109,8 @@ export function extend(world: World, user: User): Change[] {
 
 /** Rule "Counting". Returns whether there was something to count. */
 export function count(world: World, user: User, metricId: string, value: Amount): boolean {
-  if (!world.config.streaks.enabled || !conditionsOf(world, user).metrics.some((condition) => condition.metricId === metricId)) return false;
+  if (!world.config.streaks.enabled || !conditionsOf(world, user).metrics.some((condition) => condition.metricId === metricId))
+    return false;
   for (const frequency of frequencies) {
     const streak = user.streaks[frequency];
     const period = currentPeriod(world, user, frequency);

@@ -53,7 +53,9 @@ export const instant = (ms: number): string => new Date(ms).toISOString();
 
 /** `day` and some days, months or years; a day that a month lacks is its last. */
 export const plus = (day: number, count: number, unit: 'day' | 'month' | 'year'): number =>
-  dateTime(day).plus({ [unit]: count }).toMillis() / dayMs;
+  dateTime(day)
+    .plus({ [unit]: count })
+    .toMillis() / dayMs;
 
 type WeekStart = Settings['weekStart'];
 

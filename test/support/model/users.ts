@@ -131,7 +131,13 @@ export function change(world: World, user: User, properties: UserProperties): vo
   if (JSON.stringify([profile(user), [...user.attributes]]) !== before) user.updated = world.now;
 }
 
-const profile = ({ name, email, tz, subscribeToEmails, deviceTokens }: User): object => ({ name, email, tz, subscribeToEmails, deviceTokens });
+const profile = ({ name, email, tz, subscribeToEmails, deviceTokens }: User): object => ({
+  name,
+  email,
+  tz,
+  subscribeToEmails,
+  deviceTokens,
+});
 
 /** The user as the APIs show it. */
 export function userBody(world: World, user: User): object {

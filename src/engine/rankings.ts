@@ -1,0 +1,126 @@
+import { dateToDay, dayToDate, utcDate } from '../calendar.js';
+import type { Leaderboard } from '../config/model.js';
+import { LaurelError } from '../errors.js';
+import { groupOf, leaderboardResponse, statusOn } from '../leaderboards/response.js';
+import { runEnd, runOf } from '../leaderboards/runs.js';
+import type { HistoryReader } from '../ledger/reader.js';
+import { limits } from '../limits.js';
+import { requireLeaderboard, type ActiveConfig } from '../plan/active-config.js';
+import { boardKind, perpetualRun } from '../plan/boards.js';
+import type { Clock } from './clock.js';
+import type { Engine } from './engine.js';
+import { readPlace, readRankings, type BoardRun, type Page, type Ranking } from './leaderboards.js';
+
+const dayMs = 86_400_000;
+
+/** What reads of leaderboards need: runs that are over are Postgres'. */
+export interface Stores {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly history: HistoryReader;
+}
+
+/** The run that a date is in, today's without one; the first day of it. */
+function resolveRun(board: Leaderboard, run: string | undefined, date: string): number {
+  if (board.runUnit === null) {
+    if (run !== undefined) throw new LaurelError('unprocessable', 'This leaderboard does not repeat: leave `run` out.');
+    return perpetualRun;
+  }
+  const day = dateToDay(run ?? (date < board.start ? board.start : date));
+  if (dayToDate(day) < board.start) throw new LaurelError('unprocessable', `The first run of this leaderboard starts on ${board.start}.`);
+  return runOf(board, day);
+}
+
+/** The group that `userAttributes` names. A board that is broken down needs a value of each attribute, and no other does. */
+function resolveGroup(config: ActiveConfig, board: Leaderboard, filters: ReadonlyMap<string, string>): string {
+  const keys = board.breakdownAttributes.map((id) => config.attributeById.get(id)?.key ?? '');
+  if (keys.length === 0 && filters.size > 0) {
+    throw new LaurelError('unprocessable', 'This leaderboard has no breakdown attributes: leave `userAttributes` out.');
+  }
+  const values = keys.map((key) => filters.get(key));
+  if (values.some((value) => value === undefined) || filters.size > keys.length) {
+    throw new LaurelError('unprocessable', `Send \`userAttributes\` with a value of each of ${keys.join(', ')}, as in ${keys.map((key) => `${key}:value`).join(',')}.`);
+  }
+  return groupOf(values.map((value) => value ?? ''));
+}
+
+/** A page of a run that is final, from Postgres. With a user, the offset counts from that user's place. */
+async function finalPage(stores: Stores, tenant: number, board: BoardRun, page: Page): Promise<Ranking[]> {
+  const rows = await stores.history.finalRankings(tenant, board.leaderboard, board.run, board.group);
+  const base = page.userId === undefined ? 0 : rows.findIndex(({ userId }) => userId === page.userId);
+  return base < 0 ? [] : rows.slice(base + page.offset, base + page.offset + page.limit);
+}
+
+/**
+ * Whether a run is final. Its board leaves Redis in the step that puts its end into the ledger, so a run that may be over is looked for in
+ * Postgres only when that has all of the ledger.
+ */
+async function isFinal({ clock, history }: Stores, tenant: number, board: Leaderboard, run: number, now: number): Promise<boolean> {
+  if (board.runUnit === null || now < runEnd(board, run) * dayMs + limits.finalisationDelayMs) return false;
+  const { ledgerId } = await clock.ledgerId(tenant);
+  await history.waitFor(tenant, ledgerId);
+  return history.isFinal(tenant, board.no, run);
+}
+
+/** The leaderboards that are active or scheduled; those that are finished when asked for. */
+export async function listLeaderboards({ engine, clock }: Stores, tenant: number, includeFinished: boolean): Promise<object[]> {
+  const config = await engine.config(tenant);
+  const date = utcDate(await clock.now(tenant));
+  const visible = [...config.leaderboards.values()].filter((board) => {
+    const status = statusOn(board, date);
+    return status === 'active' || status === 'scheduled' || (status === 'finished' && includeFinished);
+  });
+  return visible.map((board) => leaderboardResponse(config, board, date));
+}
+
+export interface RankingsQuery extends Page {
+  /** A date of the run that is meant; the current one without it. */
+  readonly run: string | undefined;
+  /** Attribute key → value: the group of a leaderboard that is broken down. */
+  readonly userAttributes: ReadonlyMap<string, string>;
+}
+
+/** A page of a leaderboard's rankings. Throws a 404 for an unknown key, a 422 for a run or a group that it does not have. */
+export async function readLeaderboard(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<object> {
+  const config = await stores.engine.config(tenant);
+  const board = requireLeaderboard(config, key);
+  const now = await stores.clock.now(tenant);
+  const date = utcDate(now);
+  const run = {
+    leaderboard: board.no,
+    kind: boardKind(board),
+    run: resolveRun(board, query.run, date),
+    group: resolveGroup(config, board, query.userAttributes),
+  };
+  const page = { offset: query.offset, limit: query.limit, userId: query.userId };
+  const rankings = (await isFinal(stores, tenant, board, run.run, now))
+    ? await finalPage(stores, tenant, run, page)
+    : await readRankings(stores.engine, tenant, run, page);
+  return { ...leaderboardResponse(config, board, date), rankings };
+}
+
+/** A user's place in a run of a leaderboard, with its history by day. Throws a 404 for an unknown user or key. */
+export async function readUserLeaderboard(
+  stores: Stores,
+  tenant: number,
+  user: string,
+  key: string,
+  query: { readonly run: string | undefined; readonly days: number },
+): Promise<object> {
+  const { engine, clock, history } = stores;
+  const config = await engine.config(tenant);
+  const board = requireLeaderboard(config, key);
+  const now = await clock.now(tenant);
+  const date = utcDate(now);
+  const run = resolveRun(board, query.run, date);
+  const place = await readPlace(engine, tenant, { leaderboard: board.no, kind: boardKind(board), run }, user);
+  await history.waitFor(tenant, place.ledgerId);
+  const final = (await isFinal(stores, tenant, board, run, now)) ? await history.finalPlace(tenant, board.no, run, user) : place;
+  const days = await history.leaderboardDays(tenant, board.no, run, user, query.days);
+  return {
+    ...leaderboardResponse(config, board, date),
+    rank: final?.rank ?? null,
+    value: final?.value ?? null,
+    history: days.map(({ at, ...day }) => ({ ...day, timestamp: at.toISOString() })),
+  };
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { channels, notificationTypes, readPreferences, setPreferences } from '../engine/preferences.js';
+import { limits } from '../limits.js';
+import { defineRoute, type Route } from '../routing/route.js';
+import { idSchema } from '../users/schema.js';
+
+const channelList = z.array(z.enum(channels)).refine((list) => new Set(list).size === list.length, 'must not name a channel twice');
+const notifications = z.object(Object.fromEntries(notificationTypes.map((type) => [type, channelList.optional()])));
+
+const streak = z.object({
+  enabled: z.boolean().optional(),
+  evaluationMode: z.enum(['OR', 'AND']).optional(),
+  metrics: z
+    .array(z.object({ key: z.string(), threshold: z.number().positive('must be above 0').max(limits.maxAbsoluteTotal) }))
+    .max(limits.maxStreakConditions, `must have at most ${limits.maxStreakConditions} items`)
+    .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, 'must not name a metric twice')
+    .optional(),
+});
+
+const params = z.object({ id: idSchema });
+
+export const preferenceRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/users/{id}/preferences',
+    summary: 'Read what a user prefers',
+    params,
+    query: z.object({}),
+    body: null,
+    handle: async ({ services, tenant, params: { id } }) => ({ status: 200, body: await readPreferences(services.engine, tenant, id) }),
+  }),
+  defineRoute({
+    method: 'patch',
+    path: '/users/{id}/preferences',
+    summary: 'Change what a user prefers: only what is sent is changed',
+    params,
+    query: z.object({}),
+    body: z.object({ notifications: notifications.optional(), streak: streak.optional() }),
+    handle: async ({ services, tenant, params: { id }, body }) => ({
+      status: 200,
+      body: await setPreferences(services.engine, tenant, id, body),
+    }),
+  }),
+];

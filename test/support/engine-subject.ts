@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import pino from 'pino';
+import { dateToDay } from '../../src/calendar.js';
+import type { ConfigDocument } from '../../src/config/model.js';
+import { loadConfig, saveConfig } from '../../src/config/store.js';
+import { completeAchievement, listAchievements } from '../../src/engine/achievements.js';
+import { Clock } from '../../src/engine/clock.js';
+import { Engine } from '../../src/engine/engine.js';
+import { setPreferences } from '../../src/engine/preferences.js';
+import { listLeaderboards, readLeaderboard, readUserLeaderboard, type Stores } from '../../src/engine/rankings.js';
+import { addPause, grantFreeze, rankStreaks, readStreak, removePause, restoreStreak } from '../../src/engine/streaks.js';
+import { trackEvent } from '../../src/engine/track.js';
+import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readUserPoints } from '../../src/engine/users.js';
+import { LaurelError } from '../../src/errors.js';
+import { Activations } from '../../src/jobs/activations.js';
+import { Sweep } from '../../src/jobs/sweep.js';
+import { groupValues } from '../../src/leaderboards/response.js';
+import { runOf } from '../../src/leaderboards/runs.js';
+import { loadOffset } from '../../src/ledger/offsets.js';
+import { HistoryReader } from '../../src/ledger/reader.js';
+import { WriteBehind } from '../../src/ledger/write-behind.js';
+import { redisOptions } from '../../src/redis/connection.js';
+import { bundleLibrary } from '../../src/redis/library.js';
+import type { Subject } from './model/subject.js';
+import type { Answer } from './model/world.js';
+import { stores } from './stores.js';
+import { freshDatabase, keysOf, type TestDatabase } from './world.js';
+
+const log = pino({ level: 'silent' });
+const drainMs = 20_000;
+
+/** The real stores and one engine, on which any number of histories run, each as a tenant of its own. */
+export interface Arena {
+  /** A tenant in which nothing has happened yet, at a moment of the test clock and under a configuration. */
+  enter(document: ConfigDocument, nowMs: number): Promise<Contestant>;
+  stop(): Promise<void>;
+}
+
+/** The engine as something that the model can be compared with. */
+export interface Contestant {
+  readonly subject: Subject;
+  /** Stops what works for the tenant and forgets its keys. */
+  leave(): Promise<void>;
+}
+
+async function answered(work: () => Promise<unknown>, status = 200): Promise<Answer> {
+  try {
+    return { status, body: await work() };
+  } catch (error) {
+    if (error instanceof LaurelError && error.status < 500) return { status: error.status };
+    throw error;
+  }
+}
+
+/** What a call of the Admin API reports as an issue is a 422. */
+const item = (problem: string | undefined): Answer => ({ status: problem === undefined ? 200 : 422 });
+
+interface Tools extends Stores {
+  readonly database: TestDatabase;
+  readonly sweep: Sweep;
+  readonly activations: Activations;
+}
+
+function subjectOf(tools: Tools, tenant: number): Subject {
+  const { engine, history, clock, database } = tools;
+  const pauses = new Map<string, string>();
+  return {
+    setNow: async (ms) => {
+      await clock.set(tenant, ms);
+      await tools.sweep.run(tenant);
+    },
+    configure: async (document) => {
+      const { version } = await engine.config(tenant);
+      await saveConfig(database.pool, tenant, version, document);
+      await engine.activate(await engine.refreshConfig(tenant));
+      await tools.activations.run(tenant);
+    },
+    event: async ({ metricKey, user, value, attributes, idempotencyKey }) => {
+      let replayed = false;
+      const answer = await answered(async () => {
+        const result = await trackEvent(engine, tenant, { metricKey, user, value, attributes, idempotencyKey });
+        replayed = result.replayed;
+        return result.body;
+      }, 201);
+      return answer.status === 201 && replayed ? { ...answer, status: 202 } : answer;
+    },
+    identify: (mode, id, properties) => answered(() => identifyUser(engine, tenant, mode, id, properties), mode === 'create' ? 201 : 200),
+    completeAchievement: (key, user) => answered(() => completeAchievement(engine, tenant, key, user), 201),
+    setStreakPreferences: async (user, streak) => {
+      const { status } = await answered(() => setPreferences(engine, tenant, user, { streak }));
+      return { status };
+    },
+    grantFreeze: async (user) => item(await grantFreeze(engine, tenant, user)),
+    createPause: async (user, start, end) => {
+      if (end < start) return { status: 422 };
+      const { id, problem } = await addPause(engine, tenant, user, start, end);
+      if (problem !== undefined) return { status: 422 };
+      pauses.set(id, user);
+      return { status: 200, body: { pauseId: id, start, end } };
+    },
+    deletePause: async (id) => item(await removePause(engine, tenant, pauses.get(id) ?? '', id)),
+    restoreStreak: async (user) => item(await restoreStreak(engine, tenant, user)),
+    user: (id) => answered(() => readProfile(engine, tenant, id)),
+    metrics: (id) => answered(() => readUserMetrics(engine, tenant, id)),
+    points: (id, key, awards) => answered(() => readUserPoints(engine, tenant, id, key, awards)),
+    achievements: (id, includeIncomplete) => answered(() => readUserAchievements(engine, tenant, id, includeIncomplete)),
+    allAchievements: () => answered(() => listAchievements(engine, tenant, new Map())),
+    streak: (id, periods) => answered(() => readStreak(engine, history, tenant, id, periods)),
+    streaks: (ids) => answered(() => rankStreaks(engine, tenant, ids)),
+    leaderboards: (includeFinished) => answered(() => listLeaderboards(tools, tenant, includeFinished)),
+    leaderboard: (key, page) =>
+      answered(() =>
+        readLeaderboard(tools, tenant, key, {
+          run: page.run,
+          offset: page.offset ?? 0,
+          limit: page.limit ?? 10,
+          userId: page.userId,
+          userAttributes: new Map(Object.entries(page.userAttributes ?? {})),
+        }),
+      ),
+    userLeaderboard: (id, key, run) => answered(() => readUserLeaderboard(tools, tenant, id, key, { run, days: 10 })),
+    finalRankings: (key, run) => finalRankings(tools, tenant, key, run),
+  };
+}
+
+async function finalRankings({ engine, clock, history, database }: Tools, tenant: number, key: string, date: string): Promise<Answer> {
+  const config = await engine.config(tenant);
+  const board = config.leaderboards.get(key);
+  if (!board) return { status: 404 };
+  const run = board.runUnit === null ? 0 : runOf(board, dateToDay(date));
+  const { ledgerId } = await clock.ledgerId(tenant);
+  await history.waitFor(tenant, ledgerId);
+  if (!(await history.isFinal(tenant, board.no, run))) return { status: 404 };
+  const { rows } = await database.pool.query<{ group: string; userId: string; rank: number; value: number }>(
+    `select "group", user_id as "userId", rank, value from leaderboard_rankings
+      where tenant = $1 and leaderboard = $2 and run = $3 order by "group", rank`,
+    [tenant, board.no, run],
+  );
+  return { status: 200, body: { rankings: rows.map((row) => ({ ...row, group: groupValues(row.group) })) } };
+}
+
+/** Starts an arena. Stop it in an `after` hook. */
+export async function startArena(): Promise<Arena> {
+  const database = await freshDatabase({ connections: 12 });
+  const { redisUrl } = await stores();
+  const connect = (): Redis => new Redis(redisUrl, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
+  const [redis, workerRedis] = [connect(), connect()];
+  const { pool } = database;
+  const engine = new Engine({
+    redis,
+    prefix: `arena${randomUUID().slice(0, 8)}`,
+    library: bundleLibrary(),
+    testClock: true,
+    loadConfig: (tenant) => loadConfig(pool, tenant),
+    loadOffset: (tenant) => loadOffset(pool, tenant),
+  });
+  const clock = new Clock(engine, true);
+  const history = new HistoryReader(pool);
+  const sweep = new Sweep(engine, pool, clock, history, log);
+  const activations = new Activations(engine, pool, clock, history, log);
+  const tools = { engine, clock, history, database, sweep, activations };
+  await engine.loadLibrary();
+  return {
+    enter: async (document, nowMs) => {
+      const { rows } = await pool.query<{ no: number }>(`insert into tenants (name) values ('history') returning no`);
+      const tenant = rows[0]?.no ?? 0;
+      const partition = engine.partition(tenant);
+      await engine.open(tenant);
+      const writeBehind = new WriteBehind({ tenant, partition, redis: workerRedis, pool, log, onBehind: () => engine.shut(tenant) });
+      writeBehind.start();
+      await clock.set(tenant, nowMs);
+      const subject = subjectOf(tools, tenant);
+      await subject.configure(document);
+      return {
+        subject,
+        leave: async () => {
+          await writeBehind.stop(drainMs);
+          const keys = await keysOf(redis, partition);
+          if (keys.length > 0) await redis.unlink(...keys);
+        },
+      };
+    },
+    stop: async () => {
+      redis.disconnect();
+      workerRedis.disconnect();
+      await database.drop();
+    },
+  };
+}

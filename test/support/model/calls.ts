@@ -1,0 +1,160 @@
+/** Rules "Order inside an event" and "A call that …": what callers send about one user, each call one step that happens as a whole or not at all. */
+import type { Achievement, Metric } from '../../../src/config/model.js';
+import * as achievements from './achievements.js';
+import { add, amount, isInRange, shown, type Amount } from './decimal.js';
+import { movesBody } from './leaderboard-answers.js';
+import { enterChanges, groupsOf, type Change, type Move } from './leaderboards.js';
+import { earnedBody } from './points-answers.js';
+import { earn, type Deed, type Earned } from './points.js';
+import { settle } from './settle.js';
+import { streakBody } from './streak-answers.js';
+import * as streaks from './streaks.js';
+import type { EventRequest, IdentifyMode } from './subject.js';
+import { change, checkProperties, draftOf, newUser, reach, userBody, zoneOf, type User, type UserInCall } from './users.js';
+import { byKey, Refused, sentAttributes, type Answer, type World } from './world.js';
+
+/** A call under way: it works on a copy of the user, which replaces the user when nothing refuses any more. */
+interface Call {
+  readonly user: User;
+  readonly created: boolean;
+  /** What settling in a new zone has changed. */
+  readonly settled: readonly Change[];
+  readonly groupsBefore: ReadonlyMap<string, string | null>;
+}
+
+/** Rule "Settle, then act", for a user who is stored. */
+export function settleStored(world: World, user: User): void {
+  enterChanges(world, user, settle(world, user, world.now));
+}
+
+/** The stored user of a call, settled; undefined for one whom nobody has heard of. */
+function storedUser(world: World, id: string): User | undefined {
+  const user = world.users.get(id);
+  if (user) settleStored(world, user);
+  return user;
+}
+
+/** Upserts the user of a call. A new zone settles once more, in its own calendar, before anything else happens. */
+function begin(world: World, { id, ...properties }: UserInCall): Call {
+  const stored = storedUser(world, id);
+  const user = stored ? draftOf(stored) : newUser(world, id, properties.tz ?? null);
+  const groupsBefore = groupsOf(world, user);
+  const oldZone = zoneOf(user);
+  change(world, user, properties);
+  if (stored && zoneOf(user) !== oldZone) streaks.grantGrace(world, user, oldZone);
+  return { user, created: !stored, settled: settle(world, user, world.now), groupsBefore };
+}
+
+/** Nothing refuses any more: the copy becomes the user, and the boards take what has changed. */
+function commit(world: World, { user, settled, groupsBefore }: Call, changes: readonly Change[]): Move[] {
+  world.users.set(user.id, user);
+  enterChanges(world, user, settled);
+  return enterChanges(world, user, changes, groupsBefore);
+}
+
+/** What a call that is no event has done. */
+const deedOf = ({ user, created }: Call, completed: readonly Achievement[] = []): Deed => ({
+  user,
+  created,
+  completed,
+  extendedTo: null,
+  event: null,
+});
+
+const changesOf = (earned: readonly Earned[]): Change[] => earned.map((each) => each.change);
+
+/** Adds an event to the user's total of its metric. */
+function countTotal(world: World, user: User, metric: Metric, added: Amount): Change {
+  const before = user.totals.get(metric.id);
+  const after = add(before ?? 0n, added);
+  if (!isInRange(after)) throw new Refused(422, 'the total would be too large');
+  user.totals.set(metric.id, after);
+  const source = `metric:${metric.id}`;
+  const isChanged = after !== before;
+  const sequence = isChanged ? reach(world, user, source) : (user.reached.get(source) ?? 0);
+  return { source, moment: world.now, after, gain: added, isChanged, sequence };
+}
+
+/** What an event has led to, besides the user's state. */
+interface Results {
+  readonly completed: readonly Achievement[];
+  readonly earned: readonly Earned[];
+  readonly moves: readonly Move[];
+  readonly isExtended: boolean;
+}
+
+const nothing: Results = { completed: [], earned: [], moves: [], isExtended: false };
+
+function eventBody(world: World, user: User, metric: Metric, { completed, earned, moves, isExtended }: Results): object {
+  return {
+    metricId: metric.id,
+    total: shown(user.totals.get(metric.id) ?? 0n),
+    achievements: completed.map((achievement) => achievements.userAchievementBody(world, user, achievement)),
+    currentStreak: { ...streakBody(world, user), extended: isExtended },
+    points: earnedBody(world, earned),
+    leaderboards: movesBody(world, moves),
+  };
+}
+
+/** Everything that an event does to a user, in the order of the rule. */
+function act(world: World, call: Call, metric: Metric, value: Amount, attributes: ReadonlyMap<string, string>): Results {
+  const { user, created } = call;
+  const { frequency } = world.config.streaks;
+  const total = countTotal(world, user, metric, value);
+  achievements.count(world.config, user, metric.id, value, attributes);
+  const lengths = streaks.count(world, user, metric.id, value) ? streaks.extend(world, user) : [];
+  const isExtended = lengths.some(({ source }) => source === `streak:${frequency}`);
+  const completed = achievements.completeByEvent(world, user, metric.id, isExtended);
+  const extendedTo = isExtended ? user.streaks[frequency].length : null;
+  const earned = earn(world, { user, created, completed, extendedTo, event: { metric, value, attributes } });
+  const moves = commit(world, call, [total, ...changesOf(earned), ...lengths]);
+  return { completed, earned, moves, isExtended };
+}
+
+/** One event. A replay shows the current state and changes nothing. */
+export function event(world: World, { metricKey, user: sent, value, attributes, idempotencyKey }: EventRequest): Answer {
+  const { config } = world;
+  checkProperties(sent);
+  if (!isInRange(amount(value))) throw new Refused(422, 'the value is too large');
+  const metric = byKey(config.metrics, metricKey);
+  sentAttributes(config, 'user', sent.attributes);
+  const eventAttributes = sentAttributes(config, 'event', attributes);
+  const stored = storedUser(world, sent.id);
+  if (idempotencyKey === undefined) {
+    const call = begin(world, sent);
+    return { status: 201, body: eventBody(world, call.user, metric, act(world, call, metric, amount(value), eventAttributes)) };
+  }
+  const usedKey = `${metric.id} ${idempotencyKey}`;
+  if (stored?.usedKeys.has(usedKey)) {
+    return { status: 202, body: { ...eventBody(world, stored, metric, nothing), idempotencyKey, idempotentReplayed: true } };
+  }
+  const call = begin(world, sent);
+  call.user.usedKeys.add(usedKey);
+  const body = eventBody(world, call.user, metric, act(world, call, metric, amount(value), eventAttributes));
+  return { status: 201, body: { ...body, idempotencyKey, idempotentReplayed: false } };
+}
+
+/** Creates or changes a user. */
+export function identify(world: World, mode: IdentifyMode, user: UserInCall): Answer {
+  checkProperties(user);
+  sentAttributes(world.config, 'user', user.attributes);
+  const stored = storedUser(world, user.id);
+  if (mode === 'create' && stored) throw new Refused(422, 'the user exists');
+  if (mode === 'update' && !stored) throw new Refused(404, 'there is no such user');
+  const call = begin(world, user);
+  commit(world, call, changesOf(earn(world, deedOf(call))));
+  return { status: mode === 'create' ? 201 : 200, body: userBody(world, call.user) };
+}
+
+/** Completes an achievement of the kind `api`. */
+export function completeAchievement(world: World, key: string, sent: UserInCall): Answer {
+  checkProperties(sent);
+  const achievement = byKey(world.config.achievements, key);
+  sentAttributes(world.config, 'user', sent.attributes);
+  const call = begin(world, sent);
+  const completed = achievements.completeByCall(world, achievement, call.user);
+  const earned = earn(world, deedOf(call, completed));
+  commit(world, call, changesOf(earned));
+  const body = { achievement: achievements.userAchievementBody(world, call.user, achievement), points: earnedBody(world, earned) };
+  return { status: 201, body };
+}

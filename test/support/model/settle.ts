@@ -1,0 +1,81 @@
+/** Rules "Settle" and "What applying does": the passing of time, and a new version of the configuration. */
+import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
+import { backfill } from './achievements.js';
+import { enterChanges, fill, fillsAt, finalise, finalisesAt, refill, stateOf, trim, type Change } from './leaderboards.js';
+import { isOpen } from './runs.js';
+import { extend, nextGrace, settleStreaks } from './streaks.js';
+import { nextHour, settleTimeTriggers } from './time-triggers.js';
+import { startOfDay } from './time.js';
+import { localDayOf, zoneOf, type User } from './users.js';
+import type { World } from './world.js';
+
+/**
+ * Takes a user from where the user was to now: a function of what is stored and of now, however late it comes. Returns what it changed of
+ * the values that leaderboards rank.
+ */
+export function settle(world: World, user: User, now: number): Change[] {
+  const today = Math.max(user.day, localDayOf(user, now));
+  const awarded = settleTimeTriggers(world, user, today, now);
+  user.day = today;
+  user.settledAt = now;
+  return [...awarded, ...settleStreaks(world, user, now)];
+}
+
+/** The next moment at which time may do something to a user. */
+const dueAt = (world: World, user: User): number =>
+  Math.min(startOfDay(zoneOf(user), user.day + 1), nextHour(world.config, user), nextGrace(user, user.settledAt));
+
+interface Due {
+  readonly at: number;
+  readonly act: () => void;
+}
+
+/** What comes next, for everybody: users in the order of their ids where the moment is the same, and then leaderboards. */
+function nextDue(world: World): Due | undefined {
+  const users = [...world.users.values()]
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map((user): Due => ({ at: dueAt(world, user), act: () => void enterChanges(world, user, settle(world, user, world.now)) }));
+  const boards = world.config.leaderboards.flatMap((board): Due[] => [
+    { at: fillsAt(world, board), act: () => fill(world, board) },
+    { at: finalisesAt(world, board), act: () => finalise(world, board, world.now) },
+  ]);
+  const all = [...users, ...boards];
+  return all.reduce<Due | undefined>((next, due) => (next && next.at <= due.at ? next : due), undefined);
+}
+
+/** Moves the clock, and does everything that is due up to then, in the order of time. */
+export function sweep(world: World, until: number): void {
+  for (let due = nextDue(world); due && due.at <= until; due = nextDue(world)) {
+    world.now = Math.max(world.now, due.at);
+    due.act();
+  }
+  world.now = until;
+  for (const user of world.users.values()) enterChanges(world, user, settle(world, user, until));
+}
+
+/** Whether a change of the settings may make a period count as kept. */
+const conditionsOf = ({ streaks: { enabled, evaluationMode, metrics } }: ConfigDocument): string =>
+  JSON.stringify([enabled, evaluationMode, metrics]);
+
+/**
+ * Puts a new version of the configuration into force, when everything has been settled by the old one: boards are trimmed, opened and
+ * filled, streaks are looked at again if their conditions have changed, and achievements are completed silently by who qualifies now.
+ */
+export function reconfigure(world: World, document: ConfigDocument): void {
+  const before = world.config;
+  sweep(world, world.now);
+  world.config = document;
+  const wasOpen = (board: Leaderboard): boolean => before.leaderboards.some((old) => old.id === board.id && isOpen(old));
+  for (const board of document.leaderboards.filter(isOpen)) {
+    if (wasOpen(board)) trim(world, board);
+    else stateOf(world, board).isFilled = false;
+  }
+  sweep(world, world.now);
+  if (document.streaks.enabled && conditionsOf(document) !== conditionsOf(before)) {
+    for (const user of world.users.values()) enterChanges(world, user, extend(world, user));
+  }
+  backfill(world, before);
+  if (document.streaks.frequency !== before.streaks.frequency) {
+    for (const board of document.leaderboards) if (board.rankBy === 'streak' && isOpen(board) && wasOpen(board)) refill(world, board);
+  }
+}

@@ -1,0 +1,98 @@
+/** What can be asked of the model, and of anything that is compared with it. */
+import type { ConfigDocument, StreakSettings } from '../../../src/config/model.js';
+import type { Page } from './leaderboard-answers.js';
+import type { UserInCall, UserProperties } from './users.js';
+import type { Answer } from './world.js';
+
+export interface EventRequest {
+  readonly metricKey: string;
+  readonly user: UserInCall;
+  readonly value: number;
+  readonly attributes?: Readonly<Record<string, string>> | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** `create` refuses a user who exists, `update` one who does not, `upsert` neither. */
+export type IdentifyMode = 'create' | 'update' | 'upsert';
+
+/** A user's own streak conditions, by the keys of metrics. */
+export interface StreakPreferences {
+  readonly evaluationMode: StreakSettings['evaluationMode'];
+  readonly metrics: readonly { readonly key: string; readonly threshold: number }[];
+}
+
+/**
+ * Bodies are those of the contract, as far as `normalise` leaves them. A refusal is a status without a body. What an administrator's call
+ * reports as an issue is a 422 here, and what it has done a 200.
+ */
+export interface Operations {
+  /** Moves the clock forward, and returns when everything due up to then has been done. */
+  setNow(ms: number): void;
+  /** Puts a valid document into force, and returns when everything that follows from it has been done. */
+  configure(document: ConfigDocument): void;
+
+  /** 201 or 202 with the contract's `EventResponse`, 404, 422. */
+  event(request: EventRequest): Answer;
+  /** 201 for `create`, else 200, with the contract's `User`; 404, 422. */
+  identify(mode: IdentifyMode, id: string, properties: UserProperties): Answer;
+  /** 201 with the contract's `AchievementCompletionResponse`, 404, 422. */
+  completeAchievement(key: string, user: UserInCall): Answer;
+  /** 200, 404, 422. Without a body. */
+  setStreakPreferences(userId: string, preferences: StreakPreferences): Answer;
+
+  /** 200, 422. Without a body. */
+  grantFreeze(userId: string): Answer;
+  /** 200 with `{pauseId, start, end}`, 422. Dates are `YYYY-MM-DD`, both inclusive. */
+  createPause(userId: string, start: string, end: string): Answer;
+  /** 200, 422. Without a body. `pauseId` is what createPause has answered. */
+  deletePause(pauseId: string): Answer;
+  /** 200, 422. Without a body. */
+  restoreStreak(userId: string): Answer;
+
+  user(id: string): Answer;
+  metrics(id: string): Answer;
+  points(id: string, key: string, awards: number): Answer;
+  achievements(id: string, includeIncomplete: boolean): Answer;
+  allAchievements(): Answer;
+  streak(id: string, historyPeriods: number): Answer;
+  streaks(ids: readonly string[]): Answer;
+  leaderboards(includeFinished: boolean): Answer;
+  leaderboard(key: string, page: Page): Answer;
+  /** With `rank` and `value`; `history` is not compared. `run` is the first date of one. */
+  userLeaderboard(id: string, key: string, run?: string): Answer;
+  /** 200 with `{rankings: [{group: [values of the breakdown attributes], userId, rank, value}]}`, by group and rank; 404 until they are final. */
+  finalRankings(key: string, run: string): Answer;
+}
+
+/** The same, of something that takes its time. The model is one too. */
+export type Subject = {
+  [Name in keyof Operations]: (
+    ...args: Parameters<Operations[Name]>
+  ) => ReturnType<Operations[Name]> | Promise<ReturnType<Operations[Name]>>;
+};
+
+/** What each side makes up for itself. */
+const ownFields = new Set(['eventId', 'completionId', 'pauseId', 'history']);
+/** Lists whose items have ids that each side makes up for itself. */
+const ownItems = new Set(['awards', 'pauses']);
+
+/** A body without what each side makes up for itself: ids of events, completions, awards and pauses, and the history of places. */
+export function normalise(body: unknown, withoutId = false): unknown {
+  if (Array.isArray(body)) return body.map((item) => normalise(item, withoutId));
+  if (typeof body !== 'object' || body === null) return body;
+  const kept = Object.entries(body).filter(([key, value]) => value !== undefined && !ownFields.has(key) && !(withoutId && key === 'id'));
+  return Object.fromEntries(kept.map(([key, value]) => [key, normalise(value, ownItems.has(key))]));
+}
+
+const isBranch = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+/** Where two normalised values differ: one line for each place, with what the model says and what the subject says. */
+export function differences(model: unknown, subject: unknown, path = ''): string[] {
+  if (!isBranch(model) || !isBranch(subject) || Array.isArray(model) !== Array.isArray(subject)) {
+    return Object.is(model, subject) ? [] : [`${path || 'answer'}: model ${show(model)}, subject ${show(subject)}`];
+  }
+  const keys = new Set([...Object.keys(model), ...Object.keys(subject)]);
+  return [...keys].flatMap((key) => differences(model[key], subject[key], path === '' ? key : `${path}.${key}`));
+}
+
+const show = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));

@@ -1,0 +1,65 @@
+/** Rule "Time triggers": what users earn by the passing of time. */
+import type { ConfigDocument, PointsSystem, TimeTrigger } from '../../../src/config/model.js';
+import type { Change } from './leaderboards.js';
+import { award, earned, isActive, totalOf } from './points.js';
+import { hourMs, startOfDay } from './time.js';
+import { zoneOf, type User } from './users.js';
+import { live, matches, type World } from './world.js';
+
+interface InSystem {
+  readonly system: PointsSystem;
+  readonly trigger: TimeTrigger;
+}
+
+/** The active ones, in the order of the configuration. */
+const timeTriggers = (config: ConfigDocument): InSystem[] =>
+  live(config.pointsSystems).flatMap((system) =>
+    system.triggers.filter(isActive).flatMap((trigger) => (trigger.type === 'time' ? [{ system, trigger }] : [])),
+  );
+
+const utcHour = (ms: number): number => Math.floor(ms / hourMs);
+
+/** The first of `from + k × interval` (k ≥ 1) that is after `after`, which is not before `from`. */
+const nextTick = (from: number, interval: number, after: number): number => from + interval * (Math.floor((after - from) / interval) + 1);
+
+/** The moments at which a trigger pays a user who was settled before, and now reaches a moment and a streak day. */
+function moments({ timeUnit, timeInterval }: TimeTrigger, user: User, today: number, now: number): number[] {
+  const list: number[] = [];
+  switch (timeUnit) {
+    case 'hours': {
+      const first = nextTick(utcHour(user.created), timeInterval, utcHour(user.settledAt));
+      for (let hour = first; hour <= utcHour(now); hour += timeInterval) list.push(hour * hourMs);
+      break;
+    }
+    case 'days': {
+      const first = nextTick(user.createdDay, timeInterval, user.day);
+      for (let day = first; day <= today; day += timeInterval) list.push(startOfDay(zoneOf(user), day));
+      break;
+    }
+  }
+  return list;
+}
+
+/** Pays the time triggers of a user who reaches a moment and a streak day, in the order of time. Returns what the awards changed. */
+export function settleTimeTriggers(world: World, user: User, today: number, now: number): Change[] {
+  const occurrences = timeTriggers(world.config).flatMap(({ system, trigger }) =>
+    moments(trigger, user, today, now)
+      .filter((at) => at > Date.parse(trigger.updated))
+      .map((at) => ({ system, trigger, at })),
+  );
+  occurrences.sort((a, b) => a.at - b.at);
+  return occurrences.flatMap(({ system, trigger, at }) => {
+    if (!matches(trigger.userAttributes, user.attributes)) return [];
+    const before = totalOf(user, system);
+    const isFirst = !user.points.has(system.id);
+    const made = award(user, system, trigger, 1, at);
+    return made ? [earned(world, user, system, before, isFirst, [made], at).change] : [];
+  });
+}
+
+/** The next UTC hour at which an hourly trigger may pay a user; infinity for none. */
+export function nextHour(config: ConfigDocument, user: User): number {
+  const hourly = timeTriggers(config).filter(({ trigger }) => trigger.timeUnit === 'hours');
+  const next = hourly.map(({ trigger }) => nextTick(utcHour(user.created), trigger.timeInterval, utcHour(user.settledAt)) * hourMs);
+  return Math.min(Infinity, ...next);
+}
