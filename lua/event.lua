@@ -47,6 +47,7 @@ local function work_out(one, metric, event)
     one.extended_length = streaks.length(one)
     achievements.by_streak(one, one.extended_length)
   end
+  achievements.follow(one)
   local everything = one.extended or one.created or #one.achieved > 0
   local progress, refused = points.earn(one, everything and one.plan.systems or metric.systems, event)
   if not progress then
@@ -60,7 +61,9 @@ local function enter_boards(one, metric, event, earned, streak_before)
   leaderboards.enter_gains(one, metric.boards, event.value, one.now, one.day)
   settle.enter_points(one)
   for _, state in ipairs(one.earned_order) do
-    leaderboards.enter_gains(one, state.system.boards, state.total - state.before, one.now, one.day)
+    if #state.awards > 0 then
+      leaderboards.enter_gains(one, state.system.boards, state.total - state.before, one.now, one.day)
+    end
   end
   settle.enter_streak(one, streak_before)
 end

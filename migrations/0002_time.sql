@@ -4,6 +4,11 @@ alter table users add column created_day integer not null default 0;
 -- Fields of Redis (streakPreferences, notification-…) → their JSON.
 alter table users add column preferences jsonb not null default '{}';
 
+-- Where in the ledger the total was reached: ties among users who are entered on a leaderboard later go by it. Ids of stream entries, padded so
+-- that they sort as texts.
+alter table user_metrics add column reached text not null default '';
+alter table user_points add column reached text not null default '';
+
 create table user_achievements (
   tenant integer not null,
   user_id text not null,
@@ -28,6 +33,10 @@ create table user_streaks (
   user_id text not null,
   state jsonb,
   pauses jsonb not null default '[]',
+  -- Where in the ledger the length of each frequency was reached.
+  reached_daily text not null default '',
+  reached_weekly text not null default '',
+  reached_monthly text not null default '',
   rev bigint not null,
   primary key (tenant, user_id)
 ) with (fillfactor = 60);
@@ -49,7 +58,7 @@ create table streak_periods (
   frequency text not null check (frequency in ('daily', 'weekly', 'monthly')),
   period integer not null,
   length integer not null,
-  how text not null check (how in ('extended', 'freeze', 'pause', 'move', 'lost', 'restored')),
+  how text not null check (how in ('extended', 'freeze', 'pause', 'move', 'lost')),
   primary key (tenant, user_id, frequency, period)
 );
 
@@ -82,12 +91,14 @@ create table leaderboard_rankings (
 create index leaderboard_rankings_by_user on leaderboard_rankings (tenant, user_id);
 
 -- What has become active, and whether the users who already qualified have been entered. `definition` stands for what decides who
--- qualifies; when it changes, everybody is looked at again. `cursor` is the last user who has been.
+-- qualifies (object 0 is what time does to users); when it changes, everybody is looked at again. `cursor` is the last user who has been.
 create table activations (
   tenant integer not null,
   object integer not null,
-  kind text not null check (kind in ('achievement', 'leaderboard')),
+  kind text not null check (kind in ('achievement', 'leaderboard', 'time')),
   definition text not null,
+  -- What a streak board ranks.
+  frequency text not null default '',
   cursor text not null default '',
   completed timestamptz,
   primary key (tenant, object)

@@ -38,8 +38,9 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
     const problem = await openPartition(base, options);
     if (roles.worker) await startWorker(base, options);
     if (problem === undefined) await applyAtStart(base, options);
-    await watchConfig(base, options, roles);
-    const sweep = new Sweep(base.engine, base.pool, base.clock, base.history, options.log);
+    await watchConfig(base, options);
+    const activations = new Activations(base.engine, base.pool, base.clock, base.history, options.log);
+    const sweep = new Sweep(base.engine, base.pool, base.clock, base.history, activations, options.log);
     if (roles.worker) startSweep(base, sweep, options);
     const server = roles.api ? await startApi(base, options, sweep) : undefined;
     return { base, address: server?.address, newAdminKey, stop: () => base.stop() };
@@ -91,15 +92,13 @@ async function startWorker(base: Base, { log }: BaseOptions): Promise<void> {
   base.onStop(() => writeBehind.stop(limits.stopDrainMs));
 }
 
-/** Switches to a new configuration as soon as Redis tells of it, and fills the boards that it has made active. */
-async function watchConfig(base: Base, { log }: BaseOptions, roles: Roles): Promise<void> {
-  const activations = new Activations(base.engine, base.pool, base.clock, base.history, log);
+/** Switches to a new configuration as soon as Redis tells of it. (The sweep fills what it has made active.) */
+async function watchConfig(base: Base, { log }: BaseOptions): Promise<void> {
   let work = Promise.resolve();
   const refresh = (): void => {
     work = work
       .then(async () => {
         await base.engine.refreshConfig(defaultTenant);
-        if (roles.worker) await activations.run(defaultTenant);
       })
       .catch((error: unknown) => {
         log.warn({ err: error }, 'a new configuration could not be taken over yet');
@@ -148,7 +147,7 @@ async function startApi(base: Base, { settings, log }: BaseOptions, sweep: Sweep
       }
     },
   };
-  const app = createApp({ services: { engine: base.engine, clock: base.clock, history: base.history, due: (tenant) => sweep.run(tenant) }, keys, health, log });
+  const app = createApp({ services: { engine: base.engine, clock: base.clock, history: base.history, advance: (tenant, toMs) => sweep.advance(tenant, toMs) }, keys, health, log });
   const handle = app.callback();
   const server = await startServer((request, response) => void handle(request, response), settings.host, settings.port);
   base.onStop(async () => {

@@ -29,7 +29,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['routing', 'engine keys ledger'],
 
   // What works beside the requests.
-  ['jobs', 'engine ledger plan redis config postgres'],
+  ['jobs', `engine ${domain} ledger plan redis config postgres`],
   ['restore', 'engine ledger plan redis config postgres'],
   ['notify', 'config postgres'],
 
@@ -38,9 +38,9 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
 
   // What each word of the domain means, and how its results are shown.
   ['leaderboards', 'users plan redis config ledger'],
+  ['points', 'achievements users plan redis config ledger'],
   ['achievements', 'users plan redis config ledger'],
   ['streaks', 'users plan redis config ledger'],
-  ['points', 'users plan redis config ledger'],
   ['metrics', 'users plan redis config ledger'],
   ['users', 'plan redis config ledger'],
 
@@ -60,14 +60,23 @@ const bottom = ['calendar.ts', 'decimal.ts', 'errors.ts', 'limits.ts'];
 
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [
+  'reads',
+  'calls',
   'activation',
+  'settle',
+  'users',
+  'achievements',
   'leaderboards',
   'points',
   'boosts',
+  'streaks',
+  'turn',
   'metrics',
-  'users',
+  'filters',
+  'boards',
   'ledger',
   'time',
+  'calendar',
   'plans',
   'partition',
   'decimal',

@@ -32,14 +32,21 @@ local function has_all(one, composite)
   return true
 end
 
--- Completes one achievement, and then the composites for which it was the last.
 local function complete(one, achievement)
   achievements.completed(one)[achievement.key] = one.now
   one.achieved[#one.achieved + 1] = achievement.no
-  for _, key in ipairs(achievement.neededBy) do
-    local composite = one.plan.achievements[key]
-    if can_complete(one, composite) and has_all(one, composite) then
-      complete(one, composite)
+end
+
+-- Completes the composites for which something that has been completed in this turn was the last, however deep.
+function achievements.follow(one)
+  local i = 0
+  while i < #one.achieved do
+    i = i + 1
+    for _, key in ipairs(one.plan.achievements[tostring(one.achieved[i])].neededBy) do
+      local composite = one.plan.achievements[key]
+      if can_complete(one, composite) and has_all(one, composite) then
+        complete(one, composite)
+      end
     end
   end
 end
@@ -91,6 +98,7 @@ function achievements.by_call(one, achievement)
     return false
   end
   complete(one, achievement)
+  achievements.follow(one)
   return true
 end
 
@@ -107,7 +115,11 @@ function achievements.qualifies(one, achievement, streak_length)
   return achievement.kind == 'achievement' and has_all(one, achievement)
 end
 
-achievements.complete = complete
+-- Completes an achievement for which the user qualifies, and the composites that follow.
+function achievements.enter(one, achievement)
+  complete(one, achievement)
+  achievements.follow(one)
+end
 
 -- Writes down what has been completed in this turn, and counts it.
 function achievements.keep(one)

@@ -57,7 +57,9 @@ end
 local function enter_boards(one, streak_before)
   settle.enter_points(one)
   for _, state in ipairs(one.earned_order) do
-    leaderboards.enter_gains(one, state.system.boards, state.total - state.before, one.now, one.day)
+    if #state.awards > 0 then
+      leaderboards.enter_gains(one, state.system.boards, state.total - state.before, one.now, one.day)
+    end
   end
   settle.enter_streak(one, streak_before)
 end
@@ -252,26 +254,64 @@ local function activate_for(keys, args)
   if not one or not one.exists then
     return first or { outcome.ok }
   end
+  local before = streaks.length(one)
+  if #args < position.rest then
+    streaks.reevaluate(one)
+    settle.enter_streak(one, before)
+  end
   local length = streaks.length(one)
   for i = position.rest, #args do
     local achievement, board = one.plan.achievements[args[i]], one.plan.boards[args[i]]
     if achievement and achievements.qualifies(one, achievement, length) then
-      achievements.complete(one, achievement)
-    elseif board and not one.row[board.field] then
+      achievements.enter(one, achievement)
+    elseif board then
       local value = board.isStreak and (length > 0 and length or nil) or tonumber(one.row[board.valueField] or nil)
       if value then
-        leaderboards.enter_totals(one, { board }, nil, value)
+        leaderboards.fill(one, board, value)
       end
     end
   end
-  if #one.achieved > 0 or #one.boards > 0 then
+  if #one.achieved > 0 or #one.boards > 0 or one.streaks_counted then
     achievements.keep(one)
     turn.commit(one, settle.facts(one, { kind = 'activation', id = args[position.entryId], achieved = one.achieved }))
+  end
+  settle.reschedule(one)
+  return { outcome.ok }
+end
+
+-- Takes everybody off a streak board, because it is to rank another frequency; the users are entered again by activateFor.
+local function empty_board(keys, args)
+  local part, context = partition.enter(keys, args)
+  if not part then
+    return context
+  end
+  local plan = plans.get(part, context.plan)
+  if not plan then
+    return { outcome.unknownPlan }
+  end
+  local board = plan.boards[args[contract.arg.emptyBoard.leaderboard]]
+  local emptied = board and leaderboards.empty(part, board) or {}
+  if #emptied > 0 then
+    ledger.append(part, { kind = 'trim', boards = emptied })
   end
   return { outcome.ok }
 end
 
--- Settles the users to whom something is due, at most `limit` of them, each as an entry of its own. Answers how many were due.
+-- Settles one user to whom something is due. Nil when that is done, else the outcome that the caller has to act on.
+local function settle_due(part, plan, context, user, id)
+  local one, unknown = turn.fetch(part, plan, context, user, plan.fields, nil)
+  if not one then
+    return unknown
+  end
+  if not settle.run(one, id) then
+    settle.reschedule(one)
+  end
+  return nil
+end
+
+-- Settles the users to whom something is due, at most as many as there are ids for their entries, each as an entry of its own. Answers how
+-- many were due. With `upTo`, the test clock is moved from one moment at which something is due to the next, as far as that, so that what
+-- happens to several users happens in the order of time.
 local function sweep(keys, args)
   local position = contract.arg.sweep
   local part, context = partition.enter(keys, args)
@@ -282,17 +322,24 @@ local function sweep(keys, args)
   if not plan then
     return { outcome.unknownPlan }
   end
-  local now = time.now(part, context)
-  local due = redis.call('ZRANGEBYSCORE', part.due, '-inf', string.format('%.0f', now), 'LIMIT', 0, tonumber(args[position.limit]))
+  if not plan.isTimed then
+    -- They stay due: streaks or time triggers may be switched on again.
+    return { outcome.ok, 0 }
+  end
+  local up_to = tonumber(args[position.upTo])
   local settled = 0
-  for i, user in ipairs(due) do
-    local one, unknown = turn.fetch(part, plan, context, user, plan.fields, nil)
-    if not one then
-      return unknown
+  for i = position.rest, #args do
+    local now = time.now(part, context)
+    local next = redis.call('ZRANGE', part.due, 0, 0, 'WITHSCORES')
+    if not next[1] or tonumber(next[2]) > (up_to or now) then
+      break
     end
-    local more = settle.run(one, args[position.rest + i - 1])
-    if not more then
-      settle.reschedule(one)
+    if up_to and tonumber(next[2]) > now then
+      redis.call('SET', part.clock, next[2])
+    end
+    local unknown = settle_due(part, plan, context, next[1], args[i])
+    if unknown then
+      return unknown
     end
     settled = settled + 1
   end
@@ -337,6 +384,7 @@ function calls.register()
   redis.register_function(name .. '_removePause', remove_pause)
   redis.register_function(name .. '_restoreStreak', restore_streak)
   redis.register_function(name .. '_activateFor', activate_for)
+  redis.register_function(name .. '_emptyBoard', empty_board)
   redis.register_function(name .. '_sweep', sweep)
   redis.register_function(name .. '_finalise', finalise)
 end

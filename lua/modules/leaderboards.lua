@@ -211,18 +211,68 @@ function leaderboards.enter_totals(one, list, before, value)
   end
 end
 
--- Something was gained at a moment of a local day: adds it to the boards that rank gains.
-function leaderboards.enter_gains(one, list, gained, at, day)
-  if gained == 0 then
-    return
+-- Whether the user is on a board that does not repeat.
+local function is_on(one, board)
+  local note = one.row[board.field]
+  if not note or note == '' then
+    return false
+  elseif board.kind == 'total' then
+    return true
   end
+  local _, slot = slots_of(one, board, 0)
+  local key = boards.key(one.part, board.no, 0, slot[GROUP] or nil)
+  return slot[SEQ] and boards.rank(key, boards.member(slot[SEQ], one.user)) ~= nil
+end
+
+-- Enters a value that the user has already on a board that has become active, whatever the user's local date is.
+function leaderboards.fill(one, board, value)
+  if is_on(one, board) then
+    return
+  elseif board.kind == 'total' then
+    enter_total(one, board, nil, value)
+  elseif board.kind == 'grouped' then
+    enter_grouped(one, board, value)
+  end
+end
+
+-- Takes everybody off a board that does not repeat. Returns { no, run, group, users } for each of its groups.
+function leaderboards.empty(part, board)
+  local emptied = {}
+  local function empty_group(group)
+    local key = boards.key(part, board.no, 0, group)
+    local users = {}
+    for i, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+      users[i] = boards.user_of(member)
+      if board.kind == 'total' then
+        redis.call('HDEL', part.user .. users[i], board.field)
+      end
+    end
+    redis.call('UNLINK', key)
+    if #users > 0 then
+      emptied[#emptied + 1] = { no = board.no, run = 0, group = group, users = users }
+    end
+  end
+  if board.breakdown then
+    for _, group in ipairs(redis.call('SMEMBERS', part.groups .. board.no .. ':0')) do
+      empty_group(group)
+    end
+  else
+    empty_group(nil)
+  end
+  return emptied
+end
+
+-- Something was gained at a moment of a local day: adds it to the boards that rank gains. Gaining nothing enters a user who is new there.
+function leaderboards.enter_gains(one, list, gained, at, day)
   for _, board in ipairs(list) do
     if board.kind == 'gain' and is_open(board, day) and in_window(board, one, at) then
       local group, complete = current_group(one, board)
       if complete then
         local run = board.unit and calendar.run(board, day) or 0
         local slots, slot = slots_of(one, board, run)
-        enter_slot(one, board, slots, slot, group, decimal.add(slot[VALUE], gained))
+        if gained ~= 0 or not slot[SEQ] then
+          enter_slot(one, board, slots, slot, group, decimal.add(slot[VALUE], gained))
+        end
       end
     end
   end

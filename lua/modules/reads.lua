@@ -1,6 +1,7 @@
 -- Reads. Those of one user settle the user first, so that what is read is true now.
 local contract = require('contract')
 local boards = require('boards')
+local calendar = require('calendar')
 local calls = require('calls')
 local partition = require('partition')
 local plans = require('plans')
@@ -121,8 +122,8 @@ local function read_board(keys, args)
   return { outcome.ok, rows }
 end
 
--- One user's place on a board, the user settled: rank and value (false where there is none), and the newest ledger id, which the history
--- that Postgres holds must have reached.
+-- One user's place on a board, the user settled: rank and value (false where there is none), the newest ledger id, which the history that
+-- Postgres holds must have reached, and the run. An empty run is the one that the user's local date is in.
 local function read_place(keys, args)
   local position = contract.arg.readPlace
   local one, first = calls.begin_known(keys, args, position)
@@ -130,13 +131,17 @@ local function read_place(keys, args)
     return first
   end
   local no, run = args[position.leaderboard], args[position.run]
+  local board = one.plan.boards[no]
+  if run == '' then
+    run = board and board.unit and calendar.run(board, math.max(math.min(one.day, board.last or one.day), board.first)) or 0
+  end
   local member, group = member_of(one.part, no, tonumber(run), one.user, args[position.kind] == 'total')
   local rank, value
   if member then
     local key = boards.key(one.part, no, run, group)
     rank, value = boards.rank(key, member), redis.call('ZSCORE', key, member)
   end
-  return { outcome.ok, rank or false, value or false, partition.last_ledger_id(one.part), one.day }
+  return { outcome.ok, rank or false, value or false, partition.last_ledger_id(one.part), tonumber(run) }
 end
 
 function reads.register()

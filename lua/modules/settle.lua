@@ -55,7 +55,9 @@ local function fire(one, occurrence)
   end
   local day = occurrence.day or time.local_day(one.part, one.context.zones, one.row[field.tz], occurrence.at) or one.day
   local awarded = points.award(one, occurrence.system, trigger, 1, occurrence.at, day)
-  leaderboards.enter_gains(one, occurrence.system.boards, awarded, occurrence.at, day)
+  if awarded ~= 0 then
+    leaderboards.enter_gains(one, occurrence.system.boards, awarded, occurrence.at, day)
+  end
 end
 
 -- Fires the time triggers of a span. Returns whether there is more to do.

@@ -37,7 +37,8 @@ function streaks.of(one)
       one.streaks = cmsgpack.unpack(blob)
     else
       local initial = math.min(settings.freezes.initial, settings.freezes.maximum)
-      one.streaks = { one.day, initial, one.created_day, new_streak(), new_streak(), new_streak() }
+      one.streaks = { one.created_day, initial, one.created_day, new_streak(), new_streak(), new_streak() }
+      one.streaks_settled = true
     end
   end
   return one.streaks
@@ -54,7 +55,7 @@ function streaks.length(one)
   return shown and shown[LENGTH] or 0
 end
 
--- Packs what has been changed; call before the turn is committed.
+-- Packs what has been changed; call before the turn is committed. (The initial freezes are a change too.)
 function streaks.keep(one)
   if one.streaks_settled or one.streaks_counted then
     one.streaks_settled, one.streaks_counted = false, false
@@ -233,6 +234,23 @@ function streaks.count(one, metric_key, value)
     end
   end
   one.streaks_counted = true
+end
+
+-- Looks at the counts of the current periods again, after the conditions have changed.
+function streaks.reevaluate(one)
+  local all = streaks.of(one)
+  if not all then
+    return
+  end
+  local conditions = conditions_of(one)
+  for _, frequency in ipairs(frequencies) do
+    local streak = all[place_of[frequency]]
+    local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
+    if streak[COUNTED] == current and current > streak[LAST] and is_met(conditions, streak[COUNTS]) then
+      extend(one, frequency, streak, current)
+      one.streaks_counted = true
+    end
+  end
 end
 
 -- A change of zone: gives every running streak until the end, in the old zone, of the period that it needs next.

@@ -96,7 +96,10 @@ function users.apply(one, day)
       changed = true
     end
   end
-  one.day = day
+  if one.day ~= day then
+    one.day = day
+    streaks.settle(one)
+  end
   if changed then
     turn.put(one, field.updated, string.format('%.0f', one.now))
   end

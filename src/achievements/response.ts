@@ -25,17 +25,17 @@ function byTrigger(config: ActiveConfig, achievement: Achievement): object {
     }
     case 'streak':
       return { streakLength: achievement.streakLength };
-    case 'api':
-      return { key: achievement.key };
     case 'achievement':
       return { achievementIds: achievement.achievementIds };
+    case 'api':
+      return {};
   }
 }
 
 /** The contract's `AchievementResponse`. */
 export function achievementResponse(config: ActiveConfig, achievement: Achievement): object {
-  const { id, name, trigger, description, badgeUrl } = achievement;
-  return { id, name, trigger, description, badgeUrl, ...byTrigger(config, achievement), userAttributes: filterList(config, achievement.userAttributes) };
+  const { id, key, name, trigger, description, badgeUrl } = achievement;
+  return { id, key, name, trigger, description, badgeUrl, ...byTrigger(config, achievement), userAttributes: filterList(config, achievement.userAttributes) };
 }
 
 /** The contract's `UserAchievementResponse`. `at` in milliseconds since 1970; undefined for one that is not completed. */

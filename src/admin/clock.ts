@@ -31,9 +31,7 @@ export const clockRoutes: readonly Route[] = [
     body: z.object({ now: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' }) }),
     handle: async ({ services, tenant, body: { now } }) => {
       requireTestClock(services);
-      const reached = await services.clock.set(tenant, Date.parse(now));
-      await services.due(tenant);
-      return { status: 200, body: body(reached) };
+      return { status: 200, body: body(await services.advance(tenant, Date.parse(now))) };
     },
   }),
 ];

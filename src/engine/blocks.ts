@@ -23,12 +23,20 @@ export function pointsBlock(config: ActiveConfig, { points, id }: Entry): object
 /** A value that found no room has changed nothing on the board. */
 const isOnBoard = ({ rank, previousRank }: BoardFact): boolean => rank !== undefined || previousRank !== undefined;
 
-/** The leaderboards that changed, by key. Of a board on which the user moved twice (to another group, then by the event) the last counts. */
+/**
+ * The leaderboards that changed, by key. A user who moves to another group and then scores changes a board twice: what counts is where
+ * the user is in the end, and where in that group the user had been before.
+ */
 export function leaderboardsBlock(config: ActiveConfig, { boards, at }: Entry): object {
   const today = utcDate(at);
-  return Object.fromEntries(
-    boards
-      .filter(isOnBoard)
-      .map((fact) => [known(config.leaderboardByNo, fact.no, 'leaderboard').key, eventLeaderboardResponse(config, fact, today)]),
-  );
+  const before = new Map<string, number | undefined>();
+  const last = new Map<string, BoardFact>();
+  for (const fact of boards.filter(isOnBoard)) {
+    const place = `${fact.no}:${fact.run}:${fact.group ?? ''}`;
+    if (!before.has(place)) before.set(place, fact.previousRank);
+    const { previousRank: _, ...rest } = fact;
+    const previousRank = before.get(place);
+    last.set(known(config.leaderboardByNo, fact.no, 'leaderboard').key, previousRank === undefined ? rest : { ...rest, previousRank });
+  }
+  return Object.fromEntries([...last].map(([key, fact]) => [key, eventLeaderboardResponse(config, fact, today)]));
 }

@@ -52,14 +52,29 @@ export interface Place {
   readonly value: number | null;
   /** The newest ledger id when the place was read: what Postgres must have committed to be level with it. */
   readonly ledgerId: string;
+  /** The first day of the run that it is of. */
+  readonly run: number;
 }
 
-/** A user's place on a run of a board, in whatever group the user is. Throws a 404 for an unknown user. */
-export async function readPlace(engine: Engine, tenant: number, board: Omit<BoardRun, 'group'>, user: string): Promise<Place> {
+/**
+ * A user's place on a run of a board, in whatever group the user is; without a run, on the one that the user's local date is in. Throws a
+ * 404 for an unknown user.
+ */
+export async function readPlace(
+  engine: Engine,
+  tenant: number,
+  board: Omit<BoardRun, 'group' | 'run'> & { readonly run: number | undefined },
+  user: string,
+): Promise<Place> {
   const entryId = randomUUID();
-  const { leaderboard, kind, run } = board;
+  const { leaderboard, kind, run = '' } = board;
   const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { user, entryId, leaderboard, kind, run } }));
   if (outcome !== outcomes.ok) throw refusal(outcome, user);
-  const [rank, value, ledgerId] = values;
-  return { rank: rank === null ? null : Number(rank), value: value === null ? null : Number(text(value)), ledgerId: text(ledgerId) };
+  const [rank, value, ledgerId, placeRun] = values;
+  return {
+    rank: rank === null ? null : Number(rank),
+    value: value === null ? null : Number(text(value)),
+    ledgerId: text(ledgerId),
+    run: Number(placeRun),
+  };
 }

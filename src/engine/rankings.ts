@@ -20,13 +20,11 @@ export interface Stores {
   readonly history: HistoryReader;
 }
 
-/** The run that a date is in, today's without one; the first day of it. */
+/** The run that a date is in, today's without one; the first day of it. A board that does not repeat has one run, for all dates. */
 function resolveRun(board: Leaderboard, run: string | undefined, date: string): number {
-  if (board.runUnit === null) {
-    if (run !== undefined) throw new LaurelError('unprocessable', 'This leaderboard does not repeat: leave `run` out.');
-    return perpetualRun;
-  }
-  const day = dateToDay(run ?? (date < board.start ? board.start : date));
+  if (board.runUnit === null) return perpetualRun;
+  const lastDate = board.end !== null && board.end < date ? board.end : date;
+  const day = dateToDay(run ?? (lastDate < board.start ? board.start : lastDate));
   if (dayToDate(day) < board.start) throw new LaurelError('unprocessable', `The first run of this leaderboard starts on ${board.start}.`);
   return runOf(board, day);
 }
@@ -56,7 +54,8 @@ async function finalPage(stores: Stores, tenant: number, board: BoardRun, page: 
  * Postgres only when that has all of the ledger.
  */
 async function isFinal({ clock, history }: Stores, tenant: number, board: Leaderboard, run: number, now: number): Promise<boolean> {
-  if (board.runUnit === null || now < runEnd(board, run) * dayMs + limits.finalisationDelayMs) return false;
+  const lastEnd = board.end === null ? Infinity : dateToDay(board.end) + 1;
+  if (board.runUnit === null || now < Math.min(runEnd(board, run), lastEnd) * dayMs + limits.finalisationDelayMs) return false;
   const { ledgerId } = await clock.ledgerId(tenant);
   await history.waitFor(tenant, ledgerId);
   return history.isFinal(tenant, board.no, run);
@@ -112,8 +111,9 @@ export async function readUserLeaderboard(
   const board = requireLeaderboard(config, key);
   const now = await clock.now(tenant);
   const date = utcDate(now);
-  const run = resolveRun(board, query.run, date);
-  const place = await readPlace(engine, tenant, { leaderboard: board.no, kind: boardKind(board), run }, user);
+  const asked = query.run === undefined ? undefined : resolveRun(board, query.run, date);
+  const place = await readPlace(engine, tenant, { leaderboard: board.no, kind: boardKind(board), run: asked }, user);
+  const { run } = place;
   await history.waitFor(tenant, place.ledgerId);
   const final = (await isFinal(stores, tenant, board, run, now)) ? await history.finalPlace(tenant, board.no, run, user) : place;
   const days = await history.leaderboardDays(tenant, board.no, run, user, query.days);

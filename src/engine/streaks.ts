@@ -27,17 +27,17 @@ export async function readStreak(engine: Engine, history: HistoryReader, tenant:
   };
 }
 
-/** The shown streaks of users, the longest first; users who do not exist are left out. */
+/** The shown streaks of users, the longest first; a user who does not exist has none. */
 export async function rankStreaks(engine: Engine, tenant: number, ids: readonly string[]): Promise<object[]> {
   const unique = [...new Set(ids)];
   const pairs = unique.flatMap((id) => [randomUUID(), id]);
   const { values } = await engine.call(tenant, 'readStreaks', () => ({ args: {}, pairs }));
   const facts = unpackMessage<(StreakFact | false)[]>(values[0]);
   return unique
-    .flatMap((userId, i) => {
+    .map((userId, i) => {
       const fact = facts[i];
-      if (!fact) return [];
-      return [{ userId, streakLength: fact.length, extended: fact.length > 0 && fact.extendedAt > 0 ? instant(fact.extendedAt) : null }];
+      const isOn = fact !== undefined && fact !== false && fact.length > 0;
+      return { userId, streakLength: isOn ? fact.length : 0, extended: isOn && fact.extendedAt > 0 ? instant(fact.extendedAt) : null };
     })
     .sort((a, b) => b.streakLength - a.streakLength);
 }

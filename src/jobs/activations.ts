@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { utcDate } from '../calendar.js';
 import type { Achievement, Leaderboard } from '../config/model.js';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
+import { statusOn } from '../leaderboards/response.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
@@ -13,39 +15,32 @@ import { boardKind } from '../plan/boards.js';
 interface Activation {
   readonly no: number;
   readonly key: string;
-  readonly kind: 'achievement' | 'leaderboard';
+  readonly kind: 'achievement' | 'leaderboard' | 'time';
   readonly definition: string;
   /** A query of ($1 tenant, $2 cursor) for the next users, in the order in which they are entered: `cursor` and `user_id`. */
   readonly users: string;
+  /** The frequency that a streak board ranks: when it changes, the board begins anew. */
+  readonly frequency?: string;
 }
 
 const hash = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 
 const everybody = `select id as cursor, id as user_id from users where tenant = $1 and id > $2 order by id limit ${limits.activationUsers}`;
 
-/** Orders users by when they reached the value, so that ties come out as if the board had been there all along. */
-const byMoment = (table: string, condition: string): string => `
+/** Orders users by where in the ledger they reached the value, so that ties come out as if the board had been there all along. */
+const byReached = (table: string, reached: string, condition: string): string => `
   select cursor, user_id from (
-    select to_char(at at time zone 'UTC', 'YYYYMMDDHH24MISSUS') || lpad(rev::text, 12, '0') || user_id as cursor, user_id
-      from ${table} where tenant = $1 and ${condition}
-  ) as reached where cursor > $2 order by cursor limit ${limits.activationUsers}`;
-
-/** The place of each frequency in a user's streaks (lua/modules/streaks.lua), from 0, and that of the moment of extension in a streak. */
-const streakPlaces = { daily: 3, weekly: 4, monthly: 5 } as const;
-const extendedAtPlace = 3;
+    select ${reached} || user_id as cursor, user_id from ${table} where tenant = $1 and ${condition}
+  ) as row where cursor > $2 order by cursor limit ${limits.activationUsers}`;
 
 function usersOf(config: ActiveConfig, board: Leaderboard): string {
   switch (board.rankBy) {
     case 'metric':
-      return byMoment('user_metrics', `metric = ${known(config.metricById, board.metricId, 'metric').no}`);
+      return byReached('user_metrics', 'reached', `metric = ${known(config.metricById, board.metricId, 'metric').no}`);
     case 'points':
-      return byMoment('user_points', `system = ${known(config.systemById, board.pointsSystemId, 'points system').no}`);
-    case 'streak': {
-      const place = streakPlaces[config.document.streaks.frequency];
-      return `select cursor, user_id from (
-          select lpad(state -> ${place} ->> ${extendedAtPlace}, 16, '0') || user_id as cursor, user_id from user_streaks where tenant = $1 and state is not null
-        ) as reached where cursor > $2 order by cursor limit ${limits.activationUsers}`;
-    }
+      return byReached('user_points', 'reached', `system = ${known(config.systemById, board.pointsSystemId, 'points system').no}`);
+    case 'streak':
+      return byReached('user_streaks', `reached_${config.document.streaks.frequency}`, 'state is not null');
   }
 }
 
@@ -63,16 +58,28 @@ function achievementDefinition(achievement: Achievement): string {
   }
 }
 
-/** What is active in a configuration and can be qualified for without doing anything more. */
-function activationsOf(config: ActiveConfig): Activation[] {
+/** What time does to users: when that changes, it has to be worked out for everybody when it next does something. */
+function timeOf(config: ActiveConfig): Activation[] {
+  const { streaks, pointsSystems, settings } = config.document;
+  const triggers = pointsSystems.flatMap((system) =>
+    system.archived ? [] : system.triggers.filter(({ archived, status, type }) => !archived && status === 'active' && type === 'time'),
+  );
+  if (!streaks.enabled && triggers.length === 0) return [];
+  const definition = hash([streaks, settings.weekStart, triggers.map(({ no, updated }) => [no, updated])]);
+  return [{ no: 0, key: 'streaks and time triggers', kind: 'time', definition, users: everybody }];
+}
+
+/** What is active in a configuration on a date (UTC) and can be qualified for without doing anything more. */
+function activationsOf(config: ActiveConfig, today: string): Activation[] {
   const { achievements, leaderboards } = config.document;
   return [
+    ...timeOf(config),
     ...achievements
       .filter(({ archived, status, trigger }) => !archived && status === 'active' && trigger !== 'api')
       .map((one): Activation => ({ no: one.no, key: one.key, kind: 'achievement', definition: achievementDefinition(one), users: everybody })),
     ...leaderboards
-      .filter((board) => !board.archived && board.status === 'active' && boardKind(board) !== 'gain')
-      .map((board): Activation => ({ no: board.no, key: board.key, kind: 'leaderboard', definition: hash(board.maxParticipants), users: usersOf(config, board) })),
+      .filter((board) => !board.archived && board.status === 'active' && boardKind(board) !== 'gain' && statusOn(board, today) === 'active')
+      .map((board): Activation => ({ no: board.no, key: board.key, kind: 'leaderboard', definition: hash(board.maxParticipants), users: usersOf(config, board), ...(board.rankBy === 'streak' ? { frequency: config.document.streaks.frequency } : {}) })),
   ];
 }
 
@@ -99,16 +106,21 @@ export class Activations {
   /** Does what is still to be done for a tenant. The write-behind must be running: what Redis had counted by now is waited for. */
   async run(tenant: number): Promise<void> {
     const config = await this.engine.config(tenant);
-    const { rows } = await this.pool.query<{ object: number; definition: string; cursor: string; completed: Date | null }>(
-      'select object, definition, cursor, completed from activations where tenant = $1',
+    const { rows } = await this.pool.query<{ object: number; definition: string; frequency: string; cursor: string; completed: Date | null }>(
+      'select object, definition, frequency, cursor, completed from activations where tenant = $1',
       [tenant],
     );
     const noted = new Map(rows.map((row) => [row.object, row]));
-    for (const activation of activationsOf(config)) {
+    for (const activation of activationsOf(config, utcDate(await this.clock.now(tenant)))) {
       const note = noted.get(activation.no);
-      const isSame = note?.definition === activation.definition;
+      const isSame = note?.definition === activation.definition && note.frequency === (activation.frequency ?? '');
+      if (note && activation.frequency !== undefined && note.frequency !== activation.frequency) await this.empty(tenant, activation);
       if (!isSame || note.completed === null) await this.enter(tenant, activation, isSame ? note.cursor : '');
     }
+  }
+
+  private async empty(tenant: number, { no }: Activation): Promise<void> {
+    await this.engine.call(tenant, 'emptyBoard', () => ({ args: { leaderboard: no } }));
   }
 
   private async enter(tenant: number, activation: Activation, from: string): Promise<void> {
@@ -120,7 +132,7 @@ export class Activations {
       const { rows } = await this.pool.query<{ cursor: string; user_id: string }>(activation.users, [tenant, cursor]);
       for (const { user_id: user } of rows) {
         const entryId = randomUUID();
-        await this.engine.call(tenant, 'activateFor', () => ({ args: { user, entryId }, pairs: [String(activation.no)] }));
+        await this.engine.call(tenant, 'activateFor', () => ({ args: { user, entryId }, pairs: activation.kind === 'time' ? [] : [String(activation.no)] }));
       }
       entered += rows.length;
       cursor = rows.at(-1)?.cursor ?? cursor;
@@ -130,13 +142,13 @@ export class Activations {
     }
   }
 
-  private async note(tenant: number, { no, kind, definition }: Activation, cursor: string, isComplete: boolean): Promise<void> {
+  private async note(tenant: number, { no, kind, definition, frequency = '' }: Activation, cursor: string, isComplete: boolean): Promise<void> {
     await this.pool.query(
-      `insert into activations (tenant, object, kind, definition, cursor, completed)
-       values ($1, $2, $3, $4, $5, case when $6 then now() end)
+      `insert into activations (tenant, object, kind, definition, frequency, cursor, completed)
+       values ($1, $2, $3, $4, $5, $6, case when $7 then now() end)
        on conflict (tenant, object) do update
-         set definition = excluded.definition, cursor = excluded.cursor, completed = excluded.completed`,
-      [tenant, no, kind, definition, cursor, isComplete],
+         set definition = excluded.definition, frequency = excluded.frequency, cursor = excluded.cursor, completed = excluded.completed`,
+      [tenant, no, kind, definition, frequency, cursor, isComplete],
     );
   }
 }

@@ -4,10 +4,11 @@ import type { Logger } from 'pino';
 import { dateToDay, dayToDate } from '../calendar.js';
 import type { Leaderboard } from '../config/model.js';
 import type { Clock } from '../engine/clock.js';
-import { text, type Engine } from '../engine/engine.js';
+import type { Engine } from '../engine/engine.js';
 import { runEnd } from '../leaderboards/runs.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
+import type { Activations } from './activations.js';
 import { perpetualRun } from '../plan/boards.js';
 
 const dayMs = 86_400_000;
@@ -21,33 +22,78 @@ export class Sweep {
   private readonly pool: pg.Pool;
   private readonly clock: Clock;
   private readonly history: HistoryReader;
+  private readonly activations: Activations;
   private readonly log: Logger;
+  /** Tenant → the configuration version and the day for which all runs have been looked at: they end once a day. */
+  private readonly checked = new Map<number, string>();
+  /** Tenant → the configuration version and the day for which what has become active has been filled. */
+  private readonly activated = new Map<number, string>();
 
-  constructor(engine: Engine, pool: pg.Pool, clock: Clock, history: HistoryReader, log: Logger) {
+  constructor(engine: Engine, pool: pg.Pool, clock: Clock, history: HistoryReader, activations: Activations, log: Logger) {
     this.engine = engine;
     this.pool = pool;
     this.clock = clock;
     this.history = history;
+    this.activations = activations;
     this.log = log;
   }
 
   /** Everything that is due by now. */
   async run(tenant: number): Promise<void> {
-    const settled = await this.settleUsers(tenant);
+    const settled = await this.settleUsers(tenant, '');
+    await this.activate(tenant);
     const finalised = await this.finaliseRuns(tenant);
     if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'what was due has been done');
   }
 
-  /** Settles users in bounded calls until nobody is due; returns how many. */
-  private async settleUsers(tenant: number): Promise<number> {
+  /**
+   * Moves the test clock to a moment, from one thing that is due to the next, so that everything happens in the order of time, and then does
+   * what is due at it.
+   */
+  async advance(tenant: number, toMs: number): Promise<number> {
+    const now = await this.clock.now(tenant);
+    for (const moment of await this.boardMoments(tenant, now, toMs)) {
+      await this.settleUsers(tenant, moment);
+      await this.clock.set(tenant, moment);
+      await this.run(tenant);
+    }
+    if (toMs > now) await this.settleUsers(tenant, toMs);
+    const reached = await this.clock.set(tenant, toMs);
+    await this.run(tenant);
+    return reached;
+  }
+
+  /** The moments between two others at which leaderboards start, at midnight in UTC, and at which their runs become final, at noon. */
+  private async boardMoments(tenant: number, fromMs: number, toMs: number): Promise<number[]> {
+    const { document } = await this.engine.config(tenant);
+    const boards = document.leaderboards.filter(({ archived, status }) => !archived && status === 'active');
+    const moments = new Set(boards.map(({ start }) => dateToDay(start) * dayMs));
+    if (boards.some(({ runUnit, end }) => runUnit !== null || end !== null)) {
+      const firstNoon = Math.ceil((fromMs - limits.finalisationDelayMs) / dayMs) * dayMs + limits.finalisationDelayMs;
+      for (let noon = firstNoon; noon < toMs; noon += dayMs) moments.add(noon);
+    }
+    return [...moments].filter((moment) => moment > fromMs && moment < toMs).sort((a, b) => a - b);
+  }
+
+  /** Settles users in bounded calls until nobody is due, now or by a moment of the test clock; returns how many. */
+  private async settleUsers(tenant: number, upTo: number | ''): Promise<number> {
     let settled = 0;
     for (;;) {
       const ids = Array.from({ length: limits.sweepUsers }, () => randomUUID());
-      const { values } = await this.engine.call(tenant, 'sweep', () => ({ args: { limit: limits.sweepUsers }, pairs: ids }));
-      const count = Number(text(values[0]) || values[0]);
+      const { values } = await this.engine.call(tenant, 'sweep', () => ({ args: { upTo }, pairs: ids }));
+      const count = Number(values[0]);
       settled += count;
       if (count === 0) return settled;
     }
+  }
+
+  /** Fills what has become active: by a new configuration, or because its first day has come. */
+  private async activate(tenant: number): Promise<void> {
+    const { version } = await this.engine.config(tenant);
+    const key = `${version}:${Math.floor((await this.clock.now(tenant)) / dayMs)}`;
+    if (this.activated.get(tenant) === key) return;
+    await this.activations.run(tenant);
+    this.activated.set(tenant, key);
   }
 
   /** Ends the runs whose last day has been over in UTC for long enough; returns how many. */
@@ -57,7 +103,8 @@ export class Sweep {
     const lastDay = Math.floor((now - limits.finalisationDelayMs) / dayMs);
     const boards = config.document.leaderboards.filter(({ archived, status }) => !archived && status === 'active');
     const open = boards.filter((board) => board.runUnit !== null || (board.end !== null && dateToDay(board.end) < lastDay));
-    if (open.length === 0) return 0;
+    const checked = `${config.version}:${lastDay}`;
+    if (open.length === 0 || this.checked.get(tenant) === checked) return 0;
     const { ledgerId } = await this.clock.ledgerId(tenant);
     let finalised = 0;
     for (const board of open) {
@@ -68,20 +115,17 @@ export class Sweep {
         finalised += 1;
       }
     }
+    this.checked.set(tenant, checked);
     return finalised;
   }
 
   /** The runs that have entries, are over by `lastDay` (their last day is before it) and not final yet. */
   private async runsToEnd(tenant: number, board: Leaderboard, lastDay: number, ledgerId: string): Promise<number[]> {
-    const candidates = await this.openRuns(tenant, board);
-    const isOver = (run: number): boolean => {
-      const end = board.end === null ? Infinity : dateToDay(board.end) + 1;
-      return Math.min(board.runUnit === null ? Infinity : runEnd(board, run), end) <= lastDay;
-    };
-    if (!candidates.some(isOver)) return [];
-    // Somebody's last points of the run may not have been written down yet.
+    // Somebody's last points of a run may not have been written down yet.
     await this.history.waitFor(tenant, ledgerId);
-    return (await this.openRuns(tenant, board)).filter(isOver);
+    const runs = await this.openRuns(tenant, board);
+    const end = board.end === null ? Infinity : dateToDay(board.end) + 1;
+    return runs.filter((run) => Math.min(board.runUnit === null ? Infinity : runEnd(board, run), end) <= lastDay);
   }
 
   private async openRuns(tenant: number, board: Leaderboard): Promise<number[]> {

@@ -84,7 +84,9 @@ function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string 
 
 /** The first date of the run that a fact is of, and its last; those of the leaderboard when it does not repeat. */
 function eventDates(board: Leaderboard, run: number): object {
-  return board.runUnit === null ? {} : { start: dayToDate(run), end: dayToDate(runEnd(board, run) - 1) };
+  if (board.runUnit === null) return {};
+  const last = dayToDate(runEnd(board, run) - 1);
+  return { start: dayToDate(run), end: board.end !== null && board.end < last ? board.end : last };
 }
 
 /** A leaderboard's block in the response to an event. */

@@ -4,6 +4,7 @@ import type {
   BoardFact,
   EventEntry,
   FinalEntry,
+  Frequency,
   LedgerEntry,
   PauseFact,
   PeriodFact,
@@ -16,10 +17,30 @@ import type {
 
 type EntryOfUser = EventEntry | UserEntry;
 
+/** An entry, and its id in the stream. */
+export interface Read {
+  readonly id: string;
+  readonly entry: LedgerEntry;
+}
+
 /** A fact about a user, with the entry that it came in. */
 export interface OfUser<T> {
   readonly entry: EntryOfUser;
   readonly fact: T;
+}
+
+/** A total, and where in the ledger it was reached: the padded id of the entry that changed it last. */
+export interface Reached {
+  readonly reached: string;
+}
+
+const padMs = 16;
+const padSeq = 10;
+
+/** The id of a stream entry as a text that sorts. */
+function sortable(id: string): string {
+  const [ms = '', seq = ''] = id.split('-');
+  return `${ms.padStart(padMs, '0')}-${seq.padStart(padSeq, '0')}`;
 }
 
 export interface AwardRow {
@@ -34,6 +55,11 @@ export interface HistoryRow {
   readonly entry: EntryOfUser;
   readonly previousRank: number | null;
   readonly previousValue: number | null;
+}
+
+/** A user's streaks, and where in the ledger each length that has changed was reached. */
+export interface StreakRow extends OfUser<unknown> {
+  readonly reached: Partial<Record<Frequency, string>>;
 }
 
 /** A user's place on a board after the batch; null when the user has left it for good. */
@@ -63,11 +89,11 @@ export interface Batch {
   readonly awards: AwardRow[];
   readonly achievements: Map<string, OfUser<number>>;
   readonly users: Map<string, OfUser<ProfileFact>>;
-  readonly metrics: Map<string, EventEntry>;
-  readonly points: Map<string, OfUser<PointsFact>>;
+  readonly metrics: Map<string, { readonly event: EventEntry } & Reached>;
+  readonly points: Map<string, OfUser<PointsFact> & Reached>;
   readonly triggers: Map<string, OfUser<TriggerFact>>;
   readonly sums: Map<string, OfUser<SumFact>>;
-  readonly streaks: Map<string, OfUser<unknown>>;
+  readonly streaks: Map<string, StreakRow>;
   readonly pauses: Map<string, OfUser<readonly PauseFact[]>>;
   readonly times: Map<string, OfUser<readonly [hour: number, day: number]>>;
   readonly periods: Map<string, OfUser<PeriodFact>>;
@@ -79,7 +105,7 @@ export interface Batch {
 }
 
 /** Sorts entries, oldest first, into the rows of each table. */
-export function collectBatch(entries: readonly LedgerEntry[]): Batch {
+export function collectBatch(entries: readonly Read[]): Batch {
   const batch: Batch = {
     events: [],
     awards: [],
@@ -98,47 +124,60 @@ export function collectBatch(entries: readonly LedgerEntry[]): Batch {
     history: new Map(),
     finals: [],
   };
-  for (const entry of entries) collectEntry(batch, entry);
+  for (const { id, entry } of entries) collectEntry(batch, entry, sortable(id));
   return batch;
 }
 
-function collectEntry(batch: Batch, entry: LedgerEntry): void {
+function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
   switch (entry.kind) {
     case 'trim':
-      for (const { no, run, users } of entry.boards) for (const user of users) pushOut(batch, { no, run, group: '', user }, true);
+      for (const { no, run, group = '', users } of entry.boards) for (const user of users) pushOut(batch, { no, run, group, user }, true);
       return;
     case 'final':
       batch.finals.push(entry);
       return;
     case 'event':
-      collectEvent(batch, entry);
-      collectOfUser(batch, entry);
+      collectEvent(batch, entry, id);
+      collectOfUser(batch, entry, id);
       return;
     default:
-      collectOfUser(batch, entry);
+      collectOfUser(batch, entry, id);
   }
 }
 
-function collectEvent(batch: Batch, event: EventEntry): void {
+function collectEvent(batch: Batch, event: EventEntry, id: string): void {
   batch.events.push(event);
-  batch.metrics.set(`${event.metric}:${event.user}`, event);
+  const metricKey = `${event.metric}:${event.user}`;
+  const earlier = batch.metrics.get(metricKey);
+  batch.metrics.set(metricKey, { event, reached: earlier?.event.total === event.total ? earlier.reached : id });
   for (const fact of event.triggers) batch.triggers.set(`${fact.no}:${event.user}`, { entry: event, fact });
   for (const fact of event.sums) batch.sums.set(`${fact.no}:${event.user}`, { entry: event, fact });
 }
 
-function collectOfUser(batch: Batch, entry: EntryOfUser): void {
+function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
   const { user } = entry;
   if (entry.profile) batch.users.set(user, { entry, fact: entry.profile });
   for (const fact of entry.points) {
-    batch.points.set(`${fact.no}:${user}`, { entry, fact });
+    const earlier = batch.points.get(`${fact.no}:${user}`);
+    batch.points.set(`${fact.no}:${user}`, { entry, fact, reached: earlier?.fact.total === fact.total ? earlier.reached : id });
     for (const award of fact.awards) batch.awards.push({ id: awardId(entry.id, award.ordinal), entry, system: fact.no, award });
   }
   for (const achievement of entry.achieved ?? []) batch.achievements.set(`${achievement}:${user}`, { entry, fact: achievement });
-  if (entry.streaks !== undefined) batch.streaks.set(user, { entry, fact: entry.streaks });
+  if (entry.streaks !== undefined) batch.streaks.set(user, { entry, fact: entry.streaks, reached: lengthsReached(batch.streaks.get(user), entry, id) });
   if (entry.pauses) batch.pauses.set(user, { entry, fact: entry.pauses });
   if (entry.time) batch.times.set(user, { entry, fact: entry.time });
-  for (const fact of entry.periods ?? []) batch.periods.set(`${fact.frequency}:${fact.period}:${user}`, { entry, fact });
+  for (const fact of entry.periods ?? []) {
+    // A restore brings a length back, but not the periods that were missed.
+    if (fact.how !== 'restored') batch.periods.set(`${fact.frequency}:${fact.period}:${user}`, { entry, fact });
+  }
   for (const board of entry.boards) collectBoard(batch, entry, board);
+}
+
+/** Where the lengths of the three streaks were reached: here for those that this entry has changed. */
+function lengthsReached(earlier: StreakRow | undefined, { periods = [] }: EntryOfUser, id: string): StreakRow['reached'] {
+  const reached = { ...earlier?.reached };
+  for (const { frequency, how } of periods) if (how === 'extended' || how === 'restored') reached[frequency] = id;
+  return reached;
 }
 
 const placeKey = ({ no, run, group, user }: PushedOut): string => `${no}:${run}:${group.length}:${group}:${user}`;

@@ -140,10 +140,10 @@ export interface UserEntry extends EntryBase {
   readonly kind: 'user' | 'settle' | 'completion' | 'streak' | 'activation';
 }
 
-/** Boards lost their last places because their limit was lowered. */
+/** Boards lost their last places because their limit was lowered, or everybody because they rank something else now. */
 export interface TrimEntry {
   readonly kind: 'trim';
-  readonly boards: readonly { readonly no: number; readonly run: number; readonly users: readonly string[] }[];
+  readonly boards: readonly { readonly no: number; readonly run: number; readonly group?: string; readonly users: readonly string[] }[];
 }
 
 /** A run of a leaderboard is over: its rankings are final. */

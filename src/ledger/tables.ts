@@ -1,7 +1,7 @@
 import type { Column, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
-import type { AwardRow, OfUser } from './batch.js';
-import type { EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact, SumFact, TriggerFact } from './entry.js';
+import type { AwardRow, OfUser, Reached, StreakRow } from './batch.js';
+import type { EventEntry, Frequency, PauseFact, PeriodFact, PointsFact, ProfileFact, SumFact, TriggerFact } from './entry.js';
 
 /** The tables that the write-behind fills, column by column. What is in them: migrations/. */
 
@@ -111,19 +111,24 @@ export const users: Table<OfUser<ProfileFact>> = {
   conflict: { key: ['id'], replaceWhen: newer('users') },
 };
 
-export const userMetrics: Table<EventEntry> = {
+/** Where the total was reached stays as it is while the total does. */
+const reachedUnlessSame = (table: string): string =>
+  `case when ${table}.total = excluded.total then ${table}.reached else excluded.reached end`;
+
+export const userMetrics: Table<{ readonly event: EventEntry } & Reached> = {
   name: 'user_metrics',
   columns: [
-    { name: 'user_id', type: 'text', value: ({ user }) => user },
-    { name: 'metric', type: 'integer', value: ({ metric }) => metric },
-    { name: 'total', type: 'float8', value: ({ total }) => total },
-    { name: 'at', type: 'moment', value: ({ at }) => at },
-    { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
+    { name: 'user_id', type: 'text', value: ({ event }) => event.user },
+    { name: 'metric', type: 'integer', value: ({ event }) => event.metric },
+    { name: 'total', type: 'float8', value: ({ event }) => event.total },
+    { name: 'at', type: 'moment', value: ({ event }) => event.at },
+    { name: 'rev', type: 'bigint', value: ({ event }) => event.rev },
+    { name: 'reached', type: 'text', value: ({ reached }) => reached },
   ],
-  conflict: { key: ['user_id', 'metric'], replaceWhen: newer('user_metrics') },
+  conflict: { key: ['user_id', 'metric'], replaceWhen: newer('user_metrics'), assign: { reached: reachedUnlessSame('user_metrics') } },
 };
 
-export const userPoints: Table<OfUser<PointsFact>> = {
+export const userPoints: Table<OfUser<PointsFact> & Reached> = {
   name: 'user_points',
   columns: [
     userColumn,
@@ -132,8 +137,9 @@ export const userPoints: Table<OfUser<PointsFact>> = {
     { name: 'level', type: 'integer', value: ({ fact }) => fact.level || null },
     atColumn,
     revColumn,
+    { name: 'reached', type: 'text', value: ({ reached }) => reached },
   ],
-  conflict: { key: ['user_id', 'system'], replaceWhen: newer('user_points') },
+  conflict: { key: ['user_id', 'system'], replaceWhen: newer('user_points'), assign: { reached: reachedUnlessSame('user_points') } },
 };
 
 export const userTriggers: Table<OfUser<TriggerFact>> = {
@@ -159,10 +165,33 @@ export const achievementSums: Table<OfUser<SumFact>> = {
   conflict: { key: ['user_id', 'achievement'], replaceWhen: newer('user_achievement_sums') },
 };
 
-export const streakStates: Table<OfUser<unknown>> = {
+const reachedColumn = (frequency: Frequency): Column<StreakRow> => ({
+  name: `reached_${frequency}`,
+  type: 'text',
+  value: ({ reached }) => reached[frequency] ?? '',
+});
+const keepUnlessReached = (frequency: Frequency): string =>
+  `coalesce(nullif(excluded.reached_${frequency}, ''), user_streaks.reached_${frequency})`;
+
+export const streakStates: Table<StreakRow> = {
   name: 'user_streaks',
-  columns: [userColumn, { name: 'state', type: 'jsonb', value: ({ fact }) => JSON.stringify(fact) }, revColumn],
-  conflict: { key: ['user_id'], replaceWhen: newer('user_streaks') },
+  columns: [
+    userColumn,
+    { name: 'state', type: 'jsonb', value: ({ fact }) => JSON.stringify(fact) },
+    reachedColumn('daily'),
+    reachedColumn('weekly'),
+    reachedColumn('monthly'),
+    revColumn,
+  ],
+  conflict: {
+    key: ['user_id'],
+    replaceWhen: newer('user_streaks'),
+    assign: {
+      reached_daily: keepUnlessReached('daily'),
+      reached_weekly: keepUnlessReached('weekly'),
+      reached_monthly: keepUnlessReached('monthly'),
+    },
+  },
 };
 
 /** Written after the states: the row may have the same revision already. */

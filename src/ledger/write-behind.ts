@@ -149,8 +149,8 @@ export class WriteBehind {
   private async commit(position: Position, read: readonly { id: StreamId; entry: LedgerEntry }[]): Promise<void> {
     const newest = read.at(-1);
     if (!newest) return;
-    const batch = collectBatch(read.map(({ entry }) => entry));
-    await this.partitions.ensure(batch.events.map(({ at }) => at));
+    const batch = collectBatch(read);
+    await this.partitions.ensure([...batch.events.map(({ at }) => at), ...batch.awards.map(({ award }) => award.at)]);
     await inTransaction(this.options.pool, async (client) => {
       await advanceOffset(client, position.lease, position.lastId, newest.id);
       await writeBatch(client, this.options.tenant, batch);

@@ -165,7 +165,7 @@ class Compiler {
     );
     const achievements = this.achievements();
     const streaks = this.streaks();
-    const fields = this.baseFields(compiled, timeTriggers.length > 0, achievements);
+    const fields = this.baseFields(compiled, timeTriggers.map(({ trigger }) => trigger), achievements);
     return {
       controlRatio: this.document.settings.controlRatio,
       weekShift: this.document.settings.weekStart === 'sunday' ? 4 : 3,
@@ -184,11 +184,12 @@ class Compiler {
   }
 
   /** What any call may look at. A system is looked at by every call as soon as something other than a metric can earn points in it. */
-  private baseFields(systems: readonly PlanSystem[], hasTimeTriggers: boolean, achievements: readonly PlanAchievement[]): string[] {
+  private baseFields(systems: readonly PlanSystem[], timeTriggers: readonly PlanTimeTrigger[], achievements: readonly PlanAchievement[]): string[] {
     const { streaks } = this.document;
+    const hasTimeTriggers = timeTriggers.length > 0;
     const list = new FieldList([userFields.created, userFields.createdDay, userFields.rev, userFields.tz]);
     if (streaks.enabled || hasTimeTriggers) list.add([userFields.due]);
-    if (hasTimeTriggers) list.add([userFields.settledHour, userFields.settledDay]);
+    if (hasTimeTriggers) list.add([userFields.settledHour, userFields.settledDay]).add(timeTriggers.flatMap(({ user }) => filterFields(user)));
     if (streaks.enabled) list.add([userFields.streaks, userFields.pauses]);
     if (streaks.enabled && streaks.personalization) list.add([userFields.streakPreferences]);
     if (achievements.length > 0) list.add([userFields.achievements]).add(achievements.flatMap(({ user }) => filterFields(user)));
@@ -326,8 +327,9 @@ class Compiler {
   }
 
   private achievements(): PlanAchievement[] {
-    const visible = live(this.document.achievements).filter(({ status }) => status !== 'inactive');
-    return visible.map((achievement) => ({
+    // Those that are not active yet count their events already.
+    const all = live(this.document.achievements);
+    return all.map((achievement) => ({
       no: achievement.no,
       key: String(achievement.no),
       kind: achievement.trigger,
@@ -335,7 +337,7 @@ class Compiler {
       user: this.userFilters(achievement.userAttributes),
       ...this.achievementCount(achievement),
       needs: achievement.trigger === 'achievement' ? achievement.achievementIds.map((id) => String(this.resolve(id))) : [],
-      neededBy: visible.flatMap((other) =>
+      neededBy: all.flatMap((other) =>
         other.trigger === 'achievement' && other.achievementIds.includes(achievement.id) ? [String(other.no)] : [],
       ),
     }));

@@ -33,6 +33,8 @@ export interface Conflict {
   readonly replaceWhen?: string;
   /** The columns that are replaced; absent is all that are not the key. */
   readonly replace?: readonly string[];
+  /** Columns that get something else than the new row's value: an expression on the old row and the new one. */
+  readonly assign?: Readonly<Record<string, string>>;
 }
 
 export interface Table<T> {
@@ -47,7 +49,7 @@ function conflictClause<T>({ columns, conflict }: Table<T>): string {
   if (!conflict) return '';
   const target = `on conflict (${['tenant', ...conflict.key].map(quote).join(', ')})`;
   const replaced = conflict.replace ?? columns.map(({ name }) => name).filter((name) => !conflict.key.includes(name));
-  const assignments = replaced.map((name) => `${quote(name)} = excluded.${quote(name)}`).join(', ');
+  const assignments = replaced.map((name) => `${quote(name)} = ${conflict.assign?.[name] ?? `excluded.${quote(name)}`}`).join(', ');
   return `${target} do update set ${assignments}${conflict.replaceWhen === undefined ? '' : ` where ${conflict.replaceWhen}`}`;
 }
 

@@ -160,10 +160,12 @@ export const functions = {
   addPause: [...context, 'user', 'entryId', 'first', 'last'],
   removePause: [...context, 'user', 'entryId', 'pause'],
   restoreStreak: [...context, 'user', 'entryId'],
-  /** Enters a user into achievements and boards (their `no`, listed last) that have become active. */
+  /** Enters a user into achievements and boards (their `no`, listed last) that have become active; with none, looks at the streak again. */
   activateFor: [...context, 'user', 'entryId'],
-  /** Settles at most `limit` users to whom something is due; then as many ids for their entries. */
-  sweep: [...context, 'limit'],
+  /** Takes everybody off a leaderboard that does not repeat. */
+  emptyBoard: [...context, 'leaderboard'],
+  /** Settles users to whom something is due, now or as the test clock moves `upTo` a moment; then an id for the entry of each, as many as may be. */
+  sweep: [...context, 'upTo'],
   /** Ends a run of a leaderboard; `max` is how many participants its final rankings have. */
   finalise: [...context, 'leaderboard', 'run', 'max', 'entryId'],
   /**

@@ -9,8 +9,8 @@ export interface Services {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly history: HistoryReader;
-  /** Does everything that time has made due for a tenant, and returns when it is done. */
-  readonly due: (tenant: number) => Promise<void>;
+  /** Moves the test clock, and returns when everything that is due by then has been done, and what the moment is. */
+  readonly advance: (tenant: number, toMs: number) => Promise<number>;
 }
 
 export interface Answer {

@@ -11,8 +11,8 @@ export const weekShift = (config: ActiveConfig): number => (config.document.sett
 /** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (semantics.md, "Streaks"). */
 export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): object {
   const { frequency, freezes } = config.document.streaks;
-  const shown = fact && {
-    freezes: fact.freezes,
+  const shown = {
+    freezes: fact?.freezes ?? 0,
     maxFreezes: freezes.maximum,
     freezeAutoEarnInterval: freezes.earnInterval,
     freezeAutoEarnAmount: freezes.earnAmount,

@@ -16,18 +16,22 @@ import { LaurelError } from '../../src/errors.js';
 import { Activations } from '../../src/jobs/activations.js';
 import { Sweep } from '../../src/jobs/sweep.js';
 import { groupValues } from '../../src/leaderboards/response.js';
-import { runOf } from '../../src/leaderboards/runs.js';
+import { runEnd, runOf } from '../../src/leaderboards/runs.js';
+import { limits } from '../../src/limits.js';
 import { loadOffset } from '../../src/ledger/offsets.js';
 import { HistoryReader } from '../../src/ledger/reader.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
 import { redisOptions } from '../../src/redis/connection.js';
+import { attributeFilters } from '../../src/routing/query.js';
+import { userPropertiesSchema, type UserProperties } from '../../src/users/schema.js';
 import { bundleLibrary } from '../../src/redis/library.js';
 import type { Subject } from './model/subject.js';
+import type { UserProperties as ModelProperties } from './model/users.js';
 import type { Answer } from './model/world.js';
 import { stores } from './stores.js';
 import { freshDatabase, keysOf, type TestDatabase } from './world.js';
 
-const log = pino({ level: 'silent' });
+const log = pino({ level: process.env['MODEL_LOG'] ?? 'silent' });
 const drainMs = 20_000;
 
 /** The real stores and one engine, on which any number of histories run, each as a tenant of its own. */
@@ -53,40 +57,49 @@ async function answered(work: () => Promise<unknown>, status = 200): Promise<Ans
   }
 }
 
+/** What the schemas of the HTTP API refuse. */
+function checked<T extends ModelProperties>(properties: T): T & UserProperties {
+  if (!userPropertiesSchema.safeParse(properties).success) throw new LaurelError('unprocessable', 'the schema refuses this');
+  return properties as T & UserProperties;
+}
+
 /** What a call of the Admin API reports as an issue is a 422. */
 const item = (problem: string | undefined): Answer => ({ status: problem === undefined ? 200 : 422 });
 
 interface Tools extends Stores {
   readonly database: TestDatabase;
   readonly sweep: Sweep;
-  readonly activations: Activations;
 }
 
 function subjectOf(tools: Tools, tenant: number): Subject {
-  const { engine, history, clock, database } = tools;
+  const { engine, history, database } = tools;
   const pauses = new Map<string, string>();
   return {
     setNow: async (ms) => {
-      await clock.set(tenant, ms);
-      await tools.sweep.run(tenant);
+      await tools.sweep.advance(tenant, ms);
     },
     configure: async (document) => {
       const { version } = await engine.config(tenant);
       await saveConfig(database.pool, tenant, version, document);
       await engine.activate(await engine.refreshConfig(tenant));
-      await tools.activations.run(tenant);
+      await tools.sweep.run(tenant);
     },
     event: async ({ metricKey, user, value, attributes, idempotencyKey }) => {
       let replayed = false;
       const answer = await answered(async () => {
-        const result = await trackEvent(engine, tenant, { metricKey, user, value, attributes, idempotencyKey });
+        if (Math.abs(value) > limits.maxAbsoluteTotal) throw new LaurelError('unprocessable', 'the schema refuses this');
+        const result = await trackEvent(engine, tenant, { metricKey, user: checked(user), value, attributes, idempotencyKey });
         replayed = result.replayed;
         return result.body;
       }, 201);
       return answer.status === 201 && replayed ? { ...answer, status: 202 } : answer;
     },
-    identify: (mode, id, properties) => answered(() => identifyUser(engine, tenant, mode, id, properties), mode === 'create' ? 201 : 200),
-    completeAchievement: (key, user) => answered(() => completeAchievement(engine, tenant, key, user), 201),
+    identify: (mode, id, properties) => answered(async () => {
+        return identifyUser(engine, tenant, mode, id, checked(properties));
+      }, mode === 'create' ? 201 : 200),
+    completeAchievement: (key, user) => answered(async () => {
+        return completeAchievement(engine, tenant, key, checked(user));
+      }, 201),
     setStreakPreferences: async (user, streak) => {
       const { status } = await answered(() => setPreferences(engine, tenant, user, { streak }));
       return { status };
@@ -116,7 +129,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
           offset: page.offset ?? 0,
           limit: page.limit ?? 10,
           userId: page.userId,
-          userAttributes: new Map(Object.entries(page.userAttributes ?? {})),
+          userAttributes: attributeFilters.parse(page.userAttributes),
         }),
       ),
     userLeaderboard: (id, key, run) => answered(() => readUserLeaderboard(tools, tenant, id, key, { run, days: 10 })),
@@ -131,7 +144,10 @@ async function finalRankings({ engine, clock, history, database }: Tools, tenant
   const run = board.runUnit === null ? 0 : runOf(board, dateToDay(date));
   const { ledgerId } = await clock.ledgerId(tenant);
   await history.waitFor(tenant, ledgerId);
-  if (!(await history.isFinal(tenant, board.no, run))) return { status: 404 };
+  // A run in which nothing happened leaves no trace; it is as final as the others.
+  const lastEnd = board.end === null ? Infinity : dateToDay(board.end) + 1;
+  const overAt = Math.min(board.runUnit === null ? Infinity : runEnd(board, run), lastEnd) * 86_400_000 + limits.finalisationDelayMs;
+  if ((await clock.now(tenant)) < overAt && !(await history.isFinal(tenant, board.no, run))) return { status: 404 };
   const { rows } = await database.pool.query<{ group: string; userId: string; rank: number; value: number }>(
     `select "group", user_id as "userId", rank, value from leaderboard_rankings
       where tenant = $1 and leaderboard = $2 and run = $3 order by "group", rank`,
@@ -157,9 +173,9 @@ export async function startArena(): Promise<Arena> {
   });
   const clock = new Clock(engine, true);
   const history = new HistoryReader(pool);
-  const sweep = new Sweep(engine, pool, clock, history, log);
   const activations = new Activations(engine, pool, clock, history, log);
-  const tools = { engine, clock, history, database, sweep, activations };
+  const sweep = new Sweep(engine, pool, clock, history, activations, log);
+  const tools = { engine, clock, history, database, sweep };
   await engine.loadLibrary();
   return {
     enter: async (document, nowMs) => {

@@ -6,7 +6,7 @@ import { movesBody } from './leaderboard-answers.js';
 import { enterChanges, groupsOf, type Change, type Move } from './leaderboards.js';
 import { earnedBody } from './points-answers.js';
 import { earn, type Deed, type Earned } from './points.js';
-import { settle } from './settle.js';
+import { settle, settleStored } from './settle.js';
 import { streakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode } from './subject.js';
@@ -22,15 +22,10 @@ interface Call {
   readonly groupsBefore: ReadonlyMap<string, string | null>;
 }
 
-/** Rule "Settle, then act", for a user who is stored. */
-export function settleStored(world: World, user: User): void {
-  enterChanges(world, user, settle(world, user, world.now));
-}
-
 /** The stored user of a call, settled; undefined for one whom nobody has heard of. */
 function storedUser(world: World, id: string): User | undefined {
   const user = world.users.get(id);
-  if (user) settleStored(world, user);
+  if (user) settleStored(world, user, world.now);
   return user;
 }
 
@@ -149,7 +144,10 @@ export function identify(world: World, mode: IdentifyMode, user: UserInCall): An
 /** Completes an achievement of the kind `api`. */
 export function completeAchievement(world: World, key: string, sent: UserInCall): Answer {
   checkProperties(sent);
-  const achievement = byKey(world.config.achievements, key);
+  const achievement = byKey(
+    world.config.achievements.filter(({ status }) => status !== 'inactive'),
+    key,
+  );
   sentAttributes(world.config, 'user', sent.attributes);
   const call = begin(world, sent);
   const completed = achievements.completeByCall(world, achievement, call.user);

@@ -11,7 +11,7 @@ import { boardsBody, finalBody, placeBody, rankingsBody, type Page } from './lea
 import { enterChanges } from './leaderboards.js';
 import { pointsBody } from './points-answers.js';
 import { isOpen } from './runs.js';
-import { reconfigure, sweep } from './settle.js';
+import { reconfigure, settleStored, sweep } from './settle.js';
 import { rankedStreaks, userStreakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode, Operations, StreakPreferences } from './subject.js';
@@ -52,8 +52,8 @@ export class Model implements Operations {
 
   setStreakPreferences(userId: string, { evaluationMode, metrics }: StreakPreferences): Answer {
     return this.answer(() => {
-      const user = this.settled(userId);
       if (!this.world.config.streaks.personalization) throw new Refused(422, 'users have no conditions of their own');
+      const user = this.settled(userId);
       const known = metrics.map(({ key, threshold }) => {
         const metric = live(this.world.config.metrics).find((candidate) => candidate.key === key);
         if (!metric) throw new Refused(422, `there is no metric ${key}`);
@@ -159,7 +159,7 @@ export class Model implements Operations {
   /** The user whom a read is about, settled; a 404 for one whom nobody has heard of. */
   private settled(id: string): User {
     const user = knownUser(this.world, id);
-    calls.settleStored(this.world, user);
+    settleStored(this.world, user, this.world.now);
     return user;
   }
 
@@ -171,7 +171,7 @@ export class Model implements Operations {
   private administer(userId: string, act: (user: User) => unknown): Answer {
     const user = this.world.users.get(userId);
     if (!user) return { status: 422 };
-    calls.settleStored(this.world, user);
+    settleStored(this.world, user, this.world.now);
     return this.answer(() => {
       const body = act(user);
       return body === undefined ? { status: 200 } : { status: 200, body };

@@ -31,26 +31,31 @@ interface Due {
 }
 
 /** What comes next, for everybody: users in the order of their ids where the moment is the same, and then leaderboards. */
-function nextDue(world: World): Due | undefined {
-  const users = [...world.users.values()]
-    .sort((a, b) => (a.id < b.id ? -1 : 1))
-    .map((user): Due => ({ at: dueAt(world, user), act: () => void enterChanges(world, user, settle(world, user, world.now)) }));
+function nextDue(world: World, usersById: readonly User[]): Due {
+  const users = usersById.map((user): Due => ({ at: dueAt(world, user), act: () => settleStored(world, user, world.now) }));
   const boards = world.config.leaderboards.flatMap((board): Due[] => [
     { at: fillsAt(world, board), act: () => fill(world, board) },
     { at: finalisesAt(world, board), act: () => finalise(world, board, world.now) },
   ]);
-  const all = [...users, ...boards];
-  return all.reduce<Due | undefined>((next, due) => (next && next.at <= due.at ? next : due), undefined);
+  const nothing: Due = { at: Infinity, act: () => undefined };
+  return [...users, ...boards].reduce((next, due) => (due.at < next.at ? due : next), nothing);
+}
+
+/** Settles a stored user, and enters on the boards what that has changed. */
+export function settleStored(world: World, user: User, now: number): void {
+  const changes = settle(world, user, now);
+  if (changes.length > 0) enterChanges(world, user, changes);
 }
 
 /** Moves the clock, and does everything that is due up to then, in the order of time. */
 export function sweep(world: World, until: number): void {
-  for (let due = nextDue(world); due && due.at <= until; due = nextDue(world)) {
+  const usersById = [...world.users.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  for (let due = nextDue(world, usersById); due.at <= until; due = nextDue(world, usersById)) {
     world.now = Math.max(world.now, due.at);
     due.act();
   }
   world.now = until;
-  for (const user of world.users.values()) enterChanges(world, user, settle(world, user, until));
+  for (const user of usersById) settleStored(world, user, until);
 }
 
 /** Whether a change of the settings may make a period count as kept. */

@@ -19,7 +19,7 @@ export function streakBody(world: World, user: User): object {
     periodStart: date(firstDayOf(frequency, current, weekStart)),
     periodEnd: date(lastDayOf(frequency, current, weekStart)),
     expires: date(lastDayOf(frequency, isExtended ? current + 1 : current, weekStart)),
-    freezes: user.freezes ?? 0,
+    freezes: user.freezes,
     maxFreezes: freezes.maximum,
     freezeAutoEarnInterval: freezes.earnInterval,
     freezeAutoEarnAmount: freezes.earnAmount,
@@ -39,9 +39,17 @@ function history(world: World, user: User, periods: number): object[] {
   });
 }
 
+/** When the running streak was extended in the current period, or before; null while there is none. */
+function extendedAt(world: World, user: User): string | null {
+  const { length, extended, last } = user.streaks[world.config.streaks.frequency];
+  const isKept = last !== null && last >= currentPeriod(world, user, world.config.streaks.frequency);
+  return length > 0 && isKept && extended ? instant(extended.at) : null;
+}
+
 /** What the user-streak call answers. */
 export const userStreakBody = (world: World, user: User, periods: number): object => ({
   ...streakBody(world, user),
+  extended: extendedAt(world, user),
   streakHistory: history(world, user, periods),
   pauses: user.pauses.map(({ id, start, end }) => ({ id, start, end })),
 });

@@ -122,8 +122,7 @@ export function count(world: World, user: User, metricId: string, value: Amount)
 
 /** Freezes that were earned or given: never beyond the maximum, but what was granted beyond it stays. */
 function gain(world: World, user: User, freezes: number): void {
-  const held = user.freezes ?? 0;
-  user.freezes = Math.max(held, Math.min(held + freezes, world.config.streaks.freezes.maximum));
+  user.freezes = Math.max(user.freezes, Math.min(user.freezes + freezes, world.config.streaks.freezes.maximum));
 }
 
 /** The next local day on which a user earns freezes; infinity for never. */
@@ -157,8 +156,8 @@ function miss(world: World, user: User, { frequency, period, at }: Missed): Chan
   const { weekStart } = world.config.settings;
   const [first, last] = [firstDayOf(frequency, period, weekStart), lastDayOf(frequency, period, weekStart)];
   const usedPause = user.pauses.some(({ start, end }) => dayOf(start) <= last && dayOf(end) >= first);
-  const usedFreeze = !usedPause && frequency === world.config.streaks.frequency && (user.freezes ?? 0) > 0;
-  if (usedFreeze) user.freezes = (user.freezes ?? 0) - 1;
+  const usedFreeze = !usedPause && frequency === world.config.streaks.frequency && user.freezes > 0;
+  if (usedFreeze) user.freezes -= 1;
   if (usedPause || usedFreeze) {
     streak.last = period;
     streak.history.set(period, { length, usedFreeze, usedPause });
@@ -176,7 +175,8 @@ function miss(world: World, user: User, { frequency, period, at }: Missed): Chan
 export function settleStreaks(world: World, user: User, now: number): Change[] {
   const { enabled, freezes } = world.config.streaks;
   if (!enabled) return [];
-  if (user.freezes === null) gain(world, user, Math.min(freezes.initial, freezes.maximum));
+  if (!user.hasInitialFreezes) gain(world, user, freezes.initial);
+  user.hasInitialFreezes = true;
   const changes: Change[] = [];
   while (true) {
     const missed = frequencies.flatMap((frequency) => firstMissed(world, user, frequency, now)).sort((a, b) => a.at - b.at)[0];
@@ -209,8 +209,8 @@ export const nextGrace = (user: User, after: number): number =>
 
 /** A freeze granted by hand. */
 export function grant(user: User): void {
-  if ((user.freezes ?? 0) >= mostFreezes) throw new Refused(422, 'that is the most freezes a user can hold');
-  user.freezes = (user.freezes ?? 0) + 1;
+  if (user.freezes >= mostFreezes) throw new Refused(422, 'that is the most freezes a user can hold');
+  user.freezes += 1;
 }
 
 /** Rule "Restore", for the configured frequency. Returns what it changed. */

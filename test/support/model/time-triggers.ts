@@ -11,11 +11,18 @@ interface InSystem {
   readonly trigger: TimeTrigger;
 }
 
+const active = new WeakMap<ConfigDocument, InSystem[]>();
+
 /** The active ones, in the order of the configuration. */
-const timeTriggers = (config: ConfigDocument): InSystem[] =>
-  live(config.pointsSystems).flatMap((system) =>
-    system.triggers.filter(isActive).flatMap((trigger) => (trigger.type === 'time' ? [{ system, trigger }] : [])),
-  );
+function timeTriggers(config: ConfigDocument): InSystem[] {
+  const found =
+    active.get(config) ??
+    live(config.pointsSystems).flatMap((system) =>
+      system.triggers.filter(isActive).flatMap((trigger) => (trigger.type === 'time' ? [{ system, trigger }] : [])),
+    );
+  active.set(config, found);
+  return found;
+}
 
 const utcHour = (ms: number): number => Math.floor(ms / hourMs);
 

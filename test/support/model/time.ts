@@ -12,8 +12,21 @@ export const frequencies: readonly Frequency[] = ['daily', 'weekly', 'monthly'];
 /** Whether a name is an IANA time zone. Bare offsets such as `+02:00` are not. */
 export const isZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
 
+/** Zones change their offsets on quarters of an hour of UTC, so that one answer holds for a quarter. */
+const quarterMs = 15 * minuteMs;
+const offsets = new Map<string, number>();
+
+/** Minutes east of UTC. Luxon takes microseconds for it, and a history asks a million times. */
+function offset(zone: string, ms: number): number {
+  const quarter = Math.floor(ms / quarterMs);
+  const key = `${zone} ${quarter}`;
+  const known = offsets.get(key) ?? IANAZone.create(zone).offset(quarter * quarterMs);
+  offsets.set(key, known);
+  return known;
+}
+
 /** Wall-clock milliseconds: what a clock in the zone shows, counted as if it were UTC. */
-const wallClock = (zone: string, ms: number): number => ms + IANAZone.create(zone).offset(ms) * minuteMs;
+const wallClock = (zone: string, ms: number): number => ms + offset(zone, ms) * minuteMs;
 
 /** A **local day**: days since 1970-01-01 of the local date in a zone. */
 export const localDay = (zone: string, ms: number): number => Math.floor(wallClock(zone, ms) / dayMs);
@@ -53,9 +66,11 @@ export const instant = (ms: number): string => new Date(ms).toISOString();
 
 /** `day` and some days, months or years; a day that a month lacks is its last. */
 export const plus = (day: number, count: number, unit: 'day' | 'month' | 'year'): number =>
-  dateTime(day)
-    .plus({ [unit]: count })
-    .toMillis() / dayMs;
+  unit === 'day'
+    ? day + count
+    : dateTime(day)
+        .plus({ [unit]: count })
+        .toMillis() / dayMs;
 
 type WeekStart = Settings['weekStart'];
 

@@ -49,8 +49,9 @@ export interface User {
   /** By the id of the achievement: when it was completed. */
   readonly completed: Map<string, number>;
   readonly streaks: Streaks;
-  /** Null until the initial ones have been given. */
-  freezes: number | null;
+  freezes: number;
+  /** Whether the initial ones have been given. */
+  hasInitialFreezes: boolean;
   /** The local day up to which freezes have been earned. */
   freezesThrough: number;
   readonly pauses: Pause[];
@@ -104,7 +105,8 @@ export function newUser(world: World, id: string, tz: string | null): User {
     sums: new Map(),
     completed: new Map(),
     streaks: newStreaks(),
-    freezes: null,
+    freezes: 0,
+    hasInitialFreezes: false,
     freezesThrough: day,
     pauses: [],
     personal: null,

@@ -1,0 +1,218 @@
+/** Histories: what callers, operators and time do, step by step, run on the model and on something that must answer the same. */
+import type { ConfigDocument } from '../../../src/config/model.js';
+import { baseMs } from './documents.js';
+import { applyEdit, type Edit } from './edits.js';
+import { pauseDates, resolveJump, type Jump } from './jumps.js';
+import { allReads, askOf, type Ask, type Read } from './reads.js';
+import {
+  differences,
+  normalise,
+  type EventRequest,
+  type IdentifyMode,
+  type Operations,
+  type StreakPreferences,
+  type Subject,
+} from './subject.js';
+import { hourMs } from './time.js';
+import type { UserInCall, UserProperties } from './users.js';
+import type { Answer } from './world.js';
+
+export type Step =
+  | ({ readonly do: 'event' } & EventRequest)
+  /** Sends one of the events that had an idempotency key again, with another value. */
+  | { readonly do: 'replay'; readonly nth: number; readonly value: number }
+  /** Some days in a row, from one midnight of a zone to the next: at a time of day, an event of each user. */
+  | {
+      readonly do: 'routine';
+      readonly userIds: readonly string[];
+      readonly metricKey: string;
+      readonly value: number;
+      readonly zone: string;
+      readonly days: number;
+    }
+  /** A user moves to a zone, stays some hours, sends an event unless the value is null, and moves on. */
+  | {
+      readonly do: 'travel';
+      readonly userId: string;
+      readonly metricKey: string;
+      readonly hops: readonly { readonly zone: string; readonly hours: number; readonly value: number | null }[];
+    }
+  | { readonly do: 'identify'; readonly mode: IdentifyMode; readonly id: string; readonly properties: UserProperties }
+  | { readonly do: 'complete'; readonly key: string; readonly user: UserInCall }
+  | { readonly do: 'preferences'; readonly userId: string; readonly preferences: StreakPreferences }
+  | { readonly do: 'clock'; readonly jump: Jump }
+  | { readonly do: 'freeze'; readonly userId: string }
+  | { readonly do: 'pause'; readonly userId: string; readonly startsInDays: number; readonly lastsDays: number }
+  | { readonly do: 'deletePause'; readonly nth: number }
+  | { readonly do: 'restore'; readonly userId: string }
+  | { readonly do: 'configure'; readonly edit: Edit }
+  | ({ readonly do: 'read' } & Read);
+
+export interface History {
+  readonly config: ConfigDocument;
+  /** From `baseMs` on. */
+  readonly steps: readonly Step[];
+}
+
+/** A history as text, a line for each step. */
+export const printHistory = ({ config, steps }: History): string =>
+  [JSON.stringify(config), ...steps.map((step, index) => `${index} ${JSON.stringify(step)}`)].join('\n');
+
+class Run {
+  now = baseMs;
+  private config: ConfigDocument;
+  private readonly model: Operations;
+  private readonly subject: Subject;
+  private readonly keyed: EventRequest[] = [];
+  /** What each side calls a pause. */
+  private readonly pauses: { readonly model: string; readonly subject: string }[] = [];
+
+  constructor(config: ConfigDocument, model: Operations, subject: Subject) {
+    this.config = config;
+    this.model = model;
+    this.subject = subject;
+  }
+
+  /** Does one step on both sides. Throws where they differ. */
+  async take(step: Step): Promise<void> {
+    switch (step.do) {
+      case 'event': {
+        const { do: _, ...request } = step;
+        await this.event(request);
+        return;
+      }
+      case 'replay': {
+        const again = this.keyed[step.nth % Math.max(1, this.keyed.length)];
+        if (again) await this.event({ ...again, value: step.value });
+        return;
+      }
+      case 'routine':
+        for (let day = 0; day < step.days; day += 1) {
+          await this.moveTo(resolveJump({ to: 'midnight', zone: step.zone, offsetMs: 12 * hourMs }, this.now));
+          for (const id of step.userIds) await this.event({ metricKey: step.metricKey, user: { id }, value: step.value });
+        }
+        return;
+      case 'travel':
+        for (const { zone, hours, value } of step.hops) {
+          await this.ask(['identify', 'upsert', step.userId, { tz: zone }]);
+          await this.moveTo(resolveJump({ by: hours * hourMs }, this.now));
+          if (value !== null) await this.event({ metricKey: step.metricKey, user: { id: step.userId }, value });
+        }
+        return;
+      case 'identify':
+        await this.ask(['identify', step.mode, step.id, step.properties]);
+        return;
+      case 'complete':
+        await this.ask(['completeAchievement', step.key, step.user]);
+        return;
+      case 'preferences':
+        await this.ask(['setStreakPreferences', step.userId, step.preferences]);
+        return;
+      case 'clock':
+        await this.moveTo(resolveJump(step.jump, this.now));
+        return;
+      case 'freeze':
+        await this.ask(['grantFreeze', step.userId]);
+        return;
+      case 'pause':
+        await this.pause(step.userId, step.startsInDays, step.lastsDays);
+        return;
+      case 'deletePause':
+        await this.deletePause(step.nth);
+        return;
+      case 'restore':
+        await this.ask(['restoreStreak', step.userId]);
+        return;
+      case 'configure':
+        await this.configure(step.edit);
+        return;
+      case 'read': {
+        const ask = askOf(this.config, this.now, step);
+        if (ask) await this.ask(ask);
+      }
+    }
+  }
+
+  /** Reads everything that there is about some users, and all boards. */
+  async readEverything(userIds: readonly string[]): Promise<void> {
+    for (const read of allReads(this.config, userIds)) {
+      const ask = askOf(this.config, this.now, read);
+      if (ask) await this.ask(ask);
+    }
+  }
+
+  private async event(request: EventRequest): Promise<void> {
+    if (request.idempotencyKey !== undefined) this.keyed.push(request);
+    await this.ask(['event', request]);
+  }
+
+  private async moveTo(ms: number): Promise<void> {
+    this.now = ms;
+    this.model.setNow(ms);
+    await this.subject.setNow(ms);
+  }
+
+  private async configure(edit: Edit): Promise<void> {
+    const next = applyEdit(this.config, edit, this.now);
+    if (JSON.stringify(next) === JSON.stringify(this.config)) return;
+    this.config = next;
+    this.model.configure(next);
+    await this.subject.configure(next);
+  }
+
+  private async pause(userId: string, startsInDays: number, lastsDays: number): Promise<void> {
+    const { start, end } = pauseDates(this.now, startsInDays, lastsDays);
+    const [model, subject] = await this.ask(['createPause', userId, start, end]);
+    const idOf = ({ body }: Answer): string => (body as { pauseId: string }).pauseId;
+    if (model.status === 200) this.pauses.push({ model: idOf(model), subject: idOf(subject) });
+  }
+
+  private async deletePause(nth: number): Promise<void> {
+    const [pause] = this.pauses.splice(nth % Math.max(1, this.pauses.length), 1);
+    if (!pause) return;
+    this.compare(['deletePause', pause.model], this.model.deletePause(pause.model), await this.subject.deletePause(pause.subject));
+  }
+
+  private async ask([name, ...args]: Ask): Promise<[model: Answer, subject: Answer]> {
+    const call = (side: Subject): Answer | Promise<Answer> => (side[name] as (...all: unknown[]) => Answer | Promise<Answer>)(...args);
+    const [model, subject] = [await call(this.model), await call(this.subject)];
+    this.compare([name, ...args], model, subject);
+    return [model, subject];
+  }
+
+  private compare(asked: readonly unknown[], model: Answer, subject: Answer): void {
+    const plain = ({ status, body }: Answer): unknown =>
+      normalise(JSON.parse(JSON.stringify(status < 300 ? { status, body } : { status })));
+    const found = differences(plain(model), plain(subject));
+    if (found.length === 0) return;
+    throw new Error(`at ${new Date(this.now).toISOString()}, ${JSON.stringify(asked)}\n  ${found.join('\n  ')}`);
+  }
+}
+
+/** The users whom a history names. */
+function usersOf(steps: readonly Step[]): string[] {
+  const ids = steps.flatMap((step) => {
+    if (step.do === 'event' || step.do === 'complete') return [step.user.id];
+    if (step.do === 'identify') return [step.id];
+    if (step.do === 'travel') return [step.userId];
+    return step.do === 'routine' ? step.userIds : [];
+  });
+  return [...new Set(ids)].sort();
+}
+
+/**
+ * Runs a history on the model and on a subject, both with the history's configuration and the clock at `baseMs`, and compares every
+ * answer, and at the end everything that can be read. Throws with the index of the step, the step, what was asked, and what differs.
+ */
+export async function runHistory({ config, steps }: History, model: Operations, subject: Subject): Promise<void> {
+  const run = new Run(config, model, subject);
+  const attempt = async (where: string, act: () => Promise<void>): Promise<void> => {
+    try {
+      await act();
+    } catch (error) {
+      throw new Error(`${where}\n${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  };
+  for (const [index, step] of steps.entries()) await attempt(`step ${index}: ${JSON.stringify(step)}`, () => run.take(step));
+  await attempt(`after step ${steps.length - 1}`, () => run.readEverything(usersOf(steps)));
+}

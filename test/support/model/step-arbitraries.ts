@@ -1,0 +1,261 @@
+/** The steps of histories: users from a small pool, each with a home zone that is left now and then, and a clock that seeks out edges. */
+import fc from 'fast-check';
+import { eventAttributeValues, userAttributeValues } from './documents.js';
+import type { Edit } from './edits.js';
+import type { Step } from './history.js';
+import type { Jump } from './jumps.js';
+import type { Read } from './reads.js';
+import type { IdentifyMode, StreakPreferences } from './subject.js';
+import type { UserInCall, UserProperties } from './users.js';
+
+/** Both sides of the date line, both hemispheres' summer times, an offset of 45 minutes, none. */
+export const zones = [
+  'Pacific/Auckland',
+  'Pacific/Honolulu',
+  'Asia/Kathmandu',
+  'America/New_York',
+  'Europe/Lisbon',
+  'UTC',
+  'Pacific/Kiritimati',
+  'Etc/GMT+12',
+  'America/Santiago',
+] as const;
+
+/** A user and the zone in which that user mostly is. */
+const homes: Readonly<Record<string, string>> = { u1: zones[0], u2: zones[1], u3: zones[2], u4: zones[3], u5: zones[4], u6: zones[5] };
+const userId = fc.constantFrom(...Object.keys(homes));
+const zone = fc.constantFrom(...zones);
+const metricKey = fc.constantFrom('m1', 'm1', 'm2');
+
+const seconds = 1_000;
+const minutes = 60 * seconds;
+const hours = 60 * minutes;
+const days = 24 * hours;
+
+const rarely = <T>(arbitrary: fc.Arbitrary<T>, weight = 9): fc.Arbitrary<T | undefined> =>
+  fc.oneof({ weight, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+
+/** Without the properties that are undefined, so that a step prints as what is sent. */
+function sent<T extends object>(properties: T): T {
+  return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** Some of the attributes, or none. */
+const attributes = (values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Record<string, string> | undefined> => {
+  const some = fc.record(Object.fromEntries(Object.entries(values).map(([key, list]) => [key, rarely(fc.constantFrom(...list), 1)])));
+  return fc.oneof(
+    { weight: 1, arbitrary: fc.constant(undefined) },
+    { weight: 3, arbitrary: some.map((chosen) => sent(chosen) as Record<string, string>) },
+  );
+};
+const userAttributes = attributes(userAttributeValues);
+const eventAttributes = attributes(eventAttributeValues);
+
+/** The user's home zone most of the time that one is sent. */
+const tzOf = (id: string, weight: number): fc.Arbitrary<string | null | undefined> =>
+  fc.oneof(
+    { weight: 30, arbitrary: fc.constant(undefined) },
+    { weight, arbitrary: fc.constant(homes[id]) },
+    { weight: 4, arbitrary: zone },
+    { weight: 1, arbitrary: fc.constant(null) },
+  );
+
+const propertiesOf = (id: string): fc.Arbitrary<UserProperties> =>
+  fc
+    .record({
+      name: rarely(fc.constantFrom('Ana', 'Bo')),
+      email: rarely(fc.constant(`${id}@example.com`)),
+      tz: tzOf(id, 30),
+      subscribeToEmails: rarely(fc.boolean(), 30),
+      deviceTokens: rarely(fc.constantFrom(['token'], null), 30),
+      attributes: userAttributes,
+    })
+    .map(sent);
+
+const userInCall: fc.Arbitrary<UserInCall> = userId.chain((id) =>
+  fc.record({ tz: tzOf(id, 10), attributes: userAttributes }).map((properties) => ({ id, ...sent(properties) })),
+);
+
+const value = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 1, max: 12 }) },
+  { weight: 2, arbitrary: fc.constantFrom(0.1, 0.25, 2.5, 7.75, 0.30000000000000004) },
+  { weight: 2, arbitrary: fc.integer({ min: -8, max: 0 }) },
+);
+
+/** Now and then something that must be refused. */
+const mostly = <T>(valid: fc.Arbitrary<T>, invalid: T): fc.Arbitrary<T> =>
+  fc.oneof({ weight: 40, arbitrary: valid }, { weight: 1, arbitrary: fc.constant(invalid) });
+
+const event: fc.Arbitrary<Step> = fc
+  .record({
+    metricKey: mostly(fc.constantFrom('m1', 'm1', 'm1', 'm2', 'm2', 'm2', 'm3'), 'm9'),
+    user: userInCall,
+    value: mostly(value, 2e15),
+    attributes: mostly<Record<string, string> | undefined>(eventAttributes, { city: 'Lisbon' }),
+    idempotencyKey: fc.oneof(
+      { weight: 2, arbitrary: fc.constant(undefined) },
+      { weight: 1, arbitrary: fc.integer({ min: 1, max: 30 }).map((n) => `key-${n}`) },
+    ),
+  })
+  .map((request) => ({ do: 'event' as const, ...sent(request) }));
+
+const replay: fc.Arbitrary<Step> = fc.record({ do: fc.constant('replay' as const), nth: fc.nat(20), value });
+
+const routine: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('routine' as const),
+  userIds: fc.uniqueArray(userId, { minLength: 1, maxLength: 3 }),
+  metricKey,
+  value: fc.integer({ min: 1, max: 6 }),
+  zone,
+  days: fc.integer({ min: 1, max: 6 }),
+});
+
+const travel: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('travel' as const),
+  userId,
+  metricKey,
+  hops: fc.array(fc.record({ zone, hours: fc.nat(30), value: fc.option(fc.integer({ min: 1, max: 5 })) }), { minLength: 1, maxLength: 4 }),
+});
+
+const identify: fc.Arbitrary<Step> = fc
+  .tuple(fc.constantFrom<IdentifyMode[]>('upsert', 'upsert', 'upsert', 'update', 'update', 'create'), userId)
+  .chain(([mode, id]) =>
+    mostly<UserProperties>(propertiesOf(id), { tz: 'Mars/Olympus' }).map((properties) => ({
+      do: 'identify' as const,
+      mode,
+      id,
+      properties,
+    })),
+  );
+
+const complete: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('complete' as const),
+  key: mostly(fc.constantFrom('a4', 'a4', 'a4', 'a1'), 'a9'),
+  user: userInCall,
+});
+
+const preferences: fc.Arbitrary<Step> = fc.record({
+  do: fc.constant('preferences' as const),
+  userId,
+  preferences: fc.record({
+    evaluationMode: fc.constantFrom('AND' as const, 'OR' as const),
+    metrics: fc.uniqueArray(fc.record({ key: fc.constantFrom('m1', 'm2'), threshold: fc.integer({ min: 1, max: 6 }) }), {
+      minLength: 1,
+      maxLength: 2,
+      selector: ({ key }) => key,
+    }),
+  }) satisfies fc.Arbitrary<StreakPreferences>,
+});
+
+const near = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(-1, 0, 1, -seconds, seconds) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(-30 * minutes, 30 * minutes, -2 * hours, 2 * hours, 9 * hours, 17 * hours, 22 * hours, 6 * hours - 1),
+  },
+);
+
+const jump: fc.Arbitrary<Jump> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc
+      .oneof(
+        fc.integer({ min: 1, max: 59 }).map((n) => n * seconds),
+        fc.integer({ min: 1, max: 30 }).map((n) => n * hours),
+        fc.integer({ min: 1, max: 9 }).map((n) => n * days),
+      )
+      .map((by) => ({ by })),
+  },
+  { weight: 8, arbitrary: fc.record({ to: fc.constant('midnight' as const), zone, offsetMs: near }) },
+  { weight: 2, arbitrary: fc.record({ to: fc.constant('noon' as const), offsetMs: near }) },
+  { weight: 1, arbitrary: fc.record({ to: fc.constant('clockChange' as const), zone, offsetMs: near }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      to: fc.constant('date' as const),
+      date: fc.constantFrom('02-29', '03-01', '12-31', '01-01', '02-01', '05-01'),
+      zone,
+      offsetMs: near,
+    }),
+  },
+  { weight: 1, arbitrary: fc.integer({ min: 10, max: 90 }).map((n) => ({ by: n * days })) },
+);
+
+const position = fc.nat(5);
+const edit: fc.Arbitrary<Edit> = fc.oneof(
+  fc.record({ edit: fc.constant('level' as const), system: position, level: position, points: fc.integer({ min: 0, max: 120 }) }),
+  fc.record({ edit: fc.constant('maxPoints' as const), system: position, maxPoints: fc.option(fc.integer({ min: 1, max: 150 })) }),
+  fc.record({ edit: fc.constant('threshold' as const), system: position, trigger: position, threshold: fc.integer({ min: 1, max: 12 }) }),
+  fc.record({ edit: fc.constant('triggerStatus' as const), system: position, trigger: position }),
+  fc.record({
+    edit: fc.constant('boost' as const),
+    system: position,
+    boost: position,
+    multiplier: fc.constantFrom(2, 1.1, 1.5, 0.5),
+    rounding: fc.constantFrom('down' as const, 'up' as const, 'nearest' as const),
+    startsInDays: fc.integer({ min: -2, max: 5 }),
+    lastsDays: fc.option(fc.integer({ min: 1, max: 20 })),
+  }),
+  { weight: 3, arbitrary: fc.record({ edit: fc.constant('achievementStatus' as const), achievement: position }) },
+  fc.record({ edit: fc.constant('achievementValue' as const), achievement: position, value: fc.constantFrom(1, 2, 5, 12.5, 40) }),
+  { weight: 2, arbitrary: fc.record({ edit: fc.constant('openLeaderboard' as const), leaderboard: position }) },
+  fc.record({ edit: fc.constant('lowerParticipants' as const), leaderboard: position, max: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ edit: fc.constant('condition' as const), condition: position, threshold: fc.constantFrom(1, 2, 5) }),
+  fc.record({ edit: fc.constant('evaluationMode' as const), mode: fc.constantFrom('AND' as const, 'OR' as const) }),
+  fc.record({
+    edit: fc.constant('frequency' as const),
+    frequency: fc.constantFrom('daily' as const, 'weekly' as const, 'monthly' as const),
+  }),
+);
+
+const read: fc.Arbitrary<Read> = fc.oneof(
+  fc.record({ read: fc.constantFrom('user' as const, 'metrics' as const), userId }),
+  fc.record({
+    read: fc.constant('points' as const),
+    userId,
+    key: mostly(fc.constantFrom('p1', 'p2'), 'p9'),
+    awards: fc.integer({ min: 1, max: 100 }),
+  }),
+  fc.record({ read: fc.constant('achievements' as const), userId, includeIncomplete: fc.boolean() }),
+  fc.constant({ read: 'allAchievements' as const }),
+  fc.record({ read: fc.constant('streak' as const), userId, historyPeriods: fc.integer({ min: 0, max: 20 }) }),
+  fc.record({ read: fc.constant('streaks' as const), userIds: fc.uniqueArray(userId, { minLength: 1, maxLength: 6 }) }),
+  fc.record({ read: fc.constant('leaderboards' as const), includeFinished: fc.boolean() }),
+  fc.record({
+    read: fc.constant('leaderboard' as const),
+    board: position,
+    back: fc.option(fc.nat(3)),
+    offset: fc.nat(2),
+    limit: fc.integer({ min: 0, max: 10 }),
+    fromUser: fc.option(userId),
+    group: mostly<number | null>(fc.nat(3), null),
+  }),
+  fc.record({ read: fc.constant('place' as const), userId, board: position, back: fc.option(fc.nat(2)) }),
+  fc.record({ read: fc.constant('final' as const), board: position, back: fc.nat(3) }),
+);
+
+/** One step. Most are events; the clock moves about as often as somebody does something else. */
+export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 30, arbitrary: event },
+  { weight: 20, arbitrary: jump.map((to) => ({ do: 'clock' as const, jump: to })) },
+  { weight: 8, arbitrary: identify },
+  { weight: 8, arbitrary: read.map((what) => ({ do: 'read' as const, ...what })) },
+  { weight: 5, arbitrary: routine },
+  { weight: 5, arbitrary: edit.map((what) => ({ do: 'configure' as const, edit: what })) },
+  { weight: 3, arbitrary: travel },
+  { weight: 3, arbitrary: replay },
+  { weight: 3, arbitrary: complete },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('freeze' as const), userId }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('pause' as const),
+      userId,
+      startsInDays: fc.integer({ min: -4, max: 10 }),
+      lastsDays: fc.integer({ min: 0, max: 9 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('deletePause' as const), nth: fc.nat(5) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('restore' as const), userId }) },
+  { weight: 1, arbitrary: preferences },
+);
