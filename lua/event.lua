@@ -59,6 +59,15 @@ local function enter_boards(part, metric, event, before, total, changed, set)
   return boards
 end
 
+-- Lua hands a function at most 8,000 values, and the largest configuration needs 10,000 here.
+local MAX_VALUES = 7000
+
+local function write(key, set)
+  for first = 1, #set, MAX_VALUES do
+    redis.call('HSET', key, unpack(set, first, math.min(first + MAX_VALUES - 1, #set)))
+  end
+end
+
 local function track(keys, args)
   local position = contract.arg.track
   local part, context = partition.enter(keys, args)
@@ -101,7 +110,7 @@ local function track(keys, args)
   local profile_changed = users.stage(part, plan, user, row[CREATED], event.patch, string.format('%.0f', event.now), set)
   points.stage(changed, progress, row, set)
   local boards = enter_boards(part, metric, event, before, total, changed, set)
-  redis.call('HSET', event.user_key, unpack(set))
+  write(event.user_key, set)
   if idempotency_key ~= '' then
     redis.call('HSET', used_keys, idempotency_key, event.id)
   end

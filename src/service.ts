@@ -90,6 +90,8 @@ async function startWorker(base: Base, { log }: BaseOptions): Promise<void> {
 async function watchConfig(base: Base, { log }: BaseOptions, roles: Roles): Promise<void> {
   const backfill = new Backfill(base.engine, base.pool, base.history, log);
   let work = Promise.resolve();
+  let retry: NodeJS.Timeout | undefined;
+  let stopped = false;
   const refresh = (): void => {
     work = work
       .then(async () => {
@@ -97,7 +99,8 @@ async function watchConfig(base: Base, { log }: BaseOptions, roles: Roles): Prom
         if (roles.worker) await backfill.run(defaultTenant);
       })
       .catch((error: unknown) => {
-        log.warn({ err: error }, 'a new configuration could not be taken over yet');
+        log.warn({ err: error }, 'a new configuration could not be taken over yet, and will be tried again');
+        if (!stopped) retry = setTimeout(refresh, limits.configRetryMs);
       });
   };
   const subscriber = await base.connectAgain();
@@ -105,7 +108,11 @@ async function watchConfig(base: Base, { log }: BaseOptions, roles: Roles): Prom
   // Messages of the time without a connection are lost, so everything is looked at again after it.
   subscriber.on('ready', refresh);
   await subscriber.subscribe(base.engine.channel(defaultTenant));
-  base.onStop(() => work);
+  base.onStop(() => {
+    stopped = true;
+    clearTimeout(retry);
+    return work;
+  });
   refresh();
 }
 

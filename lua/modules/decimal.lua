@@ -11,6 +11,26 @@ function decimal.clean(number)
   return tonumber(string.format('%.15g', number))
 end
 
+-- How many decimal places the 15 significant digits of a number have.
+local function places(number)
+  local decimals, exponent = string.format('%.14e', number):match('%.(%d-)0*e([-+]%d+)$')
+  return math.max(#decimals - tonumber(exponent), 0)
+end
+
+-- The sum of two numbers as it is kept. It is the sum of the decimals that they show: in doubles, 1000.1 - 1000 would leave
+-- 0.100000000000023, whose digits are not those of rounding any more.
+function decimal.add(a, b)
+  if a % 1 == 0 and b % 1 == 0 then
+    return a + b
+  end
+  local scale = 10 ^ math.max(places(a), places(b))
+  local scaled_a, scaled_b = a * scale, b * scale
+  if math.abs(scaled_a) < EXACT / 4 and math.abs(scaled_b) < EXACT / 4 then
+    return decimal.clean((math.floor(scaled_a + 0.5) + math.floor(scaled_b + 0.5)) / scale)
+  end
+  return decimal.clean(a + b)
+end
+
 -- The shortest text of a clean number.
 function decimal.text(number)
   return string.format('%.15g', number)

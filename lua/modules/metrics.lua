@@ -7,11 +7,12 @@ local metrics = {}
 
 -- The total after an event, or nil when it would leave the range in which totals are kept.
 function metrics.add(before, value)
-  local total = decimal.clean((before or 0) + value)
-  if math.abs(total) > limit.maxAbsoluteTotal then
+  before = before or 0
+  -- Before it is rounded: 1e15 and 1 would be 1e15 again.
+  if math.abs(before + value) > limit.maxAbsoluteTotal then
     return nil
   end
-  return total
+  return decimal.add(before, value)
 end
 
 return metrics

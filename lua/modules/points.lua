@@ -41,7 +41,7 @@ end
 local function advance(trigger, row, value, progress)
   local before = tonumber(row[trigger.at] or 0)
   local high_before = tonumber(row[trigger.highAt] or math.max(before, 0))
-  local now = decimal.clean(before + value)
+  local now = decimal.add(before, value)
   local high = math.max(high_before, now)
   progress[#progress + 1] = { no = trigger.no, progress = now, high = high, trigger = trigger }
   return math.floor(high / trigger.threshold) - math.floor(high_before / trigger.threshold), math.abs(now) <= limit.maxAbsoluteTotal
