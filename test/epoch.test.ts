@@ -39,7 +39,8 @@ function told({ status, body }: Reply): [number, number | string | undefined] {
 
 describe('A Redis that is not level with Postgres', () => {
   let world: World;
-  let others: Service[];
+  /** What a test has started besides, stopped after it whatever became of it. */
+  let others: (() => Promise<void>)[];
 
   beforeEach(async () => {
     others = [];
@@ -47,7 +48,7 @@ describe('A Redis that is not level with Postgres', () => {
     await send(10);
   });
   afterEach(async () => {
-    for (const other of others) await other.stop();
+    for (let stop = others.pop(); stop; stop = others.pop()) await stop();
     await world.stop();
   });
 
@@ -71,7 +72,7 @@ describe('A Redis that is not level with Postgres', () => {
     const printed: string[] = [];
     const log = pino({ level: 'silent' });
     const service = await startService({ settings: { ...world.settings, ...settings }, log, print: (line) => printed.push(line) }, roles);
-    others.push(service);
+    others.push(() => service.stop());
     return { address: service.address!, printed };
   }
 
@@ -144,6 +145,7 @@ describe('A Redis that is not level with Postgres', () => {
 
   it('is refused when it belongs to another database, while the service with the right one goes on', async () => {
     const other = await startWorld();
+    others.push(() => other.stop());
     // Its own Redis is left behind, its database and its configuration are at the same version as those of the first.
     await other.stopService();
     const { address, printed } = await another({ databaseUrl: other.settings.databaseUrl });
@@ -159,9 +161,8 @@ describe('A Redis that is not level with Postgres', () => {
     expect([ready.status, ((await ready.json()) as { error: string }).error]).to.deep.equal([503, printed[0]]);
     await world.drain();
     expect(await rows()).to.equal(15);
-    await others.pop()!.stop();
+    await others.pop()!();
     expect((await other.pool.query('select 1 from events')).rowCount).to.equal(0);
-    await other.stop();
   });
 
   it('is noticed by the worker when it loses everything while it runs', async () => {
