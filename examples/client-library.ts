@@ -1,5 +1,5 @@
 /**
- * Laurel through the official client library: three people learn until one of them reaches a level, then the leaderboard is shown.
+ * Laurel through the official client library: three people learn until one of them reaches a level, then a leaderboard is shown.
  * Needs a running Laurel with the sample configuration (examples/study-app.yaml). See examples/README.md.
  */
 import { pathToFileURL } from 'node:url';
@@ -7,13 +7,13 @@ import { TrophyApiClient, type TrophyApi } from '@trophyso/node';
 
 const metric = 'flashcards-viewed';
 const pointsSystem = 'points';
-const leaderboard = 'top-points';
+const leaderboard = 'all-time';
 
 /** Who learns, and how many flashcards at a time. */
 const learners = [
-  { id: 'ada', name: 'Ada', city: 'London', flashcards: 30 },
-  { id: 'grace', name: 'Grace', city: 'New York', flashcards: 20 },
-  { id: 'edsger', name: 'Edsger', city: 'Rotterdam', flashcards: 10 },
+  { id: 'ada', name: 'Ada', city: 'London', flashcards: 4 },
+  { id: 'grace', name: 'Grace', city: 'New York', flashcards: 3 },
+  { id: 'edsger', name: 'Edsger', city: 'Rotterdam', flashcards: 2 },
 ] as const;
 
 /** An account whose learners are all at the highest level would never show a change. */
@@ -32,34 +32,37 @@ interface WithLevel {
   readonly level?: { readonly name: string } | null;
 }
 
-/** Sends events until one of them changes a level, then prints the leaderboard. On a fresh account it prints the same every time. */
+/** Sends events until a level changes, then prints the leaderboard. On a fresh account it prints the same every time. */
 export async function runExample({ baseUrl, apiKey, print }: ExampleOptions): Promise<void> {
   const trophy = new TrophyApiClient({ apiKey, environment: { api: `${baseUrl}/v1`, admin: `${baseUrl}/admin/v1` } });
-  await learnUntilLevelChanges(trophy, print);
+  let round = 0;
+  while (!(await learn(trophy, print))) {
+    round += 1;
+    if (round === maxRounds) throw new Error(`No level changed in ${maxRounds} rounds.`);
+  }
   print('');
   printRankings(await trophy.leaderboards.get(leaderboard, { limit: 10 }), print);
 }
 
-async function learnUntilLevelChanges(trophy: TrophyApiClient, print: (line: string) => void): Promise<void> {
-  for (let round = 0; round < maxRounds; round += 1) {
-    for (const { id, name, city, flashcards } of learners) {
-      const { total, points } = await trophy.metrics.event(metric, { user: { id, name, attributes: { city } }, value: flashcards });
-      const earned: (TrophyApi.MetricEventPointsResponse & WithLevel) | undefined = points[pointsSystem];
-      print(`${name} has viewed ${total} flashcards${earned ? ` and has ${earned.total} points (+${earned.added})` : ''}.`);
-      if (earned?.level) {
-        print(`${name} has reached the level ${earned.level.name}!`);
-        return;
-      }
-    }
+/** One event of each learner. Returns whether one of them reached another level. */
+async function learn(trophy: TrophyApiClient, print: (line: string) => void): Promise<boolean> {
+  let levelChanged = false;
+  for (const { id, name, city, flashcards } of learners) {
+    const { total, points } = await trophy.metrics.event(metric, { user: { id, name, attributes: { city } }, value: flashcards });
+    const earned: (TrophyApi.MetricEventPointsResponse & WithLevel) | undefined = points[pointsSystem];
+    print(`${name} has viewed ${total} flashcards${earned ? ` and earned ${earned.added} points` : ''}.`);
+    if (!earned?.level) continue;
+    levelChanged = true;
+    print(`${name} has reached the level ${earned.level.name}!`);
   }
-  print(`No level changed in ${maxRounds} rounds.`);
+  return levelChanged;
 }
 
 function printRankings({ name, rankings }: TrophyApi.LeaderboardResponseWithRankings, print: (line: string) => void): void {
+  const row = (rank: string, user: string, value: string): string => `${rank.padStart(4)}  ${user.padEnd(10)}${value.padStart(8)}`;
   print(name);
-  for (const { rank, userName, userId, value } of rankings) {
-    print(`${String(rank).padStart(4)}  ${(userName ?? userId).padEnd(12)}${String(value).padStart(8)}`);
-  }
+  print(row('Rank', 'User', 'Value'));
+  for (const { rank, userName, userId, value } of rankings) print(row(String(rank), userName ?? userId, String(value)));
 }
 
 const [, script] = process.argv;

@@ -9,7 +9,7 @@ import { Engine } from './engine/engine.js';
 import { OperatorError } from './errors.js';
 import { loadOffset } from './ledger/offsets.js';
 import { HistoryReader } from './ledger/reader.js';
-import { createPool, migrate } from './postgres/pool.js';
+import { createPool, migrate, postgresFailure } from './postgres/pool.js';
 import { checkRedisServer, connectRedis, messageOf } from './redis/connection.js';
 import { bundleLibrary } from './redis/library.js';
 import type { Settings } from './settings.js';
@@ -52,8 +52,8 @@ export class Base {
       prefix: settings.redisPrefix,
       library: bundleLibrary(),
       testClock: settings.testClock,
-      loadConfig: (tenant) => loadConfig(pool, tenant),
-      loadOffset: (tenant) => loadOffset(pool, tenant),
+      loadConfig: (tenant) => asked(loadConfig(pool, tenant)),
+      loadOffset: (tenant) => asked(loadOffset(pool, tenant)),
     });
     this.history = new HistoryReader(pool);
     this.clock = new Clock(this.engine, settings.testClock);
@@ -125,6 +125,13 @@ export class Base {
     if (!how.dryRun) await this.engine.activate(await this.engine.refreshConfig(defaultTenant));
     return applied;
   }
+}
+
+/** What Postgres was asked on behalf of a request: a Postgres that is away is a 503 for the caller. */
+function asked<T>(asking: Promise<T>): Promise<T> {
+  return asking.catch((error: unknown) => {
+    throw postgresFailure(error);
+  });
 }
 
 /** A configuration file that has been read. */

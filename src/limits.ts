@@ -65,10 +65,14 @@ export const limits = {
   writeBehindRetryMaxMs: 5_000,
   /** How long a write-behind lease lasts without being renewed. Renewed with every batch, and when idle at a third of it. */
   leaseMs: 3_000,
+  /** How long Postgres may take to answer one statement before it counts as away. */
+  postgresQueryTimeoutMs: 5_000,
   /** How long a read that Postgres answers waits for the write-behind before it gives up with a 503. */
   readYourWritesWaitMs: 5_000,
   /** How long one Redis call may take before the request is answered with a 503. */
   redisCallTimeoutMs: 5_000,
+  /** Pause before a new configuration is taken over again after that failed. */
+  configRetryMs: 1_000,
   /** How often an event is sent again after Redis answered that it lacks the plan, a zone, or the newest configuration. */
   maxEngineAttempts: 6,
   /** How long a stop waits for requests under way, and then for the write-behind to drain. */

@@ -95,13 +95,16 @@ async function startWorker(base: Base, { log }: BaseOptions): Promise<void> {
 /** Switches to a new configuration as soon as Redis tells of it. (The sweep fills what it has made active.) */
 async function watchConfig(base: Base, { log }: BaseOptions): Promise<void> {
   let work = Promise.resolve();
+  let retry: NodeJS.Timeout | undefined;
+  let stopped = false;
   const refresh = (): void => {
     work = work
       .then(async () => {
         await base.engine.refreshConfig(defaultTenant);
       })
       .catch((error: unknown) => {
-        log.warn({ err: error }, 'a new configuration could not be taken over yet');
+        log.warn({ err: error }, 'a new configuration could not be taken over yet, and will be tried again');
+        if (!stopped) retry = setTimeout(refresh, limits.configRetryMs);
       });
   };
   const subscriber = await base.connectAgain();
@@ -109,7 +112,11 @@ async function watchConfig(base: Base, { log }: BaseOptions): Promise<void> {
   // Messages of the time without a connection are lost, so everything is looked at again after it.
   subscriber.on('ready', refresh);
   await subscriber.subscribe(base.engine.channel(defaultTenant));
-  base.onStop(() => work);
+  base.onStop(() => {
+    stopped = true;
+    clearTimeout(retry);
+    return work;
+  });
   refresh();
 }
 

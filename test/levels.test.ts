@@ -5,8 +5,8 @@ import { startWorld, type World } from './support/world.js';
 /** Points are earned and lost one by one with these two metrics. */
 type Metric = 'earn' | 'lose';
 
-/** What the answer to an event says of the level: its key, null for none any more, nothing at all when it is the one it was. */
-type Said = string | null | 'nothing';
+/** What the answer to an event says of the level: its key, null for none any more; `nothing` when it is the one it was. */
+type Said = string | null;
 
 interface Rule {
   readonly rule: string;

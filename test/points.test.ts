@@ -2,82 +2,83 @@ import { expect } from 'chai';
 import { configText, readPoints, track } from './support/answers.js';
 import { startWorld, type World } from './support/world.js';
 
-/** So many points per so much of the metric. */
-interface Trigger {
-  readonly per: number;
-  readonly points: number;
-  readonly status?: 'inactive';
-}
-
-interface Rule {
-  readonly rule: string;
-  readonly triggers: readonly Trigger[];
-  readonly maxPoints?: number;
-  /** What happens to one user, event by event: the value, and the points that each award of the event adds. */
-  readonly steps: readonly (readonly [value: number, ...awarded: number[]])[];
-}
-
-const tenPerFive: readonly Trigger[] = [{ per: 5, points: 10 }];
+/**
+ * A rule, what it is shown with, and what happens to one user.
+ *
+ * `10 per 5, at most 25` is a trigger that pays 10 points per 5 of the metric, in a system with a cap of 25.
+ * `4, 1 → 10, 3 → -7 2` are events of value 4, which changes no points, of value 1, which is awarded 10, and of value 3 with two awards.
+ */
+type Rule = readonly [rule: string, triggers: string, events: string];
 
 const multiples: readonly Rule[] = [
-  { rule: 'pays at every multiple, and at nothing between', triggers: tenPerFive, steps: [[4], [1, 10], [4], [1, 10], [4], [2, 10]] },
-  { rule: 'pays once for each of several multiples passed by one event', triggers: tenPerFive, steps: [[23, 40], [1], [1, 10], [50, 100]] },
-  { rule: 'pays at every step with a threshold of 1', triggers: [{ per: 1, points: 3 }], steps: [[1, 3], [2, 6], [0], [1, 3]] },
-  { rule: 'pays nothing for an event of 0', triggers: tenPerFive, steps: [[0], [5, 10], [0], [0]] },
-  { rule: 'pays for parts of numbers once they are whole', triggers: [{ per: 1, points: 1 }], steps: [[0.4], [0.3], [0.3, 1], [1.75, 1], [0.25, 1]] },
-  {
-    rule: 'finds the tenth of ten tenths',
-    triggers: [{ per: 1, points: 1 }],
-    steps: [[0.1], [0.1], [0.1], [0.1], [0.1], [0.1], [0.1], [0.1], [0.1], [0.1, 1]],
-  },
-  { rule: 'does nothing while it is inactive', triggers: [{ per: 5, points: 10, status: 'inactive' }, { per: 5, points: 1 }], steps: [[10, 2]] },
+  ['pays at every multiple, and at nothing between', '10 per 5', '4, 1 → 10, 4, 1 → 10, 4, 2 → 10'],
+  ['pays for all of several multiples that one event passes', '10 per 5', '23 → 40, 1, 1 → 10, 50 → 100'],
+  ['pays at every step with a threshold of 1', '3 per 1', '1 → 3, 2 → 6, 0, 1 → 3'],
+  ['pays nothing for an event of 0', '10 per 5', '0, 5 → 10, 0, 0'],
+  ['pays for parts of numbers once they are whole', '1 per 1', '0.4, 0.3, 0.3 → 1, 1.75 → 1, 0.25 → 1'],
+  ['finds the tenth of ten tenths', '1 per 1', '0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 → 1'],
+  ['does nothing while it is inactive', '10 per 5 inactive, 1 per 5', '10 → 2'],
 ];
 
 const downAndUp: readonly Rule[] = [
-  { rule: 'going down costs nothing', triggers: tenPerFive, steps: [[10, 20], [-10], [-10]] },
-  { rule: 'going down and up again over the same multiple pays once', triggers: tenPerFive, steps: [[10, 20], [-8], [8], [-1], [1], [4], [1, 10]] },
-  { rule: 'coming from below zero counts from zero', triggers: tenPerFive, steps: [[-12], [12], [4], [1, 10]] },
-  { rule: 'a jump from below pays for what is new alone', triggers: tenPerFive, steps: [[7, 10], [-20], [30, 20]] },
-  { rule: 'parts of numbers go down and up as well', triggers: [{ per: 1, points: 1 }], steps: [[1.1, 1], [-0.2], [0.2], [-1.1], [2.9, 1], [0.1, 1]] },
+  ['going down costs nothing', '10 per 5', '10 → 20, -10, -10'],
+  ['going down and up again over the same multiple pays once', '10 per 5', '10 → 20, -8, 8, -1, 1, 4, 1 → 10'],
+  ['coming from below zero counts from zero', '10 per 5', '-12, 12, 4, 1 → 10'],
+  ['a jump from below pays for what is new alone', '10 per 5', '7 → 10, -20, 30 → 20'],
+  ['parts of numbers go down and up as well', '1 per 1', '1.1 → 1, -0.2, 0.2, -1.1, 2.9 → 1, 0.1 → 1'],
 ];
 
 const bounds: readonly Rule[] = [
-  { rule: 'a cap takes what still fits', triggers: tenPerFive, maxPoints: 25, steps: [[5, 10], [15, 15]] },
-  { rule: 'at the cap an award is 0, and not listed', triggers: tenPerFive, maxPoints: 20, steps: [[10, 20], [5], [50]] },
-  { rule: 'each award of an event takes what the one before has left', triggers: [{ per: 5, points: 7 }, { per: 5, points: 7 }], maxPoints: 10, steps: [[5, 7, 3], [5]] },
-  { rule: 'a deduction takes no more than there is', triggers: [{ per: 5, points: 10 }, { per: 1, points: -3 }], steps: [[4], [1, 10, -3], [3, -7], [1]] },
-  { rule: 'at 0 a deduction is not listed', triggers: [{ per: 1, points: -4 }], steps: [[1], [3]] },
-  { rule: 'below the cap there is room again', triggers: [{ per: 10, points: 10 }, { per: 7, points: -4 }], maxPoints: 10, steps: [[7], [3, 10], [4, -4], [6, 4]] },
-  { rule: 'points may be as many as 1e15', triggers: [{ per: 1, points: 1 }], steps: [[1e15, 1e15], [-1e15]] },
-  { rule: 'and no more than 1e15', triggers: [{ per: 1, points: 1e15 }], steps: [[1, 1e15], [1e14]] },
-  { rule: 'and are exact up to there', triggers: [{ per: 1, points: 3 }], steps: [[333_333_333_333_333, 999_999_999_999_999], [1, 1]] },
+  ['a cap takes what still fits', '10 per 5, at most 25', '5 → 10, 15 → 15'],
+  ['at the cap an award is 0, and not listed', '10 per 5, at most 20', '10 → 20, 5, 50'],
+  ['each award of an event takes what the one before has left', '7 per 5, 7 per 5, at most 10', '5 → 7 3, 5'],
+  ['a deduction takes no more than there is', '10 per 5, -3 per 1', '4, 1 → 10 -3, 3 → -7, 1'],
+  ['at 0 a deduction is not listed', '-4 per 1', '1, 3'],
+  ['below the cap there is room again', '10 per 10, -4 per 7, at most 10', '7, 3 → 10, 4 → -4, 6 → 4'],
+  ['points may be as many as 1e15', '1 per 1', '1e15 → 1e15, -1e15'],
+  ['and no more than 1e15', '1e15 per 1', '1 → 1e15, 1e14'],
+  ['and are exact up to there', '3 per 1', '333333333333333 → 999999999999999, 1 → 1'],
 ];
 
 const several: readonly Rule[] = [
-  { rule: 'all triggers pay, in the order of the configuration', triggers: [{ per: 5, points: 10 }, { per: 2, points: 1 }, { per: 10, points: 25 }], steps: [[4, 2], [6, 20, 3, 25]] },
-  { rule: 'deductions come in their place', triggers: [{ per: 1, points: -2 }, { per: 1, points: 10 }, { per: 1, points: -3 }], steps: [[1, 10, -3], [1, -2, 10, -3]] },
-  { rule: 'each counts for itself', triggers: [{ per: 3, points: 1 }, { per: 5, points: 100 }], steps: [[3, 1], [2, 100], [1, 1], [4, 1, 100]] },
+  ['all of them pay, in the order of the configuration', '10 per 5, 1 per 2, 25 per 10', '4 → 2, 6 → 20 3 25'],
+  ['deductions come in their place', '-2 per 1, 10 per 1, -3 per 1', '1 → 10 -3, 1 → -2 10 -3'],
+  ['each counts for itself', '1 per 3, 100 per 5', '3 → 1, 2 → 100, 1 → 1, 4 → 1 100'],
 ];
 
-const tables = { 'A metric trigger': multiples, 'Nobody farms points:': downAndUp, 'A total stays within 0 and the cap:': bounds, 'Several triggers:': several };
+const tables = {
+  'A metric trigger': multiples,
+  'Nobody farms points:': downAndUp,
+  'A total stays within 0 and the cap:': bounds,
+  'Several triggers:': several,
+};
 const rules = Object.values(tables).flat();
 
-/** One metric and one points system for each rule. */
+/** The triggers and the cap of a rule, on the metric of the rule. */
+function pointsSystem([, text]: Rule, index: number): object {
+  const parts = text.split(', ');
+  const cap = parts.find((part) => part.startsWith('at most '))?.slice('at most '.length);
+  const triggers = parts.filter((part) => part.includes(' per ')).map((part) => part.split(/ per | /));
+  return {
+    ...{ key: `p${index}`, name: `System ${index}` },
+    ...(cap === undefined ? {} : { maxPoints: Number(cap) }),
+    triggers: triggers.map(([points, threshold, status = 'active'], n) => ({
+      ...{ key: `t${n}`, type: 'metric', metricKey: `m${index}`, status },
+      ...{ points: Number(points), metricThreshold: Number(threshold) },
+    })),
+  };
+}
+
+/** The events of a rule: value and awards. */
+const eventsOf = ([, , text]: Rule): { readonly value: number; readonly awarded: readonly number[] }[] =>
+  text.split(', ').map((event) => {
+    const [value, awarded = ''] = event.split(' → ');
+    return { value: Number(value), awarded: awarded.split(' ').filter(Boolean).map(Number) };
+  });
+
 const config = {
   metrics: rules.map((_, i) => ({ key: `m${i}`, name: `Metric ${i}` })),
-  points: rules.map(({ triggers, maxPoints }, i) => ({
-    key: `p${i}`,
-    name: `System ${i}`,
-    ...(maxPoints === undefined ? {} : { maxPoints }),
-    triggers: triggers.map(({ per, points, status }, n) => ({
-      key: `t${n}`,
-      type: 'metric',
-      metricKey: `m${i}`,
-      metricThreshold: per,
-      points,
-      status: status ?? 'active',
-    })),
-  })),
+  points: rules.map(pointsSystem),
 };
 
 describe('Points', () => {
@@ -89,13 +90,13 @@ describe('Points', () => {
 
   for (const [guarantee, table] of Object.entries(tables)) {
     describe(guarantee, () => {
-      for (const { rule, steps } of table) {
-        it(rule, async () => {
-          const system = `p${rules.findIndex((other) => other.rule === rule)}`;
-          const metric = system.replace('p', 'm');
+      for (const rule of table) {
+        it(`${rule[0]}: ${rule[1]}`, async () => {
+          const index = rules.indexOf(rule);
+          const system = `p${index}`;
           let total = 0;
-          for (const [value, ...awarded] of steps) {
-            const { points } = await track(world, metric, { user: 'ana', value });
+          for (const { value, awarded } of eventsOf(rule)) {
+            const { points } = await track(world, `m${index}`, { user: 'ana', value });
             const block = points[system];
             expect(Object.keys(points), 'the systems that changed').to.deep.equal(awarded.length > 0 ? [system] : []);
             expect(block?.awards.map((award) => award.awarded) ?? [], `the awards of ${value}`).to.deep.equal(awarded);
@@ -147,15 +148,15 @@ describe('Points systems', () => {
 
   it('show the newest awards first, ten unless asked, a hundred at most', async () => {
     const ids: string[] = [];
+    const newest = async (query: string): Promise<string[]> => (await readPoints(world, 'carl', 'xp', query)).awards.map(({ id }) => id);
     for (let i = 1; i <= 135; i += 1) {
       const { points } = await track(world, 'read', { user: 'carl', value: 1 });
       ids.push(points['xp']?.awards[0]?.id ?? '');
+      if (i > 95) expect(await newest('?awards=100'), `after ${i}`).to.deep.equal(ids.slice(-100).reverse());
     }
-    const newest = async (query: string): Promise<string[]> => (await readPoints(world, 'carl', 'xp', query)).awards.map(({ id }) => id);
     expect(new Set(ids).size).to.equal(ids.length);
     expect(await newest('')).to.deep.equal(ids.slice(-10).reverse());
     expect(await newest('?awards=1')).to.deep.equal(ids.slice(-1));
-    expect(await newest('?awards=100')).to.deep.equal(ids.slice(-100).reverse());
     expect((await readPoints(world, 'carl', 'xp')).awards[0]).to.include({ awarded: 2, total: 270, date: '2040-01-02T12:00:00.000Z' });
   });
 
@@ -165,7 +166,7 @@ describe('Points systems', () => {
   });
 });
 
-describe('A trigger that is added later', () => {
+describe('A configuration that changes:', () => {
   const reading = { key: 'read', name: 'Read' };
   const trigger = { key: 't', type: 'metric', metricKey: 'read', metricThreshold: 5, points: 10, status: 'active' };
   let world: World;
@@ -174,7 +175,7 @@ describe('A trigger that is added later', () => {
   });
   after(() => world.stop());
 
-  it('counts what happens from then on, not what the user had', async () => {
+  it('a trigger that is added counts what happens from then on, not what the user had', async () => {
     await track(world, 'read', { user: 'ana', value: 12 });
     await world.configure(configText({ points: [{ key: 'xp', name: 'XP', triggers: [trigger] }] }));
     const first = await track(world, 'read', { user: 'ana', value: 4 });
@@ -183,7 +184,20 @@ describe('A trigger that is added later', () => {
     expect([second.total, second.points['xp']?.added]).to.deep.equal([17, 10]);
   });
 
-  it('does not count what happens while it is inactive, and goes on from where it was', async () => {
+  it('a trigger whose threshold changes never pays twice for the same ground', async () => {
+    const becomes = (metricThreshold: number): Promise<void> =>
+      world.configure(configText({ points: [{ key: 'xp', name: 'XP', triggers: [{ ...trigger, metricThreshold }] }] }));
+    const added = async (value: number): Promise<number> => (await track(world, 'read', { user: 'carl', value })).points['xp']?.added ?? 0;
+    await becomes(5);
+    expect(await added(12)).to.equal(20);
+    await becomes(3);
+    // 12 is the fourth multiple of 3 already; 15 is the next.
+    expect([await added(1), await added(1), await added(1)]).to.deep.equal([0, 0, 10]);
+    await becomes(10);
+    expect([await added(4), await added(1)]).to.deep.equal([0, 10]);
+  });
+
+  it('a trigger that is inactive for a while does not count what happens then, and goes on from where it was', async () => {
     const becomes = (status: string): Promise<void> =>
       world.configure(configText({ points: [{ key: 'xp', name: 'XP', triggers: [{ ...trigger, status }] }] }));
     await track(world, 'read', { user: 'ben', value: 3 });
@@ -192,5 +206,30 @@ describe('A trigger that is added later', () => {
     await becomes('active');
     expect((await track(world, 'read', { user: 'ben', value: 1 })).points).to.deep.equal({});
     expect((await track(world, 'read', { user: 'ben', value: 1 })).points['xp']?.added).to.equal(10);
+  });
+
+  it('a cap below what a user has takes nothing away, and adds nothing until there is room', async () => {
+    const becomes = (maxPoints: number): Promise<void> =>
+      world.configure(
+        configText({
+          metrics: [{ key: 'pay', name: 'Pay' }],
+          points: [
+            {
+              ...{ key: 'purse', name: 'Purse', maxPoints },
+              triggers: [
+                { ...trigger, key: 'in', metricThreshold: 1, points: 1 },
+                { ...trigger, key: 'out', metricKey: 'pay', metricThreshold: 1, points: -1 },
+              ],
+            },
+          ],
+        }),
+      );
+    await becomes(100);
+    await track(world, 'read', { user: 'dora', value: 50 });
+    await becomes(20);
+    expect((await readPoints(world, 'dora', 'purse')).total).to.equal(50);
+    expect((await track(world, 'read', { user: 'dora', value: 5 })).points['purse']).to.equal(undefined);
+    expect((await track(world, 'pay', { user: 'dora', value: 35 })).points['purse']).to.include({ total: 15, added: -35 });
+    expect((await track(world, 'read', { user: 'dora', value: 50 })).points['purse']).to.include({ total: 20, added: 5 });
   });
 });

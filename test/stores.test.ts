@@ -16,7 +16,7 @@ import { type LocalStore } from '../src/stores/local-store.js';
 import { hydrateLinks } from '../src/stores/postgres-programs.js';
 import { planUser } from '../src/stores/postgres-user.js';
 import { ProcessHandle, processStart, type Command } from '../src/stores/processes.js';
-import { findOrInstallRedis, isNewEnough, planInstall, type Machine } from '../src/stores/redis-program.js';
+import { findOrInstallRedis, isNewEnough, planInstall, thisMachine, type Machine } from '../src/stores/redis-program.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const isRoot = process.getuid?.() === 0;
@@ -284,15 +284,33 @@ describe('The local stores', function () {
       expect(await kinds[0]!.read(second.url)).to.equal('kept');
     });
 
+    it('gives up its port to the Redis of another data folder, and is not taken for it', async () => {
+      const [dataDir, other] = [await temporaryFolder(), await temporaryFolder()];
+      const redis = kinds[0]!;
+      const first = await start(redis, dataDir);
+      await redis.write(first.url, 'mine');
+      await first.stop();
+      const { port } = new URL(first.url);
+      mkdirSync(join(other, 'redis'));
+      writeFileSync(join(other, 'redis', 'redis.conf'), `port ${port}\nrequirepass another\n`);
+      const stranger = await start(redis, other);
+      expect(stranger.url).to.equal(`redis://:another@127.0.0.1:${port}`);
+      const again = await start(redis, dataDir);
+      expect(again.adopted).to.equal(false);
+      expect(await redis.read(again.url)).to.equal('mine');
+      expect(await redis.read(stranger.url)).to.equal(null);
+    });
+
     it('that a killed service had launched and not yet recorded is found, or gives way', async () => {
       const dataDir = await temporaryFolder();
       const redis = kinds[0]!;
       const first = await start(redis, dataDir);
       await redis.write(first.url, 'kept');
       await first.stop();
+      const program = await findOrInstallRedis(thisMachine, log);
       // Ten times, since it is a race: the two servers differ by what the orphan has come to when the start looks.
       for (let round = 0; round < 10; round += 1) {
-        const orphan = spawn('redis-server', [join(dataDir, 'redis', 'redis.conf')], { stdio: 'ignore' });
+        const orphan = spawn(program, [join(dataDir, 'redis', 'redis.conf')], { stdio: 'ignore' });
         orphans.push(orphan);
         const ended = once(orphan, 'exit');
         const store = await start(redis, dataDir);

@@ -11,11 +11,10 @@ local activation = {}
 -- rules that have been replaced. The newest version wins, whatever the order in which they arrive.
 local function activate(keys, args)
   local position = contract.arg.activate
-  local part = partition.of(keys[1])
-  if not part.is_open then
-    return { outcome.notOpen }
+  local part, context = partition.compared(keys, args)
+  if not part then
+    return context
   end
-  local context = partition.take_apart(args[position.context])
   local version, hash = context.version, context.plan
   if version < part.version then
     return { outcome.staleConfig }

@@ -56,15 +56,21 @@ local function take_apart(argument)
   return context
 end
 
--- The partition and the context of a call (contract.ts, CallContext), or nil and the outcome that the caller has to act on first. The
--- context is always the first argument.
-function partition.enter(keys, args)
+-- The partition and the context of a call (contract.ts, CallContext), or nil and notOpen when it was not opened, or was opened for
+-- another database than the caller's. The context is always the first argument.
+function partition.compared(keys, args)
   local part = of(keys[1])
-  if not part.is_open then
+  local context = contexts[args[1]] or take_apart(args[1])
+  if not part.is_open or context.epoch ~= part.epoch then
     return nil, { outcome.notOpen }
   end
-  local context = contexts[args[1]] or take_apart(args[1])
-  if context.version ~= part.version then
+  return part, context
+end
+
+-- The same, and the configuration is the one in force; else nil and the outcome that the caller has to act on first.
+function partition.enter(keys, args)
+  local part, context = partition.compared(keys, args)
+  if part and context.version ~= part.version then
     return nil, { context.version < part.version and outcome.staleConfig or outcome.newerConfig }
   end
   return part, context
@@ -101,8 +107,11 @@ local function open(keys, args)
   local position = contract.arg.open
   local epoch, last_id = args[position.epoch], args[position.lastId]
   local part = of(keys[1])
-  part.is_open = false
   local found = redis.call('HMGET', part.meta, 'epoch', 'version')
+  -- A caller with another database is told so, and does not disturb those with the right one.
+  if part.epoch ~= found[1] or epoch == found[1] then
+    part.is_open = false
+  end
   if not found[1] then
     if last_id ~= '0-0' then
       return { outcome.behind, '' }
@@ -116,6 +125,7 @@ local function open(keys, args)
     return { outcome.behind, newest }
   end
   part.version = tonumber(found[2] or 0)
+  part.epoch = epoch
   part.is_open = true
   return { outcome.ok }
 end
@@ -143,8 +153,5 @@ function partition.register()
   redis.register_function(contract.name .. '_shut', shut)
   redis.register_function({ function_name = contract.name .. '_ledgerId', callback = ledger_id, flags = { 'no-writes' } })
 end
-
-partition.of = of
-partition.take_apart = take_apart
 
 return partition

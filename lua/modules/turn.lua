@@ -64,6 +64,15 @@ function turn.seq(one)
   return one.sequence
 end
 
+-- Lua hands a function at most 8,000 values, and the largest configuration needs 10,000 here.
+local MAX_VALUES = 7000
+
+local function write(key, set)
+  for first = 1, #set, MAX_VALUES do
+    redis.call('HSET', key, unpack(set, first, math.min(first + MAX_VALUES - 1, #set)))
+  end
+end
+
 -- Writes what has been changed, and the entry that says so. Returns the packed entry.
 function turn.commit(one, entry)
   local rev = tonumber(one.row[field.rev] or 0) + 1
@@ -73,7 +82,7 @@ function turn.commit(one, entry)
     set[#set + 1] = name
     set[#set + 1] = value
   end
-  redis.call('HSET', one.key, unpack(set))
+  write(one.key, set)
   one.dirty, one.sequence = {}, nil
   entry.user, entry.at, entry.day, entry.rev = one.user, one.now, one.day, rev
   return ledger.append(one.part, entry)

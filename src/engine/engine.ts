@@ -49,6 +49,8 @@ export class Engine {
   private readonly options: EngineOptions;
   private readonly configs = new Map<number, Promise<ActiveConfig>>();
   private readonly contexts = new WeakMap<ActiveConfig, string>();
+  /** The life of Redis that Postgres goes with, by tenant: known as soon as the two have been compared. */
+  private readonly epochs = new Map<number, string>();
   private readonly opening = new Map<number, Promise<void>>();
 
   constructor(options: EngineOptions) {
@@ -70,13 +72,18 @@ export class Engine {
     return this.configs.get(tenant) ?? this.refreshConfig(tenant);
   }
 
-  /** Loads the newest configuration; requests that are under way keep the one they began with until Redis sends them back. */
+  /**
+   * Loads the newest configuration; requests that are under way keep the one they began with until Redis sends them back. While Postgres
+   * can't be asked, a process goes on with the one that it has.
+   */
   refreshConfig(tenant: number): Promise<ActiveConfig> {
+    const before = this.configs.get(tenant);
     const loading = this.options.loadConfig(tenant).then((version) => new ActiveConfig(version));
-    this.configs.set(tenant, loading);
-    loading.catch(() => {
-      if (this.configs.get(tenant) === loading) this.configs.delete(tenant);
-    });
+    if (!before) this.configs.set(tenant, loading);
+    loading.then(
+      () => this.configs.set(tenant, loading),
+      () => this.configs.get(tenant) === loading && this.configs.delete(tenant),
+    );
     return loading;
   }
 
@@ -133,6 +140,7 @@ export class Engine {
 
   private async compareAndOpen(tenant: number): Promise<void> {
     const offset = await this.options.loadOffset(tenant);
+    this.epochs.set(tenant, offset.epoch);
     const { outcome, values } = await this.run(tenant, 'open', orderArguments('open', offset));
     switch (outcome) {
       case outcomes.ok:
@@ -155,10 +163,11 @@ export class Engine {
   }
 
   private context(config: ActiveConfig): string {
+    const { tenant, version, plan } = config;
+    const epoch = this.epochs.get(tenant) ?? 'unknown';
     let context = this.contexts.get(config);
-    if (context === undefined) {
-      const { version, plan } = config;
-      context = contextArgument({ version, plan: plan.hash, zones: zoneDataVersion, testClock: this.options.testClock });
+    if (context?.startsWith(epoch) !== true) {
+      context = contextArgument({ epoch, version, plan: plan.hash, zones: zoneDataVersion, testClock: this.options.testClock });
       this.contexts.set(config, context);
     }
     return context;

@@ -51,8 +51,20 @@ function errors(log: Logger): Middleware {
   };
 }
 
-/** JSON whatever the Content-Type says: everything that is sent here is meant as JSON. */
-const readBody = bodyParser({ enableTypes: ['json'], detectJSON: () => true, jsonLimit: String(limits.maxBodyBytes) });
+/** JSON whatever the Content-Type says: everything that is sent here is meant as JSON. That it is an object, its schema asks for. */
+const readBody = bodyParser({ enableTypes: ['json'], detectJSON: () => true, strict: false, jsonLimit: String(limits.maxBodyBytes) });
+
+/** The router would leave as it came what it can't decode, and take it for an id that nobody meant. */
+function checkAddress({ url }: Koa.Context): void {
+  if (!url.includes('%')) return;
+  try {
+    decodeURIComponent(url);
+  } catch (error) {
+    throw new LaurelError('invalid_request', 'The address is not valid: what follows a percent sign must be the two hexadecimal digits of a byte of UTF-8.', {
+      cause: error,
+    });
+  }
+}
 
 /**
  * HTTP carries header values as bytes, which Node reads as Latin-1; clients send UTF-8. Bytes that are not UTF-8 are left as they are.
@@ -98,6 +110,7 @@ function handler(route: Route, { services }: AppOptions): Middleware {
   return async (context) => {
     const principal = context.state['principal'] as Principal;
     const tenant = tenantOf(context);
+    checkAddress(context);
     const params = parsePart(route.params, context['params'] as unknown, 'The path');
     const query = parsePart(route.query, context.query, 'The query');
     const answer = await route.handle({

@@ -89,7 +89,8 @@ export class WriteBehind {
       } catch (error) {
         failures += 1;
         await this.handle(error, failures);
-        if (this.stopping && Date.now() > this.stopBy) return;
+        // A Redis that was replaced holds nothing that could be drained.
+        if (this.stopping && (error instanceof RedisReplaced || Date.now() > this.stopBy)) return;
       }
     }
   }

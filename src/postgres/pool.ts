@@ -2,14 +2,26 @@ import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { LaurelError, OperatorError } from '../errors.js';
+import { limits } from '../limits.js';
 
 const migrationsFolder = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const connectTimeoutMs = 5_000;
 const minimumServerVersion = 140_000;
 
-/** A pool of connections. `onError` hears of idle connections that broke; the pool replaces them by itself. */
+/**
+ * A pool of connections. `onError` hears of idle connections that broke; the pool replaces them by itself. Nothing waits for ever: a
+ * statement that Postgres does not answer fails here, and a transaction whose process stands still is ended by Postgres, so that a worker that
+ * froze in the middle of a batch does not keep its lease's row from the others.
+ */
 export function createPool(url: string, size: number, onError: (error: Error) => void): pg.Pool {
-  const pool = new pg.Pool({ connectionString: url, max: size, connectionTimeoutMillis: connectTimeoutMs, application_name: 'laurel' });
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: size,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: limits.postgresQueryTimeoutMs,
+    idle_in_transaction_session_timeout: limits.leaseMs,
+    application_name: 'laurel',
+  });
   pool.on('error', onError);
   return pool;
 }
@@ -53,17 +65,21 @@ async function checkServer(client: pg.Client): Promise<void> {
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
+  const breaks = (error: Error): void => {
+    broken = error;
+  };
+  // The pool hears of idle connections only. One that breaks while it is lent out would, with nobody listening, end the process.
+  client.on('error', breaks);
   try {
     await client.query('begin');
     const result = await work(client);
     await client.query('commit');
     return result;
   } catch (error) {
-    await client.query('rollback').catch((rollbackError: unknown) => {
-      broken = rollbackError as Error;
-    });
+    await client.query('rollback').catch(breaks);
     throw error;
   } finally {
+    client.off('error', breaks);
     client.release(broken);
   }
 }

@@ -11,7 +11,8 @@ export const redisOptions = {
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  commandTimeout: limits.redisCallTimeoutMs,
+  // Half of it: a command waits for the pipeline in front of it before its own time begins.
+  commandTimeout: limits.redisCallTimeoutMs / 2,
   connectTimeout: limits.redisCallTimeoutMs,
   lazyConnect: true,
   retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000),

@@ -117,6 +117,8 @@ export const outcomes = {
  * apart once and not a thousand times a second.
  */
 export interface CallContext {
+  /** The life of Redis that the caller's database goes with: a caller with another database is not let in. */
+  readonly epoch: string;
   /** The caller's configuration version. */
   readonly version: number;
   /** The hash of its plan. */
@@ -127,7 +129,7 @@ export interface CallContext {
   readonly testClock: boolean;
 }
 
-const contextFields = ['version', 'plan', 'zones', 'testClock'] as const;
+const contextFields = ['epoch', 'version', 'plan', 'zones', 'testClock'] as const;
 
 /** The context as the library takes it apart: the fields in order, with a space between two. */
 export function contextArgument(context: CallContext): string {

@@ -32,7 +32,7 @@ export const textSchema = (minChars: number, maxChars: number = limits.maxTextCh
   z
     .string()
     .min(minChars, 'must not be empty')
-    .max(maxChars, `must have at most ${maxChars} characters`)
+    .refine((text) => text.length <= maxChars || characters(text) <= maxChars, `must have at most ${maxChars} characters`)
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must not contain NUL characters or broken Unicode');
 
 export const zoneSchema = z

@@ -99,11 +99,15 @@ export interface Event {
   readonly key?: string | undefined;
 }
 
-/** The body of an answer that must have this status. */
+/** The body of an answer that must have this status. That it has this shape is the caller's claim. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 export function bodyOf<T>(reply: Reply, status: number): T {
   if (reply.status !== status) throw new Error(`expected ${status}, got ${reply.status}: ${JSON.stringify(reply.body)}`);
   return reply.body as T;
 }
+
+/** Status and body, to compare at once. */
+export const answer = ({ status, body }: Reply): readonly [status: number, body: unknown] => [status, body as unknown];
 
 /** Sends one event; `status` is 201, or 202 where a replay is expected. */
 export async function track(world: World, metric: string, { user, value, attributes, key }: Event, status = 201): Promise<EventBody> {
@@ -113,7 +117,7 @@ export async function track(world: World, metric: string, { user, value, attribu
 
 /** Reads something that is there. */
 export async function read<T>(world: World, path: string): Promise<T> {
-  return bodyOf(await world.get(path), 200);
+  return bodyOf<T>(await world.get(path), 200);
 }
 
 export const userPath = (id: string, rest = ''): string => `/v1/users/${encodeURIComponent(id)}${rest}`;

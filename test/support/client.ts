@@ -4,9 +4,8 @@ import { Agent, request } from 'node:http';
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The parsed body; tests look into it by path. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  readonly body: any;
+  /** The parsed body. */
+  readonly body: unknown;
 }
 
 /**
@@ -66,7 +65,11 @@ export class Client {
           response.on('error', fail);
           response.on('end', () => {
             const text = Buffer.concat(chunks).toString('utf8');
-            resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) });
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              body: text === '' ? undefined : (JSON.parse(text) as unknown),
+            });
           });
         },
       );

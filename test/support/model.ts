@@ -147,7 +147,8 @@ export class Model {
         awarded: awarded.map(Number),
         ...(level === this.level(system, owned ?? 0n) ? {} : { level }),
       };
-      for (const board of this.config.leaderboards) if (board.pointsSystemKey === system.key) place(board, owned && owned * unit, now * unit);
+      for (const board of this.config.leaderboards)
+        if (board.pointsSystemKey === system.key) place(board, owned && owned * unit, now * unit);
     }
     return { total: shown(total), points, leaderboards };
   }
@@ -163,7 +164,10 @@ export class Model {
 
   levelOf(user: string, system: string): string | null {
     const { points } = this.user(user);
-    return this.level(this.config.points.find(({ key }) => key === system)!, points.get(system) ?? 0n);
+    return this.level(
+      this.config.points.find(({ key }) => key === system)!,
+      points.get(system) ?? 0n,
+    );
   }
 
   /** A whole leaderboard, the first place first. */

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type pg from 'pg';
@@ -44,6 +46,14 @@ export interface StageOptions {
 }
 
 let stages = 0;
+let files = 0;
+
+/** A file of its own for a configuration, which is an object (JSON is YAML) or the text of a file. */
+export async function configFile(config: object | string): Promise<string> {
+  const file = join((await stores()).folder, `config-${(files += 1)}.yaml`);
+  await writeFile(file, typeof config === 'string' ? config : JSON.stringify(config, null, 1));
+  return file;
+}
 
 export async function setStage({ env = {}, redisUrl }: StageOptions = {}): Promise<Stage> {
   const database = await freshDatabase();

@@ -62,6 +62,13 @@ export function stores(): Promise<Stores> {
   return (starting ??= start());
 }
 
+/** Removes a data folder; servers that a failed test has left running in it are stopped before, since whoever leaves last stops them. */
+export async function removeStores(dataDir: string): Promise<void> {
+  const options = { dataDir, log: () => undefined };
+  for (const start of [startLocalRedis, startLocalPostgres]) await (await start(options)).stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
 /** Mocha takes these for the whole run. */
 export const mochaHooks = {
   async afterAll(this: Mocha.Context): Promise<void> {

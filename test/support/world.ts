@@ -70,6 +70,8 @@ export interface WorldOptions {
   /** The test clock at the start, as an ISO 8601 instant; null runs on Redis' own clock. */
   readonly now?: string | null;
   readonly roles?: Roles;
+  /** Another Redis than that of the run. */
+  readonly redisUrl?: string;
 }
 
 /** A whole service on real stores, in a partition and a database of its own. */
@@ -103,7 +105,7 @@ async function configFile(text: string): Promise<string> {
 }
 
 async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<Settings> {
-  const { redisUrl } = await stores();
+  const redisUrl = options.redisUrl ?? (await stores()).redisUrl;
   return {
     port: 0,
     host: '127.0.0.1',
@@ -195,6 +197,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     options.roles ?? { api: true, worker: true },
   );
   const redis = new Redis(settings.redisUrl ?? '', { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
+  redis.on('error', () => undefined);
   const partition = partitionPrefix(settings.redisPrefix, tenant);
   const ledger = partition + keyNames.ledger;
   const address = service.address ?? '';

@@ -1,0 +1,143 @@
+import { type TrophyApi, TrophyApiClient, TrophyApiError } from '@trophyso/node';
+import { expect } from 'chai';
+import { runExample } from '../examples/client-library.js';
+import { adminKey, startWorld, type World } from './support/world.js';
+
+describe('The example with the client library', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(() => world.stop());
+
+  async function run(): Promise<string[]> {
+    const lines: string[] = [];
+    await runExample({ baseUrl: world.address, apiKey: adminKey, print: (line) => lines.push(line) });
+    return lines;
+  }
+
+  it('prints events, changes of level and the leaderboard', async () => {
+    expect(await run()).to.deep.equal([
+      'Ada has viewed 4 flashcards.',
+      'Grace has viewed 3 flashcards.',
+      'Edsger has viewed 2 flashcards.',
+      'Ada has viewed 8 flashcards and earned 10 points.',
+      'Ada has reached the level Novice!',
+      'Grace has viewed 6 flashcards and earned 10 points.',
+      'Grace has reached the level Novice!',
+      'Edsger has viewed 4 flashcards.',
+      '',
+      'All-time flashcards',
+      'Rank  User         Value',
+      '   1  Ada              8',
+      '   2  Grace            6',
+      '   3  Edsger           4',
+    ]);
+  });
+
+  it('goes on from there when it is run again', async () => {
+    const lines = await run();
+    expect(lines.slice(0, 2)).to.deep.equal(['Ada has viewed 12 flashcards and earned 10 points.', 'Grace has viewed 9 flashcards.']);
+    expect(lines).to.include('Edsger has reached the level Novice!');
+    expect(lines.at(-1)).to.match(/^ {3}3 {2}Edsger +\d+$/);
+  });
+});
+
+describe('The client library', () => {
+  const metric = 'flashcards-viewed';
+  let world: World;
+  let trophy: TrophyApiClient;
+  before(async () => {
+    world = await startWorld();
+    trophy = new TrophyApiClient({ apiKey: adminKey, environment: { api: `${world.address}/v1`, admin: `${world.address}/admin/v1` } });
+  });
+  after(() => world.stop());
+
+  /** What a call of the library was rejected with. */
+  async function rejection(call: Promise<unknown>): Promise<unknown> {
+    return call.then(
+      () => expect.fail('nothing was thrown'),
+      (error: unknown) => error,
+    );
+  }
+
+  it('creates, identifies, changes and reads users', async () => {
+    const created = await trophy.users.create({
+      id: 'ana',
+      name: 'Ana',
+      email: 'ana@example.com',
+      tz: 'Europe/Lisbon',
+      attributes: { city: 'Lisbon' },
+    });
+    expect(created).to.include({ id: 'ana', name: 'Ana', subscribeToEmails: true, control: false });
+    const identified = await trophy.users.identify('ana', { name: 'Anna' });
+    expect(identified).to.deep.include({ name: 'Anna', email: 'ana@example.com', attributes: { city: 'Lisbon' } });
+    const updated = await trophy.users.update('ana', { attributes: { city: 'Porto' }, deviceTokens: ['token'] });
+    expect(updated).to.deep.include({ name: 'Anna', attributes: { city: 'Porto' }, deviceTokens: ['token'] });
+    expect(await trophy.users.get('ana')).to.deep.equal(updated);
+    expect(updated.created).to.deep.equal(new Date('2040-01-02T12:00:00.000Z'));
+  });
+
+  it('sends events, and the same event again', async () => {
+    const request = {
+      idempotencyKey: 'lesson 1',
+      user: { id: 'ben', attributes: { city: 'Lisbon' } },
+      value: 55,
+      attributes: { device: 'mobile' },
+    };
+    const first = await trophy.metrics.event(metric, request);
+    expect(first).to.deep.include({ total: 55, idempotentReplayed: false, idempotencyKey: 'lesson 1' });
+    expect(first.points['points']).to.include({ total: 135, added: 135 });
+    expect(first.points['points']?.awards.map(({ awarded, trigger }) => [awarded, trigger?.metricThreshold])).to.deep.equal([
+      [110, 5],
+      [25, 50],
+    ]);
+    expect(first.leaderboards['all-time']).to.include({ rank: 1, threshold: 0, metricKey: metric });
+    const second = await trophy.metrics.event(metric, request);
+    expect(second).to.deep.include({ eventId: first.eventId, total: 55, idempotentReplayed: true, points: {}, leaderboards: {} });
+  });
+
+  it('reads metrics, points and places of a user', async () => {
+    expect(await trophy.users.allMetrics('ben')).to.have.lengthOf(1);
+    expect(await trophy.users.singleMetric('ben', metric)).to.include({ key: metric, current: 55 });
+    const points = await trophy.users.points('ben', 'points', { awards: 1 });
+    expect(points).to.deep.include({ key: 'points', total: 135 });
+    expect(points.awards).to.have.lengthOf(1);
+    const place = await trophy.users.leaderboard('ben', 'top-points', { numEvents: 5 });
+    expect(place).to.include({ rank: 1, value: 135, pointsSystemKey: 'points' });
+    expect(place.history[0]).to.include({ rank: 1, value: 135 });
+  });
+
+  it('reads leaderboards', async () => {
+    await trophy.metrics.event(metric, { user: { id: 'carl', name: 'Carl' }, value: 10 });
+    expect((await trophy.leaderboards.all()).map(({ key, status }) => [key, status])).to.deep.equal([
+      ['all-time', 'active'],
+      ['top-points', 'active'],
+    ]);
+    const rows = async (request?: TrophyApi.LeaderboardsGetRequest): Promise<unknown> =>
+      (await trophy.leaderboards.get('all-time', request)).rankings;
+    const ben = { userId: 'ben', userName: undefined, rank: 1, value: 55 };
+    const carl = { userId: 'carl', userName: 'Carl', rank: 2, value: 10 };
+    expect(await rows()).to.deep.equal([ben, carl]);
+    expect(await rows({ offset: 1, limit: 1 })).to.deep.equal([carl]);
+    expect(await rows({ userId: 'carl' })).to.deep.equal([carl]);
+  });
+
+  it('throws what was refused, with the sentence', async () => {
+    const wrong = new TrophyApiClient({ apiKey: 'wrong', environment: { api: `${world.address}/v1`, admin: `${world.address}/admin/v1` } });
+    const refused: readonly (readonly [status: number, sentence: RegExp, call: () => Promise<unknown>])[] = [
+      [401, /^This API key is not valid/, () => wrong.users.get('ana')],
+      [404, /^There is no user with the id "nobody"/, () => trophy.users.points('nobody', 'points')],
+      [404, /^There is no metric with the key "nothing"/, () => trophy.metrics.event('nothing', { user: { id: 'ana' }, value: 1 })],
+      [422, /^Invalid attribute keys: town\. /, () => trophy.users.update('ana', { attributes: { town: 'x' } })],
+      [422, /^A user with the id "ana" exists already/, () => trophy.users.create({ id: 'ana' })],
+    ];
+    for (const [status, sentence, call] of refused) {
+      const error = await rejection(call());
+      expect(error).to.be.instanceOf(TrophyApiError);
+      const { statusCode, body } = error as TrophyApiError;
+      expect(statusCode).to.equal(status);
+      expect(body).to.have.property('error').that.matches(sentence);
+    }
+  });
+});

@@ -1,0 +1,197 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { bundleLibrary } from '../src/redis/library.js';
+import { freePort } from '../src/stores/processes.js';
+import { findOrInstallRedis, thisMachine } from '../src/stores/redis-program.js';
+import { richConfig } from './support/rich-config.js';
+import { until } from './support/stage.js';
+import { startWorld, type Reply, type World } from './support/world.js';
+
+/** One command as MONITOR shows it. */
+interface Command {
+  /** The address of the connection that sent it; `lua` when a function made it. */
+  readonly source: string;
+  readonly words: readonly string[];
+}
+
+const slots = 16_384;
+
+/** A node of a Redis Cluster that has all slots: unlike a single server it refuses a call whose keys are in several slots. */
+async function startClusterNode(folder: string): Promise<{ url: string; server: ChildProcess }> {
+  // Without a port of its own, the one for the cluster's nodes would be 10,000 higher, which may be none.
+  const [port, busPort] = [await freePort(), await freePort()];
+  const program = await findOrInstallRedis(thisMachine, () => undefined);
+  const args = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--cluster-enabled',
+    'yes',
+    '--cluster-port',
+    String(busPort),
+    '--save',
+    '',
+    '--dir',
+    folder,
+  ];
+  const server = spawn(program, args, { stdio: 'ignore' });
+  const redis = new Redis(port);
+  redis.on('error', () => undefined);
+  await redis.call('CLUSTER', 'ADDSLOTSRANGE', 0, slots - 1);
+  await until('the cluster is up', async () => String(await redis.call('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+  redis.disconnect();
+  return { url: `redis://127.0.0.1:${port}`, server };
+}
+
+describe('One event', function () {
+  this.timeout(60_000);
+  let folder: string;
+  let server: ChildProcess;
+  let world: World;
+  let monitor: Redis;
+  let seen: Command[] = [];
+  const track = `${bundleLibrary().name}_track`;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'laurel-cluster-'));
+    const node = await startClusterNode(folder);
+    server = node.server;
+    // Without the worker, so that everything that the service sends belongs to a request.
+    world = await startWorld({ redisUrl: node.url, config: JSON.stringify(richConfig), roles: { api: true, worker: false } });
+    monitor = await world.redis.monitor();
+    monitor.on('monitor', (_time: string, words: string[], source: string) => {
+      seen.push({ source, words });
+    });
+    // Steady state: the library, the plan and the zones are there.
+    for (const tz of ['Asia/Tokyo', 'America/Lima']) await event('cards', { user: { id: 'first', tz }, value: 1 });
+  });
+  after(async () => {
+    monitor.disconnect();
+    await world.stop();
+    const gone = once(server, 'exit');
+    server.kill('SIGKILL');
+    await gone;
+    await rm(folder, { recursive: true });
+  });
+
+  const event = (metric: string, body: object, key?: string): Promise<Reply> =>
+    world.event(metric, body, key === undefined ? {} : { 'idempotency-key': key });
+
+  /** What the service sent, and what the functions did, while `work` ran. */
+  async function during<T>(work: () => Promise<T>): Promise<{ result: T; sent: Command[]; inside: Command[] }> {
+    const mark = async (text: string): Promise<void> => {
+      await world.redis.echo(text);
+      await until(`the monitor shows ${text}`, () => seen.some(({ words }) => words[1] === text));
+    };
+    seen = [];
+    await mark('begin');
+    const result = await work();
+    await mark('end');
+    const all = seen.filter(({ words }) => words[0]?.toLowerCase() !== 'echo');
+    return { result, sent: all.filter(({ source }) => source !== 'lua'), inside: all.filter(({ source }) => source === 'lua') };
+  }
+
+  /** The keys of commands, by asking Redis itself which of their words are keys. */
+  async function keysOfCommands(commands: readonly Command[]): Promise<Set<string>> {
+    const keys = new Set<string>();
+    for (const { words } of commands) {
+      const found = await world.redis.call('COMMAND', 'GETKEYS', ...words).catch((error: unknown) => {
+        if (String(error).includes('no key arguments')) return [];
+        throw error;
+      });
+      for (const key of found as string[]) keys.add(key);
+    }
+    return keys;
+  }
+
+  /** Everything that an event can bring along. */
+  const full = {
+    user: {
+      id: 'a {weird}:id',
+      name: 'Ana',
+      email: 'ana@example.com',
+      tz: 'Asia/Tokyo',
+      subscribeToEmails: true,
+      deviceTokens: ['t1'],
+      attributes: { city: 'Lisbon', plan: 'pro' },
+    },
+    value: 100,
+    attributes: { device: 'phone' },
+  };
+
+  const cases: readonly (readonly [what: string, status: number, send: () => Promise<Reply>])[] = [
+    ['that creates a user with every property, and touches every feature', 201, () => event('cards', full, 'k1')],
+    ['of a user who exists, with every property', 201, () => event('cards', { ...full, value: 250.5 }, 'k2')],
+    ['of another metric that ranks and pays', 201, () => event('minutes', { user: { id: 'a {weird}:id' }, value: 99.9 })],
+    ['that deducts', 201, () => event('mistakes', { user: { id: 'a {weird}:id' }, value: 30 })],
+    ['of a user whose zone is known from before', 201, () => event('cards', { user: { id: 'first' }, value: 5 })],
+    ['that changes a zone to one that others have', 201, () => event('cards', { user: { id: 'first', tz: 'Asia/Tokyo' }, value: 5 })],
+    ['of a user with a boost of the user’s own', 201, () => event('cards', { user: { id: 'u0' }, value: 50 })],
+    ['with a key that was used before', 202, () => event('cards', full, 'k1')],
+    ['that is refused for the total', 422, () => event('cards', { user: { id: 'first' }, value: 1e15 })],
+    ['that is refused for the user', 422, () => event('cards', { user: { id: 'new', subscribeToEmails: true }, value: 1 })],
+  ];
+  for (const [what, status, send] of cases) {
+    it(`${what} is one call`, async () => {
+      const { result, sent } = await during(send);
+      expect(result.status, JSON.stringify(result.body)).to.equal(status);
+      expect(sent.map(({ words }) => words.slice(0, 3).map((word) => word.toLowerCase()))).to.deep.equal([
+        ['fcall', track.toLowerCase(), '1'],
+      ]);
+    });
+  }
+
+  it('that takes somebody’s last place on a full leaderboard is one call', async () => {
+    for (let i = 0; i < 25; i += 1) await event('cards', { user: { id: `p${i}` }, value: 10 + i });
+    const { result, sent } = await during(() => event('cards', { user: { id: 'late' }, value: 400 }));
+    expect((result.body as { leaderboards: object }).leaderboards).to.include.keys('best-cards', 'all-cards');
+    expect(sent).to.have.lengthOf(1);
+  });
+
+  it('is one call also among many at once', async () => {
+    const { sent } = await during(() =>
+      Promise.all(
+        Array.from({ length: 100 }, (_, i) =>
+          event(i % 2 ? 'cards' : 'minutes', { ...full, user: { ...full.user, id: `m${i % 10}` } }, `many ${i}`),
+        ),
+      ),
+    );
+    expect(sent.map(({ words }) => words[1])).to.deep.equal(Array(100).fill(track));
+  });
+
+  it('declares one key, and touches only keys of its slot', async () => {
+    const { sent, inside } = await during(() => event('cards', { ...full, user: { ...full.user, id: 'slots' } }, 'k3'));
+    const declared = await keysOfCommands(sent);
+    expect([...declared]).to.deep.equal([`${world.partition}meta`]);
+    const touched = await keysOfCommands(inside);
+    const kinds = new Set([...touched].map((key) => /^[a-z]+:?/.exec(key.slice(world.partition.length))?.[0]));
+    expect([...kinds]).to.include.members(['meta', 'ledger', 'clock', 'u:', 'i:', 'a:', 'b:']);
+    const inSlots = new Set<unknown>();
+    for (const key of [...declared, ...touched]) inSlots.add(await world.redis.call('CLUSTER', 'KEYSLOT', key));
+    expect(inSlots.size).to.equal(1);
+  });
+
+  it('has company in that slot only: no call of any kind leaves it', async () => {
+    const { sent, inside } = await during(async () => {
+      await world.redis.function('FLUSH');
+      await world.configure(JSON.stringify({ metrics: [{ key: 'new', name: 'New' }] }));
+      await world.request('PUT', '/v1/users/put', { body: { name: 'Put', tz: 'Europe/Paris' } });
+      await event('new', { user: { id: 'put' }, value: 1 });
+      await world.setClock('2040-01-03T00:00:00Z');
+      for (const path of ['users/put', 'users/put/metrics', 'users/put/points/xp', 'leaderboards', 'leaderboards/all-cards']) {
+        expect((await world.get(`/v1/${path}`)).status).to.equal(200);
+      }
+    });
+    const keys = await keysOfCommands([...sent, ...inside]);
+    for (const key of keys) expect(key.startsWith(world.partition), key).to.be.true;
+    // Besides the calls: the test's own flush and the loading of the library, and a zone that nobody had used before.
+    const commands = new Set(sent.map(({ words }) => words[0]?.toLowerCase()));
+    expect([...commands].sort()).to.deep.equal(['fcall', 'function', 'hlen', 'hset']);
+  });
+});

@@ -1,0 +1,244 @@
+import { expect } from 'chai';
+import { Client, inParallel, NoAnswer, type Answer } from './support/client.js';
+import { differences } from './support/level.js';
+import { Network } from './support/network.js';
+import { OwnRedis } from './support/own-redis.js';
+import { killChildren, runLaurel, serve, type LaurelProcess } from './support/process.js';
+import { setStage, until, type Stage } from './support/stage.js';
+import { adminKey, startWorld, type World } from './support/world.js';
+
+const metric = 'flashcards-viewed';
+
+const statusOf = ({ status }: Answer): number => status;
+
+/** A refusal for now: 503, when to try again, and a sentence. */
+function expectNotReady({ status, headers, body }: Answer, sentence: RegExp): void {
+  expect(status, JSON.stringify(body)).to.equal(503);
+  expect(Number(headers['retry-after'])).to.be.greaterThan(0);
+  expect((body as { error: string }).error).to.match(sentence);
+}
+
+describe('A service that is asked to stop under load', function () {
+  this.timeout(120_000);
+  const clients = 32;
+  let stage: Stage;
+  before(async () => {
+    stage = await setStage();
+  });
+  after(async () => {
+    await killChildren();
+    await stage.stop();
+  });
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`answers every request that reached it, and has written all of it out when it is gone (${signal})`, async () => {
+      const client = new Client(adminKey, clients);
+      const service = serve(stage.env);
+      const address = await service.address();
+      const acknowledged: string[] = [];
+      const lost: string[] = [];
+      const send = async (loop: number): Promise<boolean> => {
+        try {
+          const answer = await client.event(address, metric, { user: { id: `u${loop}` }, value: 1 });
+          expect(answer.status, JSON.stringify(answer.body)).to.equal(201);
+          acknowledged.push((answer.body as { eventId: string }).eventId);
+          return true;
+        } catch (error) {
+          if (!(error instanceof NoAnswer)) throw error;
+          if (!error.refused) lost.push(error.message);
+          return false;
+        }
+      };
+      await stage.pool.query('truncate events');
+      const load = inParallel(clients, async (loop) => {
+        while (await send(loop));
+      });
+      await until('some load', () => acknowledged.length > 1_000);
+      const exit = await service.stop(signal);
+      await load;
+      client.close();
+      expect([exit, service.log]).to.deep.equal([{ code: 0, signal: null }, '']);
+      expect(service.output).to.match(/Stopping: .*\nStopped\.\n$/);
+      expect(lost).to.deep.equal([]);
+      const { rows } = await stage.pool.query<{ id: string }>('select id from events');
+      expect(rows.map(({ id }) => id).sort()).to.deep.equal(acknowledged.sort());
+      expect(await stage.differences()).to.deep.equal([]);
+    });
+  }
+});
+
+describe('A service whose Redis goes away', function () {
+  this.timeout(60_000);
+  let redis: OwnRedis;
+  let world: World;
+  let client: Client;
+  before(async () => {
+    redis = await OwnRedis.start();
+    world = await startWorld({ redisUrl: redis.url, now: null });
+    client = new Client(adminKey, 64);
+    await many(5);
+  });
+  after(async () => {
+    client.close();
+    await world.stop();
+    await redis.stop();
+  });
+
+  const send = (index: number): Promise<Answer> =>
+    client.event(world.address, metric, { user: { id: 'ana' }, value: 1 }, { 'idempotency-key': `key ${index}` });
+  const many = (count: number, first = 0): Promise<Answer[]> =>
+    Promise.all(Array.from({ length: count }, (_, index) => send(first + index)));
+  const get = (path: string): Promise<Answer> => client.send(world.address, 'GET', path);
+  const totalOf = async (): Promise<number> => ((await get('/v1/users/ana/metrics/flashcards-viewed')).body as { current: number }).current;
+
+  it('is live and ready before', async () => {
+    expect([await get('/health/live'), await get('/health/ready')].map(statusOf)).to.deep.equal([200, 200]);
+  });
+
+  it('answers 503 while it is frozen, and counts what is sent again once', async () => {
+    const before = await totalOf();
+    redis.freeze();
+    const away = /^The service is not ready: its Redis is away\. Try again shortly/;
+    const [events, ready, read] = await Promise.all([many(20, 100), get('/health/ready'), get('/v1/users/ana')]);
+    for (const answer of [...events, ready, read]) expectNotReady(answer, away);
+    expect(statusOf(await get('/health/live'))).to.equal(200);
+    redis.thaw();
+    await until('ready again', async () => (await get('/health/ready')).status === 200);
+    // Whether the frozen Redis counted them when it went on is unknown to the callers, which is what their keys are for.
+    for (const status of (await many(20, 100)).map(statusOf)) expect(status).to.be.oneOf([201, 202]);
+    expect(await totalOf()).to.equal(before + 20);
+  });
+
+  it('answers 503 while it is gone, and works again by itself when it is back', async () => {
+    const before = await totalOf();
+    await redis.kill();
+    const [events, ready, read] = await Promise.all([many(20, 200), get('/health/ready'), get('/v1/users/ana')]);
+    for (const answer of [...events, ready, read]) expectNotReady(answer, /^The service is not ready: its Redis is away\./);
+    await redis.startAgain();
+    await until('ready again', async () => (await get('/health/ready')).status === 200);
+    expect((await many(20, 200)).map(statusOf)).to.deep.equal(Array(20).fill(201));
+    expect(await totalOf()).to.equal(before + 20);
+    await world.drain();
+    expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
+  });
+
+  it('never sends an event twice when its connections break under load', async () => {
+    const before = await totalOf();
+    let [sent, counted, breaks] = [0, 0, 0];
+    const load = inParallel(32, async () => {
+      while (breaks < 20) {
+        sent += 1;
+        // Without a key: what the service sent twice would be counted twice.
+        const answer = await client.event(world.address, metric, { user: { id: 'ana' }, value: 1 });
+        if (answer.status === 201) counted += 1;
+        else expectNotReady(answer, /Redis/);
+      }
+    });
+    for (; breaks < 20; breaks += 1) {
+      const enough = counted + 50;
+      await until('some events more', () => counted >= enough);
+      await world.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    }
+    await load;
+    await until('ready again', async () => (await get('/health/ready')).status === 200);
+    // An event whose answer was lost may have been counted, but no event twice.
+    expect(await totalOf()).to.be.within(before + counted, before + sent);
+    await world.drain();
+    const { rows } = await world.pool.query('select count(*)::int as events, count(distinct id)::int as ids from events');
+    expect(rows).to.deep.equal([{ events: await totalOf(), ids: await totalOf() }]);
+  });
+});
+
+describe('A service whose Postgres goes away', function () {
+  this.timeout(60_000);
+  let stage: Stage;
+  let net: Network;
+  let client: Client;
+  let service: LaurelProcess;
+  let address: string;
+  before(async () => {
+    stage = await setStage();
+    net = await Network.before(stage.databaseUrl);
+    client = new Client(adminKey, 32);
+    service = serve({ ...stage.env, DATABASE_URL: net.url, LOG_LEVEL: 'silent' });
+    address = await service.address();
+  });
+  after(async () => {
+    client.close();
+    await killChildren();
+    await net.stop();
+    await stage.stop();
+  });
+
+  const many = (count: number): Promise<Answer[]> =>
+    Promise.all(Array.from({ length: count }, () => client.event(address, metric, { user: { id: 'ana' }, value: 1 })));
+  const place = (): Promise<Answer> => client.send(address, 'GET', '/v1/users/ana/leaderboards/all-time');
+
+  async function expectLevel(): Promise<void> {
+    await stage.drain();
+    expect(await stage.differences()).to.deep.equal([]);
+    expect(statusOf(await place())).to.equal(200);
+  }
+
+  it('goes on counting when it refuses connections, and writes all of it out when it is back', async () => {
+    expect((await many(50)).map(statusOf)).to.deep.equal(Array(50).fill(201));
+    await net.cut();
+    expect((await many(50)).map(statusOf)).to.deep.equal(Array(50).fill(201));
+    expectNotReady(await place(), /^The service is not ready: its Postgres is away\. Try again shortly\.$/);
+    await net.mend();
+    await expectLevel();
+  });
+
+  it('goes on counting with the configuration that it has, when it is told of a new one meanwhile', async () => {
+    await net.cut();
+    await stage.redis.publish(`${stage.partition}changes`, 'config');
+    for (let round = 0; round < 5; round += 1) expect((await many(20)).map(statusOf)).to.deep.equal(Array(20).fill(201));
+    await net.mend();
+    await expectLevel();
+  });
+
+  it('answers 503 for what it can’t do without Postgres: compare a Redis that has started anew', async () => {
+    await net.cut();
+    await stage.redis.function('FLUSH');
+    for (const answer of await many(5)) expectNotReady(answer, /^The service is not ready: its Postgres is away\./);
+    await net.mend();
+    expect((await many(5)).map(statusOf)).to.deep.equal(Array(5).fill(201));
+    await expectLevel();
+  });
+
+  it('goes on counting when it does not answer, hangs no read, and writes all of it out when it is back', async () => {
+    // Several connections that are open and idle: one that has to be made would fail by itself.
+    await Promise.all(Array.from({ length: 8 }, place));
+    net.freeze();
+    const [events, read] = await Promise.all([many(50), place()]);
+    expect(events.map(statusOf)).to.deep.equal(Array(50).fill(201));
+    expectNotReady(read, /^The service is not ready: its Postgres is away\. Try again shortly\.$/);
+    net.thaw();
+    await expectLevel();
+  });
+});
+
+describe('A Redis that evicts', function () {
+  this.timeout(30_000);
+  let redis: OwnRedis;
+  let stage: Stage;
+  before(async () => {
+    redis = await OwnRedis.start();
+    stage = await setStage({ redisUrl: redis.url });
+  });
+  after(async () => {
+    await killChildren();
+    await stage.stop();
+    await redis.stop();
+  });
+
+  it('is refused with a sentence that says what to do', async () => {
+    await stage.redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    const { code, output, log } = await runLaurel(['serve'], { ...stage.env, PORT: '0' });
+    expect([code, output]).to.deep.equal([1, '']);
+    expect(log).to.equal(
+      "This Redis evicts keys when memory runs out (maxmemory-policy is allkeys-lru), which would lose users' progress. " +
+        'Set maxmemory-policy to noeviction and start again.\n',
+    );
+  });
+});

@@ -1,0 +1,104 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+/** The hosted service's contract, which is kept beside the repository and not in it. */
+const file = fileURLToPath(new URL('../../../shared/contract/application.openapi.json', import.meta.url));
+
+/** Whether the contract is there to compare with. */
+export const hasContract = existsSync(file);
+
+/**
+ * Where the spec wins over the contract: values of metrics, and of the leaderboards that rank by them, are numbers, decimals included.
+ * (The contract allows by itself what else the spec asks for: a description that is null, and 0 for a run interval.)
+ */
+const relaxed: readonly (readonly [pointer: string, type: string | readonly string[]])[] = [
+  ['MetricEventLeaderboardResponse/allOf/1/properties/threshold', 'number'],
+  ['LeaderboardRanking/properties/value', 'number'],
+  ['UserLeaderboardResponse/allOf/1/properties/value', ['number', 'null']],
+  ['LeaderboardEvent/properties/previousValue', ['number', 'null']],
+  ['LeaderboardEvent/properties/value', ['number', 'null']],
+  ['PointsTrigger/properties/metricThreshold', 'number'],
+];
+
+/** What Laurel sends beyond the contract, because the official client library (1.0.42) asks for it. */
+const added: readonly (readonly [schema: string, field: string])[] = [['MetricResponse', 'status']];
+
+interface Schema {
+  type?: string | readonly string[];
+  readonly $ref?: string;
+  properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema;
+  readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly required?: readonly string[];
+}
+
+const escaped = (segment: string): string => segment.replaceAll('~', '~0').replaceAll('/', '~1');
+
+/** The responses that the contract asks for. */
+export class Contract {
+  private readonly document: object;
+  private readonly ajv: Ajv2020;
+
+  constructor() {
+    this.document = JSON.parse(readFileSync(file, 'utf8')) as object;
+    for (const [pointer, type] of relaxed) this.at(`#/components/schemas/${pointer}`).type = type;
+    for (const [name, field] of added) {
+      const schema = this.at(`#/components/schemas/${name}`);
+      schema.properties = { ...schema.properties, [field]: { type: 'string' } };
+    }
+    this.ajv = new Ajv2020({ strict: false, allErrors: true });
+    formats.default(this.ajv);
+    this.ajv.addSchema(this.document, 'contract');
+  }
+
+  /**
+   * What is wrong with the body of a response, a line for each problem: what breaks the schema, and fields that it does not name. `path`
+   * is one of the contract's, such as `/users/{id}`.
+   */
+  problems(method: string, path: string, status: number, body: unknown): string[] {
+    const operation = `#/paths/${escaped(path)}/${method.toLowerCase()}/responses/${status}`;
+    const pointer = `${operation}/content/application~1json/schema`;
+    const validate = this.ajv.compile({ $ref: `contract${pointer}` });
+    validate(body);
+    const broken = (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`);
+    return [...broken, ...this.unknownFields(this.at(pointer), body, '')];
+  }
+
+  private at(pointer: string): Schema {
+    let value: unknown = this.document;
+    for (const segment of pointer.split('/').slice(1)) {
+      const key = segment.replaceAll('~1', '/').replaceAll('~0', '~');
+      value = (value as Record<string, unknown>)[key];
+      if (value === undefined) throw new Error(`the contract has nothing at ${pointer}`);
+    }
+    return value as Schema;
+  }
+
+  /** A schema with what it refers to and what it is made of, one after the other. */
+  private parts(schema: Schema): Schema[] {
+    const referred = schema.$ref === undefined ? [] : [this.at(schema.$ref)];
+    return [schema, ...[...referred, ...(schema.allOf ?? []), ...(schema.oneOf ?? [])].flatMap((part) => this.parts(part))];
+  }
+
+  private unknownFields(schema: Schema, value: unknown, path: string): string[] {
+    const parts = this.parts(schema);
+    if (Array.isArray(value)) {
+      const items = parts.find((part) => part.items)?.items ?? {};
+      return value.flatMap((item: unknown, i) => this.unknownFields(items, item, `${path}/${i}`));
+    }
+    if (typeof value !== 'object' || value === null) return [];
+    const properties = new Map(parts.flatMap((part) => Object.entries(part.properties ?? {})));
+    // The contract requires the status of a leaderboard where it does not describe it.
+    const named = new Set([...properties.keys(), ...parts.flatMap(({ required = [] }) => required)]);
+    const others = parts.find((part) => part.additionalProperties)?.additionalProperties;
+    return Object.entries(value).flatMap(([key, field]: [string, unknown]) => {
+      const own = properties.get(key) ?? others;
+      if (own) return this.unknownFields(own, field, `${path}/${key}`);
+      return named.has(key) ? [] : [`${path}/${key} is not in the contract`];
+    });
+  }
+}

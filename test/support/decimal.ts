@@ -1,0 +1,45 @@
+/** A decimal number: `digits` over 10^`places`. */
+export interface Decimal {
+  readonly digits: bigint;
+  readonly places: number;
+}
+
+/** Digits that a total keeps (semantics.md, "Numbers"). */
+const kept = 15;
+
+export const zero: Decimal = { digits: 0n, places: 0 };
+
+export const numberOf = ({ digits, places }: Decimal): number => Number(`${digits}e${-places}`);
+
+/** The decimal that a double of at most 17 digits shows. */
+export function decimalOf(number: number): Decimal {
+  const [digits = '0', exponent = '0'] = number.toExponential().split('e');
+  const places = (digits.split('.')[1] ?? '').length - Number(exponent);
+  const whole = BigInt(digits.replace('.', ''));
+  return places < 0 ? { digits: whole * 10n ** BigInt(-places), places: 0 } : { digits: whole, places };
+}
+
+const scaledTo = (places: number, { digits, places: own }: Decimal): bigint => digits * 10n ** BigInt(places - own);
+
+/** The exact sum, and how many digits it has beyond those that a total keeps. */
+function exactSum(a: Decimal, b: Decimal): Decimal & { readonly excess: number } {
+  const places = Math.max(a.places, b.places);
+  const digits = scaledTo(places, a) + scaledTo(places, b);
+  return { digits, places, excess: Math.max(String(digits).replace('-', '').length - kept, 0) };
+}
+
+/** The sum, rounded to the digits that a total keeps, a half away from zero. */
+export function sum(a: Decimal, b: Decimal): Decimal {
+  const { digits, places, excess } = exactSum(a, b);
+  const unit = 10n ** BigInt(excess);
+  const rounded = (digits + (digits < 0n ? -unit : unit) / 2n) / unit;
+  return places < excess ? { digits: rounded * 10n ** BigInt(excess - places), places: 0 } : { digits: rounded, places: places - excess };
+}
+
+/** How far a number is from the exact sum, in units of the last digit that a total keeps; 0 means that it is the sum. */
+export function errorOfSum(found: Decimal, a: Decimal, b: Decimal): number {
+  const exact = exactSum(a, b);
+  const places = Math.max(exact.places, found.places);
+  const difference = scaledTo(places, found) - scaledTo(places, exact);
+  return Math.abs(Number(difference) / 10 ** (exact.excess + places - exact.places));
+}

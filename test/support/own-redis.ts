@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startLocalRedis } from '../../src/stores/local-redis.js';
+import type { LocalStore } from '../../src/stores/local-store.js';
+import { ProcessHandle } from '../../src/stores/processes.js';
+
+const goneMs = 10_000;
+
+/** A Redis of a test's own, which it may freeze, kill and start again. Its address stays the same. */
+export class OwnRedis {
+  /** Its data folder; `redis/` in it is the server's. */
+  readonly folder: string;
+  readonly url: string;
+  private store: LocalStore;
+
+  private constructor(folder: string, store: LocalStore) {
+    this.folder = folder;
+    this.url = store.url;
+    this.store = store;
+  }
+
+  static async start(): Promise<OwnRedis> {
+    const folder = await mkdtemp(join(tmpdir(), 'laurel-redis-'));
+    return new OwnRedis(folder, await startLocalRedis({ dataDir: folder, log: () => undefined }));
+  }
+
+  /** `kill -9`; returns when it is gone. */
+  async kill(): Promise<void> {
+    const server = new ProcessHandle(this.store.pid);
+    // A frozen process takes no other signal before it goes on.
+    for (const signal of ['SIGKILL', 'SIGCONT'] as const) server.signal(signal);
+    if (!(await server.isGoneWithin(goneMs))) throw new Error('Redis does not go');
+    await this.store.stop();
+  }
+
+  async startAgain(): Promise<void> {
+    this.store = await startLocalRedis({ dataDir: this.folder, log: () => undefined });
+    if (this.store.url !== this.url) throw new Error('Redis has come back at another address');
+  }
+
+  /** It stays connected and answers nothing, until `thaw`. */
+  freeze(): void {
+    process.kill(this.store.pid, 'SIGSTOP');
+  }
+
+  thaw(): void {
+    process.kill(this.store.pid, 'SIGCONT');
+  }
+
+  /** Stops it for good and removes its folder. */
+  async stop(): Promise<void> {
+    await this.store.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,132 @@
+/** Random events for the configuration of rich-config.ts, and what the model says of them. */
+import { expect } from 'chai';
+import type pg from 'pg';
+import { inParallel, type Answer, type Client } from './client.js';
+import type { Model, ModelAnswer, ModelEvent } from './model.js';
+import type { Random } from './random.js';
+import { richConfig } from './rich-config.js';
+
+export const userCount = 200;
+const userIds = Array.from({ length: userCount }, (_, index) => `u${index}`);
+/** A quarter of the users each name no zone, one ahead of UTC, one behind it, and UTC. */
+const zones = [undefined, 'Asia/Tokyo', 'America/Los_Angeles', 'UTC'] as const;
+const zoneOf = (user: string): string | undefined => zones[Number(user.slice(1)) % zones.length];
+export const zoneName = (user: string): string => zoneOf(user) ?? 'UTC';
+
+export interface Drawn {
+  readonly metric: string;
+  readonly user: string;
+  readonly value: number;
+  readonly attributes: Readonly<Record<string, string>> | undefined;
+  readonly device: string | undefined;
+  readonly key: string | undefined;
+}
+
+/** One event. A few users get much of the load, so that the same user and metric are often sent by many clients at once. */
+export function draw(random: Random, index: number, keyChance: number): Drawn {
+  const user = random.chance(0.2) ? random.below(4) : random.below(userCount);
+  const metric = random.pick(['cards', 'cards', 'minutes', 'mistakes']);
+  // A correction now and then: totals fall, places are lost, and no multiple may pay twice.
+  const value = metric === 'minutes' ? (1 + random.below(400)) / 10 : (1 + random.below(9)) * (random.chance(0.05) ? -1 : 1);
+  return {
+    metric,
+    value,
+    user: `u${user}`,
+    attributes: random.chance(0.1) ? { city: random.pick(['Lisbon', 'Porto']), plan: random.pick(['pro', 'free']) } : undefined,
+    device: random.chance(0.3) ? random.pick(['phone', 'desk']) : undefined,
+    key: random.chance(keyChance) ? `key ${index}` : undefined,
+  };
+}
+
+function bodyOf({ user, value, attributes, device }: Drawn): object {
+  const tz = zoneOf(user);
+  return {
+    user: { id: user, ...(tz !== undefined && { tz }), ...(attributes && { attributes }) },
+    value,
+    ...(device !== undefined && { attributes: { device } }),
+  };
+}
+
+/** Sends an event; `body` replaces its own. */
+export function sendDrawn(client: Client, address: string, drawn: Drawn, body: object = bodyOf(drawn)): Promise<Answer> {
+  return client.event(address, drawn.metric, body, drawn.key === undefined ? {} : { 'idempotency-key': drawn.key });
+}
+
+export const modelEvent = ({ metric, user, value, attributes, device }: Drawn, day: string): ModelEvent => ({
+  ...{ metric, user, value, day },
+  ...(attributes && { userAttributes: attributes }),
+  ...(device !== undefined && { eventAttributes: { device } }),
+});
+
+/** What the answer to an event says, in the terms of the model. */
+export function said({ body }: Answer): ModelAnswer {
+  type Points = Record<string, { total: number; added: number; awards: { awarded: number }[]; level?: { key: string } | null }>;
+  const { total, points, leaderboards } = body as { total: number; points: Points; leaderboards: ModelAnswer['leaderboards'] };
+  return {
+    total,
+    points: Object.fromEntries(
+      Object.entries(points).map(([key, { total: all, added, awards, level }]) => [
+        key,
+        { total: all, added, awarded: awards.map(({ awarded }) => awarded), ...(level !== undefined && { level: level?.key ?? null }) },
+      ]),
+    ),
+    leaderboards: Object.fromEntries(
+      Object.entries(leaderboards).map(([key, { rank, previousRank, threshold }]) => [key, { rank, previousRank, threshold }]),
+    ),
+  };
+}
+
+/** An event as Postgres has it. */
+export interface EventRow {
+  readonly id: string;
+  readonly key: string | null;
+  readonly day: string;
+  readonly at: Date;
+}
+
+/**
+ * Adds a column to this test's database that numbers the events in the order in which they were counted: rows of a batch are inserted in the
+ * order of the ledger, and batches one after the other. No other column tells, since several events share a millisecond.
+ */
+export async function numberEvents(pool: pg.Pool): Promise<void> {
+  await pool.query('alter table events add column ordinal bigserial');
+}
+
+/** All events in the order of the ledger (after `numberEvents`). */
+export async function readEvents(pool: pg.Pool): Promise<EventRow[]> {
+  const { rows } = await pool.query<EventRow>(
+    `select id, idempotency_key as key, to_char(day, 'YYYY-MM-DD') as day, at from events order by ordinal`,
+  );
+  return rows;
+}
+
+interface UserPoints {
+  readonly total: number;
+  readonly level: { readonly key: string } | null;
+}
+
+/** Compares every total, points total and level that the service answers with those of the model. */
+export async function expectTotals(model: Model, client: Client, address: string): Promise<void> {
+  const users = userIds.filter((user) => Object.keys(model.totals(user)).length > 0);
+  await inParallel(users.length, async (index) => {
+    const user = users[index]!;
+    const { body: metrics } = await client.send(address, 'GET', `/v1/users/${user}/metrics`);
+    const known = (metrics as { key: string; current: number }[]).filter(({ key }) => key in model.totals(user));
+    expect(Object.fromEntries(known.map(({ key, current }) => [key, current])), user).to.deep.equal(model.totals(user));
+    for (const system of richConfig.points) {
+      const { total, level } = (await client.send(address, 'GET', `/v1/users/${user}/points/${system.key}`)).body as UserPoints;
+      const expected = [model.pointsOf(user, system.key), model.levelOf(user, system.key)];
+      expect([total, level?.key ?? null], `${user} in ${system.key}`).to.deep.equal(expected);
+    }
+  });
+}
+
+/** Compares every place on every leaderboard, ties included. */
+export async function expectRanks(model: Model, client: Client, address: string): Promise<void> {
+  for (const { key } of richConfig.leaderboards) {
+    const { body } = await client.send(address, 'GET', `/v1/leaderboards/${key}?limit=1000`);
+    const rankings = (body as { rankings: { userId: string; rank: number; value: number }[] }).rankings;
+    const places = rankings.map(({ userId, rank, value }) => ({ userId, rank, value }));
+    expect(places, key).to.deep.equal(model.rankings(key));
+  }
+}

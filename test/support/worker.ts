@@ -1,0 +1,43 @@
+import { Redis } from 'ioredis';
+import pino from 'pino';
+import { WriteBehind } from '../../src/ledger/write-behind.js';
+import { createPool } from '../../src/postgres/pool.js';
+import { redisOptions } from '../../src/redis/connection.js';
+import { tenant, type World } from './world.js';
+
+/** A write-behind worker of its own beside a world without one. */
+export interface Worker {
+  readonly writeBehind: WriteBehind;
+  /** What it has logged, a message each. */
+  readonly said: readonly string[];
+  /** Stops it in order, and closes its connections. Calling it again does nothing more. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a worker for a world's ledger; `databaseUrl` may lead to its database in another way. */
+export function startWorker(world: World, databaseUrl = world.settings.databaseUrl!): Worker {
+  const redis = new Redis(world.settings.redisUrl!, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
+  redis.on('error', () => undefined);
+  const pool = createPool(databaseUrl, 2, () => undefined);
+  const said: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line) => said.push(readMessage(line)) });
+  const writeBehind = new WriteBehind({ tenant, partition: world.partition, redis, pool, log, onBehind: () => Promise.resolve() });
+  writeBehind.start();
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    await writeBehind.stop(10_000);
+    redis.disconnect();
+    await pool.end();
+  };
+  return {
+    writeBehind,
+    said,
+    stop: () => (stopped ??= stop()),
+  };
+}
+
+/** The message of a log line, and that of the error in it. */
+function readMessage(line: string): string {
+  const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+  return err ? `${msg}: ${err.message}` : msg;
+}

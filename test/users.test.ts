@@ -1,0 +1,280 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'chai';
+import { answer, bodyOf, configText, type Profile, readProfile, track, userPath } from './support/answers.js';
+import { startWorld, type Reply, type World } from './support/world.js';
+
+type Properties = Readonly<Record<string, unknown>>;
+
+const config = {
+  attributes: [
+    { key: 'city', name: 'City', type: 'user' },
+    { key: 'plan', name: 'Plan', type: 'user' },
+    { key: 'device', name: 'Device', type: 'event' },
+  ],
+  metrics: [{ key: 'm', name: 'M' }],
+};
+
+/** The four ways in which a caller can say something of a user. */
+const ways = {
+  'PUT /users/{id}': (world: World, id: string, properties: Properties) => world.request('PUT', userPath(id), { body: properties }),
+  'PATCH /users/{id}': (world: World, id: string, properties: Properties) => world.request('PATCH', userPath(id), { body: properties }),
+  'POST /users': (world: World, id: string, properties: Properties) => world.request('POST', '/v1/users', { body: { id, ...properties } }),
+  'an event': (world: World, id: string, properties: Properties) => world.event('m', { user: { id, ...properties }, value: 1 }),
+} satisfies Record<string, (world: World, id: string, properties: Properties) => Promise<Reply>>;
+type Way = keyof typeof ways;
+const creating: readonly Way[] = ['PUT /users/{id}', 'POST /users', 'an event'];
+const changing: readonly Way[] = ['PUT /users/{id}', 'PATCH /users/{id}', 'an event'];
+
+const whole = {
+  name: 'Ana Sá',
+  email: 'ana@example.com',
+  tz: 'Europe/Lisbon',
+  subscribeToEmails: false,
+  deviceTokens: ['one', 'two'],
+  attributes: { city: 'Lisbon', plan: 'pro' },
+};
+const nothing = { name: null, email: null, tz: null, subscribeToEmails: true, deviceTokens: null, attributes: {} };
+
+describe('Users', () => {
+  const now = '2040-01-02T12:00:00.000Z';
+  let world: World;
+  let users = 0;
+  /** An id that no other test has. */
+  const fresh = (): string => `user ${(users += 1)}`;
+  /** What Postgres has of a user, in the names of the API. */
+  async function stored(id: string): Promise<unknown> {
+    await world.drain();
+    const { rows } = await world.pool.query(
+      `select id, name, email, tz, subscribe_to_emails as "subscribeToEmails", device_tokens as "deviceTokens", control, created, updated
+         from users where id = $1`,
+      [id],
+    );
+    return rows[0];
+  }
+  /** That every read has this profile, Postgres included. */
+  async function expectProfile(id: string, expected: Properties): Promise<void> {
+    const profile = await readProfile(world, id);
+    expect(profile).to.deep.equal({ id, control: false, ...expected });
+    const { attributes: _, created, updated, ...columns } = profile;
+    expect(await stored(id)).to.deep.equal({ ...columns, created: new Date(created), updated: new Date(updated) });
+  }
+
+  before(async () => {
+    world = await startWorld({ config: configText(config), now });
+  });
+  after(() => world.stop());
+
+  describe('come into being', () => {
+    for (const way of creating) {
+      it(`with all that ${way} says`, async () => {
+        const id = fresh();
+        expect((await ways[way](world, id, whole)).status).to.be.oneOf([200, 201]);
+        await expectProfile(id, { ...whole, created: now, updated: now });
+      });
+      it(`with an id alone by ${way}`, async () => {
+        const id = fresh();
+        expect((await ways[way](world, id, {})).status).to.be.oneOf([200, 201]);
+        await expectProfile(id, { ...nothing, created: now, updated: now });
+      });
+    }
+
+    it('once: POST with a known id is refused, and changes nothing', async () => {
+      const id = fresh();
+      await ways['POST /users'](world, id, whole);
+      const error = `A user with the id "${id}" exists already: change it with PUT or PATCH.`;
+      expect(answer(await ways['POST /users'](world, id, { name: 'Other' }))).to.deep.equal([422, { error }]);
+      await expectProfile(id, { ...whole, created: now, updated: now });
+    });
+
+    it('not by PATCH, and not by a read', async () => {
+      const id = fresh();
+      const refused = [404, { error: `There is no user with the id "${id}": identify the user with PUT first.` }];
+      const replies = [
+        await ways['PATCH /users/{id}'](world, id, { name: 'Ana' }),
+        ...(await Promise.all(['', '/metrics', '/metrics/m'].map((rest) => world.get(userPath(id, rest))))),
+      ];
+      for (const reply of replies) expect(answer(reply)).to.deep.equal(refused);
+    });
+  });
+
+  describe('change', () => {
+    const changes: readonly (readonly [what: string, sent: Properties, expected: Properties])[] = [
+      ['one property', { name: 'Anna' }, { name: 'Anna' }],
+      ['to a name of 1,000 emoji', { name: '🙂'.repeat(1000) }, { name: '🙂'.repeat(1000) }],
+      ['to an empty name', { name: '' }, { name: '' }],
+      ['one of several attributes', { attributes: { city: 'Porto' } }, { attributes: { city: 'Porto', plan: 'pro' } }],
+      ['an attribute to an empty text', { attributes: { plan: '' } }, { attributes: { city: 'Lisbon', plan: '' } }],
+      ['the time zone', { tz: 'Asia/Tokyo' }, { tz: 'Asia/Tokyo' }],
+      ['the device tokens as a whole', { deviceTokens: ['three'] }, { deviceTokens: ['three'] }],
+      ['the device tokens to none', { deviceTokens: [] }, { deviceTokens: [] }],
+      ['to emails, as there is an address', { subscribeToEmails: true }, { subscribeToEmails: true }],
+      ['the time zone to none', { tz: null }, { tz: null }],
+      ['the device tokens to null', { deviceTokens: null }, { deviceTokens: null }],
+      ['several at once', { name: 'A', email: 'a@b.c', tz: null }, { name: 'A', email: 'a@b.c', tz: null }],
+    ];
+    for (const way of changing) {
+      for (const [what, sent, expected] of changes) {
+        it(`${what} by ${way}, and nothing else`, async () => {
+          const id = fresh();
+          await ways['PUT /users/{id}'](world, id, whole);
+          expect((await ways[way](world, id, sent)).status).to.be.oneOf([200, 201]);
+          await expectProfile(id, { ...whole, ...expected, created: now, updated: now });
+        });
+      }
+    }
+
+    it('is answered with the whole user', async () => {
+      const id = fresh();
+      const put = bodyOf<Profile>(await ways['PUT /users/{id}'](world, id, whole), 200);
+      expect(put).to.deep.equal(await readProfile(world, id));
+      const patched = bodyOf<Profile>(await ways['PATCH /users/{id}'](world, id, { name: 'B' }), 200);
+      expect(patched).to.deep.equal({ ...put, name: 'B' });
+      const created = bodyOf<Profile>(await ways['POST /users'](world, fresh(), whole), 201);
+      expect(created).to.deep.equal({ ...put, id: created.id });
+    });
+
+    it('leaves fields alone that are not the caller’s', async () => {
+      const id = fresh();
+      const sent = { control: true, created: '2000-01-01T00:00:00.000Z', updated: '2000-01-01T00:00:00.000Z', id: 'other', unknown: 1 };
+      bodyOf(await world.request('PUT', userPath(id), { body: sent }), 200);
+      await expectProfile(id, { ...nothing, created: now, updated: now });
+    });
+  });
+
+  describe('subscribe to emails only with an address:', () => {
+    const error = 'A user without an email address cannot be subscribed to emails: send `email` as well.';
+    const settled = async (): Promise<string> => {
+      await world.drain();
+      return world.snapshot();
+    };
+    for (const way of creating) {
+      it(`${way} creates nobody otherwise`, async () => {
+        const id = fresh();
+        const before = await settled();
+        const reply = await ways[way](world, id, { name: 'Ana', subscribeToEmails: true });
+        expect(answer(reply)).to.deep.equal([422, { error }]);
+        expect(await world.snapshot()).to.equal(before);
+      });
+      it(`${way} may bring it along`, async () => {
+        const id = fresh();
+        await ways[way](world, id, { email: 'a@b.c', subscribeToEmails: true });
+        expect(await readProfile(world, id)).to.include({ email: 'a@b.c', subscribeToEmails: true });
+      });
+    }
+    for (const way of changing) {
+      it(`${way} changes nothing otherwise`, async () => {
+        const id = fresh();
+        await ways['PUT /users/{id}'](world, id, { subscribeToEmails: false });
+        const before = await settled();
+        const reply = await ways[way](world, id, { name: 'Ana', subscribeToEmails: true });
+        expect(answer(reply)).to.deep.equal([422, { error }]);
+        expect(await world.snapshot()).to.equal(before);
+      });
+    }
+    it('being subscribed by default asks for none', async () => {
+      const id = fresh();
+      await ways['PUT /users/{id}'](world, id, {});
+      await ways['PUT /users/{id}'](world, id, { name: 'Ana' });
+      expect(await readProfile(world, id)).to.include({ email: null, subscribeToEmails: true });
+    });
+  });
+});
+
+describe('When a user was created and updated', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ config: configText(config), now: '2040-01-02T12:00:00.000Z' });
+  });
+  after(() => world.stop());
+
+  it('moves with what really changes, and with nothing else', async () => {
+    const steps: readonly (readonly [way: Way, sent: Properties, isChange: boolean])[] = [
+      ['PUT /users/{id}', {}, true],
+      // Clearing what is not there changes nothing.
+      ['PUT /users/{id}', { tz: null, deviceTokens: null }, false],
+      ['PUT /users/{id}', whole, true],
+      ['PUT /users/{id}', whole, false],
+      ['PATCH /users/{id}', {}, false],
+      ['an event', {}, false],
+      ['an event', whole, false],
+      ['an event', { name: 'Anna' }, true],
+      ['PATCH /users/{id}', { attributes: {} }, false],
+      ['PATCH /users/{id}', { attributes: { city: 'Lisbon' } }, false],
+      ['PATCH /users/{id}', { attributes: { city: 'Porto' } }, true],
+      ['PUT /users/{id}', { tz: null }, true],
+      ['PUT /users/{id}', { tz: null }, false],
+      ['PUT /users/{id}', { deviceTokens: null }, true],
+      ['PUT /users/{id}', { deviceTokens: null }, false],
+      ['PUT /users/{id}', { subscribeToEmails: true }, true],
+      ['PUT /users/{id}', { subscribeToEmails: true }, false],
+    ];
+    let updated = '';
+    for (const [i, [way, sent, isChange]] of steps.entries()) {
+      const at = new Date(Date.UTC(2040, 0, 3, i)).toISOString();
+      await world.setClock(at);
+      await ways[way](world, 'ana', sent);
+      if (isChange) updated = at;
+      expect(await readProfile(world, 'ana'), `step ${i}: ${way}`).to.include({ created: '2040-01-03T00:00:00.000Z', updated });
+    }
+  });
+});
+
+describe('The control group', () => {
+  const ids = Array.from({ length: 2_000 }, (_, i) => `user-${i}`);
+  /** Whom a ratio puts into the control group, of so many ids. */
+  async function controlled(
+    ratio: number,
+    list: readonly string[],
+    create: (world: World, id: string) => Promise<boolean>,
+  ): Promise<string[]> {
+    const world = await startWorld({
+      config: configText({ ...config, settings: { controlRatio: ratio } }),
+      roles: { api: true, worker: false },
+    });
+    try {
+      const found: string[] = [];
+      for (let from = 0; from < list.length; from += 100) {
+        const some = list.slice(from, from + 100);
+        const flags = await Promise.all(some.map((id) => create(world, id)));
+        found.push(...some.filter((_, i) => flags[i]));
+      }
+      return found;
+    } finally {
+      await world.stop();
+    }
+  }
+  const byPut = async (world: World, id: string): Promise<boolean> =>
+    bodyOf<Profile>(await ways['PUT /users/{id}'](world, id, {}), 200).control;
+  const byEvent = async (world: World, id: string): Promise<boolean> => {
+    await track(world, 'm', { user: id, value: 1 });
+    return (await readProfile(world, id)).control;
+  };
+
+  it('has about the share of users that is configured, and the same ones every time', async () => {
+    const fifth = await controlled(0.2, ids, byPut);
+    // Four standard deviations around 400 of 2,000.
+    expect(fifth.length).to.be.within(330, 470);
+    const share = (id: string): number => createHash('sha1').update(id).digest().readUInt32BE() / 2 ** 32;
+    expect(fifth).to.deep.equal(ids.filter((id) => share(id) < 0.2));
+    const some = ids.slice(0, 200);
+    const inSome = fifth.filter((id) => some.includes(id));
+    expect(await controlled(0.2, some, byEvent)).to.deep.equal(inSome);
+    // A larger share takes more, and lets go of none.
+    expect(await controlled(0.5, some, byPut)).to.include.members(inSome);
+    expect(await controlled(0, some, byPut)).to.deep.equal([]);
+    expect(await controlled(1, some, byPut)).to.deep.equal(some);
+  });
+
+  it('is decided when a user is created, and stays', async () => {
+    const world = await startWorld({ config: configText({ ...config, settings: { controlRatio: 1 } }) });
+    try {
+      await byPut(world, 'ana');
+      await world.configure(configText({ settings: { controlRatio: 0 } }));
+      await ways['PUT /users/{id}'](world, 'ana', { name: 'Ana' });
+      expect((await readProfile(world, 'ana')).control).to.equal(true);
+      expect(await byPut(world, 'ben')).to.equal(false);
+    } finally {
+      await world.stop();
+    }
+  });
+});
