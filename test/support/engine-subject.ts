@@ -153,7 +153,11 @@ async function finalRankings({ engine, clock, history, database }: Tools, tenant
       where tenant = $1 and leaderboard = $2 and run = $3 order by "group", rank`,
     [tenant, board.no, run],
   );
-  return { status: 200, body: { rankings: rows.map((row) => ({ ...row, group: groupValues(row.group) })) } };
+  const rankings = rows.map((row) => ({ ...row, group: groupValues(row.group) }));
+  // Groups have no order that anybody promised: this is the model's.
+  const named = (row: { group: readonly string[] }): string => JSON.stringify(row.group);
+  rankings.sort((a, b) => (named(a) < named(b) ? -1 : named(a) > named(b) ? 1 : a.rank - b.rank));
+  return { status: 200, body: { rankings } };
 }
 
 /** Starts an arena. Stop it in an `after` hook. */

@@ -105,7 +105,7 @@ export class Model implements Operations {
     return this.read(() => {
       const user = this.settled(id);
       return live(this.world.config.metrics).map((metric) => ({
-        ...{ id: metric.id, key: metric.key, name: metric.name },
+        ...{ id: metric.id, key: metric.key, name: metric.name, status: 'active' },
         current: shown(user.totals.get(metric.id) ?? 0n),
         achievements: achievements.metricAchievementsBody(this.world, user, metric.id),
       }));
