@@ -55,7 +55,8 @@ async function finalPage(stores: Stores, tenant: number, board: BoardRun, page: 
  */
 async function isFinal({ clock, history }: Stores, tenant: number, board: Leaderboard, run: number, now: number): Promise<boolean> {
   const lastEnd = board.end === null ? Infinity : dateToDay(board.end) + 1;
-  if (board.runUnit === null || now < Math.min(runEnd(board, run), lastEnd) * dayMs + limits.finalisationDelayMs) return false;
+  const end = Math.min(board.runUnit === null ? Infinity : runEnd(board, run), lastEnd);
+  if (now < end * dayMs + limits.finalisationDelayMs) return false;
   const { ledgerId } = await clock.ledgerId(tenant);
   await history.waitFor(tenant, ledgerId);
   return history.isFinal(tenant, board.no, run);

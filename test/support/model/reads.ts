@@ -1,9 +1,9 @@
 /** Reads of a history: what can be asked, and how it is asked of both sides. */
 import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
 import { userAttributeValues } from './documents.js';
-import { runAt, runOrLast } from './runs.js';
+import { runAt, runNearest } from './runs.js';
 import type { Operations } from './subject.js';
-import { dateOf, dayMs } from './time.js';
+import { dateOf, dayMs, dayOf } from './time.js';
 import { byId } from './world.js';
 
 /** A read. `back` counts runs back from the current one. Boards are named by their position. */
@@ -37,9 +37,10 @@ function groupsOf(config: ConfigDocument, board: Leaderboard): string[] {
     .reduce<string[]>((groups, pairs) => groups.flatMap((group) => pairs.map((pair) => (group === '' ? pair : `${group},${pair}`))), ['']);
 }
 
-/** The first date of a run, counted back from the one on the UTC date or the last; undefined if there are not so many. */
+/** The first date of a run, counted back from the one on the UTC date or the last; undefined if there are not so many, or none has begun. */
 function runDate(board: Leaderboard, nowMs: number, back: number): string | undefined {
-  let span = runOrLast(board, Math.floor(nowMs / dayMs));
+  const today = Math.floor(nowMs / dayMs);
+  let span = today < dayOf(board.start) ? null : runNearest(board, today);
   for (let run = 0; run < back && span; run += 1) span = runAt(board, span.first - 1);
   return span ? dateOf(span.first) : undefined;
 }

@@ -46,9 +46,9 @@ export function runAt(board: Leaderboard, day: number): Span | null {
   return { first: plus(start, run * runInterval, runUnit), last: end === null ? next - 1 : Math.min(next - 1, end) };
 }
 
-/** The run on a local day, or the last one when all are over; null before the first. */
-export function runOrLast(board: Leaderboard, day: number): Span | null {
-  return runAt(board, board.end === null ? day : Math.min(day, dayOf(board.end)));
+/** The run on a local day: the last one when all are over, the first before it has begun, which it may have elsewhere. */
+export function runNearest(board: Leaderboard, day: number): Span | null {
+  return runAt(board, Math.max(dayOf(board.start), board.end === null ? day : Math.min(day, dayOf(board.end))));
 }
 
 /** The run that a caller names by a date; null if it has begun nowhere. */
