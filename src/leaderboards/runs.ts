@@ -2,15 +2,18 @@ import { DateTime } from 'luxon';
 import { dateToDay, dayToDate } from '../calendar.js';
 import type { Leaderboard } from '../config/model.js';
 
+/** The day that lies so many months or years after a date. */
+const plus = (date: string, span: { readonly months: number } | { readonly years: number }): number =>
+  dateToDay(DateTime.fromISO(date, { zone: 'utc' }).plus(span).toISODate() ?? '');
+
 /** The first day of run number `count` of a repeating leaderboard; months and years are added to its start (docs/rules.md, "Runs"). */
 function runStart(board: Leaderboard, count: number): number {
-  const start = DateTime.fromISO(board.start, { zone: 'utc' });
   const units = count * board.runInterval;
   switch (board.runUnit) {
     case 'month':
-      return dateToDay(start.plus({ months: units }).toISODate() ?? '');
+      return plus(board.start, { months: units });
     case 'year':
-      return dateToDay(start.plus({ years: units }).toISODate() ?? '');
+      return plus(board.start, { years: units });
     default:
       return dateToDay(board.start) + units;
   }
