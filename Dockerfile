@@ -31,4 +31,4 @@ EXPOSE 7070
 # Not ready means that Redis or Postgres is away, or that state is being restored.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=5 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "bin/laurel.mjs", "serve"]
+CMD ["node", "--max-semi-space-size=64", "bin/laurel.mjs", "serve"]

@@ -73,7 +73,7 @@ async function startLaurel(dataDir: string, processes: Processes, signal: AbortS
     {
       name: 'Laurel',
       command: process.execPath,
-      args: [join(root, 'bin/laurel.mjs'), 'serve'],
+      args: ['--max-semi-space-size=64', join(root, 'bin/start.mjs')],
       env: { ...Object.fromEntries(inherited), PORT: '0', DATA_DIR: dataDir, ADMIN_API_KEY: apiKey },
       ready: listening,
     },

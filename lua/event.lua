@@ -111,8 +111,8 @@ local function track(keys, args)
   end
 
   -- Nothing refuses any more.
-  users.keep(one)
   enter_boards(one, metric, event, earned, streak_before)
+  users.keep(one)
   achievements.keep(one)
   if idempotency_key ~= '' then
     redis.call('HSET', used_keys, idempotency_key, id)

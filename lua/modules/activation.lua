@@ -3,6 +3,7 @@ local contract = require('contract')
 local leaderboards = require('leaderboards')
 local ledger = require('ledger')
 local partition = require('partition')
+local time = require('time')
 local outcome = contract.outcome
 
 local activation = {}
@@ -24,7 +25,7 @@ local function activate(keys, args)
   if superseded and superseded ~= hash then
     redis.call('EXPIRE', part.plan .. superseded, args[position.planTtlS])
   end
-  local trimmed = leaderboards.trim(part, cmsgpack.unpack(args[position.blob]).boards)
+  local trimmed = leaderboards.trim(part, cmsgpack.unpack(args[position.blob]).boards, time.now(part, context))
   if #trimmed > 0 then
     ledger.append(part, { kind = 'trim', boards = trimmed })
   end

@@ -66,8 +66,8 @@ end
 
 -- Commits a turn of a call as an entry of the given kind.
 local function commit(one, entry, streak_before)
-  users.keep(one)
   enter_boards(one, streak_before)
+  users.keep(one)
   achievements.keep(one)
   entry.achieved = one.achieved
   settle.facts(one, entry)

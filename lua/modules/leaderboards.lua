@@ -6,8 +6,10 @@
 --
 -- The user's hash notes the place on a total board as the number at which the value was reached, present exactly while the user is on it.
 -- For the others it notes the newest runs (at most RUNS), each { run, value, seq, group }; whether the user is on the board is for the
--- board to say. So whoever loses the last place of a total board has left it (`left` in a change), of the others is pushed outside
--- (`pushed`).
+-- board to say.
+--
+-- Whoever loses the last place of a board that is going to have final rankings (`ends`) is pushed outside (`pushed` in a change) and its
+-- value is remembered in Postgres; of another board, has left it (`left`).
 local contract = require('contract')
 local boards = require('boards')
 local calendar = require('calendar')
@@ -19,6 +21,7 @@ local field = contract.field
 local leaderboards = {}
 
 local RUNS = 3
+local DAY_MS = 86400000
 local RUN, VALUE, SEQ, GROUP = 1, 2, 3, 4
 
 local function is_open(board, day)
@@ -82,7 +85,7 @@ local function place(one, board, run, group, seq, before, value)
       return nil
     end
     left = boards.drop_last(key)
-    if not board.slots then
+    if board.kind == 'total' then
       redis.call('HDEL', one.part.user .. left, board.field)
     end
   end
@@ -97,8 +100,8 @@ local function place(one, board, run, group, seq, before, value)
     previousRank = previous,
     previousValue = previous and before or nil,
     threshold = boards.threshold(key, board.max, participants),
-    left = not board.slots and left or nil,
-    pushed = board.slots and left or nil,
+    left = not board.ends and left or nil,
+    pushed = board.ends and left or nil,
   }
 end
 
@@ -106,34 +109,39 @@ local function note(one, change)
   one.boards[#one.boards + 1] = change
 end
 
--- Takes the user off a board; what changed, or nil when the user was not on it.
+-- Takes the user off a board, on which the user need not be: then it is forgotten only what the user would have had outside.
 local function leave(one, board, run, group, seq, before)
   local key = boards.key(one.part, board.no, run, group)
   local old = seq and boards.member(seq, one.user)
   local previous = old and boards.rank(key, old)
-  if not previous then
-    return nil
+  if previous then
+    redis.call('ZREM', key, old)
+  elseif not board.ends then
+    return
   end
-  redis.call('ZREM', key, old)
-  return {
+  note(one, {
     no = board.no,
     run = run,
     group = group,
     previousRank = previous,
-    previousValue = before,
+    previousValue = previous and before,
     threshold = boards.threshold(key, board.max, redis.call('ZCARD', key)),
-  }
+  })
+end
+
+-- What is noted of a user who has found no room, for the final rankings.
+local function outside(one, board, run, group, value)
+  return { no = board.no, run = run, group = group, seq = turn.seq(one), value = value, threshold = 0 }
 end
 
 local function enter_total(one, board, before, value)
   local seq = one.row[board.field]
   seq = seq and seq ~= '' and tonumber(seq) or nil
   if board.isStreak and value == 0 then
-    local change = leave(one, board, 0, nil, seq, before)
-    if change then
+    leave(one, board, 0, nil, seq, before)
+    if seq then
       redis.call('HDEL', one.key, board.field)
       one.row[board.field], one.dirty[board.field] = nil, nil
-      note(one, change)
     end
     return
   end
@@ -141,6 +149,8 @@ local function enter_total(one, board, before, value)
   if change then
     turn.put(one, board.field, string.format('%.0f', change.seq))
     note(one, change)
+  elseif board.ends then
+    note(one, outside(one, board, 0, nil, value))
   end
 end
 
@@ -164,14 +174,15 @@ local function slots_of(one, board, run)
   return slots, slot
 end
 
--- Enters a value in a slot: a place on the board of the slot's group, and a fact even when the user finds no room there, for the final
--- rankings.
+-- Enters a value in a slot: a place on the board of the group, and a fact even when the user finds no room there. Whoever comes from
+-- another group leaves that, and is a newcomer here.
 local function enter_slot(one, board, slots, slot, group, value)
   local before, seq = slot[VALUE], slot[SEQ] or nil
-  local change = place(one, board, slot[RUN], group, seq, before, value)
-  if not change then
-    change = { no = board.no, run = slot[RUN], group = group, seq = turn.seq(one), value = value, threshold = 0 }
+  if seq and (slot[GROUP] or nil) ~= group then
+    leave(one, board, slot[RUN], slot[GROUP] or nil, seq, before)
+    seq = nil
   end
+  local change = place(one, board, slot[RUN], group, seq, before, value) or outside(one, board, slot[RUN], group, value)
   slot[VALUE], slot[SEQ], slot[GROUP] = value, change.seq, group or false
   turn.put(one, board.field, cmsgpack.pack(slots))
   note(one, change)
@@ -184,12 +195,9 @@ local function enter_grouped(one, board, value)
   end
   local slots, slot = slots_of(one, board, 0)
   if board.isStreak and value == 0 then
-    local change = leave(one, board, 0, slot[GROUP] or nil, slot[SEQ] or nil, slot[VALUE])
+    leave(one, board, 0, slot[GROUP] or nil, slot[SEQ] or nil, slot[VALUE])
     slot[VALUE], slot[SEQ] = 0, false
     turn.put(one, board.field, cmsgpack.pack(slots))
-    if change then
-      note(one, change)
-    end
     return
   end
   enter_slot(one, board, slots, slot, group, value)
@@ -278,58 +286,74 @@ function leaderboards.enter_gains(one, list, gained, at, day)
   end
 end
 
--- The user's attributes have changed (the patch of the turn): moves the user, with the value, from the old group's board to the new one's.
+-- The user's attributes have changed: moves the user, with the value, from the old group's board to the new one's, where what else has
+-- happened in the turn has not done so already.
 function leaderboards.regroup(one)
-  local stored = one.patch.stored
-  local function before(name)
-    if stored[name] ~= nil then
-      return stored[name]
-    end
-    return one.row[name]
-  end
   for _, board in ipairs(one.plan.brokenDown) do
-    local old = group_of(board, before)
-    local new, complete = current_group(one, board)
-    if old ~= new and is_open(board, one.day) then
+    local group, complete = current_group(one, board)
+    if complete and is_open(board, one.day) then
       local run = board.unit and calendar.run(board, one.day) or 0
       local slots, slot = slots_of(one, board, run)
-      local seq, value = slot[SEQ] or nil, slot[VALUE]
-      local known = seq ~= nil
-      if seq then
-        local change = leave(one, board, run, slot[GROUP] or nil, seq, value)
-        if change then
-          note(one, change)
-        end
-        slot[SEQ] = false
-      end
-      if board.kind == 'grouped' then
-        value = board.isStreak and one.streak_length or tonumber(one.row[board.valueField] or nil)
-        known = value ~= nil and not (board.isStreak and value == 0)
-      end
-      if complete and known then
-        enter_slot(one, board, slots, slot, new, value)
+      local value
+      if board.kind == 'gain' then
+        value = slot[SEQ] and slot[VALUE]
+      elseif board.isStreak then
+        value = one.streak_length > 0 and one.streak_length
       else
-        slot[GROUP] = new or false
-        turn.put(one, board.field, cmsgpack.pack(slots))
+        value = tonumber(one.row[board.valueField] or nil)
+      end
+      if value and (slot[GROUP] or nil) ~= group then
+        enter_slot(one, board, slots, slot, group, value)
       end
     end
   end
 end
 
--- Takes off the total boards of a plan whoever is beyond a limit that was lowered. Returns { no, run, users } for each that had some.
-function leaderboards.trim(part, list)
+-- The runs of a board that may still be open, by any zone's calendar and until they are finalised.
+local function open_runs(board, now)
+  if not board.unit then
+    return { 0 }
+  end
+  local runs = {}
+  local today = math.floor(now / DAY_MS)
+  for day = math.max(today - 2, board.first), math.min(today + 1, board.last or today + 1) do
+    local run = calendar.run(board, day)
+    if run ~= runs[#runs] then
+      runs[#runs + 1] = run
+    end
+  end
+  return runs
+end
+
+-- Takes off one group's board whoever is beyond the limit.
+local function trim_group(part, board, run, group, trimmed)
+  local key = boards.key(part, board.no, run, group)
+  local excess = redis.call('ZCARD', key) - board.max
+  if excess <= 0 then
+    return
+  end
+  local users = {}
+  for i = 1, excess do
+    users[i] = boards.drop_last(key)
+    if board.kind == 'total' then
+      redis.call('HDEL', part.user .. users[i], board.field)
+    end
+  end
+  trimmed[#trimmed + 1] = { no = board.no, run = run, group = group, users = users, pushed = board.ends }
+end
+
+-- Takes off the boards of a plan whoever is beyond a limit that was lowered. Returns { no, run, group, users, pushed } for each that had
+-- some.
+function leaderboards.trim(part, list, now)
   local trimmed = {}
   for _, board in pairs(list) do
-    if board.kind == 'total' then
-      local key = boards.key(part, board.no, 0)
-      local excess = redis.call('ZCARD', key) - board.max
-      if excess > 0 then
-        local users = {}
-        for i = 1, excess do
-          users[i] = boards.drop_last(key)
-          redis.call('HDEL', part.user .. users[i], board.field)
+    for _, run in ipairs(open_runs(board, now)) do
+      if board.breakdown then
+        for _, group in ipairs(redis.call('SMEMBERS', part.groups .. board.no .. ':' .. run)) do
+          trim_group(part, board, run, group, trimmed)
         end
-        trimmed[#trimmed + 1] = { no = board.no, run = 0, users = users }
+      else
+        trim_group(part, board, run, nil, trimmed)
       end
     end
   end

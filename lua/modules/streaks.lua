@@ -115,17 +115,20 @@ end
 -- Takes one streak over the periods that have passed without an extension.
 local function pass_periods(one, all, frequency, current, shift)
   local streak = all[place_of[frequency]]
+  local earned_day = 0
   if streak[GRACE] > 0 then
     if one.now < streak[GRACE] then
       return
     end
+    -- What the grace held open is missed when the grace ends.
+    earned_day = time.local_day(one.part, one.context.zones, one.row[field.tz], streak[GRACE] - 1) or 0
     streak[GRACE] = 0
   end
   local freezes = frequency == one.plan.streaks.frequency
   while streak[LENGTH] > 0 and streak[LAST] < current - 1 do
     local missed = streak[LAST] + 1
     if freezes then
-      earn_freezes(one, all, calendar.first_day(frequency, missed + 1, shift) - 1)
+      earn_freezes(one, all, math.min(math.max(calendar.first_day(frequency, missed + 1, shift) - 1, earned_day), one.streak_day))
     end
     if is_paused(one, frequency, missed, shift) then
       streak[LAST] = missed
@@ -156,6 +159,7 @@ function streaks.settle(one)
   if day == all[DAY] and not graceful then
     return
   end
+  one.streak_day = day
   for _, frequency in ipairs(frequencies) do
     pass_periods(one, all, frequency, calendar.period(frequency, day, one.plan.weekShift), one.plan.weekShift)
   end
@@ -270,14 +274,20 @@ function streaks.move(one, old_zone)
   one.streaks_settled = true
 end
 
--- The moment at which the shown streak will next be touched by time alone; nil when nothing is to come.
+-- The moment at which one of the streaks will next be touched by time alone; nil when nothing is to come.
 function streaks.due(one)
-  local shown = streaks.shown(one)
-  if not shown or shown[LENGTH] == 0 then
-    return nil
+  local all, due = streaks.of(one), nil
+  for _, frequency in ipairs(all and frequencies or {}) do
+    local streak = all[place_of[frequency]]
+    if streak[LENGTH] > 0 then
+      local first = calendar.first_day(frequency, streak[LAST] + 2, one.plan.weekShift)
+      -- A user who has moved west can have reached the day already.
+      local at = first <= all[DAY] and 0 or time.day_start(one.context.zones, one.row[field.tz], first)
+      at = math.max(at, streak[GRACE])
+      due = due and math.min(due, at) or at
+    end
   end
-  local first = calendar.first_day(one.plan.streaks.frequency, shown[LAST] + 2, one.plan.weekShift)
-  return math.max(time.day_start(one.context.zones, one.row[field.tz], first), shown[GRACE])
+  return due
 end
 
 -- Puts the shown streak back to the length that it had when it was last lost; false if it never was.

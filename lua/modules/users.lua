@@ -106,11 +106,11 @@ function users.apply(one, day)
   one.profile_changed = changed
 end
 
--- What a change of profile does beyond the profile; call when nothing refuses any more.
+-- What a change of profile does beyond the profile; call when nothing refuses any more and what has happened is on the boards.
 function users.keep(one)
   if one.created then
     redis.call('HINCRBY', one.part.meta, 'users', 1)
-  elseif one.profile_changed and one.patch and #one.plan.brokenDown > 0 then
+  elseif one.profile_changed and one.patch then
     leaderboards.regroup(one)
   end
 end

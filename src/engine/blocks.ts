@@ -20,23 +20,25 @@ export function pointsBlock(config: ActiveConfig, { points, id }: Entry): object
   );
 }
 
-/** A value that found no room has changed nothing on the board. */
-const isOnBoard = ({ rank, previousRank }: BoardFact): boolean => rank !== undefined || previousRank !== undefined;
-
 /**
- * The leaderboards that changed, by key. A user who moves to another group and then scores changes a board twice: what counts is where
- * the user is in the end, and where in that group the user had been before.
+ * The leaderboards on which the user has a place that changed, by key. One entry can change a board twice, as when the user moves to
+ * another group: what counts is where the user is in the end, and where in that group the user had been before.
  */
 export function leaderboardsBlock(config: ActiveConfig, { boards, at }: Entry): object {
   const today = utcDate(at);
   const before = new Map<string, number | undefined>();
   const last = new Map<string, BoardFact>();
-  for (const fact of boards.filter(isOnBoard)) {
+  for (const fact of boards) {
+    const { key } = known(config.leaderboardByNo, fact.no, 'leaderboard');
+    if (fact.rank === undefined) {
+      last.delete(key);
+      continue;
+    }
     const place = `${fact.no}:${fact.run}:${fact.group ?? ''}`;
     if (!before.has(place)) before.set(place, fact.previousRank);
     const { previousRank: _, ...rest } = fact;
     const previousRank = before.get(place);
-    last.set(known(config.leaderboardByNo, fact.no, 'leaderboard').key, previousRank === undefined ? rest : { ...rest, previousRank });
+    last.set(key, previousRank === undefined ? rest : { ...rest, previousRank });
   }
   return Object.fromEntries([...last].map(([key, fact]) => [key, eventLeaderboardResponse(config, fact, today)]));
 }

@@ -8,6 +8,7 @@ import type { Engine } from '../engine/engine.js';
 import { statusOn } from '../leaderboards/response.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
+import { numberArray } from '../postgres/arrays.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { boardKind } from '../plan/boards.js';
 
@@ -111,12 +112,20 @@ export class Activations {
       [tenant],
     );
     const noted = new Map(rows.map((row) => [row.object, row]));
-    for (const activation of activationsOf(config, utcDate(await this.clock.now(tenant)))) {
+    const activations = activationsOf(config, utcDate(await this.clock.now(tenant)));
+    await this.forget(tenant, [...noted.keys()].filter((no) => !activations.some((activation) => activation.no === no)));
+    for (const activation of activations) {
       const note = noted.get(activation.no);
       const isSame = note?.definition === activation.definition && note.frequency === (activation.frequency ?? '');
       if (note && activation.frequency !== undefined && note.frequency !== activation.frequency) await this.empty(tenant, activation);
       if (!isSame || note.completed === null) await this.enter(tenant, activation, isSame ? note.cursor : '');
     }
+  }
+
+  /** What is not active now begins anew when it becomes so again. */
+  private async forget(tenant: number, objects: readonly number[]): Promise<void> {
+    if (objects.length === 0) return;
+    await this.pool.query('delete from activations where tenant = $1 and object = any($2::integer[])', [tenant, numberArray(objects)]);
   }
 
   private async empty(tenant: number, { no }: Activation): Promise<void> {

@@ -131,7 +131,9 @@ export function collectBatch(entries: readonly Read[]): Batch {
 function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
   switch (entry.kind) {
     case 'trim':
-      for (const { no, run, group = '', users } of entry.boards) for (const user of users) pushOut(batch, { no, run, group, user }, true);
+      for (const { no, run, group = '', users, pushed = false } of entry.boards) {
+        for (const user of users) pushOut(batch, { no, run, group, user }, !pushed);
+      }
       return;
     case 'final':
       batch.finals.push(entry);

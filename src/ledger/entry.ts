@@ -143,7 +143,14 @@ export interface UserEntry extends EntryBase {
 /** Boards lost their last places because their limit was lowered, or everybody because they rank something else now. */
 export interface TrimEntry {
   readonly kind: 'trim';
-  readonly boards: readonly { readonly no: number; readonly run: number; readonly group?: string; readonly users: readonly string[] }[];
+  readonly boards: readonly {
+    readonly no: number;
+    readonly run: number;
+    readonly group?: string;
+    readonly users: readonly string[];
+    /** Whether they are outside now, with their values; else they have left. */
+    readonly pushed?: boolean;
+  }[];
 }
 
 /** A run of a leaderboard is over: its rankings are final. */

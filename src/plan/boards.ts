@@ -15,8 +15,8 @@ export interface PlanBoard {
   readonly no: number;
   readonly kind: BoardKind;
   readonly isStreak: boolean;
-  /** Whether the user's note of it is a list of runs. */
-  readonly slots: boolean;
+  /** Whether there will be final rankings, for which the values of those who found no room are remembered. */
+  readonly ends: boolean;
   readonly max: number;
   /** Local days since 1970-01-01, both inclusive. */
   readonly first: number;
@@ -51,7 +51,7 @@ export function compileBoard(board: Leaderboard, valueField: string, attributeFi
     no: board.no,
     kind,
     isStreak: board.rankBy === 'streak',
-    slots: kind !== 'total',
+    ends: kind !== 'total' || board.end !== null,
     max: board.maxParticipants,
     first: dateToDay(board.start),
     ...(board.end === null ? {} : { last: dateToDay(board.end) }),

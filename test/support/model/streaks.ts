@@ -3,7 +3,7 @@ import type { StreakSettings } from '../../../src/config/model.js';
 import { add, amount, type Amount } from './decimal.js';
 import type { Change } from './leaderboards.js';
 import { dayOf, firstDayOf, frequencies, lastDayOf, periodOf, startOfDay, type Frequency } from './time.js';
-import { reach, zoneOf, type User } from './users.js';
+import { localDayOf, reach, zoneOf, type User } from './users.js';
 import { Refused, type World } from './world.js';
 
 export interface Pause {
@@ -136,6 +136,8 @@ interface Missed {
   readonly frequency: Frequency;
   readonly period: number;
   readonly at: number;
+  /** The last day on which a freeze can have been earned for it. */
+  readonly through: number;
 }
 
 /**
@@ -146,7 +148,8 @@ function firstMissed(world: World, user: User, frequency: Frequency, now: number
   const { length, last, grace } = user.streaks[frequency];
   if (length === 0 || last === null || last + 1 >= currentPeriod(world, user, frequency) || now < grace) return [];
   const end = lastDayOf(frequency, last + 1, world.config.settings.weekStart);
-  return [{ frequency, period: last + 1, at: Math.min(now, Math.max(startOfDay(zoneOf(user), end + 1), grace)) }];
+  const at = Math.min(now, Math.max(startOfDay(zoneOf(user), end + 1), grace));
+  return [{ frequency, period: last + 1, at, through: Math.max(end, grace === -Infinity ? end : localDayOf(user, grace - 1)) }];
 }
 
 /** Rule "Missing", for one period: a pause covers it, or a freeze does, or the streak is lost. */
@@ -182,7 +185,7 @@ export function settleStreaks(world: World, user: User, now: number): Change[] {
     const missed = frequencies.flatMap((frequency) => firstMissed(world, user, frequency, now)).sort((a, b) => a.at - b.at)[0];
     const earning = nextEarning(world, user);
     const isEarningDue = earning <= user.day;
-    if (missed && !(isEarningDue && startOfDay(zoneOf(user), earning) < missed.at)) {
+    if (missed && !(isEarningDue && earning <= missed.through)) {
       changes.push(...miss(world, user, missed));
     } else if (isEarningDue) {
       user.freezesThrough = earning;
@@ -224,5 +227,5 @@ export function restore(world: World, user: User): Change[] {
   streak.started = streak.lost.started;
   streak.last = streak.extended?.period === current ? current : current - 1;
   streak.lost = null;
-  return [changeOf(world, user, frequency, before, world.now)];
+  return streak.length === before ? [] : [changeOf(world, user, frequency, before, world.now)];
 }
