@@ -154,7 +154,12 @@ async function startApi(base: Base, { settings, log }: BaseOptions, sweep: Sweep
       }
     },
   };
-  const app = createApp({ services: { engine: base.engine, clock: base.clock, history: base.history, advance: (tenant, toMs) => sweep.advance(tenant, toMs) }, keys, health, log });
+  const app = createApp({
+    services: { engine: base.engine, clock: base.clock, history: base.history, advance: (tenant, toMs) => sweep.advance(tenant, toMs) },
+    keys,
+    health,
+    log,
+  });
   const handle = app.callback();
   const server = await startServer((request, response) => void handle(request, response), settings.host, settings.port);
   base.onStop(async () => {

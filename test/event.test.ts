@@ -9,7 +9,11 @@ describe('an event', () => {
   after(() => world.stop());
 
   it('is answered with everything that it changed, and kept in Postgres', async () => {
-    const { status, body } = await world.event('flashcards-viewed', { user: { id: 'ana', name: 'Ana' }, value: 5 }, { 'idempotency-key': 'a' });
+    const { status, body } = await world.event(
+      'flashcards-viewed',
+      { user: { id: 'ana', name: 'Ana' }, value: 5 },
+      { 'idempotency-key': 'a' },
+    );
     expect(status).to.equal(201);
     expect(body).to.include({ total: 5, idempotentReplayed: false, idempotencyKey: 'a' });
     expect(body.points.points).to.include({ total: 10, added: 10 });

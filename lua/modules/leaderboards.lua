@@ -1,8 +1,8 @@
 -- Leaderboards: which of them a change of a user's concerns, and the user's place on each.
 --
 -- A board is one of three kinds (src/plan/boards.ts). A `total` board ranks what the user has anyway: a metric's total, a points total, or
--- the streak. A `grouped` one does so within the group of the user's attributes. A `gain` board ranks what the user gained while it counted:
--- in a run, or inside a window of the day, and may be grouped too.
+-- the streak. A `grouped` one does so within the group of the user's attributes. A `gain` board ranks what the user gained while it
+-- counted: in a run, or inside a window of the day, and may be grouped too.
 --
 -- The user's hash notes the place on a total board as the number at which the value was reached, present exactly while the user is on it.
 -- For the others it notes the newest runs (at most RUNS), each { run, value, seq, group }; whether the user is on the board is for the
@@ -221,8 +221,8 @@ end
 
 -- Whether the user is on a board that does not repeat.
 local function is_on(one, board)
-  local note = one.row[board.field]
-  if not note or note == '' then
+  local noted = one.row[board.field]
+  if not noted or noted == '' then
     return false
   elseif board.kind == 'total' then
     return true

@@ -35,7 +35,16 @@ function byTrigger(config: ActiveConfig, achievement: Achievement): object {
 /** The contract's `AchievementResponse`. */
 export function achievementResponse(config: ActiveConfig, achievement: Achievement): object {
   const { id, key, name, trigger, description, badgeUrl } = achievement;
-  return { id, key, name, trigger, description, badgeUrl, ...byTrigger(config, achievement), userAttributes: filterList(config, achievement.userAttributes) };
+  return {
+    id,
+    key,
+    name,
+    trigger,
+    description,
+    badgeUrl,
+    ...byTrigger(config, achievement),
+    userAttributes: filterList(config, achievement.userAttributes),
+  };
 }
 
 /** The contract's `UserAchievementResponse`. `at` in milliseconds since 1970; undefined for one that is not completed. */

@@ -15,7 +15,11 @@ interface Issue {
 }
 
 /** Does the items of a batch one after the other; what can't be done is reported by index, and the rest is done. */
-async function eachItem<T>(items: readonly T[], act: (item: T) => Promise<string | undefined>, name: (item: T) => object): Promise<Issue[]> {
+async function eachItem<T>(
+  items: readonly T[],
+  act: (item: T) => Promise<string | undefined>,
+  name: (item: T) => object,
+): Promise<Issue[]> {
   const issues: Issue[] = [];
   for (const [index, item] of items.entries()) {
     const message = await act(item);
@@ -40,7 +44,11 @@ export const streakAdminRoutes: readonly Route[] = [
     handle: async ({ services, tenant, body }) => ({
       status: 201,
       body: {
-        issues: await eachItem(body.freezes, ({ userId }) => grantFreeze(services.engine, tenant, userId), ({ userId }) => ({ userId })),
+        issues: await eachItem(
+          body.freezes,
+          ({ userId }) => grantFreeze(services.engine, tenant, userId),
+          ({ userId }) => ({ userId }),
+        ),
       },
     }),
   }),

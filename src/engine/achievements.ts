@@ -38,12 +38,20 @@ export async function listAchievements(engine: Engine, tenant: number, userAttri
  * Completes an achievement of kind `api` for a user, who is upserted. Throws a 404 for an unknown key, a 422 for an achievement of another
  * kind, one that is locked or whose filters do not match, or one that the user has already.
  */
-export async function completeAchievement(engine: Engine, tenant: number, key: string, user: UserProperties & { id: string }): Promise<object> {
+export async function completeAchievement(
+  engine: Engine,
+  tenant: number,
+  key: string,
+  user: UserProperties & { id: string },
+): Promise<object> {
   const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'completeAchievement', (active) => {
     const achievement = requireAchievement(active, key);
     if (achievement.trigger !== 'api') {
-      throw new LaurelError('unprocessable', `The achievement ${JSON.stringify(key)} is not completed by a call: its trigger is ${achievement.trigger}.`);
+      throw new LaurelError(
+        'unprocessable',
+        `The achievement ${JSON.stringify(key)} is not completed by a call: its trigger is ${achievement.trigger}.`,
+      );
     }
     checkAttributeKeys([user.attributes, active.userAttributes]);
     const pairs = userPatch(active, user);

@@ -39,7 +39,10 @@ function storedStreak(config: ActiveConfig, { enabled = true, evaluationMode, me
   const unknown = metrics?.filter(({ key }) => !config.metrics.has(key)).map(({ key }) => key) ?? [];
   if (unknown.length > 0) throw new LaurelError('unprocessable', `There are no metrics with these keys: ${unknown.join(', ')}.`);
   const own = metrics?.map(({ key, threshold }) => ({ key: String(known(config.metrics, key, 'metric').no), threshold }));
-  const configured = streaks.metrics.map(({ metricId, threshold }) => ({ key: String(known(config.metricById, metricId, 'metric').no), threshold }));
+  const configured = streaks.metrics.map(({ metricId, threshold }) => ({
+    key: String(known(config.metricById, metricId, 'metric').no),
+    threshold,
+  }));
   return { enabled, mode: evaluationMode ?? streaks.evaluationMode, metrics: own ?? configured };
 }
 

@@ -37,7 +37,10 @@ function resolveGroup(config: ActiveConfig, board: Leaderboard, filters: Readonl
   }
   const values = keys.map((key) => filters.get(key));
   if (values.some((value) => value === undefined) || filters.size > keys.length) {
-    throw new LaurelError('unprocessable', `Send \`userAttributes\` with a value of each of ${keys.join(', ')}, as in ${keys.map((key) => `${key}:value`).join(',')}.`);
+    throw new LaurelError(
+      'unprocessable',
+      `Send \`userAttributes\` with a value of each of ${keys.join(', ')}, as in ${keys.map((key) => `${key}:value`).join(',')}.`,
+    );
   }
   return groupOf(values.map((value) => value ?? ''));
 }

@@ -17,7 +17,10 @@ export function refusal(outcome: number, user: string): Error {
     case outcomes.alreadyCompleted:
       return new LaurelError('unprocessable', 'The user has completed this achievement already.');
     case outcomes.notCompletable:
-      return new LaurelError('unprocessable', 'The user cannot complete this achievement: it is locked, or its attribute filters do not match.');
+      return new LaurelError(
+        'unprocessable',
+        'The user cannot complete this achievement: it is locked, or its attribute filters do not match.',
+      );
     case outcomes.userExists:
       return new LaurelError('unprocessable', `A user with the id ${JSON.stringify(user)} exists already: change it with PUT or PATCH.`);
     case outcomes.userUnknown:

@@ -10,7 +10,13 @@ import type { Engine } from './engine.js';
 import { readUser } from './users.js';
 
 /** A user's streak with the history of the last periods, the current one included, oldest first; the contract's `StreakResponse`. */
-export async function readStreak(engine: Engine, history: HistoryReader, tenant: number, id: string, historyPeriods: number): Promise<object> {
+export async function readStreak(
+  engine: Engine,
+  history: HistoryReader,
+  tenant: number,
+  id: string,
+  historyPeriods: number,
+): Promise<object> {
   const { config, streak, buffers, ledgerId } = await readUser(engine, tenant, id);
   const blob = buffers.get(userFields.pauses);
   const pauses = blob && blob.length > 0 ? unpackMessage<PauseFact[]>(blob) : [];
@@ -73,7 +79,13 @@ export async function restoreStreak(engine: Engine, tenant: number, user: string
 }
 
 /** Pauses a user's streak on local dates, both inclusive. Answers with the pause's id, or why there is none. */
-export async function addPause(engine: Engine, tenant: number, user: string, start: string, end: string): Promise<{ id: string; problem: ItemResult }> {
+export async function addPause(
+  engine: Engine,
+  tenant: number,
+  user: string,
+  start: string,
+  end: string,
+): Promise<{ id: string; problem: ItemResult }> {
   const id = randomUUID();
   const args = { user, entryId: id, first: dateToDay(start), last: dateToDay(end) };
   const { outcome } = await engine.call(tenant, 'addPause', () => ({ args }));

@@ -19,7 +19,14 @@ import { streakRoutes } from './streaks.js';
 import { userRoutes } from './users.js';
 import { parsePart } from '../routing/validation.js';
 
-const applicationRoutes: readonly Route[] = [...metricRoutes, ...userRoutes, ...achievementRoutes, ...streakRoutes, ...preferenceRoutes, ...leaderboardRoutes];
+const applicationRoutes: readonly Route[] = [
+  ...metricRoutes,
+  ...userRoutes,
+  ...achievementRoutes,
+  ...streakRoutes,
+  ...preferenceRoutes,
+  ...leaderboardRoutes,
+];
 const adminRoutes: readonly Route[] = [...clockRoutes, ...streakAdminRoutes];
 
 /** The one tenant until tenants can be created. */
@@ -60,9 +67,13 @@ function checkAddress({ url }: Koa.Context): void {
   try {
     decodeURIComponent(url);
   } catch (error) {
-    throw new LaurelError('invalid_request', 'The address is not valid: what follows a percent sign must be the two hexadecimal digits of a byte of UTF-8.', {
-      cause: error,
-    });
+    throw new LaurelError(
+      'invalid_request',
+      'The address is not valid: what follows a percent sign must be the two hexadecimal digits of a byte of UTF-8.',
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -86,7 +97,8 @@ function idempotencyKey(context: Koa.Context): string | undefined {
 
 function tenantOf(context: Koa.Context): number {
   const header = context.req.headers['tenant-id'];
-  if (header !== undefined) throw new LaurelError('not_found', `There is no tenant ${JSON.stringify(String(header))}: leave the Tenant-ID header out.`);
+  if (header !== undefined)
+    throw new LaurelError('not_found', `There is no tenant ${JSON.stringify(String(header))}: leave the Tenant-ID header out.`);
   return defaultTenant;
 }
 
@@ -131,7 +143,8 @@ function handler(route: Route, { services }: AppOptions): Middleware {
 const routerPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
 function mount(router: Router, base: string, routes: readonly Route[], options: AppOptions): void {
-  for (const route of routes) router.register(base + routerPath(route.path), [route.method], [authenticate(options.keys), readBody, handler(route, options)]);
+  for (const route of routes)
+    router.register(base + routerPath(route.path), [route.method], [authenticate(options.keys), readBody, handler(route, options)]);
 }
 
 /** The HTTP application: health, the Application API under both of its bases, the Admin API. */

@@ -33,7 +33,9 @@ function answerMalformed(error: Error & { code?: string }, socket: Socket): void
   }
   const [status, sentence] = malformed[error.code ?? ''] ?? ['400 Bad Request', 'This is not a valid HTTP request.'];
   const body = JSON.stringify({ error: sentence });
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  socket.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -59,6 +59,13 @@ function achievementDefinition(achievement: Achievement): string {
   }
 }
 
+/** What decides who is on a board, or is remembered outside of it. */
+const boardDefinition = ({ maxParticipants, end }: Leaderboard): string => `${maxParticipants}${end === null ? '' : ' and ends'}`;
+
+/** Whether a board has only become smaller: nobody enters it for that. */
+const isSmaller = (now: string, before: string): boolean =>
+  Number.parseInt(now, 10) < Number.parseInt(before, 10) && now.replace(/^\d+/, '') === before.replace(/^\d+/, '');
+
 /** What time does to users: when that changes, it has to be worked out for everybody when it next does something. */
 function timeOf(config: ActiveConfig): Activation[] {
   const { streaks, pointsSystems, settings } = config.document;
@@ -77,10 +84,23 @@ function activationsOf(config: ActiveConfig, today: string): Activation[] {
     ...timeOf(config),
     ...achievements
       .filter(({ archived, status, trigger }) => !archived && status === 'active' && trigger !== 'api')
-      .map((one): Activation => ({ no: one.no, key: one.key, kind: 'achievement', definition: achievementDefinition(one), users: everybody })),
+      .map((one): Activation => ({
+        no: one.no,
+        key: one.key,
+        kind: 'achievement',
+        definition: achievementDefinition(one),
+        users: everybody,
+      })),
     ...leaderboards
       .filter((board) => !board.archived && board.status === 'active' && boardKind(board) !== 'gain' && statusOn(board, today) === 'active')
-      .map((board): Activation => ({ no: board.no, key: board.key, kind: 'leaderboard', definition: hash(board.maxParticipants), users: usersOf(config, board), ...(board.rankBy === 'streak' ? { frequency: config.document.streaks.frequency } : {}) })),
+      .map((board): Activation => ({
+        no: board.no,
+        key: board.key,
+        kind: 'leaderboard',
+        definition: boardDefinition(board),
+        users: usersOf(config, board),
+        ...(board.rankBy === 'streak' ? { frequency: config.document.streaks.frequency } : {}),
+      })),
   ];
 }
 
@@ -107,18 +127,32 @@ export class Activations {
   /** Does what is still to be done for a tenant. The write-behind must be running: what Redis had counted by now is waited for. */
   async run(tenant: number): Promise<void> {
     const config = await this.engine.config(tenant);
-    const { rows } = await this.pool.query<{ object: number; definition: string; frequency: string; cursor: string; completed: Date | null }>(
-      'select object, definition, frequency, cursor, completed from activations where tenant = $1',
-      [tenant],
-    );
+    const { rows } = await this.pool.query<{
+      object: number;
+      definition: string;
+      frequency: string;
+      cursor: string;
+      completed: Date | null;
+    }>('select object, definition, frequency, cursor, completed from activations where tenant = $1', [tenant]);
     const noted = new Map(rows.map((row) => [row.object, row]));
     const activations = activationsOf(config, utcDate(await this.clock.now(tenant)));
-    await this.forget(tenant, [...noted.keys()].filter((no) => !activations.some((activation) => activation.no === no)));
+    await this.forget(
+      tenant,
+      [...noted.keys()].filter((no) => !activations.some((activation) => activation.no === no)),
+    );
     for (const activation of activations) {
       const note = noted.get(activation.no);
       const isSame = note?.definition === activation.definition && note.frequency === (activation.frequency ?? '');
       if (note && activation.frequency !== undefined && note.frequency !== activation.frequency) await this.empty(tenant, activation);
-      if (!isSame || note.completed === null) await this.enter(tenant, activation, isSame ? note.cursor : '');
+      const isDone = note !== undefined && note.completed !== null;
+      if (
+        isDone &&
+        activation.kind === 'leaderboard' &&
+        note.frequency === (activation.frequency ?? '') &&
+        isSmaller(activation.definition, note.definition)
+      ) {
+        await this.note(tenant, activation, note.cursor, true);
+      } else if (!isSame || !isDone) await this.enter(tenant, activation, isSame ? note.cursor : '');
     }
   }
 
@@ -141,17 +175,28 @@ export class Activations {
       const { rows } = await this.pool.query<{ cursor: string; user_id: string }>(activation.users, [tenant, cursor]);
       for (const { user_id: user } of rows) {
         const entryId = randomUUID();
-        await this.engine.call(tenant, 'activateFor', () => ({ args: { user, entryId }, pairs: activation.kind === 'time' ? [] : [String(activation.no)] }));
+        await this.engine.call(tenant, 'activateFor', () => ({
+          args: { user, entryId },
+          pairs: activation.kind === 'time' ? [] : [String(activation.no)],
+        }));
       }
       entered += rows.length;
       cursor = rows.at(-1)?.cursor ?? cursor;
       await this.note(tenant, activation, cursor, rows.length < limits.activationUsers);
-      this.log.info({ tenant, [activation.kind]: activation.key, users: entered }, 'users who qualify for what has become active are being entered');
+      this.log.info(
+        { tenant, [activation.kind]: activation.key, users: entered },
+        'users who qualify for what has become active are being entered',
+      );
       if (rows.length < limits.activationUsers) return;
     }
   }
 
-  private async note(tenant: number, { no, kind, definition, frequency = '' }: Activation, cursor: string, isComplete: boolean): Promise<void> {
+  private async note(
+    tenant: number,
+    { no, kind, definition, frequency = '' }: Activation,
+    cursor: string,
+    isComplete: boolean,
+  ): Promise<void> {
     await this.pool.query(
       `insert into activations (tenant, object, kind, definition, frequency, cursor, completed)
        values ($1, $2, $3, $4, $5, $6, case when $7 then now() end)

@@ -111,7 +111,10 @@ export class Sweep {
       for (const run of await this.runsToEnd(tenant, board, lastDay, ledgerId)) {
         const entryId = randomUUID();
         await this.engine.call(tenant, 'finalise', () => ({ args: { leaderboard: board.no, run, max: board.maxParticipants, entryId } }));
-        this.log.info({ tenant, leaderboard: board.key, run: run === perpetualRun ? null : dayToDate(run) }, 'a run of a leaderboard is final');
+        this.log.info(
+          { tenant, leaderboard: board.key, run: run === perpetualRun ? null : dayToDate(run) },
+          'a run of a leaderboard is final',
+        );
         finalised += 1;
       }
     }

@@ -165,7 +165,8 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
     for (const award of fact.awards) batch.awards.push({ id: awardId(entry.id, award.ordinal), entry, system: fact.no, award });
   }
   for (const achievement of entry.achieved ?? []) batch.achievements.set(`${achievement}:${user}`, { entry, fact: achievement });
-  if (entry.streaks !== undefined) batch.streaks.set(user, { entry, fact: entry.streaks, reached: lengthsReached(batch.streaks.get(user), entry, id) });
+  if (entry.streaks !== undefined)
+    batch.streaks.set(user, { entry, fact: entry.streaks, reached: lengthsReached(batch.streaks.get(user), entry, id) });
   if (entry.pauses) batch.pauses.set(user, { entry, fact: entry.pauses });
   if (entry.time) batch.times.set(user, { entry, fact: entry.time });
   for (const fact of entry.periods ?? []) {

@@ -56,7 +56,12 @@ export async function writeBoards(client: pg.ClientBase, tenant: number, batch: 
     const text = `delete from leaderboard_entries as entry using ${namedEntries}`;
     await client.query({ name: 'delete-leaderboard-entries', text, values: [tenant, ...entryKeys(left)] });
   }
-  await insertRows(client, tenant, entries, places.filter((row): row is Placed => row.place !== null));
+  await insertRows(
+    client,
+    tenant,
+    entries,
+    places.filter((row): row is Placed => row.place !== null),
+  );
   const pushedOut = [...batch.pushedOut.values()];
   if (pushedOut.length > 0) {
     const text = `update leaderboard_entries as entry set present = false from ${namedEntries}`;

@@ -1,4 +1,15 @@
-import type { Achievement, Attribute, ConfigDocument, ConfigVersion, Leaderboard, Metric, PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../config/model.js';
+import type {
+  Achievement,
+  Attribute,
+  ConfigDocument,
+  ConfigVersion,
+  Leaderboard,
+  Metric,
+  PointsBoost,
+  PointsLevel,
+  PointsSystem,
+  PointsTrigger,
+} from '../config/model.js';
 import { LaurelError } from '../errors.js';
 import { compilePlan, type CompiledPlan } from './compile.js';
 

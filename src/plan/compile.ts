@@ -165,7 +165,11 @@ class Compiler {
     );
     const achievements = this.achievements();
     const streaks = this.streaks();
-    const fields = this.baseFields(compiled, timeTriggers.map(({ trigger }) => trigger), achievements);
+    const fields = this.baseFields(
+      compiled,
+      timeTriggers.map(({ trigger }) => trigger),
+      achievements,
+    );
     return {
       controlRatio: this.document.settings.controlRatio,
       weekShift: this.document.settings.weekStart === 'sunday' ? 4 : 3,
@@ -184,12 +188,17 @@ class Compiler {
   }
 
   /** What any call may look at. A system is looked at by every call as soon as something other than a metric can earn points in it. */
-  private baseFields(systems: readonly PlanSystem[], timeTriggers: readonly PlanTimeTrigger[], achievements: readonly PlanAchievement[]): string[] {
+  private baseFields(
+    systems: readonly PlanSystem[],
+    timeTriggers: readonly PlanTimeTrigger[],
+    achievements: readonly PlanAchievement[],
+  ): string[] {
     const { streaks } = this.document;
     const hasTimeTriggers = timeTriggers.length > 0;
     const list = new FieldList([userFields.created, userFields.createdDay, userFields.rev, userFields.tz]);
     if (streaks.enabled || hasTimeTriggers) list.add([userFields.due]);
-    if (hasTimeTriggers) list.add([userFields.settledHour, userFields.settledDay]).add(timeTriggers.flatMap(({ user }) => filterFields(user)));
+    if (hasTimeTriggers)
+      list.add([userFields.settledHour, userFields.settledDay]).add(timeTriggers.flatMap(({ user }) => filterFields(user)));
     if (streaks.enabled) list.add([userFields.streaks, userFields.pauses]);
     if (streaks.enabled && streaks.personalization) list.add([userFields.streakPreferences]);
     if (achievements.length > 0) list.add([userFields.achievements]).add(achievements.flatMap(({ user }) => filterFields(user)));

@@ -21,6 +21,8 @@ export const booleanText: z.ZodType<boolean> = z
 export const attributeFilters: z.ZodType<ReadonlyMap<string, string>> = z
   .string()
   .regex(/^[^:,]+:[^,]*(,[^:,]+:[^,]*)*$/, 'must be attribute filters such as city:London,plan:pro')
-  .transform((text) => new Map(text.split(',').map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)] as const)))
+  .transform(
+    (text) => new Map(text.split(',').map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)] as const)),
+  )
   .optional()
   .transform((filters) => filters ?? new Map<string, string>()) as unknown as z.ZodType<ReadonlyMap<string, string>>;

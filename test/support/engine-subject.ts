@@ -94,10 +94,15 @@ function subjectOf(tools: Tools, tenant: number): Subject {
       }, 201);
       return answer.status === 201 && replayed ? { ...answer, status: 202 } : answer;
     },
-    identify: (mode, id, properties) => answered(async () => {
-        return identifyUser(engine, tenant, mode, id, checked(properties));
-      }, mode === 'create' ? 201 : 200),
-    completeAchievement: (key, user) => answered(async () => {
+    identify: (mode, id, properties) =>
+      answered(
+        async () => {
+          return identifyUser(engine, tenant, mode, id, checked(properties));
+        },
+        mode === 'create' ? 201 : 200,
+      ),
+    completeAchievement: (key, user) =>
+      answered(async () => {
         return completeAchievement(engine, tenant, key, checked(user));
       }, 201),
     setStreakPreferences: async (user, streak) => {
