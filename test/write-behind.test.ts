@@ -305,7 +305,10 @@ describe('The write-behind', function () {
 
   it('never replaces state by an older revision', async () => {
     await send(1_000);
-    const entries = (await world.redis.xrangeBuffer(ledger(), '-', '+')).map(([, fields]) => unpackMessage<LedgerEntry>(fields[1]));
+    const entries = (await world.redis.xrangeBuffer(ledger(), '-', '+')).map(([id, fields]) => ({
+      id: id.toString(),
+      entry: unpackMessage<LedgerEntry>(fields[1]),
+    }));
     const worker = work();
     await world.drain();
     await worker.stop();

@@ -286,12 +286,22 @@ function leaderboards.enter_gains(one, list, gained, at, day)
   end
 end
 
+-- Whether the patch of the turn has changed one of the attributes that a board is broken down by.
+local function has_moved(one, board)
+  for _, name in ipairs(board.breakdown) do
+    if one.patch.stored[name] ~= nil then
+      return true
+    end
+  end
+  return false
+end
+
 -- The user's attributes have changed: moves the user, with the value, from the old group's board to the new one's, where what else has
 -- happened in the turn has not done so already.
 function leaderboards.regroup(one)
   for _, board in ipairs(one.plan.brokenDown) do
     local group, complete = current_group(one, board)
-    if complete and is_open(board, one.day) then
+    if complete and has_moved(one, board) and is_open(board, one.day) then
       local run = board.unit and calendar.run(board, one.day) or 0
       local slots, slot = slots_of(one, board, run)
       local value

@@ -107,6 +107,8 @@ end
 
 local function next_trigger(one)
   local due
+  -- A move east can have brought the user to a day whose occurrences are still to come.
+  local day = tonumber(one.row[field.settledDay] or one.created_day)
   for _, timed in ipairs(one.plan.timeTriggers) do
     local trigger = timed.trigger
     local at
@@ -115,7 +117,7 @@ local function next_trigger(one)
       local passed = math.floor((math.floor(one.now / HOUR_MS) - first) / trigger.interval)
       at = (first + (passed + 1) * trigger.interval) * HOUR_MS
     else
-      local passed = math.floor((one.day - one.created_day) / trigger.interval)
+      local passed = math.floor((day - one.created_day) / trigger.interval)
       at = time.day_start(one.context.zones, one.row[field.tz], one.created_day + (passed + 1) * trigger.interval)
     end
     due = due and math.min(due, at) or at

@@ -6,7 +6,7 @@ import { movesBody } from './leaderboard-answers.js';
 import { enterChanges, groupsOf, type Change, type Move } from './leaderboards.js';
 import { earnedBody } from './points-answers.js';
 import { earn, type Deed, type Earned } from './points.js';
-import { settle, settleStored } from './settle.js';
+import { settleInZone, settleStored } from './settle.js';
 import { streakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode } from './subject.js';
@@ -37,7 +37,7 @@ function begin(world: World, { id, ...properties }: UserInCall): Call {
   const oldZone = zoneOf(user);
   change(world, user, properties);
   if (stored && zoneOf(user) !== oldZone) streaks.grantGrace(world, user, oldZone);
-  return { user, created: !stored, settled: settle(world, user, world.now), groupsBefore };
+  return { user, created: !stored, settled: settleInZone(world, user, world.now), groupsBefore };
 }
 
 /** Nothing refuses any more: the copy becomes the user, and the boards take what has changed. */

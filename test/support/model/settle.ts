@@ -16,14 +16,20 @@ import type { World } from './world.js';
 export function settle(world: World, user: User, now: number): Change[] {
   const today = Math.max(user.day, localDayOf(user, now));
   const awarded = settleTimeTriggers(world, user, today, now);
-  user.day = today;
+  user.paidThrough = today;
   user.settledAt = now;
-  return [...awarded, ...settleStreaks(world, user, now)];
+  return [...awarded, ...settleInZone(world, user, now)];
+}
+
+/** What a new zone changes at once: the streak day, and what has been missed by it. */
+export function settleInZone(world: World, user: User, now: number): Change[] {
+  user.day = Math.max(user.day, localDayOf(user, now));
+  return settleStreaks(world, user, now);
 }
 
 /** The next moment at which time may do something to a user. */
 const dueAt = (world: World, user: User): number =>
-  Math.min(startOfDay(zoneOf(user), user.day + 1), nextHour(world.config, user), nextGrace(user, user.settledAt));
+  Math.min(startOfDay(zoneOf(user), user.paidThrough + 1), nextHour(world.config, user), nextGrace(user, user.settledAt));
 
 interface Due {
   readonly at: number;

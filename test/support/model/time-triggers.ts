@@ -39,7 +39,7 @@ function moments({ timeUnit, timeInterval }: TimeTrigger, user: User, today: num
       break;
     }
     case 'days': {
-      const first = nextTick(user.createdDay, timeInterval, user.day);
+      const first = nextTick(user.createdDay, timeInterval, user.paidThrough);
       for (let day = first; day <= today; day += timeInterval) list.push(startOfDay(zoneOf(user), day));
       break;
     }

@@ -36,6 +36,8 @@ export interface User {
   day: number;
   /** Up to where time has been applied. */
   settledAt: number;
+  /** The streak day up to which time triggers have paid: a move between zones pays nothing before the next settle. */
+  paidThrough: number;
   /** By the id of the metric. Nothing for a metric without events. */
   readonly totals: Map<string, Amount>;
   /** Idempotency keys that were used, each with its metric's id. */
@@ -98,6 +100,7 @@ export function newUser(world: World, id: string, tz: string | null): User {
     attributes: new Map(),
     day,
     settledAt: world.now,
+    paidThrough: day,
     totals: new Map(),
     usedKeys: new Set(),
     points: new Map(),
