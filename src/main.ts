@@ -57,7 +57,9 @@ async function apply(file: string, how: { prune?: boolean; dryRun?: boolean }): 
 }
 
 function program(): Command {
-  const laurel = new Command('laurel').description('A self-hosted, real-time gamification back end. Settings come from the environment: docs/settings.md.');
+  const laurel = new Command('laurel').description(
+    'A self-hosted, real-time gamification back end. Settings come from the environment: docs/settings.md.',
+  );
   laurel
     .command('serve')
     .description('run the API, and the worker that writes the ledger to Postgres')

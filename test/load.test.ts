@@ -36,9 +36,11 @@ interface Sent {
   readonly to: number;
 }
 
-describe(`${eventCount} events of ${userCount} users from ${clients} clients at once`, function () {
+const seed = runSeed();
+
+describe(`${eventCount} events of ${userCount} users from ${clients} clients at once (SEED=${seed})`, function () {
   this.timeout(120_000);
-  const random = new Random(runSeed());
+  const random = new Random(seed);
   const drawn = Array.from({ length: eventCount }, (_, index) => draw(random, index, keyChance));
   /** What was counted, by event id. */
   const counted = new Map<string, Sent>();
@@ -90,9 +92,6 @@ describe(`${eventCount} events of ${userCount} users from ${clients} clients at 
     client.close();
     await killChildren();
     await stage.stop();
-  });
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') console.error(`      SEED=${random.seed}`);
   });
 
   it('puts every event into Postgres exactly once', () => {

@@ -305,7 +305,7 @@ describe('The write-behind', function () {
 
   it('never replaces state by an older revision', async () => {
     await send(1_000);
-    const entries = (await world.redis.xrangeBuffer(ledger(), '-', '+')).map(([, fields]) => unpackMessage<LedgerEntry>(fields[1]));
+    const entries = (await world.redis.xrangeBuffer(ledger(), '-', '+')).map(([, fields]) => unpackMessage(fields[1]) as LedgerEntry);
     const worker = work();
     await world.drain();
     await worker.stop();

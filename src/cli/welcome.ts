@@ -1,7 +1,11 @@
 import type { Service } from '../service.js';
 import type { Settings } from '../settings.js';
 
-const sampleBody = JSON.stringify({ user: { id: 'ana', name: 'Ana', attributes: { city: 'Lisbon' } }, value: 5, attributes: { device: 'phone' } });
+const sampleBody = JSON.stringify({
+  user: { id: 'ana', name: 'Ana', attributes: { city: 'Lisbon' } },
+  value: 5,
+  attributes: { device: 'phone' },
+});
 
 /** A request that can be pasted into a shell, for the metric of the sample configuration. */
 function sampleRequest(address: string, key: string): string[] {

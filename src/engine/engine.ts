@@ -5,7 +5,15 @@ import { limits } from '../limits.js';
 import { ActiveConfig } from '../plan/active-config.js';
 import type { ConfigVersion } from '../config/model.js';
 import { callFunction, messageOf, redisFailure } from '../redis/connection.js';
-import { contextArgument, keyNames, orderArguments, outcomes, partitionPrefix, type FunctionArguments, type FunctionName } from '../redis/contract.js';
+import {
+  contextArgument,
+  keyNames,
+  orderArguments,
+  outcomes,
+  partitionPrefix,
+  type FunctionArguments,
+  type FunctionName,
+} from '../redis/contract.js';
 import type { FunctionLibrary } from '../redis/library.js';
 import { packMessage } from '../redis/message.js';
 
@@ -91,7 +99,11 @@ export class Engine {
    * Runs one function of the library for a tenant. `build` is called again when the configuration has been switched meanwhile.
    * Throws a LaurelError `not_ready` when Redis is away, or is not level with Postgres.
    */
-  async call<F extends ContextualFunction>(tenant: number, name: F, build: (config: ActiveConfig) => Call<F>): Promise<Reply & { config: ActiveConfig }> {
+  async call<F extends ContextualFunction>(
+    tenant: number,
+    name: F,
+    build: (config: ActiveConfig) => Call<F>,
+  ): Promise<Reply & { config: ActiveConfig }> {
     for (let attempt = 0; attempt < limits.maxEngineAttempts; attempt += 1) {
       const config = await this.config(tenant);
       const { args, pairs } = build(config);

@@ -46,7 +46,15 @@ function trackCall(config: ActiveConfig, request: EventRequest, eventId: string)
 }
 
 /** The streak of a user who has none: no streak is configured at this stage. */
-const noStreak = { length: 0, frequency: 'daily', started: null, periodStart: null, periodEnd: null, expires: null, extended: false } as const;
+const noStreak = {
+  length: 0,
+  frequency: 'daily',
+  started: null,
+  periodStart: null,
+  periodEnd: null,
+  expires: null,
+  extended: false,
+} as const;
 
 const byKey = <F extends { readonly no: number }>(facts: readonly F[], key: (fact: F) => string, block: (fact: F) => object): object =>
   Object.fromEntries(facts.map((fact) => [key(fact), block(fact)]));
@@ -88,7 +96,7 @@ export async function trackEvent(engine: Engine, tenant: number, request: EventR
     case outcomes.ok:
       return {
         replayed: false,
-        body: { ...eventBody(config, metricId, unpackMessage<EventEntry>(values[0])), ...idempotency(request, false) },
+        body: { ...eventBody(config, metricId, unpackMessage(values[0]) as EventEntry), ...idempotency(request, false) },
       };
     case outcomes.replay:
       return {

@@ -17,7 +17,13 @@ import { refusal } from './refusals.js';
 export type IdentifyMode = 'create' | 'update' | 'upsert';
 
 /** Creates or changes a user; only the properties that are there are touched. Throws a LaurelError when something is refused. */
-export async function identifyUser(engine: Engine, tenant: number, mode: IdentifyMode, id: string, properties: UserProperties): Promise<UserResponse> {
+export async function identifyUser(
+  engine: Engine,
+  tenant: number,
+  mode: IdentifyMode,
+  id: string,
+  properties: UserProperties,
+): Promise<UserResponse> {
   const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'identify', (active) => {
     checkAttributeKeys([properties.attributes, active.userAttributes]);
@@ -25,7 +31,7 @@ export async function identifyUser(engine: Engine, tenant: number, mode: Identif
     return { args: { user: id, mode, entryId, patchPairs: pairs.length / 2 }, pairs };
   });
   if (outcome !== outcomes.ok) throw refusal(outcome, id);
-  return userResponse(config, id, unpackMessage<ProfileFact>(values[0]));
+  return userResponse(config, id, unpackMessage(values[0]) as ProfileFact);
 }
 
 interface UserState {
@@ -83,7 +89,7 @@ export async function readUserPoints(engine: Engine, tenant: number, id: string,
     total,
     level: level && levelResponse(level),
     awards: awards.map((blob) => {
-      const recent = unpackMessage<RecentAward>(blob);
+      const recent = unpackMessage(blob) as RecentAward;
       return awardResponse(config, recent.id, recent.at, recent.award);
     }),
   };

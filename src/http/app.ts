@@ -56,9 +56,13 @@ function checkAddress({ url }: Koa.Context): void {
   try {
     decodeURIComponent(url);
   } catch (error) {
-    throw new LaurelError('invalid_request', 'The address is not valid: what follows a percent sign must be the two hexadecimal digits of a byte of UTF-8.', {
-      cause: error,
-    });
+    throw new LaurelError(
+      'invalid_request',
+      'The address is not valid: what follows a percent sign must be the two hexadecimal digits of a byte of UTF-8.',
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -82,7 +86,8 @@ function idempotencyKey(context: Koa.Context): string | undefined {
 
 function tenantOf(context: Koa.Context): number {
   const header = context.req.headers['tenant-id'];
-  if (header !== undefined) throw new LaurelError('not_found', `There is no tenant ${JSON.stringify(String(header))}: leave the Tenant-ID header out.`);
+  if (header !== undefined)
+    throw new LaurelError('not_found', `There is no tenant ${JSON.stringify(String(header))}: leave the Tenant-ID header out.`);
   return defaultTenant;
 }
 
@@ -127,7 +132,8 @@ function handler(route: Route, { services }: AppOptions): Middleware {
 const routerPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
 function mount(router: Router, base: string, routes: readonly Route[], options: AppOptions): void {
-  for (const route of routes) router.register(base + routerPath(route.path), [route.method], [authenticate(options.keys), readBody, handler(route, options)]);
+  for (const route of routes)
+    router.register(base + routerPath(route.path), [route.method], [authenticate(options.keys), readBody, handler(route, options)]);
 }
 
 /** The HTTP application: health, the Application API under both of its bases, the Admin API. */

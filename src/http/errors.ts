@@ -18,11 +18,13 @@ function fromHttpLibrary(error: unknown): LaurelError | undefined {
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 0;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ERR_INVALID_URL') return new LaurelError('invalid_request', 'The address of the request is not valid.', { cause: error });
-  if (isUnpacking(code)) return new LaurelError('invalid_json', 'The body is not compressed as its Content-Encoding says.', { cause: error });
+  if (isUnpacking(code))
+    return new LaurelError('invalid_json', 'The body is not compressed as its Content-Encoding says.', { cause: error });
   if (error instanceof SyntaxError && error.message === poisoned) {
     return new LaurelError('unprocessable', 'The body must not have a field named `__proto__`.', { cause: error });
   }
-  if (error instanceof SyntaxError || status === 400) return new LaurelError('invalid_json', 'The body is not valid JSON.', { cause: error });
+  if (error instanceof SyntaxError || status === 400)
+    return new LaurelError('invalid_json', 'The body is not valid JSON.', { cause: error });
   if (status === 413) return new LaurelError('body_too_large', `The body is larger than ${limits.maxBodyBytes} bytes; send less at once.`);
   if (status === 415) return new LaurelError('invalid_json', 'The body must be JSON in UTF-8.', { cause: error });
   return undefined;

@@ -33,7 +33,15 @@ function answerMalformed(error: Error & { code?: string }, socket: Socket): void
   }
   const [status, sentence] = malformed[error.code ?? ''] ?? ['400 Bad Request', 'This is not a valid HTTP request.'];
   const body = JSON.stringify({ error: sentence });
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  socket.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+/** Node would answer an unknown `Expect` without a body. */
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(417, { 'Content-Type': 'application/json', Connection: 'close' });
+  response.end(JSON.stringify({ error: 'The only expectation that is met is 100-continue: leave the Expect header out.' }));
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {
@@ -51,13 +59,14 @@ export async function startServer(handle: Handler, host: string, port: number): 
   let stopping = false;
   let open = 0;
   const server = createServer(
-    { maxHeaderSize: limits.maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
+    { maxHeaderSize: limits.maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, requireHostHeader: false },
     (request, response) => {
       if (stopping) response.setHeader('Connection', 'close');
       handle(request, response);
     },
   );
   server.on('clientError', answerMalformed);
+  server.on('checkExpectation', refuseExpectation);
   server.on('connection', (socket) => {
     open += 1;
     socket.once('close', () => {

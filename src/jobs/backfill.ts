@@ -44,7 +44,9 @@ export class Backfill {
   }
 
   private async completed(tenant: number): Promise<ReadonlySet<number>> {
-    const { rows } = await this.pool.query<{ leaderboard: number }>('select leaderboard from leaderboard_backfills where tenant = $1', [tenant]);
+    const { rows } = await this.pool.query<{ leaderboard: number }>('select leaderboard from leaderboard_backfills where tenant = $1', [
+      tenant,
+    ]);
     return new Set(rows.map(({ leaderboard }) => leaderboard));
   }
 
@@ -62,7 +64,13 @@ export class Backfill {
       const entryId = randomUUID();
       await this.engine.call(tenant, 'enterBoard', () => ({ args: { user, leaderboard: board.no, entryId } }));
     }
-    await this.pool.query('insert into leaderboard_backfills (tenant, leaderboard) values ($1, $2) on conflict do nothing', [tenant, board.no]);
-    this.log.info({ tenant, leaderboard: board.key, users: rows.length }, 'a leaderboard has been filled with the users who already had a value');
+    await this.pool.query('insert into leaderboard_backfills (tenant, leaderboard) values ($1, $2) on conflict do nothing', [
+      tenant,
+      board.no,
+    ]);
+    this.log.info(
+      { tenant, leaderboard: board.key, users: rows.length },
+      'a leaderboard has been filled with the users who already had a value',
+    );
   }
 }

@@ -81,7 +81,8 @@ function collectEvent(batch: Batch, event: EventEntry): void {
   batch.events.push(event);
   batch.metrics.set(`${event.metric}:${event.user}`, event);
   if (event.profile) batch.users.set(event.user, { user: event.user, at: event.at, rev: event.rev, profile: event.profile });
-  for (const fact of event.triggers) batch.triggers.set(`${fact.no}:${event.user}`, { user: event.user, at: event.at, rev: event.rev, fact });
+  for (const fact of event.triggers)
+    batch.triggers.set(`${fact.no}:${event.user}`, { user: event.user, at: event.at, rev: event.rev, fact });
   for (const fact of event.points) {
     batch.points.set(`${fact.no}:${event.user}`, { user: event.user, at: event.at, rev: event.rev, fact });
     for (const award of fact.awards) batch.awards.push({ ...award, id: awardId(event.id, award.ordinal), event, system: fact.no });

@@ -73,9 +73,9 @@ export async function releaseLease(pool: pg.Pool, lease: Lease): Promise<void> {
 
 /** Whether the write-behind has committed the ledger up to `id`. */
 export async function hasCommitted(pool: pg.Pool, tenant: number, id: StreamId): Promise<boolean> {
-  const { rowCount } = await pool.query('select 1 from stream_offsets where tenant = $1 and (last_ms, last_seq) >= ($2::bigint, $3::bigint)', [
-    tenant,
-    ...splitId(id),
-  ]);
+  const { rowCount } = await pool.query(
+    'select 1 from stream_offsets where tenant = $1 and (last_ms, last_seq) >= ($2::bigint, $3::bigint)',
+    [tenant, ...splitId(id)],
+  );
   return rowCount === 1;
 }

@@ -1,4 +1,14 @@
-import type { Attribute, ConfigDocument, ConfigVersion, Leaderboard, Metric, PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../config/model.js';
+import type {
+  Attribute,
+  ConfigDocument,
+  ConfigVersion,
+  Leaderboard,
+  Metric,
+  PointsBoost,
+  PointsLevel,
+  PointsSystem,
+  PointsTrigger,
+} from '../config/model.js';
 import { LaurelError } from '../errors.js';
 import { compilePlan, type CompiledPlan } from './compile.js';
 

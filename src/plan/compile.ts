@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import { Packr } from 'msgpackr';
 import { dateToDay } from '../calendar.js';
-import type { AttributeFilter, ConfigDocument, ConfigVersion, Leaderboard, PointsBoost, PointsSystem, PointsTrigger } from '../config/model.js';
+import type {
+  AttributeFilter,
+  ConfigDocument,
+  ConfigVersion,
+  Leaderboard,
+  PointsBoost,
+  PointsSystem,
+  PointsTrigger,
+} from '../config/model.js';
 import { limits } from '../limits.js';
 import { userFields } from '../redis/contract.js';
 import { scaleMultiplier } from './decimal.js';
@@ -124,7 +132,9 @@ class Compiler {
     const boards = live(this.document.leaderboards).filter(({ status }) => status === 'active');
     return {
       controlRatio: this.document.settings.controlRatio,
-      metrics: Object.fromEntries(live(this.document.metrics).map((metric) => [String(metric.no), this.metric(metric.no, metric.id, boards)])),
+      metrics: Object.fromEntries(
+        live(this.document.metrics).map((metric) => [String(metric.no), this.metric(metric.no, metric.id, boards)]),
+      ),
       boards: Object.fromEntries(boards.map((board) => [String(board.no), this.board(board)])),
     };
   }

@@ -64,7 +64,18 @@ export function messageOf(error: unknown): string {
 }
 
 /** What Redis answers, as a prefix, when it can't serve for now. */
-const unavailableReplies = ['LOADING', 'OOM', 'READONLY', 'MASTERDOWN', 'CLUSTERDOWN', 'BUSY', 'MISCONF', 'TRYAGAIN', 'NOREPLICAS', 'NOAUTH'];
+const unavailableReplies = [
+  'LOADING',
+  'OOM',
+  'READONLY',
+  'MASTERDOWN',
+  'CLUSTERDOWN',
+  'BUSY',
+  'MISCONF',
+  'TRYAGAIN',
+  'NOREPLICAS',
+  'NOAUTH',
+];
 
 /**
  * Turns a failed Redis call into what the caller is told: a 503 when Redis is away, full or starting. Anything else is returned as it
@@ -74,7 +85,9 @@ export function redisFailure(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if (error.name === 'ReplyError') {
     if (!unavailableReplies.some((prefix) => error.message.startsWith(prefix))) return error;
-    return new LaurelError('not_ready', 'The service is not ready: its Redis cannot take requests right now. Try again shortly.', { cause: error });
+    return new LaurelError('not_ready', 'The service is not ready: its Redis cannot take requests right now. Try again shortly.', {
+      cause: error,
+    });
   }
   return new LaurelError('not_ready', 'The service is not ready: its Redis is away. Try again shortly, with the same Idempotency-Key.', {
     cause: error,

@@ -8,11 +8,11 @@ export function integerText(min: number, max: number, fallback: number): z.ZodTy
     .regex(/^-?\d{1,15}$/, message)
     .transform(Number)
     .pipe(z.number().min(min, message).max(max, message))
-    .default(fallback) as unknown as z.ZodType<number>;
+    .default(fallback);
 }
 
 /** `true` or `false` in a query string; false when it is absent. */
 export const booleanText: z.ZodType<boolean> = z
   .enum(['true', 'false'])
   .default('false')
-  .transform((text) => text === 'true') as unknown as z.ZodType<boolean>;
+  .transform((text) => text === 'true');

@@ -35,9 +35,7 @@ export const textSchema = (minChars: number, maxChars: number = limits.maxTextCh
     .refine((text) => text.length <= maxChars || characters(text) <= maxChars, `must have at most ${maxChars} characters`)
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must not contain NUL characters or broken Unicode');
 
-export const zoneSchema = z
-  .string()
-  .refine(isKnownZone, 'must be an IANA time zone such as Europe/Paris');
+export const zoneSchema = z.string().refine(isKnownZone, 'must be an IANA time zone such as Europe/Paris');
 
 /** Attribute key → value. The keys are checked against the configuration later, so that all unknown ones can be named at once. */
 export const attributesSchema = z.record(z.string(), textSchema(0));
@@ -48,7 +46,11 @@ export const userPropertiesSchema = z.object({
   email: textSchema(1).optional(),
   tz: zoneSchema.nullable().optional(),
   subscribeToEmails: z.boolean().optional(),
-  deviceTokens: z.array(textSchema(1, limits.maxDeviceTokenChars)).max(limits.maxDeviceTokens, `must have at most ${limits.maxDeviceTokens} items`).nullable().optional(),
+  deviceTokens: z
+    .array(textSchema(1, limits.maxDeviceTokenChars))
+    .max(limits.maxDeviceTokens, `must have at most ${limits.maxDeviceTokens} items`)
+    .nullable()
+    .optional(),
   attributes: attributesSchema.optional(),
 });
 
