@@ -117,6 +117,13 @@ const malformed: readonly (readonly [what: string, bytes: Buffer | string, statu
     400,
     malformedError,
   ],
+  ['no Host, and no key', lines('GET /v1/users/ana HTTP/1.1', 'Connection: close'), 401, 'Send your API key in the X-API-KEY header.'],
+  [
+    'an expectation that nobody meets',
+    lines('POST /v1/users HTTP/1.1', 'Host: x', keyLine, 'Expect: wonders', 'Content-Length: 0'),
+    417,
+    'The only expectation that is met is 100-continue: leave the Expect header out.',
+  ],
   ['bytes in the address', Buffer.from(lines('GET /v1/users/\xff HTTP/1.1', 'Host: x', keyLine), 'latin1'), 400, malformedError],
   [
     'headers of 17 KB',

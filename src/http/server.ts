@@ -40,8 +40,9 @@ function answerMalformed(error: Error & { code?: string }, socket: Socket): void
 
 /** Node would answer an unknown `Expect` without a body. */
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(417, { 'Content-Type': 'application/json', Connection: 'close' });
-  response.end(JSON.stringify({ error: 'The only expectation that is met is 100-continue: leave the Expect header out.' }));
+  const body = JSON.stringify({ error: 'The only expectation that is met is 100-continue: leave the Expect header out.' });
+  response.writeHead(417, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), Connection: 'close' });
+  response.end(body);
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {
