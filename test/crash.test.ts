@@ -10,7 +10,7 @@ import {
   expectRanks,
   expectTotals,
   modelEvent,
-  numberEvents,
+  prepare,
   readEvents,
   said,
   sendDrawn,
@@ -80,7 +80,7 @@ describe(`kill -9 of the service, ${kills} times under load (SEED=${seed})`, fun
     client = new Client(adminKey, clients);
     start();
     await starting;
-    await numberEvents(stage.pool);
+    await prepare(stage.pool);
     let next = 0;
     const load = inParallel(clients, async () => {
       while (sending) await sendUntilAcknowledged(draw(new Random(seed + (next += 1)), next, 1));

@@ -11,7 +11,7 @@ import {
   expectRanks,
   expectTotals,
   modelEvent,
-  numberEvents,
+  prepare,
   readEvents,
   said,
   sendDrawn,
@@ -70,7 +70,7 @@ describe(`${eventCount} events of ${userCount} users from ${clients} clients at 
     client = new Client(adminKey, clients);
     const service = serve(stage.env);
     address = await service.address();
-    await numberEvents(stage.pool);
+    await prepare(stage.pool);
     let next = 0;
     await inParallel(clients, async () => {
       for (let one = drawn[next++]; one; one = drawn[next++]) {
