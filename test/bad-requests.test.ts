@@ -117,6 +117,12 @@ const malformed: readonly (readonly [what: string, bytes: Buffer | string, statu
     400,
     malformedError,
   ],
+  [
+    'an expectation that nobody meets',
+    lines('POST /v1/users HTTP/1.1', 'Host: x', keyLine, 'Expect: wonders', 'Content-Length: 0'),
+    417,
+    'The only expectation that is met is 100-continue: leave the Expect header out.',
+  ],
   ['bytes in the address', Buffer.from(lines('GET /v1/users/\xff HTTP/1.1', 'Host: x', keyLine), 'latin1'), 400, malformedError],
   [
     'headers of 17 KB',
@@ -160,6 +166,11 @@ describe('A bad request is answered with its status and a sentence in JSON, and 
         expect(await world.snapshot()).to.equal(untouched);
       });
     }
+  });
+
+  it('no Host, and no key (401)', async () => {
+    const reply = await sendBytes(world.address, lines('GET /v1/users/ana HTTP/1.1', 'Connection: close'));
+    expect(reply).to.deep.include({ status: 401, body: { error: 'Send your API key in the X-API-KEY header.' } });
   });
 
   it('a body that ends too early (400)', async () => {

@@ -7,7 +7,7 @@ import { bundleLibrary } from '../src/redis/library.js';
 import { startService, type Service } from '../src/service.js';
 import { differences } from './support/level.js';
 import { OwnRedis } from './support/own-redis.js';
-import { until } from './support/stage.js';
+import { until, untilReady } from './support/stage.js';
 import { startWorker } from './support/worker.js';
 import { keysOf, startWorld, type Reply, type World } from './support/world.js';
 
@@ -102,7 +102,7 @@ describe('A Redis that is not level with Postgres', () => {
 
   /** The service works again by itself, and goes on where it was. */
   async function expectRecovery(total: number): Promise<void> {
-    await until('ready again', async () => (await world.get('/health/ready')).status === 200);
+    await untilReady(world);
     expect(told(await event())).to.deep.equal([201, total]);
     await world.drain();
     expect(await rows()).to.equal(total / 5);
@@ -223,7 +223,6 @@ describe('A Redis server that is killed', function () {
     world = await startWorld({ redisUrl: server.url });
     await event();
     await world.drain();
-    // What the server has written is with the operating system by the time of its answer, and outlives the server.
     await server.kill();
   });
   afterEach(async () => {
@@ -233,7 +232,7 @@ describe('A Redis server that is killed', function () {
 
   it('and comes back with its data is served again', async () => {
     await server.startAgain();
-    await until('ready again', async () => (await world.get('/health/ready')).status === 200);
+    await untilReady(world);
     expect(told(await event())).to.deep.equal([201, 10]);
   });
 

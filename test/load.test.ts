@@ -11,7 +11,7 @@ import {
   expectRanks,
   expectTotals,
   modelEvent,
-  numberEvents,
+  prepare,
   readEvents,
   said,
   sendDrawn,
@@ -36,9 +36,11 @@ interface Sent {
   readonly to: number;
 }
 
-describe(`${eventCount} events of ${userCount} users from ${clients} clients at once`, function () {
+const seed = runSeed();
+
+describe(`${eventCount} events of ${userCount} users from ${clients} clients at once (SEED=${seed})`, function () {
   this.timeout(120_000);
-  const random = new Random(runSeed());
+  const random = new Random(seed);
   const drawn = Array.from({ length: eventCount }, (_, index) => draw(random, index, keyChance));
   /** What was counted, by event id. */
   const counted = new Map<string, Sent>();
@@ -68,7 +70,7 @@ describe(`${eventCount} events of ${userCount} users from ${clients} clients at 
     client = new Client(adminKey, clients);
     const service = serve(stage.env);
     address = await service.address();
-    await numberEvents(stage.pool);
+    await prepare(stage.pool);
     let next = 0;
     await inParallel(clients, async () => {
       for (let one = drawn[next++]; one; one = drawn[next++]) {
@@ -90,9 +92,6 @@ describe(`${eventCount} events of ${userCount} users from ${clients} clients at 
     client.close();
     await killChildren();
     await stage.stop();
-  });
-  afterEach(function () {
-    if (this.currentTest?.state === 'failed') console.error(`      SEED=${random.seed}`);
   });
 
   it('puts every event into Postgres exactly once', () => {

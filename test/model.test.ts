@@ -22,11 +22,11 @@ describe('The engine, on random histories', () => {
   after(() => arena.stop());
 
   const property = fc.asyncProperty(historyArbitrary({ maxSteps }), async (history) => {
-    const { subject, leave } = await arena.enter(history.config, baseMs);
+    const contestant = await arena.enter(history.config, baseMs);
     try {
-      await runHistory(history, new Model(history.config, baseMs), subject);
+      await runHistory(history, new Model(history.config, baseMs), contestant.subject);
     } finally {
-      await leave();
+      await contestant.leave();
     }
   });
 

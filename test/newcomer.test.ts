@@ -88,10 +88,11 @@ describe('Somebody who starts Laurel for the first time', function () {
       `${partitionPrefix('laurel', tenant)}${keyNames.user}ana`,
       `${userFields.metricTotal}${rows[0]!.metric}`,
     );
+    const keyed = await postgres.query(`select 1 from events where idempotency_key = 'once'`);
     redis.disconnect();
     await postgres.end();
     for (const store of [redisStore, postgresStore]) await store.stop();
-    return { redis: inRedis, postgres: rows.map(({ total }) => total) };
+    return { redis: inRedis, postgres: rows.map(({ total }) => total), rowsOfTheKey: keyed.rowCount };
   }
 
   it('is given an address, an admin key and a request, and the request works', async () => {
@@ -131,7 +132,7 @@ describe('Somebody who starts Laurel for the first time', function () {
   it('finds all data at the next start, and is shown no other key', async () => {
     const address = await start();
     expect(laurel.output).to.not.include('admin key');
-    expect(await stored()).to.deep.equal({ redis: '10', postgres: [10] });
+    expect(await stored()).to.deep.equal({ redis: '10', postgres: [10], rowsOfTheKey: 1 });
     const { status, body } = await paste(address);
     expect([status, body.total]).to.deep.equal([201, 15]);
   });

@@ -4,7 +4,7 @@ import { differences } from './support/level.js';
 import { Network } from './support/network.js';
 import { OwnRedis } from './support/own-redis.js';
 import { killChildren, runLaurel, serve, type LaurelProcess } from './support/process.js';
-import { setStage, until, type Stage } from './support/stage.js';
+import { setStage, until, untilReady, type Stage } from './support/stage.js';
 import { adminKey, startWorld, type World } from './support/world.js';
 
 const metric = 'flashcards-viewed';
@@ -103,7 +103,7 @@ describe('A service whose Redis goes away', function () {
     for (const answer of [...events, ready, read]) expectNotReady(answer, away);
     expect(statusOf(await get('/health/live'))).to.equal(200);
     redis.thaw();
-    await until('ready again', async () => (await get('/health/ready')).status === 200);
+    await untilReady(world);
     // Whether the frozen Redis counted them when it went on is unknown to the callers, which is what their keys are for.
     for (const status of (await many(20, 100)).map(statusOf)) expect(status).to.be.oneOf([201, 202]);
     expect(await totalOf()).to.equal(before + 20);
@@ -115,7 +115,7 @@ describe('A service whose Redis goes away', function () {
     const [events, ready, read] = await Promise.all([many(20, 200), get('/health/ready'), get('/v1/users/ana')]);
     for (const answer of [...events, ready, read]) expectNotReady(answer, /^The service is not ready: its Redis is away\./);
     await redis.startAgain();
-    await until('ready again', async () => (await get('/health/ready')).status === 200);
+    await untilReady(world);
     expect((await many(20, 200)).map(statusOf)).to.deep.equal(Array(20).fill(201));
     expect(await totalOf()).to.equal(before + 20);
     await world.drain();
@@ -140,7 +140,7 @@ describe('A service whose Redis goes away', function () {
       await world.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     }
     await load;
-    await until('ready again', async () => (await get('/health/ready')).status === 200);
+    await untilReady(world);
     // An event whose answer was lost may have been counted, but no event twice.
     expect(await totalOf()).to.be.within(before + counted, before + sent);
     await world.drain();
@@ -185,6 +185,8 @@ describe('A service whose Postgres goes away', function () {
     await net.cut();
     expect((await many(50)).map(statusOf)).to.deep.equal(Array(50).fill(201));
     expectNotReady(await place(), /^The service is not ready: its Postgres is away\. Try again shortly\.$/);
+    // Events go on, so the service is ready (docs/running.md).
+    expect(statusOf(await client.send(address, 'GET', '/health/ready'))).to.equal(200);
     await net.mend();
     await expectLevel();
   });

@@ -307,7 +307,7 @@ describe('The write-behind', function () {
     await send(1_000);
     const entries = (await world.redis.xrangeBuffer(ledger(), '-', '+')).map(([id, fields]) => ({
       id: id.toString(),
-      entry: unpackMessage<LedgerEntry>(fields[1]),
+      entry: unpackMessage(fields[1]) as LedgerEntry,
     }));
     const worker = work();
     await world.drain();

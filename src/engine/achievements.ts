@@ -58,7 +58,7 @@ export async function completeAchievement(
     return { args: { user: user.id, achievement: achievement.no, entryId, patchPairs: pairs.length / 2 }, pairs };
   });
   if (outcome !== outcomes.ok) throw refusal(outcome, user.id);
-  const entry = unpackMessage<UserEntry>(values[0]);
+  const entry = unpackMessage(values[0]) as UserEntry;
   return {
     completionId: entry.id,
     achievement: completedResponse(config, requireAchievement(config, key), entry.at),

@@ -19,7 +19,7 @@ export async function readStreak(
 ): Promise<object> {
   const { config, streak, buffers, ledgerId } = await readUser(engine, tenant, id);
   const blob = buffers.get(userFields.pauses);
-  const pauses = blob && blob.length > 0 ? unpackMessage<PauseFact[]>(blob) : [];
+  const pauses = blob && blob.length > 0 ? (unpackMessage(blob) as PauseFact[]) : [];
   const { frequency } = config.document.streaks;
   const rows =
     streak && historyPeriods > 0
@@ -38,7 +38,7 @@ export async function rankStreaks(engine: Engine, tenant: number, ids: readonly 
   const unique = [...new Set(ids)];
   const pairs = unique.flatMap((id) => [randomUUID(), id]);
   const { values } = await engine.call(tenant, 'readStreaks', () => ({ args: {}, pairs }));
-  const facts = unpackMessage<(StreakFact | false)[]>(values[0]);
+  const facts = unpackMessage(values[0]) as (StreakFact | false)[];
   return unique
     .map((userId, i) => {
       const fact = facts[i];

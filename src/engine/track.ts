@@ -72,7 +72,7 @@ export async function trackEvent(engine: Engine, tenant: number, request: EventR
     case outcomes.ok:
       return {
         replayed: false,
-        body: { ...eventBody(config, metricId, unpackMessage<EventEntry>(values[0])), ...idempotency(request, false) },
+        body: { ...eventBody(config, metricId, unpackMessage(values[0]) as EventEntry), ...idempotency(request, false) },
       };
     case outcomes.replay:
       return {
@@ -82,7 +82,7 @@ export async function trackEvent(engine: Engine, tenant: number, request: EventR
           metricId,
           total: Number(text(values[1])),
           achievements: [],
-          currentStreak: eventStreak(config, unpackMessage<StreakFact | false>(values[2]) || undefined),
+          currentStreak: eventStreak(config, (unpackMessage(values[2]) as StreakFact | false) || undefined),
           points: {},
           leaderboards: {},
           ...idempotency(request, true),

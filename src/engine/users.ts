@@ -33,7 +33,7 @@ export async function identifyUser(
     return { args: { user: id, mode, entryId, patchPairs: pairs.length / 2 }, pairs };
   });
   if (outcome !== outcomes.ok) throw refusal(outcome, id);
-  return userResponse(config, id, unpackMessage<ProfileFact>(values[0]));
+  return userResponse(config, id, unpackMessage(values[0]) as ProfileFact);
 }
 
 export interface UserState {
@@ -81,7 +81,7 @@ export async function readUser(engine: Engine, tenant: number, id: string, optio
     buffers,
     fields: Object.fromEntries([...buffers].map(([field, value]) => [field, value.toString('utf8')])),
     awards,
-    streak: unpackMessage<StreakFact | false>(streak) || undefined,
+    streak: (unpackMessage(streak) as StreakFact | false) || undefined,
     counts: readCounts(completions, users),
     ledgerId: text(ledgerId),
   };
@@ -96,7 +96,7 @@ export async function readProfile(engine: Engine, tenant: number, id: string): P
 /** Achievement `no` → moment of completion, of what a user has completed. */
 function completedBy({ buffers }: UserState): ReadonlyMap<number, number> {
   const blob = buffers.get(userFields.achievements);
-  const moments = blob ? unpackMessage<Record<string, number>>(blob) : {};
+  const moments = blob ? (unpackMessage(blob) as Record<string, number>) : {};
   return new Map(Object.entries(moments).map(([no, at]) => [Number(no), at]));
 }
 
@@ -135,7 +135,7 @@ export async function readUserPoints(engine: Engine, tenant: number, id: string,
     total,
     level: level && levelResponse(level),
     awards: awards.map((blob) => {
-      const recent = unpackMessage<RecentAward>(blob);
+      const recent = unpackMessage(blob) as RecentAward;
       return awardResponse(config, recent.id, recent.award);
     }),
   };

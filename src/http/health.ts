@@ -7,8 +7,8 @@ export interface Health {
 }
 
 /**
- * `GET /health/live`: the process answers. `GET /health/ready`: Redis and Postgres answer, Redis is level with Postgres, and the service
- * is not stopping; 503 otherwise. Neither needs a key.
+ * `GET /health/live`: the process answers. `GET /health/ready`: Redis answers and is level with Postgres, and the service is not
+ * stopping; 503 otherwise. Postgres being away does not count, since events go on without it. Neither needs a key.
  */
 export function healthRoutes(router: Router, health: Health): void {
   router.get('/health/live', (context) => {

@@ -38,6 +38,13 @@ function answerMalformed(error: Error & { code?: string }, socket: Socket): void
   );
 }
 
+/** Node would answer an unknown `Expect` without a body. */
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const body = JSON.stringify({ error: 'The only expectation that is met is 100-continue: leave the Expect header out.' });
+  response.writeHead(417, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), Connection: 'close' });
+  response.end(body);
+}
+
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: Error & { code?: string }) => {
@@ -53,13 +60,14 @@ export async function startServer(handle: Handler, host: string, port: number): 
   let stopping = false;
   let open = 0;
   const server = createServer(
-    { maxHeaderSize: limits.maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
+    { maxHeaderSize: limits.maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, requireHostHeader: false },
     (request, response) => {
       if (stopping) response.setHeader('Connection', 'close');
       handle(request, response);
     },
   );
   server.on('clientError', answerMalformed);
+  server.on('checkExpectation', refuseExpectation);
   server.on('connection', (socket) => {
     open += 1;
     socket.once('close', () => {

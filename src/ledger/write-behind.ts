@@ -144,7 +144,7 @@ export class WriteBehind {
       redis.xrangeBuffer(this.ledgerKey, `(${position.lastId}`, '+', 'COUNT', limits.writeBehindBatchEntries),
     ]);
     if (epoch !== position.lease.epoch) throw new RedisReplaced();
-    return entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackMessage<LedgerEntry>(fields[1]) }));
+    return entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackMessage(fields[1]) as LedgerEntry }));
   }
 
   private async commit(position: Position, read: readonly { id: StreamId; entry: LedgerEntry }[]): Promise<void> {

@@ -8,8 +8,8 @@ export function packMessage(value: unknown): Buffer {
   return packr.pack(value);
 }
 
-/** Unpacks what the function library packed. The type is the caller's claim; the library and it are one version. */
-export function unpackMessage<T>(blob: unknown): T {
+/** Unpacks what the function library packed. What it is, the caller says: the library and it are one version. */
+export function unpackMessage(blob: unknown): unknown {
   if (!Buffer.isBuffer(blob)) throw new Error('a MessagePack buffer was expected');
-  return unpackr.unpack(blob) as T;
+  return unpackr.unpack(blob);
 }

@@ -8,14 +8,14 @@ export function integerText(min: number, max: number, fallback: number): z.ZodTy
     .regex(/^-?\d{1,15}$/, message)
     .transform(Number)
     .pipe(z.number().min(min, message).max(max, message))
-    .default(fallback) as unknown as z.ZodType<number>;
+    .default(fallback);
 }
 
 /** `true` or `false` in a query string; false when it is absent. */
 export const booleanText: z.ZodType<boolean> = z
   .enum(['true', 'false'])
   .default('false')
-  .transform((text) => text === 'true') as unknown as z.ZodType<boolean>;
+  .transform((text) => text === 'true');
 
 /** `userAttributes`: `key:value` pairs, separated by commas; a value may hold colons. An empty map when it is absent. */
 export const attributeFilters: z.ZodType<ReadonlyMap<string, string>> = z
@@ -25,4 +25,4 @@ export const attributeFilters: z.ZodType<ReadonlyMap<string, string>> = z
     (text) => new Map(text.split(',').map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)] as const)),
   )
   .optional()
-  .transform((filters) => filters ?? new Map<string, string>()) as unknown as z.ZodType<ReadonlyMap<string, string>>;
+  .transform((filters) => filters ?? new Map<string, string>());

@@ -50,7 +50,7 @@ function userFacts(facts: Facts, user: string, hash: Readonly<Record<string, str
 
 async function awardFacts(facts: Facts, redis: Redis, key: string, owner: string): Promise<void> {
   const ids = (await redis.lrangeBuffer(key, 0, -1)).map((blob) => {
-    const { id, award } = unpackMessage<RecentAward>(blob);
+    const { id, award } = unpackMessage(blob) as RecentAward;
     return awardId(id, award.ordinal);
   });
   facts.set(`newest awards ${owner}`, ids.join(' '));

@@ -1,11 +1,24 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { startLocalRedis } from '../../src/stores/local-redis.js';
 import type { LocalStore } from '../../src/stores/local-store.js';
 import { ProcessHandle } from '../../src/stores/processes.js';
 
 const goneMs = 10_000;
+
+/**
+ * Starts it so that everything that it has answered is in its file: with a sync each second, a disk that is busy makes it hold back up to
+ * two seconds of writes, and what a kill then leaves is behind Postgres.
+ */
+async function startServer(dataDir: string): Promise<LocalStore> {
+  const store = await startLocalRedis({ dataDir, log: () => undefined });
+  const redis = new Redis(store.url);
+  await redis.config('SET', 'appendfsync', 'always');
+  redis.disconnect();
+  return store;
+}
 
 /** A Redis of a test's own, which it may freeze, kill and start again. Its address stays the same. */
 export class OwnRedis {
@@ -22,7 +35,7 @@ export class OwnRedis {
 
   static async start(): Promise<OwnRedis> {
     const folder = await mkdtemp(join(tmpdir(), 'laurel-redis-'));
-    return new OwnRedis(folder, await startLocalRedis({ dataDir: folder, log: () => undefined }));
+    return new OwnRedis(folder, await startServer(folder));
   }
 
   /** `kill -9`; returns when it is gone. */
@@ -35,7 +48,7 @@ export class OwnRedis {
   }
 
   async startAgain(): Promise<void> {
-    this.store = await startLocalRedis({ dataDir: this.folder, log: () => undefined });
+    this.store = await startServer(this.folder);
     if (this.store.url !== this.url) throw new Error('Redis has come back at another address');
   }
 

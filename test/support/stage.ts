@@ -7,7 +7,7 @@ import { hasCommitted } from '../../src/ledger/offsets.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { differences } from './level.js';
 import { stores } from './stores.js';
-import { adminKey, freshDatabase, keysOf, tenant } from './world.js';
+import { adminKey, freshDatabase, keysOf, tenant, type Reply, type World } from './world.js';
 
 const pollMs = 10;
 
@@ -20,6 +20,14 @@ export async function until<T>(what: string, look: () => Promise<T> | T, boundMs
     if (Date.now() > giveUpAt) throw new Error(`${what}: not within ${boundMs} ms`);
     await delay(pollMs);
   }
+}
+
+/** Waits until a world's service says that it is ready. */
+export async function untilReady(world: World): Promise<void> {
+  let answer: Reply | undefined;
+  await until('ready', async () => (answer = await world.get('/health/ready')).status === 200).catch((error: unknown) => {
+    throw new Error(`the service does not get ready: ${JSON.stringify(answer?.body)}`, { cause: error });
+  });
 }
 
 /** Stores for services that run as processes of their own: a partition of the run's Redis, and a database. */

@@ -5,6 +5,7 @@ import { inParallel, type Answer, type Client } from './client.js';
 import type { Model, ModelAnswer, ModelEvent } from './model.js';
 import type { Random } from './random.js';
 import { richConfig } from './rich-config.js';
+import { until } from './stage.js';
 
 export const userCount = 200;
 const userIds = Array.from({ length: userCount }, (_, index) => `u${index}`);
@@ -85,14 +86,17 @@ export interface EventRow {
 }
 
 /**
- * Adds a column to this test's database that numbers the events in the order in which they were counted: rows of a batch are inserted in the
- * order of the ledger, and batches one after the other. No other column tells, since several events share a millisecond.
+ * Waits until the leaderboards have been filled after their activation: what fills them later, while events come, is no event and not in the
+ * model. Then it adds a column to this test's database that numbers the events in the order in which they were counted: rows of a batch are
+ * inserted in the order of the ledger, and batches one after the other. No other column tells, since several events share a millisecond.
  */
-export async function numberEvents(pool: pg.Pool): Promise<void> {
+export async function prepare(pool: pg.Pool): Promise<void> {
+  const boards = richConfig.leaderboards.length;
+  await until('the leaderboards to be filled', async () => (await pool.query('select 1 from leaderboard_backfills')).rowCount === boards);
   await pool.query('alter table events add column ordinal bigserial');
 }
 
-/** All events in the order of the ledger (after `numberEvents`). */
+/** All events in the order of the ledger (after `prepare`). */
 export async function readEvents(pool: pg.Pool): Promise<EventRow[]> {
   const { rows } = await pool.query<EventRow>(
     `select id, idempotency_key as key, to_char(day, 'YYYY-MM-DD') as day, at from events order by ordinal`,
