@@ -10,7 +10,7 @@ import { Engine } from '../../src/engine/engine.js';
 import { setPreferences } from '../../src/engine/preferences.js';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard, type Stores } from '../../src/engine/rankings.js';
 import { addPause, grantFreeze, rankStreaks, readStreak, removePause, restoreStreak } from '../../src/engine/streaks.js';
-import { trackEvent } from '../../src/engine/track.js';
+import { trackEvent, type EventAnswer } from '../../src/engine/track.js';
 import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readUserPoints } from '../../src/engine/users.js';
 import { LaurelError } from '../../src/errors.js';
 import { Activations } from '../../src/jobs/activations.js';
@@ -85,14 +85,13 @@ function subjectOf(tools: Tools, tenant: number): Subject {
       await tools.sweep.run(tenant);
     },
     event: async ({ metricKey, user, value, attributes, idempotencyKey }) => {
-      let replayed = false;
       const answer = await answered(async () => {
         if (Math.abs(value) > limits.maxAbsoluteTotal) throw new LaurelError('unprocessable', 'the schema refuses this');
-        const result = await trackEvent(engine, tenant, { metricKey, user: checked(user), value, attributes, idempotencyKey });
-        replayed = result.replayed;
-        return result.body;
-      }, 201);
-      return answer.status === 201 && replayed ? { ...answer, status: 202 } : answer;
+        return trackEvent(engine, tenant, { metricKey, user: checked(user), value, attributes, idempotencyKey });
+      });
+      if (answer.status !== 200) return answer;
+      const { replayed, body } = answer.body as EventAnswer;
+      return { status: replayed ? 202 : 201, body };
     },
     identify: (mode, id, properties) =>
       answered(
