@@ -316,7 +316,7 @@ describe('The write-behind', function () {
     const old = collectBatch(entries.slice(0, 500));
     // Whoever has left a board has no row that could be newer: there the fence alone keeps old batches out.
     const { rows } = await world.pool.query<{ key: string }>(
-      `select leaderboard || ':' || run || ':' || user_id as key from leaderboard_entries`,
+      `select leaderboard || ':' || run || ':0::' || user_id as key from leaderboard_entries`,
     );
     const present = new Set(rows.map(({ key }) => key));
     const places = new Map([...old.places].filter(([key, { place }]) => place && present.has(key)));

@@ -1,17 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { dateToDay, dayToDate } from '../calendar.js';
+import { dateToDay, dayToDate, utcDate } from '../calendar.js';
 import type { Leaderboard } from '../config/model.js';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
-import { runEnd } from '../leaderboards/runs.js';
+import { statusOn } from '../leaderboards/response.js';
+import { runEnd, runOf } from '../leaderboards/runs.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
 import type { Activations } from './activations.js';
 import { perpetualRun } from '../plan/boards.js';
 
 const dayMs = 86_400_000;
+
+const inUse = (boards: readonly Leaderboard[]): Leaderboard[] => boards.filter(({ archived, status }) => !archived && status === 'active');
+
+/** The day up to which the runs of a board are over when `lastDay` has begun; -Infinity while none is. */
+function overUpTo(board: Leaderboard, lastDay: number): number {
+  const end = board.end === null ? Infinity : dateToDay(board.end) + 1;
+  if (end <= lastDay) return end;
+  return board.runUnit === null || lastDay < dateToDay(board.start) ? -Infinity : runOf(board, lastDay);
+}
 
 /**
  * Does what time has made due: settles the users to whom something is due, found in a sorted set and not by looking at everybody, and ends the
@@ -24,9 +34,9 @@ export class Sweep {
   private readonly history: HistoryReader;
   private readonly activations: Activations;
   private readonly log: Logger;
-  /** Tenant → the configuration version and the day for which all runs have been looked at: they end once a day. */
+  /** Tenant → the configuration version, and up to where the runs of each board were over when they were looked at. */
   private readonly checked = new Map<number, string>();
-  /** Tenant → the configuration version and the day for which what has become active has been filled. */
+  /** Tenant → the configuration version and the boards for which what has become active has been filled. */
   private readonly activated = new Map<number, string>();
 
   constructor(engine: Engine, pool: pg.Pool, clock: Clock, history: HistoryReader, activations: Activations, log: Logger) {
@@ -41,8 +51,7 @@ export class Sweep {
   /** Everything that is due by now. */
   async run(tenant: number): Promise<void> {
     const settled = await this.settleUsers(tenant, '');
-    await this.activate(tenant);
-    const finalised = await this.finaliseRuns(tenant);
+    const finalised = await this.doBoards(tenant, await this.clock.now(tenant));
     if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'what was due has been done');
   }
 
@@ -52,26 +61,20 @@ export class Sweep {
    */
   async advance(tenant: number, toMs: number): Promise<number> {
     const now = await this.clock.now(tenant);
-    for (const moment of await this.boardMoments(tenant, now, toMs)) {
-      await this.settleUsers(tenant, moment);
-      await this.clock.set(tenant, moment);
-      await this.run(tenant);
+    for (const moment of [...(await this.boardStarts(tenant, now, toMs)), toMs]) {
+      if (moment >= now) await this.settleUsers(tenant, moment);
+      await this.doBoards(tenant, await this.clock.set(tenant, moment));
     }
-    if (toMs > now) await this.settleUsers(tenant, toMs);
-    const reached = await this.clock.set(tenant, toMs);
-    await this.run(tenant);
-    return reached;
+    return toMs;
   }
 
-  /** The moments between two others at which leaderboards start, at midnight in UTC, and at which their runs become final, at noon. */
-  private async boardMoments(tenant: number, fromMs: number, toMs: number): Promise<number[]> {
+  /**
+   * The moments between two others at which leaderboards start: midnights in UTC. (Runs end without being waited for: a run that is over
+   * everywhere does not change any more, so it makes no difference when it is made final.)
+   */
+  private async boardStarts(tenant: number, fromMs: number, toMs: number): Promise<number[]> {
     const { document } = await this.engine.config(tenant);
-    const boards = document.leaderboards.filter(({ archived, status }) => !archived && status === 'active');
-    const moments = new Set(boards.map(({ start }) => dateToDay(start) * dayMs));
-    if (boards.some(({ runUnit, end }) => runUnit !== null || end !== null)) {
-      const firstNoon = Math.ceil((fromMs - limits.finalisationDelayMs) / dayMs) * dayMs + limits.finalisationDelayMs;
-      for (let noon = firstNoon; noon < toMs; noon += dayMs) moments.add(noon);
-    }
+    const moments = new Set(inUse(document.leaderboards).map(({ start }) => dateToDay(start) * dayMs));
     return [...moments].filter((moment) => moment > fromMs && moment < toMs).sort((a, b) => a - b);
   }
 
@@ -83,27 +86,33 @@ export class Sweep {
       const { values } = await this.engine.call(tenant, 'sweep', () => ({ args: { upTo }, pairs: ids }));
       const count = Number(values[0]);
       settled += count;
-      if (count === 0) return settled;
+      if (count < ids.length) return settled;
     }
   }
 
+  /** What has become due about leaderboards: those that start are filled, runs that are over are ended. Returns how many runs. */
+  private async doBoards(tenant: number, now: number): Promise<number> {
+    await this.activate(tenant, now);
+    return this.finaliseRuns(tenant, now);
+  }
+
   /** Fills what has become active: by a new configuration, or because its first day has come. */
-  private async activate(tenant: number): Promise<void> {
-    const { version } = await this.engine.config(tenant);
-    const key = `${version}:${Math.floor((await this.clock.now(tenant)) / dayMs)}`;
+  private async activate(tenant: number, now: number): Promise<void> {
+    const { version, document } = await this.engine.config(tenant);
+    const today = utcDate(now);
+    const running = inUse(document.leaderboards).filter((board) => statusOn(board, today) === 'active');
+    const key = [version, ...running.map(({ no }) => no)].join(' ');
     if (this.activated.get(tenant) === key) return;
     await this.activations.run(tenant);
     this.activated.set(tenant, key);
   }
 
   /** Ends the runs whose last day has been over in UTC for long enough; returns how many. */
-  private async finaliseRuns(tenant: number): Promise<number> {
-    const config = await this.engine.config(tenant);
-    const now = await this.clock.now(tenant);
+  private async finaliseRuns(tenant: number, now: number): Promise<number> {
+    const { version, document } = await this.engine.config(tenant);
     const lastDay = Math.floor((now - limits.finalisationDelayMs) / dayMs);
-    const boards = config.document.leaderboards.filter(({ archived, status }) => !archived && status === 'active');
-    const open = boards.filter((board) => board.runUnit !== null || (board.end !== null && dateToDay(board.end) < lastDay));
-    const checked = `${config.version}:${lastDay}`;
+    const open = inUse(document.leaderboards).filter((board) => overUpTo(board, lastDay) > -Infinity);
+    const checked = [version, ...open.map((board) => overUpTo(board, lastDay))].join(' ');
     if (open.length === 0 || this.checked.get(tenant) === checked) return 0;
     const { ledgerId } = await this.clock.ledgerId(tenant);
     let finalised = 0;

@@ -53,9 +53,12 @@ export function settleStored(world: World, user: User, now: number): void {
   if (changes.length > 0) enterChanges(world, user, changes);
 }
 
+/** What happens to everybody at once happens in the order of their ids. */
+const byUserId = (world: World): User[] => [...world.users.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+
 /** Moves the clock, and does everything that is due up to then, in the order of time. */
 export function sweep(world: World, until: number): void {
-  const usersById = [...world.users.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const usersById = byUserId(world);
   for (let due = nextDue(world, usersById); due.at <= until; due = nextDue(world, usersById)) {
     world.now = Math.max(world.now, due.at);
     due.act();
@@ -83,7 +86,7 @@ export function reconfigure(world: World, document: ConfigDocument): void {
   }
   sweep(world, world.now);
   if (document.streaks.enabled && conditionsOf(document) !== conditionsOf(before)) {
-    for (const user of world.users.values()) enterChanges(world, user, extend(world, user));
+    for (const user of byUserId(world)) enterChanges(world, user, extend(world, user));
   }
   backfill(world, before);
   if (document.streaks.frequency !== before.streaks.frequency) {
