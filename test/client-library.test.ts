@@ -113,6 +113,7 @@ describe('The client library', () => {
     expect((await trophy.leaderboards.all()).map(({ key, status }) => [key, status])).to.deep.equal([
       ['all-time', 'active'],
       ['top-points', 'active'],
+      ['weekly', 'active'],
     ]);
     const rows = async (request?: TrophyApi.LeaderboardsGetRequest): Promise<unknown> =>
       (await trophy.leaderboards.get('all-time', request)).rankings;
