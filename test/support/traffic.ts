@@ -92,7 +92,10 @@ export interface EventRow {
  */
 export async function prepare(pool: pg.Pool): Promise<void> {
   const boards = richConfig.leaderboards.length;
-  await until('the leaderboards to be filled', async () => (await pool.query('select 1 from activations where completed is not null')).rowCount === boards);
+  await until(
+    'the leaderboards to be filled',
+    async () => (await pool.query('select 1 from activations where completed is not null')).rowCount === boards,
+  );
   await pool.query('alter table events add column ordinal bigserial');
 }
 
