@@ -123,6 +123,7 @@ local function track(keys, args)
     metric = metric.no,
     value = event.value,
     total = earned.total,
+    same = earned.before == earned.total or nil,
     attributes = attribute_list,
     key = idempotency_key ~= '' and idempotency_key or nil,
     triggers = earned.progress,

@@ -162,6 +162,7 @@ function points.keep(one, id)
         total = state.total,
         level = level_at(system.levels, state.total),
         levelBefore = level_at(system.levels, state.before),
+        same = state.had and state.before == state.total or nil,
         awards = state.awards,
       }
     end

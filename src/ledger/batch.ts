@@ -29,7 +29,7 @@ export interface OfUser<T> {
   readonly fact: T;
 }
 
-/** A total, and where in the ledger it was reached: the padded id of the entry that changed it last. */
+/** A total, and where in the ledger it was reached: the padded id of the entry that changed it last; empty if none of the batch has. */
 export interface Reached {
   readonly reached: string;
 }
@@ -151,7 +151,7 @@ function collectEvent(batch: Batch, event: EventEntry, id: string): void {
   batch.events.push(event);
   const metricKey = `${event.metric}:${event.user}`;
   const earlier = batch.metrics.get(metricKey);
-  batch.metrics.set(metricKey, { event, reached: earlier?.event.total === event.total ? earlier.reached : id });
+  batch.metrics.set(metricKey, { event, reached: event.same ? (earlier?.reached ?? '') : id });
   for (const fact of event.triggers) batch.triggers.set(`${fact.no}:${event.user}`, { entry: event, fact });
   for (const fact of event.sums) batch.sums.set(`${fact.no}:${event.user}`, { entry: event, fact });
 }
@@ -161,7 +161,7 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
   if (entry.profile) batch.users.set(user, { entry, fact: entry.profile });
   for (const fact of entry.points) {
     const earlier = batch.points.get(`${fact.no}:${user}`);
-    batch.points.set(`${fact.no}:${user}`, { entry, fact, reached: earlier?.fact.total === fact.total ? earlier.reached : id });
+    batch.points.set(`${fact.no}:${user}`, { entry, fact, reached: fact.same ? (earlier?.reached ?? '') : id });
     for (const award of fact.awards) batch.awards.push({ id: awardId(entry.id, award.ordinal), entry, system: fact.no, award });
   }
   for (const achievement of entry.achieved ?? []) batch.achievements.set(`${achievement}:${user}`, { entry, fact: achievement });

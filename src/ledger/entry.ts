@@ -86,6 +86,8 @@ export interface PointsFact {
   /** The `no` of a level; 0 for none. */
   readonly level: number;
   readonly levelBefore: number;
+  /** Whether the total is what it was before. */
+  readonly same?: true;
   readonly awards: readonly AwardFact[];
 }
 
@@ -122,6 +124,8 @@ export interface EventEntry extends EntryBase {
   readonly metric: number;
   readonly value: number;
   readonly total: number;
+  /** Whether the total is what it was before. */
+  readonly same?: true;
   /** Pairs of event attribute no, as text, and value. */
   readonly attributes: readonly (readonly [string, string])[];
   readonly key?: string;

@@ -111,9 +111,8 @@ export const users: Table<OfUser<ProfileFact>> = {
   conflict: { key: ['id'], replaceWhen: newer('users') },
 };
 
-/** Where the total was reached stays as it is while the total does. */
-const reachedUnlessSame = (table: string): string =>
-  `case when ${table}.total = excluded.total then ${table}.reached else excluded.reached end`;
+/** Where something was reached stays as it is unless the batch knows better. */
+const keepUnlessReached = (table: string, column: string): string => `coalesce(nullif(excluded.${column}, ''), ${table}.${column})`;
 
 export const userMetrics: Table<{ readonly event: EventEntry } & Reached> = {
   name: 'user_metrics',
@@ -125,7 +124,7 @@ export const userMetrics: Table<{ readonly event: EventEntry } & Reached> = {
     { name: 'rev', type: 'bigint', value: ({ event }) => event.rev },
     { name: 'reached', type: 'text', value: ({ reached }) => reached },
   ],
-  conflict: { key: ['user_id', 'metric'], replaceWhen: newer('user_metrics'), assign: { reached: reachedUnlessSame('user_metrics') } },
+  conflict: { key: ['user_id', 'metric'], replaceWhen: newer('user_metrics'), assign: { reached: keepUnlessReached('user_metrics', 'reached') } },
 };
 
 export const userPoints: Table<OfUser<PointsFact> & Reached> = {
@@ -139,7 +138,7 @@ export const userPoints: Table<OfUser<PointsFact> & Reached> = {
     revColumn,
     { name: 'reached', type: 'text', value: ({ reached }) => reached },
   ],
-  conflict: { key: ['user_id', 'system'], replaceWhen: newer('user_points'), assign: { reached: reachedUnlessSame('user_points') } },
+  conflict: { key: ['user_id', 'system'], replaceWhen: newer('user_points'), assign: { reached: keepUnlessReached('user_points', 'reached') } },
 };
 
 export const userTriggers: Table<OfUser<TriggerFact>> = {
@@ -170,8 +169,6 @@ const reachedColumn = (frequency: Frequency): Column<StreakRow> => ({
   type: 'text',
   value: ({ reached }) => reached[frequency] ?? '',
 });
-const keepUnlessReached = (frequency: Frequency): string =>
-  `coalesce(nullif(excluded.reached_${frequency}, ''), user_streaks.reached_${frequency})`;
 
 export const streakStates: Table<StreakRow> = {
   name: 'user_streaks',
@@ -187,9 +184,9 @@ export const streakStates: Table<StreakRow> = {
     key: ['user_id'],
     replaceWhen: newer('user_streaks'),
     assign: {
-      reached_daily: keepUnlessReached('daily'),
-      reached_weekly: keepUnlessReached('weekly'),
-      reached_monthly: keepUnlessReached('monthly'),
+      reached_daily: keepUnlessReached('user_streaks', 'reached_daily'),
+      reached_weekly: keepUnlessReached('user_streaks', 'reached_weekly'),
+      reached_monthly: keepUnlessReached('user_streaks', 'reached_monthly'),
     },
   },
 };

@@ -14,6 +14,8 @@ export interface Change {
   readonly after: Amount;
   readonly gain: Amount;
   readonly isChanged: boolean;
+  /** Whether there was no value before. */
+  readonly isFirst?: boolean;
   /** World.sequence at which the value was reached. */
   readonly sequence: number;
 }
@@ -170,6 +172,13 @@ function regroup(world: World, board: Leaderboard, user: User): Move | null {
 export const groupsOf = (world: World, user: User): ReadonlyMap<string, string | null> =>
   new Map(world.config.leaderboards.filter(isOpen).map((board) => [board.id, groupOf(board, user)]));
 
+/** What several changes at once make of a total: where it was in between is nobody's place. */
+function inOneStep(changes: readonly Change[]): Change[] {
+  const [first, last] = [changes[0], changes.at(-1)];
+  if (!first || !last || first === last) return [...changes];
+  return [{ ...last, isChanged: first.isFirst === true || last.after !== add(first.after, -first.gain) }];
+}
+
 /**
  * Enters what happened to a user on all boards, in the order of the configuration. `groupsBefore` are those before the call, if it may
  * have changed attributes. Returns the user's place on each board on which something changed.
@@ -177,7 +186,8 @@ export const groupsOf = (world: World, user: User): ReadonlyMap<string, string |
 export function enterChanges(world: World, user: User, changes: readonly Change[], groupsBefore = groupsOf(world, user)): Move[] {
   return world.config.leaderboards.filter(isOpen).flatMap((board) => {
     const source = sourceOf(board, world.config);
-    const moves = changes.filter((change) => change.source === source).flatMap((change) => enter(world, board, user, change) ?? []);
+    const own = changes.filter((change) => change.source === source);
+    const moves = (ranksGains(board) ? own : inOneStep(own)).flatMap((change) => enter(world, board, user, change) ?? []);
     if (groupsBefore.get(board.id) !== groupOf(board, user)) moves.push(...[regroup(world, board, user) ?? []].flat());
     const [first, last] = [moves[0], moves.at(-1)];
     return first && last ? [{ ...last, previousRank: first.previousRank }] : [];
@@ -205,8 +215,9 @@ export function fillsAt(world: World, board: Leaderboard): number {
   return isOpen(board) && !ranksGains(board) && !stateOf(world, board).isFilled ? dayOf(board.start) * dayMs : Infinity;
 }
 
-/** Another frequency has become the configured one: a streak board starts again from the lengths that there are. */
+/** Another frequency has become the configured one: a streak board starts again from the lengths that there are, if it has started. */
 export function refill(world: World, board: Leaderboard): void {
+  if (dayOf(board.start) * dayMs > world.now) return;
   for (const run of stateOf(world, board).runs.values()) if (!run.final) run.entries.clear();
   fill(world, board);
 }

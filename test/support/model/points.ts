@@ -115,7 +115,7 @@ export function earned(
   const isChanged = isFirst || after !== before;
   const source = `points:${system.id}`;
   const sequence = isChanged ? reach(world, user, source) : (user.reached.get(source) ?? 0);
-  const change = { source, moment: at, after: amount(after), gain: amount(after - before), isChanged, sequence };
+  const change = { source, moment: at, after: amount(after), gain: amount(after - before), isChanged, isFirst, sequence };
   return { system, before, awards, change };
 }
 

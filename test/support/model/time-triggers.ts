@@ -55,13 +55,21 @@ export function settleTimeTriggers(world: World, user: User, today: number, now:
       .map((at) => ({ system, trigger, at })),
   );
   occurrences.sort((a, b) => a.at - b.at);
-  return occurrences.flatMap(({ system, trigger, at }) => {
+  const before = new Map([...user.points].map(([id, { total }]) => [id, total]));
+  const reached = new Map(user.reached);
+  const changes = occurrences.flatMap(({ system, trigger, at }) => {
     if (!matches(trigger.userAttributes, user.attributes)) return [];
     const before = totalOf(user, system);
     const isFirst = !user.points.has(system.id);
     const made = award(user, system, trigger, 1, at);
     return made ? [earned(world, user, system, before, isFirst, [made], at).change] : [];
   });
+  // A total that ends up where it was has not been reached anew.
+  for (const [id, total] of before) {
+    const at = reached.get(`points:${id}`);
+    if (user.points.get(id)?.total === total && at !== undefined) user.reached.set(`points:${id}`, at);
+  }
+  return changes;
 }
 
 /** The next UTC hour at which an hourly trigger may pay a user; infinity for none. */
