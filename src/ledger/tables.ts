@@ -124,7 +124,11 @@ export const userMetrics: Table<{ readonly event: EventEntry } & Reached> = {
     { name: 'rev', type: 'bigint', value: ({ event }) => event.rev },
     { name: 'reached', type: 'text', value: ({ reached }) => reached },
   ],
-  conflict: { key: ['user_id', 'metric'], replaceWhen: newer('user_metrics'), assign: { reached: keepUnlessReached('user_metrics', 'reached') } },
+  conflict: {
+    key: ['user_id', 'metric'],
+    replaceWhen: newer('user_metrics'),
+    assign: { reached: keepUnlessReached('user_metrics', 'reached') },
+  },
 };
 
 export const userPoints: Table<OfUser<PointsFact> & Reached> = {
@@ -138,7 +142,11 @@ export const userPoints: Table<OfUser<PointsFact> & Reached> = {
     revColumn,
     { name: 'reached', type: 'text', value: ({ reached }) => reached },
   ],
-  conflict: { key: ['user_id', 'system'], replaceWhen: newer('user_points'), assign: { reached: keepUnlessReached('user_points', 'reached') } },
+  conflict: {
+    key: ['user_id', 'system'],
+    replaceWhen: newer('user_points'),
+    assign: { reached: keepUnlessReached('user_points', 'reached') },
+  },
 };
 
 export const userTriggers: Table<OfUser<TriggerFact>> = {
