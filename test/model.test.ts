@@ -6,11 +6,11 @@ import { printHistory, runHistory } from './support/model/history.js';
 import { Model } from './support/model/index.js';
 
 /** How many histories, how long they are at the most, and from which seed: the longer run is `npm run model`. */
-const histories = Number(process.env['MODEL_HISTORIES'] ?? 160);
-const maxSteps = Number(process.env['MODEL_STEPS'] ?? 60);
+const histories = Number(process.env['MODEL_HISTORIES'] ?? 200);
+const maxSteps = Number(process.env['MODEL_STEPS'] ?? 200);
 const seed = Number(process.env['MODEL_SEED'] ?? 20_400_102);
 /** Histories that run at once, each in a tenant of its own. */
-const lanes = 8;
+const lanes = 6;
 const laneTimeoutMs = 180 * 60_000;
 
 describe('The engine, on random histories', () => {
@@ -39,11 +39,12 @@ describe('The engine, on random histories', () => {
         endOnFailure: process.env['MODEL_SHRINK'] === undefined,
       }),
     );
-    for (const [lane, result] of (await Promise.all(runs)).entries()) {
-      if (!result.failed) continue;
+    const failures = (await Promise.all(runs)).flatMap((result, lane) => {
+      if (!result.failed) return [];
       const [history] = result.counterexample ?? [];
       const error = result.errorInstance instanceof Error ? result.errorInstance.message : String(result.errorInstance);
-      throw new Error(`seed ${seed + lane}, path ${result.counterexamplePath}\n${error}\n${history ? printHistory(history) : ''}`);
-    }
+      return [`seed ${seed + lane}, path ${result.counterexamplePath}\n${error}\n${history ? printHistory(history) : ''}`];
+    });
+    if (failures.length > 0) throw new Error(failures.join('\n\n'));
   });
 });

@@ -218,11 +218,12 @@ function streaks.count(one, metric_key, value)
     return
   end
   local conditions = conditions_of(one)
-  local counts_here = one.plan.streaks.counted[metric_key] ~= nil
+  local is_condition = false
   for _, condition in ipairs(conditions.metrics) do
-    counts_here = counts_here or condition.key == metric_key
+    is_condition = is_condition or condition.key == metric_key
   end
-  if not counts_here then
+  -- The configured conditions are counted for those too who have their own.
+  if not is_condition and not one.plan.streaks.counted[metric_key] then
     return
   end
   for _, frequency in ipairs(frequencies) do
@@ -233,7 +234,7 @@ function streaks.count(one, metric_key, value)
     end
     local counts = streak[COUNTS]
     counts[metric_key] = decimal.add(counts[metric_key] or 0, value)
-    if current > streak[LAST] and is_met(conditions, counts) then
+    if is_condition and current > streak[LAST] and is_met(conditions, counts) then
       extend(one, frequency, streak, current)
     end
   end

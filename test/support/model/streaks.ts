@@ -107,17 +107,18 @@ export function extend(world: World, user: User): Change[] {
   });
 }
 
-/** Rule "Counting". Returns whether there was something to count. */
+/** Rule "Counting". Returns whether it may extend streaks: configured conditions are counted for those too who have their own. */
 export function count(world: World, user: User, metricId: string, value: Amount): boolean {
-  if (!world.config.streaks.enabled || !conditionsOf(world, user).metrics.some((condition) => condition.metricId === metricId))
-    return false;
+  const isAmong = ({ metrics }: Pick<PersonalConditions, 'metrics'>): boolean => metrics.some((each) => each.metricId === metricId);
+  const isCondition = isAmong(conditionsOf(world, user));
+  if (!world.config.streaks.enabled || (!isCondition && !isAmong(world.config.streaks))) return false;
   for (const frequency of frequencies) {
     const streak = user.streaks[frequency];
     const period = currentPeriod(world, user, frequency);
     if (streak.counts.period !== period) streak.counts = { period, byMetric: new Map() };
     streak.counts.byMetric.set(metricId, add(streak.counts.byMetric.get(metricId) ?? 0n, value));
   }
-  return true;
+  return isCondition;
 }
 
 /** Freezes that were earned or given: never beyond the maximum, but what was granted beyond it stays. */
