@@ -6,7 +6,7 @@ import { printHistory, runHistory } from './support/model/history.js';
 import { Model } from './support/model/index.js';
 
 /** How many histories, how long they are at the most, and from which seed: the longer run is `npm run model`. */
-const histories = Number(process.env['MODEL_HISTORIES'] ?? 200);
+const histories = Number(process.env['MODEL_HISTORIES'] ?? 100);
 const maxSteps = Number(process.env['MODEL_STEPS'] ?? 200);
 const seed = Number(process.env['MODEL_SEED'] ?? 20_400_102);
 /** Histories that run at once, each in a tenant of its own. */
