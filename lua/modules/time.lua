@@ -9,7 +9,8 @@ local DAY_MS = 86400000
 local MINUTE_MS = 60000
 
 -- version of the zone data -> zone -> { from, { until, offset minutes }, { until, offset minutes } ... }, moments in milliseconds.
-local zones, zones_cached = {}, 0
+-- `older` are those of before the cache was last full: a zone that this call has used already must not be gone.
+local zones, older, zones_cached = {}, {}, 0
 
 -- Milliseconds since 1970, from the test clock if this service runs on one, else from Redis.
 function time.now(part, context)
@@ -35,18 +36,22 @@ local function offset_within(zone, now)
   return nil
 end
 
+local function cached_zone(version, name)
+  return zones[version] and zones[version][name] or older[version] and older[version][name]
+end
+
 local function load_zone(part, version, name)
   local blob = redis.call('HGET', part.zones .. version, name)
   if not blob then
     return nil
   end
   if zones_cached >= limit.maxCachedZones then
-    zones, zones_cached = {}, 0
+    zones, older, zones_cached = {}, zones, 0
   end
   local zone = cmsgpack.unpack(blob)
   zones[version] = zones[version] or {}
+  zones_cached = zones_cached + (zones[version][name] and 0 or 1)
   zones[version][name] = zone
-  zones_cached = zones_cached + 1
   return zone
 end
 
@@ -55,7 +60,7 @@ function time.local_day(part, version, name, now)
   if not name or name == '' or name == 'UTC' then
     return math.floor(now / DAY_MS)
   end
-  local known = zones[version] and zones[version][name]
+  local known = cached_zone(version, name)
   local offset = known and offset_within(known, now)
   if not offset then
     known = load_zone(part, version, name)
@@ -72,7 +77,7 @@ function time.day_start(version, name, day)
   if not name or name == '' or name == 'UTC' then
     return day * DAY_MS
   end
-  local zone = zones[version][name]
+  local zone = cached_zone(version, name)
   local from = zone[1]
   for i = 2, #zone do
     local until_ms, offset = zone[i][1], zone[i][2]
@@ -89,7 +94,7 @@ function time.of_day(version, name, now)
   if not name or name == '' or name == 'UTC' then
     return now % DAY_MS
   end
-  return (now + offset_within(zones[version][name], now) * MINUTE_MS) % DAY_MS
+  return (now + offset_within(cached_zone(version, name), now) * MINUTE_MS) % DAY_MS
 end
 
 -- Reads the clock, and moves the test clock forward.

@@ -194,7 +194,10 @@ export function enterChanges(world: World, user: User, changes: readonly Change[
   });
 }
 
-/** Rule "Perpetual": enters the users who already have a value, the highest first, in the order in which equal values were reached. */
+/**
+ * Rule "Perpetual": enters the users who already have a value, the highest first, in the order in which equal values were reached, and behind
+ * the equals who are on the board already because the start came earlier where they are.
+ */
 export function fill(world: World, board: Leaderboard): void {
   stateOf(world, board).isFilled = true;
   const span = runAt(board, Math.floor(world.now / dayMs));
@@ -207,7 +210,10 @@ export function fill(world: World, board: Leaderboard): void {
     return [{ userId: user.id, value, group, sequence: user.reached.get(sourceOf(board, world.config)) ?? 0 }];
   });
   newcomers.sort((a, b) => compare(b.value, a.value) || a.sequence - b.sequence);
-  for (const { userId, ...next } of newcomers) put(board, run, userId, next);
+  for (const { userId, value, group } of newcomers) {
+    world.sequence += 1;
+    put(board, run, userId, { value, group, sequence: world.sequence });
+  }
 }
 
 /** When a board is filled: once it is open and its start has come in UTC; infinity if that is done, or there is nothing to fill with. */
