@@ -184,7 +184,7 @@ export class Activations {
       cursor = rows.at(-1)?.cursor ?? cursor;
       await this.note(tenant, activation, cursor, rows.length < limits.activationUsers);
       this.log.info(
-        { tenant, [activation.kind]: activation.key, users: entered },
+        { tenant, kind: activation.kind, key: activation.key, users: entered },
         'users who qualify for what has become active are being entered',
       );
       if (rows.length < limits.activationUsers) return;
