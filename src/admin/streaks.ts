@@ -1,35 +1,9 @@
 import { z } from 'zod';
 import { isDate } from '../calendar.js';
 import { addPause, grantFreeze, removePause, restoreStreak } from '../engine/streaks.js';
-import { limits } from '../limits.js';
 import { defineRoute, type Route } from '../routing/route.js';
 import { idSchema } from '../users/schema.js';
-
-/** The contract's `AdminIssue`: why one item of a batch was not done. */
-interface Issue {
-  readonly index: number;
-  readonly userId?: string;
-  readonly id?: string;
-  readonly severity: 'error';
-  readonly message: string;
-}
-
-/** Does the items of a batch one after the other; what can't be done is reported by index, and the rest is done. */
-async function eachItem<T>(
-  items: readonly T[],
-  act: (item: T) => Promise<string | undefined>,
-  name: (item: T) => object,
-): Promise<Issue[]> {
-  const issues: Issue[] = [];
-  for (const [index, item] of items.entries()) {
-    const message = await act(item);
-    if (message !== undefined) issues.push({ index, ...name(item), severity: 'error', message });
-  }
-  return issues;
-}
-
-const batch = <T extends z.ZodType>(item: T): z.ZodArray<T> =>
-  z.array(item).min(1, 'must have at least 1 item').max(limits.maxBatchItems, `must have at most ${limits.maxBatchItems} items`);
+import { batch, eachItem } from './batch.js';
 
 const date = z.string().refine(isDate, 'must be a date such as 2026-01-31');
 

@@ -41,6 +41,10 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly path: string;
   readonly summary: string;
+  /** The operation's name in the reference: the contract's `operationId` where it has one. */
+  readonly operation?: string;
+  /** The body of each answer that is not an error, by status. */
+  readonly answers?: Readonly<Record<number, z.ZodType>>;
   readonly params: z.ZodType<P>;
   readonly query: z.ZodType<Q>;
   /** Null for an operation without a body. */
