@@ -199,11 +199,11 @@ export const streakStates: Table<StreakRow> = {
   },
 };
 
-/** Written after the states: the row may have the same revision already. */
+/** Written after the states of the batch, which may be of a later revision than the pauses are: that these are newer than what is there follows from the offset. */
 export const streakPauses: Table<OfUser<readonly PauseFact[]>> = {
   name: 'user_streaks',
   columns: [userColumn, { name: 'pauses', type: 'jsonb', value: ({ fact }) => JSON.stringify(fact) }, revColumn],
-  conflict: { key: ['user_id'], replaceWhen: 'user_streaks.rev <= excluded.rev' },
+  conflict: { key: ['user_id'], assign: { rev: 'greatest(user_streaks.rev, excluded.rev)' } },
 };
 
 export const userTimes: Table<OfUser<readonly [hour: number, day: number]>> = {
