@@ -2,14 +2,19 @@ import { z } from 'zod';
 import { limits } from '../limits.js';
 
 /** The contract's `AdminIssue`: why one item of a batch was not done, by its place in the batch. */
-export const issueSchema = z.object({
-  index: z.number().int(),
-  id: z.string().optional(),
-  userId: z.string().optional(),
-  severity: z.enum(['error', 'warning']),
-  message: z.string(),
-});
+export const issueSchema = z
+  .object({
+    index: z.number().int().meta({ description: 'The place of the item in the batch, from 0.' }),
+    id: z.string().optional(),
+    userId: z.string().optional(),
+    severity: z.enum(['error', 'warning']),
+    message: z.string(),
+  })
+  .meta({ id: 'Issue' });
 export type Issue = z.infer<typeof issueSchema>;
+
+/** The contract's `DeletedResource`. */
+export const deletedSchema = z.object({ id: z.uuid() }).meta({ id: 'Deleted' });
 
 /** The items of a batch: at least one, at most `max`. */
 export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems): z.ZodArray<T> =>

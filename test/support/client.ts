@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { holdToReference } from './reference.js';
 
 /** What a service answered. */
 export interface Answer {
@@ -65,11 +66,14 @@ export class Client {
           response.on('error', fail);
           response.on('end', () => {
             const text = Buffer.concat(chunks).toString('utf8');
-            resolve({
-              status: response.statusCode ?? 0,
-              headers: response.headers,
-              body: text === '' ? undefined : (JSON.parse(text) as unknown),
-            });
+            const status = response.statusCode ?? 0;
+            const answer = { status, headers: response.headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+            try {
+              holdToReference(method, path, status, answer.body);
+              resolve(answer);
+            } catch (error) {
+              reject(error);
+            }
           });
         },
       );

@@ -9,6 +9,7 @@ import { redisOptions } from '../../src/redis/connection.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { startService, type Roles } from '../../src/service.js';
 import type { Settings } from '../../src/settings.js';
+import { holdToReference } from './reference.js';
 import { administer, stores, withDatabase } from './stores.js';
 
 export const adminKey = 'test.0123456789abcdef';
@@ -129,7 +130,9 @@ async function send(address: string, method: string, path: string, { body, raw, 
     ...(sent === undefined ? {} : { body: sent }),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+  const answered = text === '' ? undefined : (JSON.parse(text) as unknown);
+  holdToReference(method, path, response.status, answered);
+  return { status: response.status, headers: response.headers, body: answered };
 }
 
 async function lastLedgerId(redis: Redis, ledger: string): Promise<string> {
