@@ -90,7 +90,7 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/streaks/restore',
     operation: 'admin_streaks_restore',
-    answers: { 201: z.object({ restoredUsers: z.array(z.string()), issues }) },
+    answers: { 200: z.object({ restoredUsers: z.array(z.string()), issues }) },
     summary: 'Restore the streaks that users have lost last',
     params: z.object({}),
     query: z.object({}),

@@ -45,7 +45,7 @@ export class Client {
     { body, headers = {}, timeoutMs = 30_000 }: { body?: unknown; headers?: Readonly<Record<string, string>>; timeoutMs?: number } = {},
   ): Promise<Answer> {
     const payload = body === undefined ? undefined : JSON.stringify(body);
-    return new Promise((resolve, reject) => {
+    const answered = new Promise<Answer>((resolve, reject) => {
       const fail = (error: Error): void => reject(new NoAnswer(error));
       const sent = request(
         address + path,
@@ -66,20 +66,21 @@ export class Client {
           response.on('error', fail);
           response.on('end', () => {
             const text = Buffer.concat(chunks).toString('utf8');
-            const status = response.statusCode ?? 0;
-            const answer = { status, headers: response.headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
-            try {
-              holdToReference(method, path, status, answer.body);
-              resolve(answer);
-            } catch (error) {
-              reject(error);
-            }
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers,
+              body: text === '' ? undefined : (JSON.parse(text) as unknown),
+            });
           });
         },
       );
       sent.on('timeout', () => sent.destroy(new Error(`nothing came for ${timeoutMs} ms`)));
       sent.on('error', fail);
       sent.end(payload);
+    });
+    return answered.then((answer) => {
+      holdToReference(method, path, answer.status, answer.body);
+      return answer;
     });
   }
 

@@ -60,5 +60,6 @@ export function answerProblems(method: string, path: string, status: number, bod
 /** Throws when an answer is not what the reference says: every answer that a test gets goes through this. */
 export function holdToReference(method: string, path: string, status: number, body: unknown): void {
   const problems = answerProblems(method, path, status, body);
-  if (problems.length > 0) throw new Error(`${method} ${path} is not answered as the reference says:\n${problems.join('\n')}`);
+  if (problems.length > 0)
+    throw new Error(`${method} ${path.slice(0, 200)} is not answered as the reference says:\n${problems.join('\n')}`);
 }
