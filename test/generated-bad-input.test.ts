@@ -1,23 +1,12 @@
 import { expect } from 'chai';
 import { configText } from './support/answers.js';
-import { badInputs, type BadInput } from './support/bad-values.js';
-import { operationsOf, type Described, type OpenApi } from './support/openapi.js';
+import { badInputs } from './support/bad-values.js';
+import { operationsOf, type OpenApi } from './support/openapi.js';
 import { apis } from './support/reference.js';
-import { call, callValid, everything, harmless, type Known, validInput } from './support/valid-input.js';
-import { startWorld, type Reply, type World } from './support/world.js';
+import { runBad } from './support/refused.js';
+import { callValid, everything, harmless, type Known, validInput } from './support/valid-input.js';
+import { startWorld, type World } from './support/world.js';
 import { referenceOf } from '../src/http/reference.js';
-
-/** What is wrong with the answer to bad input; undefined when it is refused with a sentence, or reported as an issue with one. */
-function complaint({ status, body }: Reply, { partly }: BadInput): string | undefined {
-  const sentence = /^[A-Z`][^]*\.$/;
-  const { error, issues = [], ...done } = body as Record<string, unknown> & { error?: unknown; issues?: { message: string }[] };
-  if (status >= 500) return 'a fault of the service';
-  if (status >= 400) return typeof error === 'string' && sentence.test(error) ? undefined : `no sentence: ${JSON.stringify(body)}`;
-  if (!Array.isArray(issues) || issues.length === 0) return `taken: ${JSON.stringify(body)}`;
-  if (!issues.every(({ message }) => sentence.test(message))) return `no sentence: ${JSON.stringify(issues)}`;
-  const isDone = Object.values(done).some((list) => Array.isArray(list) && list.length > 0);
-  return isDone && partly !== true ? `done: ${JSON.stringify(done)}` : undefined;
-}
 
 describe('Bad input made from the reference, for every operation, is refused with a sentence and changes nothing:', () => {
   let world: World;
@@ -37,18 +26,6 @@ describe('Bad input made from the reference, for every operation, is refused wit
   });
   after(() => world.stop());
 
-  /** Runs bad inputs, and returns what is wrong with the answers. */
-  async function run(base: string, operation: Described, inputs: readonly BadInput[]): Promise<string[]> {
-    const complaints: string[] = [];
-    for (const bad of inputs) {
-      const before = await world.ledgerEnd();
-      const wrong = complaint(await call(world, base, operation, bad.input, bad.raw), bad);
-      if (wrong !== undefined) complaints.push(`${bad.what}: ${wrong.slice(0, 300)}`);
-      if (bad.partly !== true && (await world.ledgerEnd()) !== before) complaints.push(`${bad.what}: it changed something`);
-    }
-    return complaints;
-  }
-
   for (const [api, [base = ''], routes] of apis) {
     const document = referenceOf(api, routes);
     for (const operation of operationsOf(document as unknown as OpenApi)) {
@@ -58,7 +35,8 @@ describe('Bad input made from the reference, for every operation, is refused wit
         const inputs = badInputs(document, operation, validInput[operation.id]?.input(known) ?? {});
         const untouched = await world.snapshot();
         expect(
-          await run(
+          await runBad(
+            world,
             base,
             operation,
             inputs.filter(({ partly }) => partly !== true),
@@ -66,7 +44,8 @@ describe('Bad input made from the reference, for every operation, is refused wit
         ).to.deep.equal([]);
         expect(await world.snapshot()).to.equal(untouched);
         expect(
-          await run(
+          await runBad(
+            world,
             base,
             operation,
             inputs.filter(({ partly }) => partly === true),
