@@ -37,7 +37,10 @@ const relaxed: Readonly<Record<Name, readonly (readonly [pointer: string, type: 
 /** What Laurel sends beyond the contract, because the official client library (1.0.42) asks for it. */
 const added: Readonly<Record<Name, readonly (readonly [schema: string, field: string])[]>> = {
   application: [['MetricResponse', 'status']],
-  admin: [],
+  admin: [
+    ['AdminIssue', 'level'],
+    ['AdminIssue', 'reason'],
+  ],
 };
 
 interface Schema {
