@@ -255,7 +255,7 @@ local function activate_for(keys, args)
     return first or { outcome.ok }
   end
   local before = streaks.length(one)
-  if #args < position.rest then
+  if args[position.rest] == '-1' then
     streaks.reevaluate(one)
     settle.enter_streak(one, before)
   end
@@ -290,9 +290,9 @@ local function empty_board(keys, args)
     return { outcome.unknownPlan }
   end
   local board = plan.boards[args[contract.arg.emptyBoard.leaderboard]]
-  local emptied = board and leaderboards.empty(part, board) or {}
-  if #emptied > 0 then
-    ledger.append(part, { kind = 'trim', boards = emptied })
+  if board then
+    leaderboards.empty(part, board)
+    ledger.append(part, { kind = 'empty', no = board.no })
   end
   return { outcome.ok }
 end

@@ -243,22 +243,16 @@ function leaderboards.fill(one, board, value)
   end
 end
 
--- Takes everybody off a board that does not repeat. Returns { no, run, group, users } for each of its groups.
+-- Takes everybody off a board that does not repeat.
 function leaderboards.empty(part, board)
-  local emptied = {}
   local function empty_group(group)
     local key = boards.key(part, board.no, 0, group)
-    local users = {}
-    for i, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
-      users[i] = boards.user_of(member)
-      if board.kind == 'total' then
-        redis.call('HDEL', part.user .. users[i], board.field)
+    if board.kind == 'total' then
+      for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+        redis.call('HDEL', part.user .. boards.user_of(member), board.field)
       end
     end
     redis.call('UNLINK', key)
-    if #users > 0 then
-      emptied[#emptied + 1] = { no = board.no, run = 0, group = group, users = users }
-    end
   end
   if board.breakdown then
     for _, group in ipairs(redis.call('SMEMBERS', part.groups .. board.no .. ':0')) do
@@ -267,7 +261,6 @@ function leaderboards.empty(part, board)
   else
     empty_group(nil)
   end
-  return emptied
 end
 
 -- Something was gained at a moment of a local day: adds it to the boards that rank gains. Gaining nothing enters a user who is new there.

@@ -301,9 +301,12 @@ function streaks.restore(one)
   if shown[LENGTH] == 0 or shown[LAST] ~= current then
     shown[LAST] = current - 1
   end
+  local before = shown[LENGTH]
   shown[LENGTH], shown[STARTED] = shown[LOST_LENGTH], shown[LOST_STARTED]
   shown[LOST_LENGTH], shown[LOST_STARTED] = 0, NONE
-  note(one, one.plan.streaks.frequency, shown[LAST], shown, 'restored')
+  if shown[LENGTH] ~= before then
+    note(one, one.plan.streaks.frequency, shown[LAST], shown, 'restored')
+  end
   one.streak_changed, one.streaks_settled = true, true
   return true
 end

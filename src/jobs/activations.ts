@@ -12,6 +12,10 @@ import { numberArray } from '../postgres/arrays.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { boardKind } from '../plan/boards.js';
 
+/** Objects have numbers from 1; these stand for what time does to users, and for the conditions of streaks. */
+const timeNo = 0;
+const conditionsNo = -1;
+
 /** Something that is active, and what about it decides who belongs to it: when that changes, users are looked at again. */
 interface Activation {
   readonly no: number;
@@ -73,8 +77,17 @@ function timeOf(config: ActiveConfig): Activation[] {
     system.archived ? [] : system.triggers.filter(({ archived, status, type }) => !archived && status === 'active' && type === 'time'),
   );
   if (!streaks.enabled && triggers.length === 0) return [];
-  const definition = hash([streaks, settings.weekStart, triggers.map(({ no, updated }) => [no, updated])]);
-  return [{ no: 0, key: 'streaks and time triggers', kind: 'time', definition, users: everybody }];
+  const { enabled, frequency, freezes } = streaks;
+  const definition = hash([enabled, frequency, freezes, settings.weekStart, triggers.map(({ no, updated }) => [no, updated])]);
+  return [{ no: timeNo, key: 'streaks and time triggers', kind: 'time', definition, users: everybody }];
+}
+
+/** What extends a streak: when that changes, a period may count as kept by what has been counted in it already. */
+function conditionsOf({ document }: ActiveConfig): Activation[] {
+  const { enabled, evaluationMode, metrics } = document.streaks;
+  if (!enabled) return [];
+  const definition = hash([evaluationMode, metrics]);
+  return [{ no: conditionsNo, key: 'streak conditions', kind: 'time', definition, users: everybody }];
 }
 
 /** What is active in a configuration on a date (UTC) and can be qualified for without doing anything more. */
@@ -82,6 +95,7 @@ function activationsOf(config: ActiveConfig, today: string): Activation[] {
   const { achievements, leaderboards } = config.document;
   return [
     ...timeOf(config),
+    ...conditionsOf(config),
     ...achievements
       .filter(({ archived, status, trigger }) => !archived && status === 'active' && trigger !== 'api')
       .map((one): Activation => ({
@@ -177,7 +191,7 @@ export class Activations {
         const entryId = randomUUID();
         await this.engine.call(tenant, 'activateFor', () => ({
           args: { user, entryId },
-          pairs: activation.kind === 'time' ? [] : [String(activation.no)],
+          pairs: [String(activation.no)],
         }));
       }
       entered += rows.length;

@@ -97,6 +97,8 @@ export interface Batch {
   readonly pauses: Map<string, OfUser<readonly PauseFact[]>>;
   readonly times: Map<string, OfUser<readonly [hour: number, day: number]>>;
   readonly periods: Map<string, OfUser<PeriodFact>>;
+  /** Boards of which all places before this batch, and those of it that are not in `places`, are gone. */
+  readonly emptied: Set<number>;
   readonly places: Map<string, PlaceRow>;
   readonly pushedOut: Map<string, PushedOut>;
   readonly history: Map<string, HistoryRow>;
@@ -119,6 +121,7 @@ export function collectBatch(entries: readonly Read[]): Batch {
     pauses: new Map(),
     times: new Map(),
     periods: new Map(),
+    emptied: new Set(),
     places: new Map(),
     pushedOut: new Map(),
     history: new Map(),
@@ -134,6 +137,9 @@ function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
       for (const { no, run, group = '', users, pushed = false } of entry.boards) {
         for (const user of users) pushOut(batch, { no, run, group, user }, !pushed);
       }
+      return;
+    case 'empty':
+      empty(batch, entry.no);
       return;
     case 'final':
       batch.finals.push(entry);
@@ -192,6 +198,11 @@ function pushOut(batch: Batch, row: PushedOut, forgets: boolean): void {
   if (forgets) batch.places.set(key, { ...row, place: null });
   else if (earlier?.place) batch.places.set(key, { ...row, place: { ...earlier.place, present: false } });
   else batch.pushedOut.set(key, row);
+}
+
+function empty(batch: Batch, board: number): void {
+  batch.emptied.add(board);
+  for (const rows of [batch.places, batch.pushedOut]) for (const [key, { no }] of rows) if (no === board) rows.delete(key);
 }
 
 function collectBoard(batch: Batch, entry: EntryOfUser, board: BoardFact): void {

@@ -144,7 +144,7 @@ export interface UserEntry extends EntryBase {
   readonly kind: 'user' | 'settle' | 'completion' | 'streak' | 'activation';
 }
 
-/** Boards lost their last places because their limit was lowered, or everybody because they rank something else now. */
+/** Boards lost their last places because their limit was lowered. */
 export interface TrimEntry {
   readonly kind: 'trim';
   readonly boards: readonly {
@@ -155,6 +155,12 @@ export interface TrimEntry {
     /** Whether they are outside now, with their values; else they have left. */
     readonly pushed?: boolean;
   }[];
+}
+
+/** Nobody is on a board that does not repeat any more, nor remembered outside of it, because it ranks something else now. */
+export interface EmptyEntry {
+  readonly kind: 'empty';
+  readonly no: number;
 }
 
 /** A run of a leaderboard is over: its rankings are final. */
@@ -168,7 +174,7 @@ export interface FinalEntry {
   readonly at: number;
 }
 
-export type LedgerEntry = EventEntry | UserEntry | TrimEntry | FinalEntry;
+export type LedgerEntry = EventEntry | UserEntry | TrimEntry | EmptyEntry | FinalEntry;
 
 /** What Redis keeps of a recent award. */
 export interface RecentAward {

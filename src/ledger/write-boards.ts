@@ -50,6 +50,12 @@ const namedEntries = `unnest($2::integer[], $3::integer[], $4::text[], $5::text[
 
 /** Writes the places of a batch, the history by day, and last the rankings of the runs that ended in it. */
 export async function writeBoards(client: pg.ClientBase, tenant: number, batch: Batch): Promise<void> {
+  if (batch.emptied.size > 0) {
+    await client.query('delete from leaderboard_entries where tenant = $1 and leaderboard = any($2::integer[])', [
+      tenant,
+      numberArray([...batch.emptied]),
+    ]);
+  }
   const places = [...batch.places.values()];
   const left = places.filter(({ place }) => place === null);
   if (left.length > 0) {

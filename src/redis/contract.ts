@@ -162,7 +162,7 @@ export const functions = {
   addPause: [...context, 'user', 'entryId', 'first', 'last'],
   removePause: [...context, 'user', 'entryId', 'pause'],
   restoreStreak: [...context, 'user', 'entryId'],
-  /** Enters a user into achievements and boards (their `no`, listed last) that have become active; with none, looks at the streak again. */
+  /** Settles a user, and enters them into achievements and boards (their `no`, listed last) that have become active; -1 looks at the streak again. */
   activateFor: [...context, 'user', 'entryId'],
   /** Takes everybody off a leaderboard that does not repeat. */
   emptyBoard: [...context, 'leaderboard'],
