@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { configText } from './support/answers.js';
 import { badInputs } from './support/bad-values.js';
-import { operationsOf, type OpenApi } from './support/openapi.js';
+import { operationsOf, type Described, type OpenApi } from './support/openapi.js';
 import { apis } from './support/reference.js';
 import { runBad } from './support/refused.js';
 import { callValid, everything, harmless, type Known, validInput } from './support/valid-input.js';
@@ -54,4 +54,36 @@ describe('Bad input made from the reference, for every operation, is refused wit
       });
     }
   }
+});
+
+describe('The bad input that is made from a description', () => {
+  const whats = (described: Partial<Described>): string[] =>
+    badInputs({}, { id: 'o', method: 'POST', path: '/', parameters: [], body: undefined, ...described }, {}).map(({ what }) => what);
+
+  it('breaks each rule of a body, wherever it is', () => {
+    const item = {
+      type: 'object',
+      properties: { key: { type: 'string', maxLength: 5 }, id: { type: 'string', format: 'uuid' } },
+      required: ['key'],
+    };
+    const made = whats({ body: { type: 'array', minItems: 1, maxItems: 100, items: item } });
+    expect(made).to.include.members(['the body: 101 items', 'the body: no items', 'the body: an object', 'the body: one item twice']);
+    expect(made).to.include.members(['0.key: missing', '0.key: too long', '0.key: a number', '0.key: a NUL', '0: null']);
+    expect(made).to.include.members(['0.id: no UUID', '0.id: an id that nothing has', 'no body', 'half a body']);
+    expect(made).to.not.include('0.id: missing');
+  });
+
+  it('breaks each rule of a parameter', () => {
+    const limit = { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 9 } } as const;
+    const ids = {
+      name: 'ids',
+      in: 'query',
+      required: true,
+      schema: { type: 'array', maxItems: 2, items: { type: 'string', format: 'uuid' } },
+    } as const;
+    const made = whats({ parameters: [limit, ids] });
+    expect(made).to.include.members(['limit: no such value', 'limit: too small', 'limit: too large', 'limit: not whole', 'limit: twice']);
+    expect(made).to.include.members(['ids: missing', 'ids: 3 items', 'ids: an item that is no UUID', 'ids: unknown']);
+    expect(made).to.not.include('limit: missing');
+  });
 });
