@@ -139,6 +139,7 @@ function handler(route: Route, { services }: AppOptions): Middleware {
     });
     context.status = answer.status;
     context.body = answer.body;
+    if (route.produces !== undefined) context.type = route.produces;
   };
 }
 

@@ -107,7 +107,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       ...Object.fromEntries(
         Object.entries(route.answers).map(([status, schema]) => [
           status,
-          { description: successes[Number(status)] ?? 'Done.', content: { 'application/json': { schema } } },
+          { description: successes[Number(status)] ?? 'Done.', content: { [route.produces ?? 'application/json']: { schema } } },
         ]),
       ),
       ...Object.fromEntries(statuses.map((status) => [status, ref('responses', failures[status][0])])),

@@ -45,6 +45,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly operation: string;
   /** The body of each answer that is not an error, by status. */
   readonly answers: Readonly<Record<number, z.ZodType>>;
+  /** The media type of answers that are texts; without it, answers are JSON. */
+  readonly produces?: string;
   /** Whether an `Idempotency-Key` header means something here; elsewhere it is not looked at. */
   readonly idempotent?: true;
   readonly params: z.ZodType<P>;

@@ -17,6 +17,8 @@ interface Operation {
   readonly address: RegExp;
   /** The statuses that it may answer with. */
   readonly statuses: ReadonlySet<number>;
+  /** Whether its answers, but for errors, are JSON. */
+  readonly isJson: boolean;
   /** Compiled when it is first asked for: most tests call few operations. */
   readonly validator: (status: number) => ValidateFunction;
 }
@@ -29,7 +31,7 @@ function operationsOf([api, bases, routes]: (typeof apis)[number]): Operation[] 
   formats.default(ajv);
   const document = referenceOf(api, routes, { closed: true });
   ajv.addSchema(document, 'reference');
-  return routes.map(({ operation, method, path }) => {
+  return routes.map(({ operation, method, path, produces }) => {
     const responses = document.paths?.[path]?.[method]?.responses ?? {};
     const compiled = new Map<number, ValidateFunction>();
     const validator = (status: number): ValidateFunction => {
@@ -40,7 +42,14 @@ function operationsOf([api, bases, routes]: (typeof apis)[number]): Operation[] 
       return validate;
     };
     const address = new RegExp(`^(${bases.map(literal).join('|')})${literal(path).replace(/\{\w+\}/g, '[^/]+')}$`);
-    return { name: operation, method, address, statuses: new Set(Object.keys(responses).map(Number)), validator };
+    return {
+      name: operation,
+      method,
+      address,
+      statuses: new Set(Object.keys(responses).map(Number)),
+      isJson: produces === undefined,
+      validator,
+    };
   });
 }
 
@@ -55,6 +64,7 @@ export function answerProblems(method: string, path: string, status: number, bod
   const operation = operations.find((one) => one.method === method.toLowerCase() && one.address.test(address));
   if (!operation) return [];
   if (!operation.statuses.has(status)) return [`${operation.name} answered ${status}, which its reference does not have`];
+  if (!operation.isJson && status < 400) return typeof body === 'string' ? [] : [`${operation.name} answered without a text`];
   const validate = operation.validator(status);
   if (validate(body)) return [];
   return (validate.errors ?? []).map(
