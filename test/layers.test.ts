@@ -7,7 +7,7 @@ import ts from 'typescript';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** The folders whose names are the words of the domain. */
-const domain = 'leaderboards achievements streaks points metrics users';
+const domain = 'leaderboards points metrics achievements streaks users';
 
 /**
  * The parts of src (its folders, and the files at its root) from the top down, and what each may import besides itself and the bottom.
@@ -39,9 +39,9 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   // What each word of the domain means, and how its results are shown.
   ['leaderboards', 'users plan redis config ledger'],
   ['points', 'achievements users plan redis config ledger'],
+  ['metrics', 'achievements users plan redis config ledger'],
   ['achievements', 'users plan redis config ledger'],
   ['streaks', 'users plan redis config ledger'],
-  ['metrics', 'users plan redis config ledger'],
   ['users', 'plan redis config ledger'],
 
   // From one store to the other.
@@ -56,7 +56,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
 ];
 
 /** Every part may import these, and each of these may import those after it. */
-const bottom = ['calendar.ts', 'decimal.ts', 'errors.ts', 'limits.ts'];
+const bottom = ['shapes.ts', 'calendar.ts', 'decimal.ts', 'errors.ts', 'limits.ts'];
 
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [

@@ -1,6 +1,7 @@
 import type { Achievement, AttributeFilter } from '../config/model.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { instant } from '../users/response.js';
+import type { AchievementResponse, EventFilters, UserAchievementResponse } from './shapes.js';
 
 /** Filters as keys and values. */
 export function filterList(config: ActiveConfig, list: readonly AttributeFilter[]): { key: string; value: string }[] {
@@ -11,12 +12,13 @@ export function filterList(config: ActiveConfig, list: readonly AttributeFilter[
 }
 
 /** Event filters as the contract has them; `eventAttribute`, which it deprecates, is sent where there is exactly one. */
-export function eventFilters(config: ActiveConfig, list: readonly AttributeFilter[]): object {
+export function eventFilters(config: ActiveConfig, list: readonly AttributeFilter[]): EventFilters {
   const eventAttributes = filterList(config, list);
-  return { ...(eventAttributes.length === 1 ? { eventAttribute: eventAttributes[0] } : {}), eventAttributes };
+  const [eventAttribute, second] = eventAttributes;
+  return { ...(eventAttribute && !second ? { eventAttribute } : {}), eventAttributes };
 }
 
-function byTrigger(config: ActiveConfig, achievement: Achievement): object {
+function byTrigger(config: ActiveConfig, achievement: Achievement): Partial<AchievementResponse> {
   switch (achievement.trigger) {
     case 'metric': {
       const metric = known(config.metricById, achievement.metricId, 'metric');
@@ -26,14 +28,14 @@ function byTrigger(config: ActiveConfig, achievement: Achievement): object {
     case 'streak':
       return { streakLength: achievement.streakLength };
     case 'achievement':
-      return { achievementIds: achievement.achievementIds };
+      return { achievementIds: [...achievement.achievementIds] };
     case 'api':
       return {};
   }
 }
 
 /** The contract's `AchievementResponse`. */
-export function achievementResponse(config: ActiveConfig, achievement: Achievement): object {
+export function achievementResponse(config: ActiveConfig, achievement: Achievement): AchievementResponse {
   const { id, key, name, trigger, description, badgeUrl } = achievement;
   return {
     id,
@@ -48,7 +50,7 @@ export function achievementResponse(config: ActiveConfig, achievement: Achieveme
 }
 
 /** The contract's `UserAchievementResponse`. `at` in milliseconds since 1970; undefined for one that is not completed. */
-export function completedResponse(config: ActiveConfig, achievement: Achievement, at: number | undefined): object {
+export function completedResponse(config: ActiveConfig, achievement: Achievement, at: number | undefined): UserAchievementResponse {
   return { ...achievementResponse(config, achievement), achievedAt: at === undefined ? null : instant(at) };
 }
 

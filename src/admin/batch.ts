@@ -1,15 +1,25 @@
 import { z } from 'zod';
 import { limits } from '../limits.js';
 
-/** The contract's `AdminIssue`: why one item of a batch was not done, by its place in the batch. */
-export const issueSchema = z.object({
-  index: z.number().int(),
-  id: z.string().optional(),
-  userId: z.string().optional(),
-  severity: z.enum(['error', 'warning']),
-  message: z.string(),
-});
+/**
+ * The contract's `AdminIssue`: why one item of a batch was not done, by its place in the batch. `level` and `reason` are not in it, but the
+ * official client library refuses an issue without them.
+ */
+export const issueSchema = z
+  .object({
+    index: z.number().int().meta({ description: 'The place of the item in the batch, from 0.' }),
+    id: z.string().optional(),
+    userId: z.string().optional(),
+    severity: z.enum(['error', 'warning']),
+    message: z.string().meta({ description: 'Why the item was not done, in a sentence.' }),
+    level: z.enum(['error', 'warning']).optional().meta({ deprecated: true, description: 'The same as `severity`.' }),
+    reason: z.string().optional().meta({ deprecated: true, description: 'The same as `message`.' }),
+  })
+  .meta({ id: 'Issue' });
 export type Issue = z.infer<typeof issueSchema>;
+
+/** The contract's `DeletedResource`. */
+export const deletedSchema = z.object({ id: z.uuid() }).meta({ id: 'Deleted' });
 
 /** The items of a batch: at least one, at most `max`. */
 export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems): z.ZodArray<T> =>
@@ -24,7 +34,7 @@ export async function eachItem<T>(
   const issues: Issue[] = [];
   for (const [index, item] of items.entries()) {
     const message = await act(item);
-    if (message !== undefined) issues.push({ index, ...name(item), severity: 'error', message });
+    if (message !== undefined) issues.push({ index, ...name(item), severity: 'error', message, level: 'error', reason: message });
   }
   return issues;
 }

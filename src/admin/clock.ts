@@ -1,18 +1,23 @@
 import { z } from 'zod';
 import { LaurelError } from '../errors.js';
 import { defineRoute, type Route, type Services } from '../routing/route.js';
+import { instantShape } from '../shapes.js';
 
 /** Without TEST_CLOCK the route does not exist (semantics.md, "Time"). */
 function requireTestClock({ clock }: Services): void {
   if (!clock.settable) throw new LaurelError('not_found', 'There is no test clock: start the service with TEST_CLOCK=1 to have one.');
 }
 
-const body = (nowMs: number): { now: string } => ({ now: new Date(nowMs).toISOString() });
+const clockShape = z.object({ now: instantShape }).meta({ id: 'Clock' });
+
+const body = (nowMs: number): z.infer<typeof clockShape> => ({ now: new Date(nowMs).toISOString() });
 
 export const clockRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/clock',
+    operation: 'admin_clock_get',
+    answers: { 200: clockShape },
     summary: 'Read the test clock',
     params: z.object({}),
     query: z.object({}),
@@ -25,6 +30,8 @@ export const clockRoutes: readonly Route[] = [
   defineRoute({
     method: 'put',
     path: '/clock',
+    operation: 'admin_clock_set',
+    answers: { 200: clockShape },
     summary: 'Move the test clock forward',
     params: z.object({}),
     query: z.object({}),

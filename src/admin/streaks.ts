@@ -1,16 +1,25 @@
 import { z } from 'zod';
-import { isDate } from '../calendar.js';
 import { addPause, grantFreeze, removePause, restoreStreak } from '../engine/streaks.js';
+import { limits } from '../limits.js';
+import { repeated } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
+import { dateShape, dateText } from '../shapes.js';
 import { idSchema } from '../users/schema.js';
-import { batch, eachItem } from './batch.js';
+import { batch, deletedSchema, eachItem, issueSchema } from './batch.js';
 
-const date = z.string().refine(isDate, 'must be a date such as 2026-01-31');
+const issues = z.array(issueSchema);
+
+/** The contract's `AdminStreakPause`. */
+const pauseShape = z
+  .object({ id: z.uuid(), userId: z.string(), start: dateShape, end: dateShape, status: z.enum(['active', 'archived']) })
+  .meta({ id: 'StreakPause' });
 
 export const streakAdminRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
     path: '/streaks/freezes',
+    operation: 'admin_streaks_freezes_create',
+    answers: { 201: z.object({ issues }) },
     summary: 'Give users a streak freeze each',
     params: z.object({}),
     query: z.object({}),
@@ -29,12 +38,14 @@ export const streakAdminRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
     path: '/streaks/pauses',
+    operation: 'admin_streaks_pauses_create',
+    answers: { 201: z.object({ created: z.array(pauseShape), issues }) },
     summary: "Pause users' streaks",
     params: z.object({}),
     query: z.object({}),
-    body: z.object({ pauses: batch(z.object({ userId: idSchema, start: date, end: date })) }),
+    body: z.object({ pauses: batch(z.object({ userId: idSchema, start: dateText, end: dateText })) }),
     handle: async ({ services, tenant, body }) => {
-      const created: object[] = [];
+      const created: z.infer<typeof pauseShape>[] = [];
       const issues = await eachItem(
         body.pauses,
         async ({ userId, start, end }) => {
@@ -51,12 +62,14 @@ export const streakAdminRoutes: readonly Route[] = [
   defineRoute({
     method: 'delete',
     path: '/streaks/pauses',
+    operation: 'admin_streaks_pauses_delete',
+    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
     summary: 'Delete pauses',
     params: z.object({}),
-    query: z.object({ ids: z.union([z.uuid('must be a UUID').transform((id) => [id]), batch(z.uuid('must be a UUID'))]) }),
+    query: z.object({ ids: repeated(z.uuid('must be a UUID'), limits.maxBatchItems) }),
     body: null,
     handle: async ({ services, tenant, query }) => {
-      const deleted: object[] = [];
+      const deleted: z.infer<typeof deletedSchema>[] = [];
       const { ledgerId } = await services.clock.ledgerId(tenant);
       await services.history.waitFor(tenant, ledgerId);
       const issues = await eachItem(
@@ -76,6 +89,8 @@ export const streakAdminRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
     path: '/streaks/restore',
+    operation: 'admin_streaks_restore',
+    answers: { 200: z.object({ restoredUsers: z.array(z.string()), issues }) },
     summary: 'Restore the streaks that users have lost last',
     params: z.object({}),
     query: z.object({}),

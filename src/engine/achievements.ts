@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { achievementResponse, completedResponse, filterList, stats, type Counts } from '../achievements/response.js';
+import type { AchievementWithStatsResponse } from '../achievements/shapes.js';
 import { LaurelError } from '../errors.js';
 import type { UserEntry } from '../ledger/entry.js';
 import { requireAchievement } from '../plan/active-config.js';
@@ -10,6 +11,7 @@ import { userPatch } from '../users/patch.js';
 import type { UserProperties } from '../users/schema.js';
 import { pointsBlock } from './blocks.js';
 import { text, type Engine } from './engine.js';
+import type { CompletionResponse } from './shapes.js';
 import { refusal } from './refusals.js';
 
 /** The counts as the function library answers with them: a flat list of achievement no and count, and the number of users. */
@@ -20,7 +22,11 @@ export function readCounts(completions: unknown, users: unknown): Counts {
 }
 
 /** All achievements that users can see, with how many users have completed each. `userAttributes`: only those with all of these filters. */
-export async function listAchievements(engine: Engine, tenant: number, userAttributes: ReadonlyMap<string, string>): Promise<object[]> {
+export async function listAchievements(
+  engine: Engine,
+  tenant: number,
+  userAttributes: ReadonlyMap<string, string>,
+): Promise<AchievementWithStatsResponse[]> {
   const { values, config } = await engine.call(tenant, 'readCounts', (active) => {
     checkAttributeKeys([Object.fromEntries(userAttributes), active.userAttributes]);
     return { args: {} };
@@ -43,7 +49,7 @@ export async function completeAchievement(
   tenant: number,
   key: string,
   user: UserProperties & { id: string },
-): Promise<object> {
+): Promise<CompletionResponse> {
   const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'completeAchievement', (active) => {
     const achievement = requireAchievement(active, key);

@@ -1,20 +1,23 @@
 import { completedResponse } from '../achievements/response.js';
+import type { UserAchievementResponse } from '../achievements/shapes.js';
 import { utcDate } from '../calendar.js';
 import { eventLeaderboardResponse } from '../leaderboards/response.js';
+import type { EventLeaderboardResponse } from '../leaderboards/shapes.js';
 import type { BoardFact, EventEntry, UserEntry } from '../ledger/entry.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { eventPointsResponse } from '../points/response.js';
+import type { EventPointsResponse } from '../points/shapes.js';
 
 /** What an entry changed, as the blocks of a response. */
 type Entry = EventEntry | UserEntry;
 
 /** The achievements that were completed, in order. */
-export function completedBlock(config: ActiveConfig, { achieved = [], at }: Entry): object[] {
+export function completedBlock(config: ActiveConfig, { achieved = [], at }: Entry): UserAchievementResponse[] {
   return achieved.map((no) => completedResponse(config, known(config.achievementByNo, no, 'achievement'), at));
 }
 
 /** The points systems that changed, by key. */
-export function pointsBlock(config: ActiveConfig, { points, id }: Entry): object {
+export function pointsBlock(config: ActiveConfig, { points, id }: Entry): Record<string, EventPointsResponse> {
   return Object.fromEntries(
     points.map((fact) => [known(config.systemByNo, fact.no, 'points system').key, eventPointsResponse(config, id, fact)]),
   );
@@ -24,7 +27,7 @@ export function pointsBlock(config: ActiveConfig, { points, id }: Entry): object
  * The leaderboards on which the user has a place that changed, by key. One entry can change a board twice, as when the user moves to
  * another group: what counts is where the user is in the end, and where in that group the user had been before.
  */
-export function leaderboardsBlock(config: ActiveConfig, { boards, at }: Entry): object {
+export function leaderboardsBlock(config: ActiveConfig, { boards, at }: Entry): Record<string, EventLeaderboardResponse> {
   const today = utcDate(at);
   const before = new Map<string, number | undefined>();
   const last = new Map<string, BoardFact>();

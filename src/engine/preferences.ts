@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LaurelError } from '../errors.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { outcomes, userFields } from '../redis/contract.js';
+import type { PreferencesResponse } from '../users/shapes.js';
 import { text, type Engine } from './engine.js';
 import { refusal } from './refusals.js';
 import { readUser } from './users.js';
@@ -53,7 +54,7 @@ function pairsOf(config: ActiveConfig, { notifications, streak }: Preferences): 
   return streak === undefined ? pairs : [...pairs, userFields.streakPreferences, JSON.stringify(storedStreak(config, streak))];
 }
 
-function response(config: ActiveConfig, fields: Readonly<Record<string, string>>): object {
+function response(config: ActiveConfig, fields: Readonly<Record<string, string>>): PreferencesResponse {
   const notifications = notificationTypes.flatMap((type) => {
     const list = fields[userFields.notification + type];
     return list === undefined ? [] : [[type, JSON.parse(list) as unknown] as const];
@@ -66,7 +67,7 @@ function response(config: ActiveConfig, fields: Readonly<Record<string, string>>
 }
 
 /** Changes what a user prefers, and answers with all of it. Throws a 404 for an unknown user, a 422 for what is not allowed. */
-export async function setPreferences(engine: Engine, tenant: number, user: string, preferences: Preferences): Promise<object> {
+export async function setPreferences(engine: Engine, tenant: number, user: string, preferences: Preferences): Promise<PreferencesResponse> {
   const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'setPreferences', (active) => {
     const pairs = pairsOf(active, preferences);
@@ -79,7 +80,7 @@ export async function setPreferences(engine: Engine, tenant: number, user: strin
 }
 
 /** What a user prefers: types of notification without a preference are left out. Throws a 404 for an unknown user. */
-export async function readPreferences(engine: Engine, tenant: number, user: string): Promise<object> {
+export async function readPreferences(engine: Engine, tenant: number, user: string): Promise<PreferencesResponse> {
   const { config, fields } = await readUser(engine, tenant, user);
   return response(config, fields);
 }

@@ -2,6 +2,7 @@ import { dateToDay, dayToDate, utcDate } from '../calendar.js';
 import type { Leaderboard } from '../config/model.js';
 import { LaurelError } from '../errors.js';
 import { groupOf, leaderboardResponse, statusOn } from '../leaderboards/response.js';
+import type { LeaderboardResponse, RankingsResponse, UserLeaderboardResponse } from '../leaderboards/shapes.js';
 import { runEnd, runOf } from '../leaderboards/runs.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
@@ -66,7 +67,11 @@ async function isFinal({ clock, history }: Stores, tenant: number, board: Leader
 }
 
 /** The leaderboards that are active or scheduled; those that are finished when asked for. */
-export async function listLeaderboards({ engine, clock }: Stores, tenant: number, includeFinished: boolean): Promise<object[]> {
+export async function listLeaderboards(
+  { engine, clock }: Stores,
+  tenant: number,
+  includeFinished: boolean,
+): Promise<LeaderboardResponse[]> {
   const config = await engine.config(tenant);
   const date = utcDate(await clock.now(tenant));
   const visible = [...config.leaderboards.values()].filter((board) => {
@@ -84,7 +89,7 @@ export interface RankingsQuery extends Page {
 }
 
 /** A page of a leaderboard's rankings. Throws a 404 for an unknown key, a 422 for a run or a group that it does not have. */
-export async function readLeaderboard(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<object> {
+export async function readLeaderboard(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<RankingsResponse> {
   const config = await stores.engine.config(tenant);
   const board = requireLeaderboard(config, key);
   const now = await stores.clock.now(tenant);
@@ -109,7 +114,7 @@ export async function readUserLeaderboard(
   user: string,
   key: string,
   query: { readonly run: string | undefined; readonly days: number },
-): Promise<object> {
+): Promise<UserLeaderboardResponse> {
   const { engine, clock, history } = stores;
   const config = await engine.config(tenant);
   const board = requireLeaderboard(config, key);

@@ -5,6 +5,7 @@ import type { HistoryReader } from '../ledger/reader.js';
 import { outcomes, userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
 import { baseStreak, historyResponse, weekShift } from '../streaks/response.js';
+import type { StreakRanking, StreakResponse } from '../streaks/shapes.js';
 import { instant } from '../users/response.js';
 import type { Engine } from './engine.js';
 import { readUser } from './users.js';
@@ -16,7 +17,7 @@ export async function readStreak(
   tenant: number,
   id: string,
   historyPeriods: number,
-): Promise<object> {
+): Promise<StreakResponse> {
   const { config, streak, buffers, ledgerId } = await readUser(engine, tenant, id);
   const blob = buffers.get(userFields.pauses);
   const pauses = blob && blob.length > 0 ? (unpackMessage(blob) as PauseFact[]) : [];
@@ -34,7 +35,7 @@ export async function readStreak(
 }
 
 /** The shown streaks of users, the longest first; a user who does not exist has none. */
-export async function rankStreaks(engine: Engine, tenant: number, ids: readonly string[]): Promise<object[]> {
+export async function rankStreaks(engine: Engine, tenant: number, ids: readonly string[]): Promise<StreakRanking[]> {
   const unique = [...new Set(ids)];
   const pairs = unique.flatMap((id) => [randomUUID(), id]);
   const { values } = await engine.call(tenant, 'readStreaks', () => ({ args: {}, pairs }));

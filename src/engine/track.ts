@@ -4,6 +4,7 @@ import { requireMetric, type ActiveConfig } from '../plan/active-config.js';
 import { outcomes } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
 import { eventStreak } from '../streaks/response.js';
+import type { EventResponse } from './shapes.js';
 import { attributePairs, checkAttributeKeys, type AttributeValues } from '../users/attributes.js';
 import { userPatch } from '../users/patch.js';
 import type { UserProperties } from '../users/schema.js';
@@ -23,8 +24,7 @@ export interface EventRequest {
 export interface EventAnswer {
   /** Whether the idempotency key had been used before, so that nothing was counted. */
   readonly replayed: boolean;
-  /** The contract's `EventResponse`. */
-  readonly body: object;
+  readonly body: EventResponse;
 }
 
 function trackCall(config: ActiveConfig, request: EventRequest, eventId: string): Call<'track'> {
@@ -44,7 +44,7 @@ function trackCall(config: ActiveConfig, request: EventRequest, eventId: string)
   };
 }
 
-function eventBody(config: ActiveConfig, metricId: string, entry: EventEntry): object {
+function eventBody(config: ActiveConfig, metricId: string, entry: EventEntry): EventResponse {
   return {
     eventId: entry.id,
     metricId,
@@ -56,7 +56,7 @@ function eventBody(config: ActiveConfig, metricId: string, entry: EventEntry): o
   };
 }
 
-function idempotency(request: EventRequest, replayed: boolean): object {
+function idempotency(request: EventRequest, replayed: boolean): Partial<EventResponse> {
   return request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey, idempotentReplayed: replayed };
 }
 

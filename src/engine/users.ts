@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { completedResponse, stats, type Counts } from '../achievements/response.js';
+import type { UserAchievementResponse, UserAchievementWithStatsResponse } from '../achievements/shapes.js';
 import type { ProfileFact, RecentAward, StreakFact } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { metricResponse } from '../metrics/response.js';
+import type { MetricResponse } from '../metrics/shapes.js';
 import { requireMetric, requireSystem, type ActiveConfig } from '../plan/active-config.js';
 import { awardResponse, levelAt, levelResponse, systemResponse } from '../points/response.js';
+import type { UserPointsResponse } from '../points/shapes.js';
 import { outcomes, userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
 import { checkAttributeKeys } from '../users/attributes.js';
 import { userPatch } from '../users/patch.js';
-import { userResponse, type UserResponse } from '../users/response.js';
+import { userResponse } from '../users/response.js';
 import type { UserProperties } from '../users/schema.js';
+import type { UserResponse } from '../users/shapes.js';
 import { readCounts } from './achievements.js';
 import { text, type Engine } from './engine.js';
 import { refusal } from './refusals.js';
@@ -101,7 +105,7 @@ function completedBy({ buffers }: UserState): ReadonlyMap<number, number> {
 }
 
 /** A metric's achievements, completed or not, as the contract's `MetricResponse` has them. */
-function achievementsOf(state: UserState, metricId: string): object[] {
+function achievementsOf(state: UserState, metricId: string): UserAchievementResponse[] {
   const completed = completedBy(state);
   return [...state.config.achievements.values()]
     .filter((achievement) => achievement.trigger === 'metric' && achievement.metricId === metricId)
@@ -109,20 +113,20 @@ function achievementsOf(state: UserState, metricId: string): object[] {
 }
 
 /** A user's totals on all metrics, as the contract's list of `MetricResponse`. */
-export async function readUserMetrics(engine: Engine, tenant: number, id: string): Promise<object[]> {
+export async function readUserMetrics(engine: Engine, tenant: number, id: string): Promise<MetricResponse[]> {
   const state = await readUser(engine, tenant, id);
   return Array.from(state.config.metrics.values(), (metric) => metricResponse(metric, state.fields, achievementsOf(state, metric.id)));
 }
 
 /** A user's total on one metric. Throws a 404 for an unknown user or metric. */
-export async function readUserMetric(engine: Engine, tenant: number, id: string, key: string): Promise<object> {
+export async function readUserMetric(engine: Engine, tenant: number, id: string, key: string): Promise<MetricResponse> {
   const state = await readUser(engine, tenant, id);
   const metric = requireMetric(state.config, key);
   return metricResponse(metric, state.fields, achievementsOf(state, metric.id));
 }
 
 /** A user's points, level and newest awards, as the contract's `GetUserPointsResponse`. Throws a 404 for an unknown user or system. */
-export async function readUserPoints(engine: Engine, tenant: number, id: string, key: string, count: number): Promise<object> {
+export async function readUserPoints(engine: Engine, tenant: number, id: string, key: string, count: number): Promise<UserPointsResponse> {
   const { config, fields, awards } = await readUser(engine, tenant, id, {
     system: (active) => requireSystem(active, key).no,
     awards: count,
@@ -142,7 +146,12 @@ export async function readUserPoints(engine: Engine, tenant: number, id: string,
 }
 
 /** A user's achievements with how many users have completed each; those that are not completed only when asked for. */
-export async function readUserAchievements(engine: Engine, tenant: number, id: string, includeIncomplete: boolean): Promise<object[]> {
+export async function readUserAchievements(
+  engine: Engine,
+  tenant: number,
+  id: string,
+  includeIncomplete: boolean,
+): Promise<UserAchievementWithStatsResponse[]> {
   const state = await readUser(engine, tenant, id, { completions: true });
   const completed = completedBy(state);
   return [...state.config.achievements.values()]

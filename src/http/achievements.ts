@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { achievementWithStatsShape, userAchievementWithStatsShape } from '../achievements/shapes.js';
 import { completeAchievement, listAchievements } from '../engine/achievements.js';
+import { completionShape } from '../engine/shapes.js';
 import { readUserAchievements } from '../engine/users.js';
-import { attributeFilters } from '../routing/query.js';
+import { attributeFilters, keyText } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
 import { idSchema, userPropertiesSchema } from '../users/schema.js';
 
@@ -9,6 +11,8 @@ export const achievementRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/achievements',
+    operation: 'achievements_all',
+    answers: { 200: z.array(achievementWithStatsShape) },
     summary: 'List all achievements, with how many users have completed each',
     params: z.object({}),
     query: z.object({ userAttributes: attributeFilters }),
@@ -21,8 +25,10 @@ export const achievementRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
     path: '/achievements/{key}/complete',
+    operation: 'achievements_complete',
+    answers: { 201: completionShape },
     summary: 'Complete an achievement for a user',
-    params: z.object({ key: z.string() }),
+    params: z.object({ key: keyText('achievement') }),
     query: z.object({}),
     body: z.object({ user: userPropertiesSchema.extend({ id: idSchema }) }),
     handle: async ({ services, tenant, params, body }) => ({
@@ -33,6 +39,8 @@ export const achievementRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/users/{id}/achievements',
+    operation: 'users_achievements',
+    answers: { 200: z.array(userAchievementWithStatsShape) },
     summary: "Read a user's achievements",
     params: z.object({ id: idSchema }),
     query: z.object({ includeIncomplete: z.enum(['true', 'false']).optional() }),

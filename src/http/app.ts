@@ -9,6 +9,7 @@ import type { KeyRing, Principal } from '../keys/key-ring.js';
 import { limits } from '../limits.js';
 import { idProblem } from '../users/schema.js';
 import { achievementRoutes } from './achievements.js';
+import { docsRoutes } from './docs.js';
 import { errorAnswer } from './errors.js';
 import { healthRoutes, type Health } from './health.js';
 import { leaderboardRoutes } from './leaderboards.js';
@@ -19,7 +20,8 @@ import { streakRoutes } from './streaks.js';
 import { userRoutes } from './users.js';
 import { parsePart } from '../routing/validation.js';
 
-const applicationRoutes: readonly Route[] = [
+/** The Application API. */
+export const applicationRoutes: readonly Route[] = [
   ...metricRoutes,
   ...userRoutes,
   ...achievementRoutes,
@@ -27,7 +29,8 @@ const applicationRoutes: readonly Route[] = [
   ...preferenceRoutes,
   ...leaderboardRoutes,
 ];
-const adminRoutes: readonly Route[] = [...clockRoutes, ...streakAdminRoutes];
+/** The Admin API. */
+export const adminRoutes: readonly Route[] = [...clockRoutes, ...streakAdminRoutes];
 
 /** The one tenant until tenants can be created. */
 const defaultTenant = 1;
@@ -132,10 +135,11 @@ function handler(route: Route, { services }: AppOptions): Middleware {
       params,
       query,
       body: bodyOf(context, route),
-      idempotencyKey: idempotencyKey(context),
+      idempotencyKey: route.idempotent ? idempotencyKey(context) : undefined,
     });
     context.status = answer.status;
     context.body = answer.body;
+    if (route.produces !== undefined) context.type = route.produces;
   };
 }
 
@@ -147,10 +151,11 @@ function mount(router: Router, base: string, routes: readonly Route[], options: 
     router.register(base + routerPath(route.path), [route.method], [authenticate(options.keys), readBody, handler(route, options)]);
 }
 
-/** The HTTP application: health, the Application API under both of its bases, the Admin API. */
+/** The HTTP application: health, the reference, the Application API under both of its bases, the Admin API. */
 export function createApp(options: AppOptions): Koa {
   const router = new Router();
   healthRoutes(router, options.health);
+  docsRoutes(router, { application: applicationRoutes, admin: adminRoutes });
   mount(router, '/v1', applicationRoutes, options);
   mount(router, '/api', applicationRoutes, options);
   mount(router, '/admin/v1', adminRoutes, options);

@@ -1,17 +1,20 @@
 import { z } from 'zod';
-import { isDate } from '../calendar.js';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard } from '../engine/rankings.js';
+import { leaderboardShape, rankingsShape, userLeaderboardShape } from '../leaderboards/shapes.js';
 import { limits } from '../limits.js';
-import { attributeFilters, booleanText, integerText } from '../routing/query.js';
+import { attributeFilters, booleanText, integerText, keyText } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
+import { dateText } from '../shapes.js';
 import { idSchema } from '../users/schema.js';
 
-const runText = z.string().refine(isDate, 'must be a date such as 2026-01-31').optional();
+const runText = dateText.optional().meta({ description: 'A date of the run that is meant; the current run without it.' });
 
 export const leaderboardRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/leaderboards',
+    operation: 'leaderboards_all',
+    answers: { 200: z.array(leaderboardShape) },
     summary: 'List the leaderboards that are active or scheduled',
     params: z.object({}),
     query: z.object({ includeFinished: booleanText }),
@@ -24,13 +27,15 @@ export const leaderboardRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/leaderboards/{key}',
+    operation: 'leaderboards_get',
+    answers: { 200: rankingsShape },
     summary: 'Read a page of rankings, of the current run or of a past one',
-    params: z.object({ key: z.string() }),
+    params: z.object({ key: keyText('leaderboard') }),
     query: z.object({
       offset: integerText(0, limits.maxAbsoluteTotal, 0),
       limit: integerText(0, limits.maxRankingsPage, 10),
       run: runText,
-      userId: idSchema.optional(),
+      userId: idSchema.optional().meta({ description: 'The offset counts from the place of this user.' }),
       userAttributes: attributeFilters,
     }),
     body: null,
@@ -42,8 +47,10 @@ export const leaderboardRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/users/{id}/leaderboards/{key}',
+    operation: 'users_leaderboard',
+    answers: { 200: userLeaderboardShape },
     summary: "Read a user's place on a leaderboard, and its history by day",
-    params: z.object({ id: idSchema, key: z.string() }),
+    params: z.object({ id: idSchema, key: keyText('leaderboard') }),
     query: z.object({ numEvents: integerText(0, limits.maxHistoryDays, 10), run: runText }),
     body: null,
     handle: async ({ services, tenant, params, query }) => ({

@@ -1,12 +1,18 @@
 import { z } from 'zod';
+import { eventShape } from '../engine/shapes.js';
 import { trackEvent } from '../engine/track.js';
 import { limits } from '../limits.js';
 import { attributesSchema, idSchema, userPropertiesSchema } from '../users/schema.js';
+import { keyText } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
 
 const eventBody = z.object({
   user: userPropertiesSchema.extend({ id: idSchema }),
-  value: z.number().min(-limits.maxAbsoluteTotal).max(limits.maxAbsoluteTotal),
+  value: z
+    .number()
+    .min(-limits.maxAbsoluteTotal)
+    .max(limits.maxAbsoluteTotal)
+    .meta({ description: 'What is added to the total; negative or a decimal is fine.' }),
   attributes: attributesSchema.optional(),
 });
 
@@ -15,8 +21,11 @@ export const metricRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
     path: '/metrics/{key}/event',
+    operation: 'metrics_event',
+    answers: { 201: eventShape, 202: eventShape },
+    idempotent: true,
     summary: 'Count one event of a user on a metric',
-    params: z.object({ key: z.string() }),
+    params: z.object({ key: keyText('metric') }),
     query: z.object({}),
     body: eventBody,
     handle: async ({ services, tenant, params, body, idempotencyKey }) => {

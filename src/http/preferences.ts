@@ -3,6 +3,7 @@ import { channels, notificationTypes, readPreferences, setPreferences } from '..
 import { limits } from '../limits.js';
 import { defineRoute, type Route } from '../routing/route.js';
 import { idSchema } from '../users/schema.js';
+import { preferencesShape } from '../users/shapes.js';
 
 const channelList = z.array(z.enum(channels)).refine((list) => new Set(list).size === list.length, 'must not name a channel twice');
 const notifications = z.object(Object.fromEntries(notificationTypes.map((type) => [type, channelList.optional()])));
@@ -23,6 +24,8 @@ export const preferenceRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/users/{id}/preferences',
+    operation: 'users_get_preferences',
+    answers: { 200: preferencesShape },
     summary: 'Read what a user prefers',
     params,
     query: z.object({}),
@@ -32,6 +35,8 @@ export const preferenceRoutes: readonly Route[] = [
   defineRoute({
     method: 'patch',
     path: '/users/{id}/preferences',
+    operation: 'users_update_preferences',
+    answers: { 200: preferencesShape },
     summary: 'Change what a user prefers: only what is sent is changed',
     params,
     query: z.object({}),

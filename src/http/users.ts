@@ -1,18 +1,22 @@
 import { z } from 'zod';
 import { identifyUser, readProfile, readUserMetric, readUserMetrics, readUserPoints, type IdentifyMode } from '../engine/users.js';
 import { limits } from '../limits.js';
+import { metricShape } from '../metrics/shapes.js';
+import { userPointsShape } from '../points/shapes.js';
 import { idSchema, userPropertiesSchema } from '../users/schema.js';
-import { integerText } from '../routing/query.js';
+import { userShape } from '../users/shapes.js';
+import { integerText, keyText } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
 
 const userParams = z.object({ id: idSchema });
-const userKeyParams = z.object({ id: idSchema, key: z.string() });
 const noQuery = z.object({});
 
-function identifyRoute(method: 'put' | 'patch', mode: IdentifyMode, summary: string): Route {
+function identifyRoute(method: 'put' | 'patch', operation: string, mode: IdentifyMode, summary: string): Route {
   return defineRoute({
     method,
     path: '/users/{id}',
+    operation,
+    answers: { 200: userShape },
     summary,
     params: userParams,
     query: noQuery,
@@ -28,6 +32,8 @@ export const userRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
     path: '/users',
+    operation: 'users_create',
+    answers: { 201: userShape },
     summary: 'Create a user',
     params: z.object({}),
     query: noQuery,
@@ -37,11 +43,13 @@ export const userRoutes: readonly Route[] = [
       body: await identifyUser(services.engine, tenant, 'create', id, properties),
     }),
   }),
-  identifyRoute('put', 'upsert', 'Identify a user: create or change'),
-  identifyRoute('patch', 'update', 'Change a user'),
+  identifyRoute('put', 'users_identify', 'upsert', 'Identify a user: create or change'),
+  identifyRoute('patch', 'users_update', 'update', 'Change a user'),
   defineRoute({
     method: 'get',
     path: '/users/{id}',
+    operation: 'users_get',
+    answers: { 200: userShape },
     summary: 'Read a user',
     params: userParams,
     query: noQuery,
@@ -54,6 +62,8 @@ export const userRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/users/{id}/metrics',
+    operation: 'users_all_metrics',
+    answers: { 200: z.array(metricShape) },
     summary: 'Read all metric totals of a user',
     params: userParams,
     query: noQuery,
@@ -66,8 +76,10 @@ export const userRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/users/{id}/metrics/{key}',
+    operation: 'users_single_metric',
+    answers: { 200: metricShape },
     summary: 'Read one metric total of a user',
-    params: userKeyParams,
+    params: z.object({ id: idSchema, key: keyText('metric') }),
     query: noQuery,
     body: null,
     handle: async ({ services, tenant, params }) => ({
@@ -78,8 +90,10 @@ export const userRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/users/{id}/points/{key}',
+    operation: 'users_points',
+    answers: { 200: userPointsShape },
     summary: "Read a user's points, level and newest awards",
-    params: userKeyParams,
+    params: z.object({ id: idSchema, key: keyText('points system') }),
     query: z.object({ awards: integerText(1, limits.maxAwardsRead, 10) }),
     body: null,
     handle: async ({ services, tenant, params, query }) => ({

@@ -3,8 +3,9 @@ import type { Leaderboard } from '../config/model.js';
 import type { BoardFact } from '../ledger/entry.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { runEnd } from './runs.js';
+import type { EventLeaderboardResponse, LeaderboardResponse } from './shapes.js';
 
-export type LeaderboardStatus = 'inactive' | 'scheduled' | 'active' | 'finished';
+export type LeaderboardStatus = LeaderboardResponse['status'];
 
 /**
  * What a leaderboard is on a date, `YYYY-MM-DD`: an active one is scheduled before its start and finished after its end (spec, "States
@@ -17,7 +18,7 @@ export function statusOn(board: Leaderboard, today: string): LeaderboardStatus {
   return 'active';
 }
 
-function ranked(config: ActiveConfig, board: Leaderboard): object {
+function ranked(config: ActiveConfig, board: Leaderboard): Partial<LeaderboardResponse> {
   switch (board.rankBy) {
     case 'metric': {
       const metric = known(config.metricById, board.metricId, 'metric');
@@ -33,7 +34,7 @@ function ranked(config: ActiveConfig, board: Leaderboard): object {
 }
 
 /** The contract's `LeaderboardResponse`, with the status that it requires. A perpetual leaderboard has `runInterval` 0 (the spec). */
-export function leaderboardResponse(config: ActiveConfig, board: Leaderboard, today: string): object {
+export function leaderboardResponse(config: ActiveConfig, board: Leaderboard, today: string): LeaderboardResponse {
   const breakdown = board.breakdownAttributes.map((id) => known(config.attributeById, id, 'attribute').key);
   return {
     id: board.id,
@@ -41,7 +42,7 @@ export function leaderboardResponse(config: ActiveConfig, board: Leaderboard, to
     key: board.key,
     rankBy: board.rankBy,
     status: statusOn(board, today),
-    breakdownAttribute: breakdown.length === 1 ? breakdown[0] : null,
+    breakdownAttribute: breakdown.length === 1 ? (breakdown[0] ?? null) : null,
     breakdownAttributes: breakdown,
     ...ranked(config, board),
     description: board.description,
@@ -73,7 +74,7 @@ export function groupOf(values: readonly string[]): string {
   return values.map((value) => `${Buffer.byteLength(value)}:${value}`).join('');
 }
 
-function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string | undefined): object {
+function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string | undefined): Partial<EventLeaderboardResponse> {
   if (group === undefined) return {};
   const values = groupValues(group).map((value, i) => ({
     key: known(config.attributeById, board.breakdownAttributes[i] ?? '', 'attribute').key,
@@ -83,14 +84,14 @@ function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string 
 }
 
 /** The first date of the run that a fact is of, and its last; those of the leaderboard when it does not repeat. */
-function eventDates(board: Leaderboard, run: number): object {
+function eventDates(board: Leaderboard, run: number): Partial<EventLeaderboardResponse> {
   if (board.runUnit === null) return {};
   const last = dayToDate(runEnd(board, run) - 1);
   return { start: dayToDate(run), end: board.end !== null && board.end < last ? board.end : last };
 }
 
 /** A leaderboard's block in the response to an event. */
-export function eventLeaderboardResponse(config: ActiveConfig, fact: BoardFact, today: string): object {
+export function eventLeaderboardResponse(config: ActiveConfig, fact: BoardFact, today: string): EventLeaderboardResponse {
   const board = known(config.leaderboardByNo, fact.no, 'leaderboard');
   return {
     ...leaderboardResponse(config, board, today),

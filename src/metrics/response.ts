@@ -1,5 +1,7 @@
 import type { Metric } from '../config/model.js';
 import { userFields } from '../redis/contract.js';
+import type { UserAchievementResponse } from '../achievements/shapes.js';
+import type { MetricResponse } from './shapes.js';
 
 /**
  * The contract's `MetricResponse`, from the fields of the user's hash, with the metric's achievements. A metric on which nothing has
@@ -8,7 +10,7 @@ import { userFields } from '../redis/contract.js';
 export function metricResponse(
   { id, no, key, name }: Metric,
   fields: Readonly<Record<string, string>>,
-  achievements: readonly object[],
-): object {
+  achievements: UserAchievementResponse[],
+): MetricResponse {
   return { id, key, name, status: 'active', current: Number(fields[`${userFields.metricTotal}${no}`] ?? 0), achievements };
 }

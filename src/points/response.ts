@@ -4,14 +4,15 @@ import { known, type ActiveConfig } from '../plan/active-config.js';
 import { instant } from '../users/response.js';
 import { eventFilters, filterList } from '../achievements/response.js';
 import { awardId } from '../ledger/award-id.js';
+import type { AwardResponse, BoostResponse, EventPointsResponse, LevelResponse, SystemResponse, TriggerResponse } from './shapes.js';
 
 /** The contract's `PointsLevel`. */
-export function levelResponse({ id, key, name, description, badgeUrl, points }: PointsLevel): object {
+export function levelResponse({ id, key, name, description, badgeUrl, points }: PointsLevel): LevelResponse {
   return { id, key, name, description, badgeUrl, points };
 }
 
 /** What the contract's `PointsTrigger` has for each kind. */
-function byKind(config: ActiveConfig, trigger: PointsTrigger): object {
+function byKind(config: ActiveConfig, trigger: PointsTrigger): Partial<TriggerResponse> {
   switch (trigger.type) {
     case 'metric': {
       const metric = known(config.metricById, trigger.metricId, 'metric');
@@ -32,7 +33,7 @@ function byKind(config: ActiveConfig, trigger: PointsTrigger): object {
 }
 
 /** The contract's `PointsTrigger`. */
-export function triggerResponse(config: ActiveConfig, trigger: PointsTrigger): object {
+export function triggerResponse(config: ActiveConfig, trigger: PointsTrigger): TriggerResponse {
   return {
     id: trigger.id,
     type: trigger.type,
@@ -46,12 +47,12 @@ export function triggerResponse(config: ActiveConfig, trigger: PointsTrigger): o
 }
 
 /** The contract's `PointsBoost`, as it was when it applied. */
-function appliedBoostResponse({ id, name, start, end, multiplier, rounding }: PointsBoost): object {
+function appliedBoostResponse({ id, name, start, end, multiplier, rounding }: PointsBoost): BoostResponse {
   return { id, name, status: 'active', start, end, multiplier, rounding };
 }
 
 /** The contract's `PointsAward`. `entryId` is that of the ledger entry that it came with. */
-export function awardResponse(config: ActiveConfig, entryId: string, award: AwardFact): object {
+export function awardResponse(config: ActiveConfig, entryId: string, award: AwardFact): AwardResponse {
   return {
     id: awardId(entryId, award.ordinal),
     awarded: award.awarded,
@@ -63,12 +64,12 @@ export function awardResponse(config: ActiveConfig, entryId: string, award: Awar
 }
 
 /** The contract's `PointsResponse`. */
-export function systemResponse({ id, key, name, description, badgeUrl, maxPoints }: PointsSystem): object {
+export function systemResponse({ id, key, name, description, badgeUrl, maxPoints }: PointsSystem): SystemResponse {
   return { id, key, name, description, badgeUrl, maxPoints };
 }
 
 /** A system's block in the response to an event; `level` is there only when the event changed it (spec, "Events" 6). */
-export function eventPointsResponse(config: ActiveConfig, entryId: string, fact: PointsFact): object {
+export function eventPointsResponse(config: ActiveConfig, entryId: string, fact: PointsFact): EventPointsResponse {
   const level = fact.level === 0 ? null : levelResponse(known(config.levelByNo, fact.level, 'level'));
   return {
     ...systemResponse(known(config.systemByNo, fact.no, 'points system')),

@@ -26,7 +26,7 @@ export interface RouteRequest<P, Q, B> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** The `Idempotency-Key` header, decoded and checked. */
+  /** The `Idempotency-Key` header, decoded and checked, of a route that is `idempotent`. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface RouteRequest<P, Q, B> {
 export type Api = 'application' | 'admin';
 
 /**
- * One operation of the HTTP API, declared: the router, the checks and, later, the reference documentation are made from it. `path` is
+ * One operation of the HTTP API, declared: the router, the checks and the reference (http/reference.ts) are made from it. `path` is
  * below the API's base and names its parameters in braces, as the contract does.
  */
 export interface Route<P = unknown, Q = unknown, B = unknown> {
@@ -42,9 +42,13 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly path: string;
   readonly summary: string;
   /** The operation's name in the reference: the contract's `operationId` where it has one. */
-  readonly operation?: string;
+  readonly operation: string;
   /** The body of each answer that is not an error, by status. */
-  readonly answers?: Readonly<Record<number, z.ZodType>>;
+  readonly answers: Readonly<Record<number, z.ZodType>>;
+  /** The media type of answers that are texts; without it, answers are JSON. */
+  readonly produces?: string;
+  /** Whether an `Idempotency-Key` header means something here; elsewhere it is not looked at. */
+  readonly idempotent?: true;
   readonly params: z.ZodType<P>;
   readonly query: z.ZodType<Q>;
   /** Null for an operation without a body. */

@@ -21,6 +21,8 @@ function predicate(issue: Issue): string {
       return issue.message.startsWith('must ') ? issue.message : `must be at most ${String(issue.maximum)}`;
     case 'too_small':
       return issue.message.startsWith('must ') ? issue.message : `must be at least ${String(issue.minimum)}`;
+    case 'invalid_union':
+      return issue.input === undefined ? 'is required' : 'is not valid';
     default:
       return issue.message.startsWith('must ') ? issue.message : 'is not valid';
   }

@@ -1,6 +1,7 @@
 import { datesOf, type Frequency } from '../calendar.js';
 import type { StreakFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
+import type { BaseStreak, EventStreakResponse, StreakPeriodResponse } from './shapes.js';
 
 /** The streak of a user who has none, or while streaks are not enabled. */
 const none = { length: 0, started: null, periodStart: null, periodEnd: null, expires: null } as const;
@@ -9,7 +10,7 @@ const none = { length: 0, started: null, periodStart: null, periodEnd: null, exp
 export const weekShift = (config: ActiveConfig): number => (config.document.settings.weekStart === 'sunday' ? 4 : 3);
 
 /** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (semantics.md, "Streaks"). */
-export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): object {
+export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): BaseStreak {
   const { frequency, freezes } = config.document.streaks;
   const shown = {
     freezes: fact?.freezes ?? 0,
@@ -32,7 +33,7 @@ export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): 
 }
 
 /** The contract's `MetricEventStreakResponse`. */
-export function eventStreak(config: ActiveConfig, fact: StreakFact | undefined): object {
+export function eventStreak(config: ActiveConfig, fact: StreakFact | undefined): EventStreakResponse {
   return { ...baseStreak(config, fact), extended: fact?.extended ?? false };
 }
 
@@ -49,7 +50,7 @@ export function historyResponse(
   current: number,
   count: number,
   shift: number,
-): object[] {
+): StreakPeriodResponse[] {
   return Array.from({ length: count }, (_, i) => {
     const period = current - count + 1 + i;
     const row = rows.get(period);

@@ -1,20 +1,7 @@
 import type { ProfileFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
-
-/** The contract's `User`. */
-export interface UserResponse {
-  readonly id: string;
-  readonly email: string | null;
-  readonly name: string | null;
-  readonly tz: string | null;
-  readonly deviceTokens: readonly string[] | null;
-  readonly subscribeToEmails: boolean;
-  readonly attributes: Readonly<Record<string, string>>;
-  readonly control: boolean;
-  readonly created: string;
-  readonly updated: string;
-}
+import type { UserResponse } from './shapes.js';
 
 /** Milliseconds since 1970 as an ISO 8601 instant. */
 export function instant(ms: number | string): string {

@@ -22,10 +22,13 @@ export function idProblem(text: string): string | undefined {
 }
 
 /** An id that the caller chose: kept exactly as it was sent. */
-export const idSchema = z.string().check((context) => {
-  const message = idProblem(context.value);
-  if (message !== undefined) context.issues.push({ code: 'custom', input: context.value, message });
-});
+export const idSchema = z
+  .string()
+  .check((context) => {
+    const message = idProblem(context.value);
+    if (message !== undefined) context.issues.push({ code: 'custom', input: context.value, message });
+  })
+  .meta({ minLength: 1, maxLength: limits.maxIdChars, description: 'An id that the caller chose, without control characters.' });
 
 /** A text of the caller's that Postgres can keep too: it takes no NUL and no half of a surrogate pair. */
 export const textSchema = (minChars: number, maxChars: number = limits.maxTextChars): z.ZodString =>
@@ -33,19 +36,25 @@ export const textSchema = (minChars: number, maxChars: number = limits.maxTextCh
     .string()
     .min(minChars, 'must not be empty')
     .refine((text) => text.length <= maxChars || characters(text) <= maxChars, `must have at most ${maxChars} characters`)
-    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must not contain NUL characters or broken Unicode');
+    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must not contain NUL characters or broken Unicode')
+    .meta({ maxLength: maxChars });
 
-export const zoneSchema = z.string().refine(isKnownZone, 'must be an IANA time zone such as Europe/Paris');
+export const zoneSchema = z
+  .string()
+  .refine(isKnownZone, 'must be an IANA time zone such as Europe/Paris')
+  .meta({ description: 'An IANA time zone such as `Europe/Paris`.' });
 
 /** Attribute key → value. The keys are checked against the configuration later, so that all unknown ones can be named at once. */
-export const attributesSchema = z.record(z.string(), textSchema(0));
+export const attributesSchema = z
+  .record(z.string(), textSchema(0))
+  .meta({ description: 'Attribute key → value. Every key must be one of the configuration.' });
 
 /** The properties of a user that a caller may send (contract, UpdatedUser). */
 export const userPropertiesSchema = z.object({
   name: textSchema(0).optional(),
   email: textSchema(1).optional(),
   tz: zoneSchema.nullable().optional(),
-  subscribeToEmails: z.boolean().optional(),
+  subscribeToEmails: z.boolean().optional().meta({ description: 'True needs an email address.' }),
   deviceTokens: z
     .array(textSchema(1, limits.maxDeviceTokenChars))
     .max(limits.maxDeviceTokens, `must have at most ${limits.maxDeviceTokens} items`)

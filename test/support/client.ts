@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { holdToReference } from './reference.js';
 
 /** What a service answered. */
 export interface Answer {
@@ -44,7 +45,7 @@ export class Client {
     { body, headers = {}, timeoutMs = 30_000 }: { body?: unknown; headers?: Readonly<Record<string, string>>; timeoutMs?: number } = {},
   ): Promise<Answer> {
     const payload = body === undefined ? undefined : JSON.stringify(body);
-    return new Promise((resolve, reject) => {
+    const answered = new Promise<Answer>((resolve, reject) => {
       const fail = (error: Error): void => reject(new NoAnswer(error));
       const sent = request(
         address + path,
@@ -76,6 +77,10 @@ export class Client {
       sent.on('timeout', () => sent.destroy(new Error(`nothing came for ${timeoutMs} ms`)));
       sent.on('error', fail);
       sent.end(payload);
+    });
+    return answered.then((answer) => {
+      holdToReference(method, path, answer.status, answer.body);
+      return answer;
     });
   }
 

@@ -2,28 +2,46 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import { type OpenApi, resolve } from './openapi.js';
+
+/** The documents of the contract, and the bases of their operations. */
+export const contractApis = { application: '/v1', admin: '/admin/v1' } as const;
+type Name = keyof typeof contractApis;
 
 /** The hosted service's contract, which is kept beside the repository and not in it. */
-const file = fileURLToPath(new URL('../../../shared/contract/application.openapi.json', import.meta.url));
+const fileOf = (name: Name): string => fileURLToPath(new URL(`../../../shared/contract/${name}.openapi.json`, import.meta.url));
 
 /** Whether the contract is there to compare with. */
-export const hasContract = existsSync(file);
+export const hasContract = existsSync(fileOf('application')) && existsSync(fileOf('admin'));
 
 /**
  * Where the spec wins over the contract: values of metrics, and of the leaderboards that rank by them, are numbers, decimals included.
  * (The contract allows by itself what else the spec asks for: a description that is null, and 0 for a run interval.)
  */
-const relaxed: readonly (readonly [pointer: string, type: string | readonly string[]])[] = [
-  ['MetricEventLeaderboardResponse/allOf/1/properties/threshold', 'number'],
-  ['LeaderboardRanking/properties/value', 'number'],
-  ['UserLeaderboardResponse/allOf/1/properties/value', ['number', 'null']],
-  ['LeaderboardEvent/properties/previousValue', ['number', 'null']],
-  ['LeaderboardEvent/properties/value', ['number', 'null']],
-  ['PointsTrigger/properties/metricThreshold', 'number'],
-];
+const relaxed: Readonly<Record<Name, readonly (readonly [pointer: string, type: string | readonly string[]])[]>> = {
+  application: [
+    ['MetricEventLeaderboardResponse/allOf/1/properties/threshold', 'number'],
+    ['LeaderboardRanking/properties/value', 'number'],
+    ['UserLeaderboardResponse/allOf/1/properties/value', ['number', 'null']],
+    ['LeaderboardEvent/properties/previousValue', ['number', 'null']],
+    ['LeaderboardEvent/properties/value', ['number', 'null']],
+    ['PointsTrigger/properties/metricThreshold', 'number'],
+  ],
+  admin: [
+    ['CreatePointsTriggerRequestItem/properties/metricThreshold', 'number'],
+    ['PatchPointsTriggersRequest/items/properties/metricThreshold', 'number'],
+    ['AdminPointsTrigger/properties/metricThreshold', 'number'],
+  ],
+};
 
 /** What Laurel sends beyond the contract, because the official client library (1.0.42) asks for it. */
-const added: readonly (readonly [schema: string, field: string])[] = [['MetricResponse', 'status']];
+const added: Readonly<Record<Name, readonly (readonly [schema: string, field: string])[]>> = {
+  application: [['MetricResponse', 'status']],
+  admin: [
+    ['AdminIssue', 'level'],
+    ['AdminIssue', 'reason'],
+  ],
+};
 
 interface Schema {
   type?: string | readonly string[];
@@ -38,16 +56,16 @@ interface Schema {
 
 const escaped = (segment: string): string => segment.replaceAll('~', '~0').replaceAll('/', '~1');
 
-/** The responses that the contract asks for. */
+/** The operations of a document of the contract, and the responses that it asks for. */
 export class Contract {
-  private readonly document: object;
+  readonly document: OpenApi;
   private readonly ajv: Ajv2020;
 
-  constructor() {
-    this.document = JSON.parse(readFileSync(file, 'utf8')) as object;
-    for (const [pointer, type] of relaxed) this.at(`#/components/schemas/${pointer}`).type = type;
-    for (const [name, field] of added) {
-      const schema = this.at(`#/components/schemas/${name}`);
+  constructor(name: Name = 'application') {
+    this.document = JSON.parse(readFileSync(fileOf(name), 'utf8')) as OpenApi;
+    for (const [pointer, type] of relaxed[name]) this.at(`#/components/schemas/${pointer}`).type = type;
+    for (const [schemaName, field] of added[name]) {
+      const schema = this.at(`#/components/schemas/${schemaName}`);
       schema.properties = { ...schema.properties, [field]: { type: 'string' } };
     }
     this.ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -69,13 +87,7 @@ export class Contract {
   }
 
   private at(pointer: string): Schema {
-    let value: unknown = this.document;
-    for (const segment of pointer.split('/').slice(1)) {
-      const key = segment.replaceAll('~1', '/').replaceAll('~0', '~');
-      value = (value as Record<string, unknown>)[key];
-      if (value === undefined) throw new Error(`the contract has nothing at ${pointer}`);
-    }
-    return value as Schema;
+    return resolve(this.document, pointer) as Schema;
   }
 
   /** A schema with what it refers to and what it is made of, one after the other. */

@@ -9,6 +9,7 @@ import { redisOptions } from '../../src/redis/connection.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { startService, type Roles } from '../../src/service.js';
 import type { Settings } from '../../src/settings.js';
+import { holdToReference } from './reference.js';
 import { administer, stores, withDatabase } from './stores.js';
 
 export const adminKey = 'test.0123456789abcdef';
@@ -90,6 +91,8 @@ export interface World {
   configure(text: string, how?: { prune?: boolean }): Promise<void>;
   /** Waits until the write-behind has committed everything that the ledger holds now. */
   drain(): Promise<void>;
+  /** The id of the newest entry of the ledger: nothing changes in Redis without one. */
+  ledgerEnd(): Promise<string>;
   /** Everything that the tenant has in Redis, and every row in Postgres, as text to compare. */
   snapshot(): Promise<string>;
   stopService(): Promise<void>;
@@ -129,7 +132,9 @@ async function send(address: string, method: string, path: string, { body, raw, 
     ...(sent === undefined ? {} : { body: sent }),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+  const answered = text === '' ? undefined : (JSON.parse(text) as unknown);
+  holdToReference(method, path, response.status, answered);
+  return { status: response.status, headers: response.headers, body: answered };
 }
 
 async function lastLedgerId(redis: Redis, ledger: string): Promise<string> {
@@ -138,19 +143,18 @@ async function lastLedgerId(redis: Redis, ledger: string): Promise<string> {
   return String(info[info.indexOf('last-generated-id') + 1]);
 }
 
-/** The tables that requests may change. */
-const tables = [
-  'users',
-  'user_metrics',
-  'user_points',
-  'user_triggers',
-  'idempotency_keys',
-  'events',
-  'awards',
-  'leaderboard_entries',
-  'leaderboard_history',
-  'config_versions',
-];
+/**
+ * The tables that requests may change: all but the progress of the write-behind and of the jobs. A partition is read with its table.
+ */
+const tablesQuery = `
+  select relname as name from pg_class
+   where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+     and relname not in ('pgmigrations', 'stream_offsets', 'leaderboard_backfills', 'activations')
+   order by relname`;
+
+/** When a key was last used is noted for every request, bad ones included. */
+const rowsQuery = (table: string): string =>
+  `select to_jsonb(t) - array['last_used', 'last_used_at'] as row from ${table} as t order by t::text`;
 
 async function dumpKey(redis: Redis, key: string): Promise<unknown> {
   switch (await redis.type(key)) {
@@ -184,7 +188,8 @@ export async function keysOf(redis: Redis, prefix: string): Promise<string[]> {
 async function snapshot(redis: Redis, pool: pg.Pool, partition: string): Promise<string> {
   const dump: Record<string, unknown> = {};
   for (const key of await keysOf(redis, partition)) dump[key] = await dumpKey(redis, key);
-  for (const table of tables) dump[table] = (await pool.query(`select * from ${table} as t order by t::text`)).rows;
+  const { rows: tables } = await pool.query<{ name: string }>(tablesQuery);
+  for (const { name } of tables) dump[name] = (await pool.query<{ row: unknown }>(rowsQuery(name))).rows;
   return JSON.stringify(dump, null, 1);
 }
 
@@ -226,6 +231,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
         await delay(drainPollMs);
       }
     },
+    ledgerEnd: () => lastLedgerId(redis, ledger),
     snapshot: () => snapshot(redis, database.pool, partition),
     stopService: async () => {
       if (serving) await service.stop();

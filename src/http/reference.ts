@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs';
+import {
+  createDocument,
+  type oas31,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiOverride,
+  type ZodOpenApiResponseObject,
+} from 'zod-openapi';
+import { limits } from '../limits.js';
+import type { Api, Route } from '../routing/route.js';
+import { errorShape } from '../shapes.js';
+
+/** What the reference of an API says beside its routes. */
+interface ApiText {
+  readonly title: string;
+  readonly description: string;
+  /** The addresses under which the routes are, the usual one first. */
+  readonly bases: readonly string[];
+}
+
+const everyCall = [
+  'Send your API key in the `X-API-KEY` header of every call. Bodies are JSON.',
+  'An error is `{"error": "<a sentence that says what to do>"}`; its status is told with each operation, and a method that an address does not have is a 405.',
+].join('\n\n');
+
+const apis: Readonly<Record<Api, ApiText>> = {
+  application: {
+    title: 'Laurel: Application API',
+    description: `What a client product calls: report events, identify users, read their progress.\n\n${everyCall}`,
+    bases: ['/v1', '/api'],
+  },
+  admin: {
+    title: 'Laurel: Admin API',
+    description: `What operators call: configure the account and work on its users. Batches report what could not be done of them in \`issues\`, by index, and do the rest.\n\n${everyCall}`,
+    bases: ['/admin/v1'],
+  },
+};
+
+const retryAfter = {
+  'Retry-After': { schema: { type: 'integer' }, description: 'Seconds after which trying again makes sense.' },
+} as const;
+
+const failure = (description: string, headers?: typeof retryAfter): ZodOpenApiResponseObject => ({
+  description,
+  ...(headers ? { headers } : {}),
+  content: { 'application/json': { schema: errorShape } },
+});
+
+/** The errors that operations share, by status. */
+const failures = {
+  400: ['InvalidRequest', failure('The body is not JSON, or the address is not valid.')],
+  401: ['Unauthorized', failure('The API key is missing or not valid.')],
+  403: ['Forbidden', failure('The API key is not for this.')],
+  404: ['NotFound', failure('Something that the address or the `Tenant-ID` header names does not exist.')],
+  405: ['MethodNotAllowed', failure('The address exists, but not with this method.')],
+  413: ['BodyTooLarge', failure(`The body is larger than ${limits.maxBodyBytes} bytes.`)],
+  422: ['Unprocessable', failure('Something in the request breaks a rule; nothing was done.')],
+  429: ['TooManyRequests', failure('The API key has been used too often; nothing was done.', retryAfter)],
+  503: ['NotReady', failure('The service cannot work at the moment.', retryAfter)],
+} as const satisfies Record<number, readonly [string, ZodOpenApiResponseObject]>;
+
+const everywhere = [400, 401, 403, 404, 422, 429, 503] as const;
+
+/** What stands for a component of the document. */
+const ref = (kind: 'responses' | 'parameters', name: string): { $ref: string } => ({ $ref: `#/components/${kind}/${name}` });
+
+const parameters = {
+  TenantId: {
+    name: 'Tenant-ID',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description: "The tenant that the call is for; the account's default tenant without it.",
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    schema: { type: 'string', minLength: 1, maxLength: limits.maxIdChars },
+    description: 'The same key again, of the same user on the same metric, answers 202 and changes nothing.',
+  },
+} as const satisfies Record<string, oas31.ParameterObject>;
+
+/** Operations are grouped by the first word of their path. */
+function tagOf({ path }: Route): string {
+  const words = (path.split('/')[1] ?? '').replaceAll('-', ' ').replace(/\bapi\b/, 'API');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const successes: Readonly<Record<number, string>> = {
+  200: 'Done.',
+  201: 'Done, and something was created or counted.',
+  202: 'Accepted: what was sent has been taken, now or before.',
+};
+
+function operationOf(route: Route): ZodOpenApiOperationObject {
+  const statuses = route.body ? [...everywhere, 413 as const] : everywhere;
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    tags: [tagOf(route)],
+    // A schema that is no object stops the document from being made, which the tests do.
+    requestParams: { path: route.params as never, query: route.query as never },
+    parameters: [ref('parameters', 'TenantId'), ...(route.idempotent ? [ref('parameters', 'IdempotencyKey')] : [])] as never,
+    ...(route.body ? { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } } : {}),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(route.answers).map(([status, schema]) => [
+          status,
+          { description: successes[Number(status)] ?? 'Done.', content: { [route.produces ?? 'application/json']: { schema } } },
+        ]),
+      ),
+      ...Object.fromEntries(statuses.map((status) => [status, ref('responses', failures[status][0])])),
+    },
+  };
+}
+
+/** Leaves out what zod adds and a reader does not need, or what a later version could not keep. */
+const plain: ZodOpenApiOverride = ({ jsonSchema }) => {
+  if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minLength === 0) delete jsonSchema.minLength;
+  delete jsonSchema.propertyNames;
+};
+
+/** A later version may answer with more fields, so the reference does not say that there are no others. */
+const open: ZodOpenApiOverride = (context) => {
+  plain(context);
+  if (context.jsonSchema.additionalProperties === false) delete context.jsonSchema.additionalProperties;
+};
+
+const packageFile = new URL('../../package.json', import.meta.url);
+
+/**
+ * The OpenAPI 3.1 document of an API, made from the very schemas that its requests are checked with. `closed` says that an answer has no
+ * fields but those that are named: the tests hold this version's answers to that.
+ */
+export function referenceOf(api: Api, routes: readonly Route[], { closed = false } = {}): oas31.OpenAPIObject {
+  const { title, description, bases } = apis[api];
+  const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method] = operationOf(route);
+  return createDocument(
+    {
+      openapi: '3.1.1',
+      info: { title, description, version, license: { name: 'MIT', identifier: 'MIT' } },
+      servers: bases.map((url) => ({ url })),
+      security: [{ ApiKey: [] }],
+      tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+      paths,
+      components: {
+        securitySchemes: { ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' } },
+        parameters,
+        responses: Object.fromEntries(Object.values(failures)),
+      },
+    },
+    { override: closed ? plain : open },
+  );
+}

@@ -1,0 +1,28 @@
+import type { BadInput } from './bad-values.js';
+import type { Described } from './openapi.js';
+import { call } from './valid-input.js';
+import type { Reply, World } from './world.js';
+
+/** What is wrong with the answer to bad input; undefined when it is refused with a sentence, or reported as an issue with one. */
+function complaint({ status, body }: Reply, { partly }: BadInput): string | undefined {
+  const sentence = /^[A-Z`][^]*\.$/;
+  const { error, issues = [], ...done } = body as Record<string, unknown> & { error?: unknown; issues?: { message: string }[] };
+  if (status >= 500) return 'a fault of the service';
+  if (status >= 400) return typeof error === 'string' && sentence.test(error) ? undefined : `no sentence: ${JSON.stringify(body)}`;
+  if (!Array.isArray(issues) || issues.length === 0) return `taken: ${JSON.stringify(body)}`;
+  if (!issues.every(({ message }) => sentence.test(message))) return `no sentence: ${JSON.stringify(issues)}`;
+  const isDone = Object.values(done).some((list) => Array.isArray(list) && list.length > 0);
+  return isDone && partly !== true ? `done: ${JSON.stringify(done)}` : undefined;
+}
+
+/** Runs bad inputs, and returns what is wrong with the answers. */
+export async function runBad(world: World, base: string, operation: Described, inputs: readonly BadInput[]): Promise<string[]> {
+  const complaints: string[] = [];
+  for (const bad of inputs) {
+    const before = await world.ledgerEnd();
+    const wrong = complaint(await call(world, base, operation, bad.input, bad.raw), bad);
+    if (wrong !== undefined) complaints.push(`${bad.what}: ${wrong.slice(0, 300)}`);
+    if (bad.partly !== true && (await world.ledgerEnd()) !== before) complaints.push(`${bad.what}: it changed something`);
+  }
+  return complaints;
+}
