@@ -189,9 +189,9 @@ describe('Weekly leaderboards with users in 20 zones, for ten weeks', function (
     return inOrder(rows);
   }
 
-  const runRows = async (): Promise<unknown[]> => {
+  const runRows = async (): Promise<object[]> => {
     await world.drain();
-    return (await world.pool.query('select leaderboard, run, finalised from leaderboard_runs order by run, leaderboard')).rows;
+    return (await world.pool.query<object>('select leaderboard, run, finalised from leaderboard_runs order by run, leaderboard')).rows;
   };
   const readable = (rows: readonly Row[]): string[] =>
     rows.map(({ board: key, run, group, rank, user, value }) => `${key} ${run} ${group}: ${rank} ${user} ${value}`);

@@ -7,7 +7,7 @@
 import { expect } from 'chai';
 import { DateTime } from 'luxon';
 import { bodyOf, configText, read, track } from './support/answers.js';
-import { moment, zoneNamed } from './support/model/play.js';
+import { moment, zoneNamed } from './support/model/examples.js';
 import { startWorld, type World } from './support/world.js';
 import { lives, times, type Day, type Life } from './support/year.js';
 
@@ -154,9 +154,10 @@ describe('A year of three users, in three zones and then in others', function ()
   it('goes as it was planned, moment by moment', async () => {
     const deeds = lives.flatMap((life) => deedsOf(life).map((deed) => ({ ...deed, user: life.user }))).sort((a, b) => a.at - b.at);
     const ends = new Map(lives.map(({ user, seen }) => [user, moment(seen.at(-1)?.[0] ?? '')]));
-    for (const { at, user, what, act } of deeds) {
+    for (const deed of deeds) {
+      const { at, user, what } = deed;
       await world.setClock(new Date(at).toISOString());
-      await act(world).catch((error: unknown) => {
+      await deed.act(world).catch((error: unknown) => {
         throw new Error(`${user}, ${what}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
       });
       if (at === ends.get(user)) histories.set(user, (await streakOf(world, user, 366)).streakHistory);

@@ -93,11 +93,11 @@ describe('Statuses', () => {
 
   describe('An unknown thing named in the body of a batch:', () => {
     it('is reported, and the rest is done', async () => {
-      const { status, body } = await world.request('POST', '/admin/v1/streaks/freezes', {
+      const reply = await world.request('POST', '/admin/v1/streaks/freezes', {
         body: { freezes: [{ userId: 'nobody' }, { userId: 'ana' }] },
       });
-      expect(status).to.equal(201);
-      expect((body as { issues: { index: number }[] }).issues.map(({ index }) => index)).to.deep.equal([0]);
+      expect(reply.status).to.equal(201);
+      expect((reply.body as { issues: { index: number }[] }).issues.map(({ index }) => index)).to.deep.equal([0]);
     });
   });
 

@@ -2,7 +2,7 @@
 import type { ConfigDocument, StreakSettings } from '../../src/config/model.js';
 import { eventAttributeValues, userAttributeValues } from './model/documents.js';
 import { applyEdit, type Edit } from './model/edits.js';
-import { zoneNamed } from './model/play.js';
+import { zoneNamed } from './model/examples.js';
 import type { Subject } from './model/subject.js';
 import type { UserProperties } from './model/users.js';
 import type { Answer } from './model/world.js';
@@ -100,7 +100,7 @@ const actions: readonly (readonly [pattern: RegExp, action: Action])[] = [
   [/^nothing$/, () => ({ status: 200 })],
   [/^operator: (.+)$/, operate],
   [/^(\S+) is known$/, identify],
-  [/^(\S+) moves to (\S+)$/, (scene, user, zone) => identify(scene, user ?? '', `tz=${zone}`)],
+  [/^(\S+) moves to (\S+)$/, (scene, user = '', zone) => identify(scene, user, `tz=${zone}`)],
   [/^(\S+) is (\S+=.+)$/, identify],
   [/^(\S+) gets a freeze$/, ({ subject }, user = '') => subject.grantFreeze(user)],
   [/^(\S+) pauses (\S+) to (\S+)$/, pause],

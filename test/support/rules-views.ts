@@ -1,6 +1,6 @@
 /** What can be seen in the tables of test/rules (see rules.ts): each view shows something in the words of the third column. */
 import type { Scene } from './rules-actions.js';
-import type { AwardRow, BoardBlock, EventBlock, PointsBlock, StreakBlock, UserPoints } from './model/play.js';
+import type { AwardRow, BoardBlock, EventBlock, PointsBlock, StreakBlock, UserPoints } from './model/examples.js';
 import type { Answer } from './model/world.js';
 
 interface Keyed {
@@ -21,12 +21,15 @@ interface Look {
   readonly expected: string;
 }
 
-type View = (look: Look) => Promise<unknown> | unknown;
+type Shown = string | number | undefined;
+type View = (look: Look) => Promise<Shown> | Shown;
 
 /** A date or an instant of 2040 without its year. */
 const short = (date: string | null): string => (date === null ? '-' : date.replace(/^2040-/, ''));
 const orDash = (text: string | null | undefined): string => (text === undefined || text === null || text === '' ? '-' : text);
 
+/** The body of a read that must not be refused. That it has this shape is the caller's claim. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 function bodyOf<T>({ status, body }: Answer): T {
   if (status >= 300) throw new Error(`a read was refused with ${status}`);
   return body as T;

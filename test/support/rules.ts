@@ -4,7 +4,7 @@
  *
  * A line is `when | what happens | what is then so`.
  *
- * When: `01-03 12:00` is in UTC, in the zone of the row if it names one; `01-03 12:00 NZ` is in Auckland (zones: model/play.ts). The year is
+ * When: `01-03 12:00` is in UTC, in the zone of the row if it names one; `01-03 12:00 NZ` is in Auckland (zones: model/examples.ts). The year is
  * 2040, and 2 January, on whose noon every row starts, is a Monday. Nothing: the same moment. `~01-03 12:00`: the clock moves and no sweep
  * comes, so that what is due waits for whoever is first to need it.
  *
@@ -22,7 +22,7 @@ import { act, type Scene } from './rules-actions.js';
 import { view } from './rules-views.js';
 import { baseMs, buildDocument, type DocumentSpec, type StreaksSpec } from './model/documents.js';
 import { Model } from './model/index.js';
-import { moment } from './model/play.js';
+import { moment } from './model/examples.js';
 import type { Subject } from './model/subject.js';
 
 /** What is configured, in the words of the configuration file. A streak needs 1 of cards unless it says otherwise. */
