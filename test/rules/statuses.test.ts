@@ -17,7 +17,10 @@ type Row = readonly [what: string, request: string, options?: RequestOptions];
 const event = 'POST /v1/metrics/cards/event';
 const good = { user: { id: 'ana' }, value: 1 };
 
-/** By status, in the words of semantics.md. What each case is told to the letter is in bad-input.test.ts and bad-requests.test.ts. */
+/**
+ * By status, in the words of semantics.md. What each case is told to the letter is in bad-input.test.ts and bad-requests.test.ts, which also
+ * sends any JSON there is: no input gives a 500.
+ */
 const statuses: Readonly<Record<string, readonly Row[]>> = {
   '400 body that is not JSON': [
     ['half of a body', event, { raw: '{"user":' }],
