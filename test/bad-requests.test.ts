@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { answer, configText, readProfile, track } from './support/answers.js';
+import { answer, configText, track } from './support/answers.js';
 import { type RawRequest, sendBytes, sendRaw } from './support/raw-http.js';
 import { adminKey, type Reply, startWorld, type World } from './support/world.js';
 
@@ -233,22 +233,6 @@ describe('Requests', () => {
       const body = JSON.stringify({ user: { id: 'large' }, value: 1 }).padEnd(131_072);
       expect((await world.request('POST', eventPath, { raw: body })).status).to.equal(201);
     });
-  });
-
-  it('under /v1 and under /api are the same', async () => {
-    await world.request('PUT', '/api/users/both', { body: { name: 'Both' } });
-    expect((await world.request('POST', '/api/metrics/m/event', { body: { user: { id: 'both' }, value: 2 } })).status).to.equal(201);
-    expect(await readProfile(world, 'both')).to.include({ name: 'Both' });
-    for (const path of [
-      '/users/both',
-      '/users/both/metrics',
-      '/users/both/metrics/m',
-      '/users/both/points/p',
-      '/leaderboards',
-      '/leaderboards/l',
-    ]) {
-      expect(answer(await world.get(`/api${path}`))).to.deep.equal(answer(await world.get(`/v1${path}`)));
-    }
   });
 
   it('of any JSON get an answer that is not a fault of the service', async () => {

@@ -62,7 +62,8 @@ const changesOf = (earned: readonly Earned[]): Change[] => earned.map((each) => 
 function countTotal(world: World, user: User, metric: Metric, added: Amount): Change {
   const before = user.totals.get(metric.id);
   const after = add(before ?? 0n, added);
-  if (!isInRange(after)) throw new Refused(422, 'the total would be too large');
+  // What is beyond by less than a rounding is beyond, too.
+  if (!isInRange((before ?? 0n) + added)) throw new Refused(422, 'the total would be too large');
   user.totals.set(metric.id, after);
   const source = `metric:${metric.id}`;
   const isChanged = after !== before;

@@ -55,6 +55,7 @@ export interface BoostSpec {
 }
 
 export interface SystemSpec {
+  readonly key?: string;
   readonly maxPoints?: number | null;
   /** The points of the levels. */
   readonly levels?: readonly number[];
@@ -62,7 +63,7 @@ export interface SystemSpec {
   readonly boosts?: readonly BoostSpec[];
 }
 
-export type AchievementSpec = { readonly status?: Achievement['status']; readonly user?: Filters } & (
+export type AchievementSpec = { readonly key?: string; readonly status?: Achievement['status']; readonly user?: Filters } & (
   | { readonly trigger: 'metric'; readonly metric: string; readonly value: number; readonly event?: Filters }
   | { readonly trigger: 'streak'; readonly length: number }
   | { readonly trigger: 'api' }
@@ -70,6 +71,7 @@ export type AchievementSpec = { readonly status?: Achievement['status']; readonl
 );
 
 export interface BoardSpec {
+  readonly key?: string;
   readonly rankBy: { readonly metric: string } | { readonly points: string } | 'streak';
   readonly status?: 'active' | 'inactive';
   readonly max?: number;
@@ -89,11 +91,15 @@ export interface StreaksSpec {
   readonly personalization?: boolean;
 }
 
-/** Objects are keyed `m1 …`, `p1 …`, `a1 …`, `b1 …` in the order of their lists; those of a system `p1-t1 …`, `p1-l1 …`, `p1-x1 …`. */
+/**
+ * Objects without a key are keyed `m1 …`, `p1 …`, `a1 …`, `b1 …` in the order of their lists; those of a system `p1-t1 …`, `p1-l1 …`,
+ * `p1-x1 …`.
+ */
 export interface DocumentSpec {
   readonly weekStart?: 'monday' | 'sunday';
   readonly controlRatio?: number;
-  readonly metrics: number;
+  /** How many, or their keys. */
+  readonly metrics: number | readonly string[];
   readonly systems?: readonly SystemSpec[];
   readonly achievements?: readonly AchievementSpec[];
   readonly streaks?: StreaksSpec;
@@ -238,17 +244,22 @@ function streakSettings(builder: Builder, spec: StreaksSpec | undefined): Streak
 /** The document of a specification. Everything in it was created and last changed at the base date. */
 export function buildDocument(spec: DocumentSpec): ConfigDocument {
   const builder = new Builder();
-  const numbered = <T, R>(list: readonly T[] | undefined, letter: string, build: (builder: Builder, item: T, key: string) => R): R[] =>
-    (list ?? []).map((item, index) => build(builder, item, `${letter}${index + 1}`));
+  const keyed = <T extends { readonly key?: string }, R>(
+    list: readonly T[] | undefined,
+    letter: string,
+    build: (builder: Builder, item: T, key: string) => R,
+  ): R[] => (list ?? []).map((item, index) => build(builder, item, item.key ?? `${letter}${index + 1}`));
+  const metrics =
+    typeof spec.metrics === 'number' ? Array.from({ length: spec.metrics }, () => ({})) : spec.metrics.map((key) => ({ key }));
   const metric = (_: Builder, __: unknown, key: string): Metric => ({ ...builder.identity('metric', key), unitType: 'number', units: '' });
   const document = {
     settings: { controlRatio: spec.controlRatio ?? 0, weekStart: spec.weekStart ?? ('monday' as const) },
     attributes: attributes(builder),
-    metrics: numbered(Array.from({ length: spec.metrics }), 'm', metric),
-    pointsSystems: numbered(spec.systems, 'p', system),
-    achievements: numbered(spec.achievements, 'a', achievement),
+    metrics: keyed(metrics, 'm', metric),
+    pointsSystems: keyed(spec.systems, 'p', system),
+    achievements: keyed(spec.achievements, 'a', achievement),
     streaks: streakSettings(builder, spec.streaks),
-    leaderboards: numbered(spec.boards, 'b', board),
+    leaderboards: keyed(spec.boards, 'b', board),
   };
   return { nextNo: builder.nextNo, ...document };
 }

@@ -2,8 +2,8 @@
 import type { Leaderboard } from '../../../src/config/model.js';
 import { shown } from './decimal.js';
 import { places, stateOf, type Move, type Place } from './leaderboards.js';
-import { finalisedAt, groupNamed, isOpen, runNamed, runNearest, type Span } from './runs.js';
-import { dateOf, localDay } from './time.js';
+import { finalisedAt, groupNamed, isOpen, runAt, runNearest, type Span } from './runs.js';
+import { dateOf, dayOf, localDay } from './time.js';
 import { localDayOf, type User } from './users.js';
 import { byId, Refused, type World } from './world.js';
 
@@ -82,9 +82,10 @@ export interface Page {
   readonly userAttributes?: string | undefined;
 }
 
-function spanNamed(world: World, board: Leaderboard, date: string): Span {
-  const span = runNamed(board, date, world.now);
-  if (!span) throw new Refused(404, `there is no run ${date}`);
+/** The run that a caller names by a date in it. A board that does not repeat has one, whatever the date. */
+function spanNamed(board: Leaderboard, date: string): Span {
+  const span = runAt(board, dayOf(board.runUnit === null ? board.start : date));
+  if (!span) throw new Refused(422, `there is no run ${date}`);
   return span;
 }
 
@@ -95,7 +96,7 @@ const ranked = (list: readonly Place[]): { userId: string; rank: number; value: 
 export function rankingsBody(world: World, board: Leaderboard, page: Page): object {
   const group = groupNamed(world.config, board, page.userAttributes);
   if (group === null) throw new Refused(422, 'userAttributes must name the group');
-  const span = page.run === undefined ? runNearest(board, localDay('UTC', world.now)) : spanNamed(world, board, page.run);
+  const span = page.run === undefined ? runNearest(board, localDay('UTC', world.now)) : spanNamed(board, page.run);
   const rows = span ? ranked(places(stateOf(world, board).runs.get(span.first), group)) : [];
   const place = page.userId === undefined ? 0 : rows.findIndex(({ userId }) => userId === page.userId);
   const from = place < 0 ? rows.length : place + (page.offset ?? 0);
@@ -107,7 +108,7 @@ export function rankingsBody(world: World, board: Leaderboard, page: Page): obje
 
 /** A user's place in a run: the one on the user's local date, or the last, if none is named. */
 export function placeBody(world: World, board: Leaderboard, user: User, run: string | undefined): object {
-  const span = run === undefined ? runNearest(board, localDayOf(user, world.now)) : spanNamed(world, board, run);
+  const span = run === undefined ? runNearest(board, localDayOf(user, world.now)) : spanNamed(board, run);
   const state = span && stateOf(world, board).runs.get(span.first);
   const group = state?.final?.find(({ userId }) => userId === user.id)?.group ?? state?.entries.get(user.id)?.group;
   const row = state && group !== undefined ? ranked(places(state, group)).find(({ userId }) => userId === user.id) : undefined;
@@ -116,7 +117,7 @@ export function placeBody(world: World, board: Leaderboard, user: User, run: str
 
 /** The final rankings of a run, group by group; a 404 until it is finalised. */
 export function finalBody(world: World, board: Leaderboard, date: string): object {
-  const span = spanNamed(world, board, date);
+  const span = spanNamed(board, date);
   if (finalisedAt(span) > world.now) throw new Refused(404, 'the run is not final yet');
   const final = stateOf(world, board).runs.get(span.first)?.final ?? [];
   const groups = [...new Set(final.map(({ group }) => group))];

@@ -12,9 +12,6 @@ export interface Span {
 
 /** "Finalised 12 hours after the run's last local date has ended in UTC." */
 const finalisationDelayMs = 12 * hourMs;
-/** In the earliest zone a day begins this long before it begins in UTC. */
-const earliestZoneMs = 14 * hourMs;
-
 export const isOpen = (board: Leaderboard): boolean => !board.archived && board.status === 'active';
 
 /** Whether the value is what was gained while it counted; otherwise it is the user's total. A window means nothing to a streak. */
@@ -49,12 +46,6 @@ export function runAt(board: Leaderboard, day: number): Span | null {
 /** The run on a local day: the last one when all are over, the first before it has begun, which it may have elsewhere. */
 export function runNearest(board: Leaderboard, day: number): Span | null {
   return runAt(board, Math.max(dayOf(board.start), board.end === null ? day : Math.min(day, dayOf(board.end))));
-}
-
-/** The run that a caller names by a date; null if it has begun nowhere. */
-export function runNamed(board: Leaderboard, date: string, now: number): Span | null {
-  const span = runAt(board, dayOf(date));
-  return span && span.first * dayMs - earliestZoneMs <= now ? span : null;
 }
 
 export const finalisedAt = ({ last }: Span): number => (last === null ? Infinity : (last + 1) * dayMs + finalisationDelayMs);

@@ -1,18 +1,28 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { answer, bodyOf, configText, read, readBoard, readPoints, track, userPath } from './support/answers.js';
-import { numberOf, sum, zero } from './support/decimal.js';
-import { startWorld, type World } from './support/world.js';
+import { answer, bodyOf, configText, read, readBoard, readPoints, track, userPath } from '../support/answers.js';
+import { numberOf, sum, zero } from '../support/decimal.js';
+import { startWorld, type World } from '../support/world.js';
+
+/** A system with a trigger on the metric of its name, and a boost. */
+const boosted = (key: 'up' | 'down', points: number, multiplier: number): object => ({
+  ...{ key, name: key },
+  triggers: [{ key: 't', type: 'metric', metricKey: key, metricThreshold: 1, points, status: 'active' }],
+  boosts: [{ key: 'b', name: 'B', start: '2020-01-01', multiplier, rounding: key }],
+});
 
 const config = {
-  metrics: ['m', 'n'].map((key) => ({ key, name: key })),
+  metrics: ['m', 'n', 'up', 'down'].map((key) => ({ key, name: key })),
   points: [
     { key: 'p', name: 'P', triggers: [{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' }] },
+    boosted('up', 10, 1.1),
+    boosted('down', 100, 1.15),
   ],
   leaderboards: [{ key: 'n', name: 'N', status: 'active', rankBy: 'metric', metricKey: 'n' }],
 };
 
-describe('Totals', () => {
+/** Numbers as in semantics.md: totals are decimal-clean, points are integers. (Boost arithmetic: points.test.ts.) */
+describe('Numbers', () => {
   let world: World;
   before(async () => {
     world = await startWorld({ config: configText(config) });
@@ -43,18 +53,20 @@ describe('Totals', () => {
     ['and all the way between', [1e15, -1e15, -1e15, 999_999_999_999_999], -1],
     ['a minus sign before 0 is dropped', [-0], 0],
   ];
-  for (const [what, values, total] of histories) {
-    it(what, async () => {
-      expect((await totals(what, values)).at(-1)).to.equal(total);
-      const metric = await read<{ current: number }>(world, userPath(what, '/metrics/n'));
-      expect(Object.is(metric.current, total)).to.equal(true);
-      await world.drain();
-      const { rows } = await world.pool.query<{ total: number }>('select total from user_metrics where user_id = $1', [what]);
-      expect(rows).to.deep.equal([{ total }]);
-    });
-  }
+  describe('Totals are decimal-clean: after every addition a total is rounded to 15 significant digits; integers are exact up to 1e15:', () => {
+    for (const [what, values, total] of histories) {
+      it(what, async () => {
+        expect((await totals(what, values)).at(-1)).to.equal(total);
+        const metric = await read<{ current: number }>(world, userPath(what, '/metrics/n'));
+        expect(Object.is(metric.current, total)).to.equal(true);
+        await world.drain();
+        const { rows } = await world.pool.query<{ total: number }>('select total from user_metrics where user_id = $1', [what]);
+        expect(rows).to.deep.equal([{ total }]);
+      });
+    }
+  });
 
-  describe('stay within ±1e15:', () => {
+  describe('A value or total beyond ±1e15 is a 422:', () => {
     const beyond = 'This event would take a total beyond ±1e15, where numbers are no longer exact; send a smaller value.';
     const steps: readonly (readonly [what: string, first: number, second: number])[] = [
       ['one more', 1e15, 1],
@@ -83,7 +95,7 @@ describe('Totals', () => {
     });
   });
 
-  it('earn points that are whole, however the values fall', async () => {
+  it('Points are integers, however the values fall', async () => {
     const added: number[] = [];
     for (const value of [0.5, 0.5, 1.999, 0.001, -0.7, 0.9]) {
       added.push((await track(world, 'm', { user: 'parts', value })).points['p']?.added ?? 0);
@@ -92,13 +104,19 @@ describe('Totals', () => {
     expect((await readPoints(world, 'parts', 'p')).total).to.equal(3);
   });
 
-  it('are the same on a leaderboard, digit for digit', async () => {
+  it('Boost arithmetic is exact: 10 points × 1.1 rounded up are 11, never 12, and 100 × 1.15 down are 115', async () => {
+    const added = async (metric: string): Promise<number | undefined> =>
+      (await track(world, metric, { user: 'boosted', value: 1 })).points[metric]?.added;
+    expect([await added('up'), await added('down')]).to.deep.equal([11, 115]);
+  });
+
+  it('Totals are the same on a leaderboard, digit for digit', async () => {
     await totals('tiny', [0.1, 0.2]);
     const lines = await readBoard(world, 'n', '?limit=1&userId=tiny');
     expect(lines.map((line) => line.replace(/^\d+ /, ''))).to.deep.equal(['tiny 0.3']);
   });
 
-  it('are the decimal sum, whatever the history', async () => {
+  it('Totals are the decimal sum, whatever the history', async () => {
     const value = fc.record({ digits: fc.bigInt({ min: -(10n ** 8n), max: 10n ** 8n }), places: fc.integer({ min: 0, max: 5 }) });
     let users = 0;
     await fc.assert(

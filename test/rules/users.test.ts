@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { answer, bodyOf, configText, type Profile, readProfile, track, userPath } from './support/answers.js';
-import { startWorld, type Reply, type World } from './support/world.js';
+import { answer, bodyOf, configText, type EventBody, type Profile, readPoints, readProfile, track, userPath } from '../support/answers.js';
+import { startWorld, type Reply, type World } from '../support/world.js';
 
 type Properties = Readonly<Record<string, unknown>>;
 
@@ -12,6 +12,9 @@ const config = {
     { key: 'device', name: 'Device', type: 'event' },
   ],
   metrics: [{ key: 'm', name: 'M' }],
+  points: [
+    { key: 'daily', name: 'Daily', triggers: [{ key: 't', type: 'time', timeUnit: 'days', timeInterval: 1, points: 1, status: 'active' }] },
+  ],
 };
 
 /** The four ways in which a caller can say something of a user. */
@@ -35,6 +38,7 @@ const whole = {
 };
 const nothing = { name: null, email: null, tz: null, subscribeToEmails: true, deviceTokens: null, attributes: {} };
 
+/** The users of semantics.md, sentence by sentence; what the other files of tests say of users is beyond it. */
 describe('Users', () => {
   const now = '2040-01-02T12:00:00.000Z';
   let world: World;
@@ -63,6 +67,38 @@ describe('Users', () => {
     world = await startWorld({ config: configText(config), now });
   });
   after(() => world.stop());
+
+  describe('A user id, and an idempotency key, has 1 to 255 characters, none of them a control character; every other character is allowed and kept exactly.', () => {
+    const ids: readonly (readonly [what: string, text: string, status: 201 | 422])[] = [
+      ['no character', '', 422],
+      ['one', 'a', 201],
+      ['255', 'x'.repeat(255), 201],
+      ['256', 'x'.repeat(256), 422],
+      ['255 emoji, each one character', '🙂'.repeat(255), 201],
+      ['256 emoji', '🙂'.repeat(256), 422],
+      ['a tab', 'a\tb', 422],
+      ['a control character beyond ASCII', 'a\u0085b', 422],
+      ['signs that mean something elsewhere', '{a}:*%2F/?#..\\"\'', 201],
+      ['letters of many scripts', 'Ünïcödé 名前 שם', 201],
+    ];
+    for (const [what, text, status] of ids) {
+      it(`an id of ${what} is ${status === 201 ? 'kept' : 'refused'}`, async () => {
+        expect((await world.event('m', { user: { id: text }, value: 1 })).status).to.equal(status);
+        expect((await world.request('POST', '/v1/users', { body: { id: text } })).status, 'it is there already, or is none').to.equal(422);
+        if (status === 201) expect(await readProfile(world, text)).to.include({ id: text });
+      });
+      it(`a key of ${what} is ${status === 201 ? 'kept' : 'refused'}`, async () => {
+        const [id, event] = [fresh(), (user: string) => ({ user: { id: user }, value: 1 })];
+        // HTTP carries headers as bytes.
+        const headers = { 'idempotency-key': Buffer.from(text, 'utf8').toString('latin1') };
+        const reply = await world.event('m', event(id), headers);
+        expect(reply.status).to.equal(status);
+        if (status === 422) return;
+        expect((reply.body as EventBody).idempotencyKey).to.equal(text);
+        expect((await world.event('m', event(id), headers)).status).to.equal(202);
+      });
+    }
+  });
 
   describe('come into being', () => {
     for (const way of creating) {
@@ -97,7 +133,7 @@ describe('Users', () => {
     });
   });
 
-  describe('change', () => {
+  describe('Upsert touches only the properties that were sent; `null` clears where the contract allows null:', () => {
     const changes: readonly (readonly [what: string, sent: Properties, expected: Properties])[] = [
       ['one property', { name: 'Anna' }, { name: 'Anna' }],
       ['to a name of 1,000 emoji', { name: '🙂'.repeat(1000) }, { name: '🙂'.repeat(1000) }],
@@ -114,7 +150,7 @@ describe('Users', () => {
     ];
     for (const way of changing) {
       for (const [what, sent, expected] of changes) {
-        it(`${what} by ${way}, and nothing else`, async () => {
+        it(`changes ${what} by ${way}, and nothing else`, async () => {
           const id = fresh();
           await ways['PUT /users/{id}'](world, id, whole);
           expect((await ways[way](world, id, sent)).status).to.be.oneOf([200, 201]);
@@ -141,7 +177,28 @@ describe('Users', () => {
     });
   });
 
-  describe('subscribe to emails only with an address:', () => {
+  describe('`tz` must be a known IANA zone (422). A user with none is on UTC.', () => {
+    const zones: readonly (readonly [tz: string | null, isKnown: boolean])[] = [
+      ['Europe/Lisbon', true],
+      ['Asia/Kathmandu', true],
+      ['Etc/GMT+12', true],
+      ['UTC', true],
+      [null, true],
+      ['Mars/Olympus', false],
+      ['+02:00', false],
+      ['', false],
+    ];
+    for (const [tz, isKnown] of zones) {
+      it(`${JSON.stringify(tz)} is ${isKnown ? 'known' : 'refused, and nobody is created'}`, async () => {
+        const id = fresh();
+        const reply = await ways['PUT /users/{id}'](world, id, { tz });
+        expect(reply.status).to.equal(isKnown ? 200 : 422);
+        expect((await world.get(userPath(id))).status).to.equal(isKnown ? 200 : 404);
+      });
+    }
+  });
+
+  describe('`subscribeToEmails: true` (sent, not defaulted) for a user who ends up with no email is a 422, and nothing is stored:', () => {
     const error = 'A user without an email address cannot be subscribed to emails: send `email` as well.';
     const settled = async (): Promise<string> => {
       await world.drain();
@@ -178,9 +235,50 @@ describe('Users', () => {
       expect(await readProfile(world, id)).to.include({ email: null, subscribeToEmails: true });
     });
   });
+
+  describe('Unknown attribute keys are a 422 with the spec’s message, naming all of them; nothing is stored:', () => {
+    const refused = /^Invalid attribute keys: town, country\. Please ensure all attribute keys match those set up/;
+    for (const way of creating) {
+      it(`of a user, by ${way}`, async () => {
+        const id = fresh();
+        const reply = await ways[way](world, id, { name: 'Ana', attributes: { town: 'x', city: 'Lisbon', country: 'y' } });
+        expect(reply.status).to.equal(422);
+        expect((reply.body as { error: string }).error).to.match(refused);
+        expect((await world.get(userPath(id))).status).to.equal(404);
+      });
+    }
+    it('of an event, those of users included', async () => {
+      const id = fresh();
+      const reply = await world.event('m', { user: { id }, value: 1, attributes: { city: 'Lisbon', device: 'phone' } });
+      expect([reply.status, (reply.body as { error: string }).error]).to.satisfy(
+        ([status, error]: [number, string]) => status === 422 && error.startsWith('Invalid attribute keys: city.'),
+      );
+      expect((await world.get(userPath(id))).status).to.equal(404);
+    });
+  });
+
+  describe('A user with none is on UTC:', () => {
+    it('the day begins at midnight there', async () => {
+      for (const [id, tz] of [
+        ['utc', null],
+        ['kathmandu', 'Asia/Kathmandu'],
+      ] as const)
+        await ways['PUT /users/{id}'](world, id, { tz });
+      const paid = async (): Promise<number[]> => [
+        (await readPoints(world, 'utc', 'daily')).total,
+        (await readPoints(world, 'kathmandu', 'daily')).total,
+      ];
+      await world.setClock('2040-01-02T18:15:00.000Z');
+      expect(await paid()).to.deep.equal([0, 1]);
+      await world.setClock('2040-01-02T23:59:59.999Z');
+      expect(await paid()).to.deep.equal([0, 1]);
+      await world.setClock('2040-01-03T00:00:00.000Z');
+      expect(await paid()).to.deep.equal([1, 1]);
+    });
+  });
 });
 
-describe('When a user was created and updated', () => {
+describe('Users: when one was created and updated', () => {
   let world: World;
   before(async () => {
     world = await startWorld({ config: configText(config), now: '2040-01-02T12:00:00.000Z' });
@@ -219,7 +317,7 @@ describe('When a user was created and updated', () => {
   });
 });
 
-describe('The control group', () => {
+describe('Users: `control` is decided once, at creation, by a hash of the user id against the account’s control ratio.', () => {
   const ids = Array.from({ length: 2_000 }, (_, i) => `user-${i}`);
   /** Whom a ratio puts into the control group, of so many ids. */
   async function controlled(

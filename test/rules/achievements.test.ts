@@ -1,0 +1,213 @@
+import type { AchievementSpec } from '../support/model/documents.js';
+import { tablesOnRealStores } from '../support/rules.js';
+
+/** Completed by a total of cards. */
+const cards = (value: number, more: Partial<AchievementSpec> = {}): AchievementSpec =>
+  ({ trigger: 'metric', metric: 'cards', value, ...more }) as AchievementSpec;
+const needs = (...keys: string[]): AchievementSpec => ({ trigger: 'achievement', needs: keys });
+const onPhone = { event: { device: 'phone' } };
+const inNuuk = { user: { city: 'Nuuk' } };
+
+/** Achievements as in semantics.md, sentence by sentence; the language is that of support/rules.ts. Their keys are a1, a2 … */
+describe('Achievements', () => {
+  const says = tablesOnRealStores();
+
+  says('Metric: the total reaches the value; with event-attribute filters, the total of matching events.', {}, [
+    {
+      rule: 'reaching it is enough, and other metrics do not count',
+      given: { achievements: [cards(10)] },
+      lines: [
+        ' | ana cards 9.5 | completed -',
+        ' | ana pages 9 | completed -',
+        ' | ana cards 0.5 | completed a1',
+        ' | ana cards 5 | completed -',
+      ],
+    },
+    {
+      rule: 'several are completed in the order of the configuration',
+      given: { achievements: [cards(5), cards(2), cards(9)] },
+      lines: [' | ana cards 5 | completed a1 a2', ' | ana cards 9 | completed a3'],
+    },
+    {
+      rule: 'with event-attribute filters, the total of matching events',
+      given: { achievements: [cards(10, onPhone)] },
+      lines: [
+        ' | ana cards 50 | completed -',
+        ' | ana cards 9 device=phone | completed -',
+        ' | ana cards 50 device=desk | completed -',
+        ' | ana cards 1 device=phone | completed a1',
+      ],
+    },
+    {
+      rule: 'only for users who match its user-attribute filters, and then with the next event on the metric',
+      given: { achievements: [cards(10, inNuuk)] },
+      lines: [' | ana cards 20 | completed -', ' | ana pages 0 city=Nuuk | completed -', ' | ana cards 0 | completed a1'],
+    },
+    {
+      rule: 'what matched before the user did counts',
+      given: { achievements: [cards(10, { ...inNuuk, ...onPhone })] },
+      lines: [' | ana cards 20 device=phone | completed -', ' | ana cards 0 city=Nuuk | completed a1'],
+    },
+  ]);
+
+  says(
+    'Streak.',
+    { streaks: {}, achievements: [{ trigger: 'streak', length: 2 }, needs('a1'), { trigger: 'streak', length: 2, ...inNuuk }] },
+    [
+      {
+        rule: 'when the event extends the streak to its length',
+        lines: [' | ana cards 1 | completed -', '01-03 12:00 | ana cards 1 | completed a1 a2'],
+      },
+      {
+        rule: 'an event that does not extend it completes nothing',
+        lines: [
+          ' | ana cards 1 |',
+          '01-03 12:00 | ana cards 1 | completed a1 a2',
+          ' | ana cards 1 city=Nuuk | completed -',
+          '01-04 12:00 | ana cards 1 | completed a3',
+        ],
+      },
+    ],
+  );
+
+  says('Api.', { achievements: [{ trigger: 'api', ...inNuuk }, needs('a1'), cards(1), { trigger: 'api', status: 'locked' }] }, [
+    {
+      rule: 'by its call, for users who match, with the composites that follow',
+      lines: [' | ana completes a1 | refused 422', ' | ana completes a1 city=Nuuk | has a1 a2'],
+    },
+    {
+      rule: 'not those of another kind, that are locked, or that there are not',
+      lines: [' | ana completes a3 | refused 422', ' | ana completes a4 | refused 422', ' | ana completes a9 | refused 404; known no'],
+    },
+    { rule: 'a refused call creates nobody', lines: [' | bo completes a1 city=Nuuk tz=Mars/Olympus | refused 422; known no'] },
+  ]);
+
+  says('Composite.', {}, [
+    {
+      rule: 'with the last of its prerequisites',
+      given: { achievements: [cards(5), cards(10), needs('a1', 'a2')] },
+      lines: [' | ana cards 5 | completed a1', ' | ana cards 5 | completed a2 a3'],
+    },
+    {
+      rule: 'however deep',
+      given: { achievements: [needs('a2'), needs('a3'), needs('a4'), cards(5)] },
+      lines: [' | ana cards 5 | completed a4 a3 a2 a1'],
+    },
+    {
+      rule: 'in the order in which their last prerequisites were completed',
+      given: { achievements: [cards(5), cards(5), needs('a2'), needs('a1'), needs('a3', 'a4'), needs('a1')] },
+      lines: [' | ana cards 5 | completed a1 a2 a4 a6 a3 a5'],
+    },
+    {
+      rule: 'is not looked at again when only the profile changes',
+      given: { achievements: [cards(5), { ...needs('a1'), ...inNuuk }] },
+      lines: [' | ana cards 5 | completed a1', ' | ana cards 5 city=Nuuk | completed -'],
+    },
+    {
+      rule: 'one that is locked does not let those through that need it',
+      given: { achievements: [cards(5), { ...needs('a1'), status: 'locked' }, needs('a2'), needs('a1')] },
+      lines: [' | ana cards 5 | completed a1 a4'],
+    },
+  ]);
+
+  says('Each completes once per user.', {}, [
+    {
+      rule: 'however often the total comes by',
+      given: { achievements: [cards(10)] },
+      lines: [
+        ' | ana cards 10 | completed a1',
+        ' | ana cards -10 | completed -; has a1',
+        ' | ana cards 10 | completed -',
+        ' | bo cards 10 | completed a1',
+      ],
+    },
+    {
+      rule: 'however often the streak has its length',
+      given: { streaks: {}, achievements: [{ trigger: 'streak', length: 1 }] },
+      lines: [' | ana cards 1 | completed a1', '01-05 12:00 | ana cards 1 | streak 1; completed -'],
+    },
+    {
+      rule: 'a second call is refused',
+      given: { achievements: [{ trigger: 'api' }] },
+      lines: [' | ana completes a1 | has a1', ' | ana completes a1 | refused 422; completions 1'],
+    },
+  ]);
+
+  says('`rarity` = completions ÷ users × 100, rounded to two decimals.', { achievements: [cards(5)] }, [
+    {
+      rule: '0 without users, and a half is rounded up',
+      lines: [
+        ' | nothing | completions 0; rarity 0',
+        ' | u0 cards 5 | completions 1; rarity 100',
+        ' | u1 cards 1 |',
+        ' | u2 cards 1 | completions 1; rarity 33.33',
+        ' | u1 cards 4 | completions 2; rarity 66.67',
+        ...Array.from({ length: 29 }, (_, i) => ` | u${i + 3} cards 1 |`),
+        ' | nothing | completions 2; rarity 6.25',
+        // 3 of 32 are 9.375 %.
+        ' | u2 cards 4 | completions 3; rarity 9.38',
+      ],
+    },
+  ]);
+
+  says('Statuses inactive → active ↔ locked.', {}, [
+    {
+      rule: 'nobody completes what is inactive or locked',
+      given: { achievements: [cards(1, { status: 'inactive' }), cards(1, { status: 'locked' })] },
+      lines: [' | ana cards 5 | completed -'],
+    },
+    {
+      rule: 'who has one keeps it when it is locked, and nobody completes it until it is active again',
+      given: { achievements: [cards(5)] },
+      lines: [
+        ' | ana cards 5 | completed a1',
+        ' | operator: achievement a1 moves on | ana has a1',
+        ' | bo cards 5 | completed -; has -',
+        ' | operator: achievement a1 moves on | bo has a1; ana has a1',
+      ],
+    },
+  ]);
+
+  says('Activating backfills users who already qualify, without notifications or webhooks.', {}, [
+    {
+      rule: 'silently: without points, dated at the activation, with the composites that follow',
+      given: {
+        achievements: [cards(5, { status: 'inactive' }), needs('a1'), needs('a2')],
+        systems: [{ triggers: [{ type: 'achievement', achievement: 'a1', points: 9 }] }],
+      },
+      lines: [
+        ' | ana cards 7 |',
+        ' | bo cards 4 |',
+        '01-05 12:00 | operator: achievement a1 moves on | ana has a1 a2 a3; bo has -; ana points 0; completions 1',
+        '01-06 12:00 | nothing | ana achieved 01-05T12:00:00.000Z 01-05T12:00:00.000Z 01-05T12:00:00.000Z',
+        ' | ana cards 1 | completed -',
+        ' | bo cards 1 | completed a1 a2 a3; added 9',
+      ],
+    },
+    {
+      rule: 'by the matching events since the achievement exists',
+      given: { achievements: [cards(5, { status: 'inactive', ...onPhone })] },
+      lines: [' | ana cards 5 device=phone |', ' | bo cards 5 |', ' | operator: achievement a1 moves on | ana has a1; bo has -'],
+    },
+    {
+      rule: 'by the streak that they have',
+      given: { streaks: {}, achievements: [{ trigger: 'streak', length: 2, status: 'inactive' }] },
+      lines: [
+        ' | ana cards 5 |',
+        ' | bo cards 5 |',
+        '01-03 12:00 | bo cards 1 |',
+        ' | operator: achievement a1 moves on | ana has -; bo has a1',
+      ],
+    },
+    {
+      rule: 'only those who match its filters',
+      given: { achievements: [cards(5, { status: 'inactive', ...inNuuk })] },
+      lines: [' | ana cards 5 |', ' | bo cards 5 city=Nuuk |', ' | operator: achievement a1 moves on | ana has -; bo has a1'],
+    },
+    {
+      rule: 'and so does lowering what it takes',
+      given: { achievements: [cards(50)] },
+      lines: [' | ana cards 7 | completed -', ' | operator: achievement a1 at 5 | ana has a1'],
+    },
+  ]);
+});

@@ -1,0 +1,209 @@
+import { expect } from 'chai';
+import { bodyOf, configText, read, track, type EventBody } from '../support/answers.js';
+import type { TriggerSpec } from '../support/model/documents.js';
+import { tablesOnRealStores, type Given } from '../support/rules.js';
+import { startWorld, type World } from '../support/world.js';
+
+const perCards = (threshold: number, points: number, blocks = false): TriggerSpec => ({
+  ...{ type: 'metric', metric: 'cards', threshold, points, blocks },
+});
+
+/** Something for every step of an event. Each step needs what the one before it has done. */
+const everyStep: Given = {
+  streaks: {},
+  achievements: [
+    { key: 'five', trigger: 'metric', metric: 'cards', value: 5 },
+    { key: 'begun', trigger: 'streak', length: 1 },
+    { key: 'both', trigger: 'achievement', needs: ['five', 'begun'] },
+    { key: 'deep', trigger: 'achievement', needs: ['deeper'] },
+    { key: 'deeper', trigger: 'achievement', needs: ['both'] },
+  ],
+  systems: [
+    {
+      key: 'xp',
+      maxPoints: 30,
+      levels: [10, 30],
+      boosts: [{ start: '2040-01-03', end: null, multiplier: 2, rounding: 'down', user: { city: 'Nuuk' } }],
+      triggers: [
+        perCards(5, 10),
+        { type: 'streak', length: 1, points: 1 },
+        { type: 'achievement', achievement: 'deep', points: 5 },
+        { type: 'user_creation', points: 3 },
+      ],
+    },
+  ],
+  boards: [
+    { key: 'cards', rankBy: { metric: 'cards' } },
+    { key: 'xp', rankBy: { points: 'xp' }, breakdown: ['city'] },
+    { key: 'streak', rankBy: 'streak' },
+  ],
+};
+
+/** Events as in semantics.md, sentence by sentence; the language is that of support/rules.ts. */
+describe('Events', () => {
+  const says = tablesOnRealStores();
+
+  says('One event is one atomic step: either all of it happens, or nothing does.', everyStep, [
+    {
+      rule: 'a refused event creates nobody, and uses up no Idempotency-Key',
+      lines: [
+        ' | ana cards 5 tz=Mars/Olympus key=k | refused 422; known no; board[cards] -',
+        ' | ana cards 1000000000000001 key=k | refused 422; known no',
+        ' | ana cards 5 key=k | replayed no; total 5',
+      ],
+    },
+    {
+      rule: 'nor does it change somebody who is known',
+      lines: [
+        ' | ana cards 1000000000000000 name=Ana | total 1000000000000000; streak 1; points 30',
+        '01-03 12:00 | ana cards 1 name=Other city=Nuuk | refused 422; profile[name] Ana; profile[city] -; streak 1; history 1 0; points 30',
+      ],
+    },
+  ]);
+
+  describe('Events that arrive in parallel for the same user and metric are all counted, in some order.', () => {
+    const config = {
+      metrics: [{ key: 'cards', name: 'Cards' }],
+      points: [
+        {
+          key: 'xp',
+          name: 'XP',
+          triggers: [{ key: 't', type: 'metric', metricKey: 'cards', metricThreshold: 10, points: 1, status: 'active' }],
+        },
+      ],
+    };
+    let world: World;
+    before(async () => {
+      world = await startWorld({ config: configText(config), now: '2040-01-02T12:00:00.000Z' });
+    });
+    after(() => world.stop());
+
+    it('a hundred at once have a hundred different totals', async () => {
+      const sent = Array.from({ length: 100 }, () => track(world, 'cards', { user: 'ana', value: 1 }));
+      const totals = (await Promise.all(sent)).map(({ total }) => total).sort((a, b) => a - b);
+      expect(totals).to.deep.equal(Array.from({ length: 100 }, (_, i) => i + 1));
+      expect((await read<{ total: number }>(world, '/v1/users/ana/points/xp')).total).to.equal(10);
+    });
+
+    it('a hundred with one Idempotency-Key are one', async () => {
+      const sent = Array.from({ length: 100 }, () => world.event('cards', { user: { id: 'bo' }, value: 1 }, { 'idempotency-key': 'k' }));
+      const replies = await Promise.all(sent);
+      expect(replies.filter(({ status }) => status === 201).length).to.equal(1);
+      expect(new Set(replies.map(({ body }) => (body as EventBody).eventId)).size).to.equal(1);
+    });
+
+    it('Events carry the server’s clock, whatever a client says', async () => {
+      const body = {
+        user: { id: 'cy', created: '2001-01-01T00:00:00Z' },
+        value: 10,
+        date: '2001-01-01',
+        timestamp: '2001-01-01T00:00:00Z',
+      };
+      const { points } = bodyOf<EventBody>(await world.event('cards', body, { date: 'Mon, 01 Jan 2001 00:00:00 GMT' }), 201);
+      expect(points['xp']?.awards.map(({ date }) => date)).to.deep.equal(['2040-01-02T12:00:00.000Z']);
+      expect(await read(world, '/v1/users/cy')).to.include({ created: '2040-01-02T12:00:00.000Z' });
+    });
+  });
+
+  says(
+    'Order inside an event: settle → idempotency → user upsert → total → metric achievements → streak → streak achievements → composite achievements → points triggers → boosts → cap and floor → level → leaderboards → ledger.',
+    everyStep,
+    [
+      {
+        rule: 'one event that creates the user does all of it',
+        lines: [
+          // It is the 3rd in Auckland, where the boost is active, for users in Nuuk: the properties of this very event.
+          '01-02 23:00 | ana cards 5 city=Nuuk tz=NZ | total 5; completed five begun both deeper deep; streak 1; started 01-03',
+          ' | nothing | points 30; level xp-l2; board[cards] ana 5; board[xp@city:Nuuk] ana 30; board[streak] ana 1',
+        ],
+      },
+      {
+        rule: 'the triggers in the order of the configuration, each boosted, the last ones cut by the cap',
+        lines: ['01-02 23:00 | ana cards 5 city=Nuuk tz=NZ | awarded 20 2 8; told xp-l2; rank[xp] - > 1; rank[streak] - > 1'],
+      },
+      {
+        rule: 'the event sees a user whom time has been at before: the old streak is lost, the new one begins',
+        given: { systems: [], boards: [{ key: 'streak', rankBy: 'streak' }] },
+        lines: [
+          '01-02 12:00 | ana cards 1 | streak 1',
+          '01-03 12:00 | ana cards 1 | streak 2',
+          '~01-05 12:00 | ana cards 1 | streak 1; started 01-05; extended yes; rank - > 1',
+        ],
+      },
+      {
+        rule: 'a replay comes after that, too, and before the properties',
+        lines: ['01-02 12:00 | ana cards 1 key=k |', '~01-05 12:00 | ana cards 1 key=k name=Ana | replayed yes; streak 0; profile[name] -'],
+      },
+    ],
+  );
+
+  says('Composite achievements unlock in the same event as their last prerequisite, however deep the chain.', everyStep, [
+    {
+      rule: 'three levels up',
+      lines: [' | ana cards 4 | completed begun', ' | ana cards 1 | completed five both deeper deep'],
+    },
+  ]);
+
+  says(
+    'A replay (same tenant, metric, user and key; whatever the body) returns 202, the current total and streak, empty blocks, and changes nothing, the user’s properties included.',
+    everyStep,
+    [
+      {
+        rule: 'whatever the body',
+        lines: [
+          ' | ana cards 5 key=k name=Ana city=Nuuk | replayed no; completed five begun both deeper deep',
+          ' | ana cards 900 key=k name=Other city=Lisbon tz=NZ | replayed yes; total 5; completed -; added 0; rank[cards] silent',
+          ' | nothing | profile[name] Ana; profile[city] Nuuk; profile[tz] -; board[cards] ana 5',
+        ],
+      },
+      {
+        rule: 'the total and the streak are those of now',
+        lines: [
+          ' | ana cards 5 key=k |',
+          '01-03 12:00 | ana cards 2 | total 7; streak 2',
+          ' | ana cards 5 key=k | replayed yes; total 7; streak 2; extended no',
+          '01-05 12:00 | ana cards 5 key=k | replayed yes; streak 0',
+        ],
+      },
+      {
+        rule: 'the same key is another one on another metric, and for another user',
+        lines: [
+          ' | ana cards 5 key=k | replayed no',
+          ' | ana pages 5 key=k | replayed no; total 5',
+          ' | bo cards 5 key=k | replayed no; total 5',
+          ' | bo cards 5 key=K | replayed no; total 10',
+          ' | ana pages 1 key=k | replayed yes; total 5',
+        ],
+      },
+    ],
+  );
+
+  says('An event that a trigger with `blockIfOutOfPoints` blocks is a 422 and changes nothing.', {}, [
+    {
+      rule: 'if it would deduct more than the total then is',
+      given: { systems: [{ triggers: [perCards(5, 10), perCards(10, -25, true)] }] },
+      lines: [
+        ' | ana cards 9 | points 10',
+        ' | ana cards 1 name=Ana | refused 422; points 10; profile[name] -',
+        ' | ana cards 5 | refused 422',
+        ' | ana cards 0.5 | total 9.5',
+        ' | ana cards 0.5 | refused 422',
+      ],
+    },
+    {
+      rule: 'if nothing is missing it deducts',
+      given: { systems: [{ triggers: [perCards(5, 10), perCards(10, -20, true)] }] },
+      lines: [' | ana cards 5 | points 10', ' | ana cards 5 | awarded 10 -20; points 0'],
+    },
+    {
+      rule: 'it looks at the total as the triggers before it have left it',
+      given: { systems: [{ triggers: [perCards(1, -10, true), perCards(1, 10)] }] },
+      lines: [' | ana cards 1 | refused 422; known no', ' | ana cards 0.5 | total 0.5'],
+    },
+    {
+      rule: 'the Idempotency-Key is free again',
+      given: { systems: [{ triggers: [perCards(1, -1, true)] }] },
+      lines: [' | ana cards 1 key=k name=Ana | refused 422; known no', ' | ana cards 0.5 key=k | replayed no; total 0.5'],
+    },
+  ]);
+});

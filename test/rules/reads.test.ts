@@ -1,0 +1,173 @@
+import { expect } from 'chai';
+import { bodyOf, configText, read, readBoard, readPlace, readPoints, readProfile, track, type EventBody } from '../support/answers.js';
+import { startWorld, type World } from '../support/world.js';
+
+const config = configText({
+  metrics: [{ key: 'cards', name: 'Cards' }],
+  points: [
+    {
+      key: 'xp',
+      name: 'XP',
+      triggers: [{ key: 't', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 2, status: 'active' }],
+    },
+  ],
+  achievements: [
+    { key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'cards', metricValue: 10, status: 'active' },
+    { key: 'welcome', name: 'Welcome', trigger: 'api', status: 'active' },
+  ],
+  streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }] },
+  leaderboards: [
+    { key: 'all', name: 'All', status: 'active', start: '2020-01-01', rankBy: 'metric', metricKey: 'cards' },
+    {
+      key: 'day',
+      name: 'Day',
+      status: 'active',
+      start: '2040-01-02',
+      rankBy: 'metric',
+      metricKey: 'cards',
+      runUnit: 'day',
+      runInterval: 1,
+    },
+  ],
+});
+
+interface Streak {
+  readonly length: number;
+  readonly streakHistory: readonly { readonly length: number }[];
+  readonly pauses: readonly { readonly start: string }[];
+}
+interface Achieved {
+  readonly key: string;
+  readonly achievedAt: string | null;
+}
+
+/** What a user reads after `total` cards on one day: from Redis alone, and from Postgres, which gets them a moment later. */
+const reads: Readonly<Record<string, (world: World, user: string) => Promise<unknown>>> = {
+  'the total (Redis)': async (world, user) => (await read<{ current: number }>(world, `/v1/users/${user}/metrics/cards`)).current,
+  'points and awards (Redis)': async (world, user) => {
+    const { total, awards } = await readPoints(world, user, 'xp');
+    return [total, awards[0]?.total];
+  },
+  'the achievements (Redis)': async (world, user) =>
+    (await read<Achieved[]>(world, `/v1/users/${user}/achievements`)).map(({ key }) => key).join(' '),
+  'the achievements of a metric (Redis)': async (world, user) =>
+    (await read<{ achievements: Achieved[] }>(world, `/v1/users/${user}/metrics/cards`)).achievements.map(
+      ({ key, achievedAt }) => `${key} ${achievedAt === null ? 'no' : 'yes'}`,
+    ),
+  'the streak (Redis) with its history (Postgres)': async (world, user) => {
+    const { length, streakHistory } = await read<Streak>(world, `/v1/users/${user}/streak?historyPeriods=1`);
+    return [length, streakHistory[0]?.length];
+  },
+  'the place (Redis) with its history (Postgres)': async (world, user) => {
+    const { value, history } = await readPlace(world, user, 'all');
+    return [value, history[0]?.value];
+  },
+  'the board (Redis)': async (world, user) => (await readBoard(world, 'all')).find((line) => line.split(' ')[1] === user)?.split(' ')[2],
+};
+
+/** The reads after one, and after twelve cards. */
+const expected: Readonly<Record<string, readonly [one: unknown, twelve: unknown]>> = {
+  'the total (Redis)': [1, 12],
+  'points and awards (Redis)': [
+    [2, 2],
+    [24, 24],
+  ],
+  'the achievements (Redis)': ['', 'ten'],
+  'the achievements of a metric (Redis)': [['ten no'], ['ten yes']],
+  'the streak (Redis) with its history (Postgres)': [
+    [1, 1],
+    [1, 1],
+  ],
+  'the place (Redis) with its history (Postgres)': [
+    [1, 1],
+    [12, 12],
+  ],
+  'the board (Redis)': ['1', '12'],
+};
+
+/** Reads as in semantics.md. What `event-summary` gives is a test of its own. */
+describe('Reads', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ config, now: '2040-01-02T12:00:00.000Z' });
+  });
+  after(() => world.stop());
+
+  describe('A client that got a response sees its own write in every later read:', () => {
+    for (const [what, look] of Object.entries(reads)) {
+      it(`${what}, right after each of twelve events, for five users at once`, async () => {
+        const users = Array.from({ length: 5 }, (_, i) => `${what.replace(/\W+/g, '-')}-${i}`);
+        await Promise.all(
+          users.map(async (user) => {
+            for (let cards = 1; cards <= 12; cards += 1) {
+              await track(world, 'cards', { user, value: 1 });
+              if (cards === 1) expect(await look(world, user)).to.deep.equal(expected[what]?.[0]);
+            }
+            expect(await look(world, user)).to.deep.equal(expected[what]?.[1]);
+          }),
+        );
+      });
+    }
+
+    it('a profile, and preferences', async () => {
+      for (const name of ['Ana', 'Anna', 'Anne']) {
+        bodyOf(await world.request('PUT', '/v1/users/profile', { body: { name } }), 200);
+        expect(await readProfile(world, 'profile')).to.include({ name });
+      }
+      for (const recap of [['email'], [], ['email', 'push']]) {
+        bodyOf(await world.request('PATCH', '/v1/users/profile/preferences', { body: { notifications: { recap } } }), 200);
+        expect((await read<{ notifications: object }>(world, '/v1/users/profile/preferences')).notifications).to.deep.equal({ recap });
+      }
+    });
+
+    it('a completed achievement, with how many have it', async () => {
+      const completions = async (): Promise<number> =>
+        (await read<(Achieved & { completions: number })[]>(world, '/v1/achievements')).find(({ key }) => key === 'welcome')?.completions ??
+        NaN;
+      for (const count of [1, 2, 3]) {
+        bodyOf<EventBody>(
+          await world.request('POST', '/v1/achievements/welcome/complete', { body: { user: { id: `welcome-${count}` } } }),
+          201,
+        );
+        expect(await completions()).to.equal(count);
+      }
+    });
+
+    it('a pause, and its end', async () => {
+      await track(world, 'cards', { user: 'pause', value: 1 });
+      const pauses = async (): Promise<string[]> => (await read<Streak>(world, '/v1/users/pause/streak')).pauses.map(({ start }) => start);
+      const body = { pauses: [{ userId: 'pause', start: '2040-01-03', end: '2040-01-05' }] };
+      const { created } = bodyOf<{ created: { id: string }[] }>(await world.request('POST', '/admin/v1/streaks/pauses', { body }), 201);
+      expect(await pauses()).to.deep.equal(['2040-01-03']);
+      bodyOf(await world.request('DELETE', `/admin/v1/streaks/pauses?ids=${created[0]?.id}`), 200);
+      expect(await pauses()).to.deep.equal([]);
+    });
+  });
+
+  describe('The ranking of streaks:', () => {
+    it('the longest first, users whom nobody knows with 0', async () => {
+      await track(world, 'cards', { user: 'short', value: 1 });
+      await track(world, 'cards', { user: 'gone', value: 1 });
+      const ranked = await read<object[]>(world, '/v1/streaks?userIds=nobody&userIds=short');
+      expect(ranked).to.deep.equal([
+        { userId: 'short', streakLength: 1, extended: '2040-01-02T12:00:00.000Z' },
+        { userId: 'nobody', streakLength: 0, extended: null },
+      ]);
+    });
+  });
+
+  // It moves the clock, so it comes last.
+  describe('A run that has just been finalised is read as it was:', () => {
+    it('by its date, as a whole and by user', async () => {
+      await track(world, 'cards', { user: 'early', value: 1000 });
+      await track(world, 'cards', { user: 'later', value: 999 });
+      const before = await readBoard(world, 'day', '?run=2040-01-02&limit=5');
+      expect(before.slice(0, 2)).to.deep.equal(['1 early 1000', '2 later 999']);
+      await world.setClock('2040-01-03T12:00:00.000Z');
+      await track(world, 'cards', { user: 'later', value: 5 });
+      expect(await readBoard(world, 'day', '?run=2040-01-02&limit=5')).to.deep.equal(before);
+      expect(await readPlace(world, 'later', 'day', '?run=2040-01-02')).to.include({ rank: 2, value: 999 });
+      expect(await readBoard(world, 'day')).to.deep.equal(['1 later 5']);
+    });
+  });
+});

@@ -1,0 +1,135 @@
+import { expect } from 'chai';
+import { configText, track } from '../support/answers.js';
+import { OwnRedis } from '../support/own-redis.js';
+import { startWorld, type Reply, type RequestOptions, type World } from '../support/world.js';
+
+const config = configText({
+  attributes: [{ key: 'city', name: 'City', type: 'user' }],
+  metrics: [{ key: 'cards', name: 'Cards' }],
+  points: [{ key: 'xp', name: 'XP' }],
+  achievements: [{ key: 'welcome', name: 'Welcome', trigger: 'api', status: 'active' }],
+  streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }] },
+  leaderboards: [{ key: 'all', name: 'All', status: 'active', rankBy: 'metric', metricKey: 'cards' }],
+});
+
+type Row = readonly [what: string, request: string, options?: RequestOptions];
+
+const event = 'POST /v1/metrics/cards/event';
+const good = { user: { id: 'ana' }, value: 1 };
+
+/**
+ * By status, in the words of semantics.md. What each case is told to the letter is in bad-input.test.ts and bad-requests.test.ts, which also
+ * sends any JSON there is: no input gives a 500.
+ */
+const statuses: Readonly<Record<string, readonly Row[]>> = {
+  '400 body that is not JSON': [
+    ['half of a body', event, { raw: '{"user":' }],
+    ['no body', event, { raw: '' }],
+    ['a form', 'PUT /v1/users/ana', { raw: 'name=Ana' }],
+    ['for the Admin API', 'PUT /admin/v1/clock', { raw: 'tomorrow' }],
+  ],
+  '401 no key or a wrong one': [
+    ['no key', event, { body: good, key: null }],
+    ['a wrong one', event, { body: good, key: 'wrong.key' }],
+    ['whatever else is wrong', 'POST /v1/metrics/nothing/event', { raw: '{', key: null }],
+    ['for a read', 'GET /v1/users/ana', { key: null }],
+    ['for the Admin API', 'GET /admin/v1/clock', { key: 'wrong.key' }],
+  ],
+  '404 an unknown thing named in the path': [
+    ['a metric', 'POST /v1/metrics/nothing/event', { body: good }],
+    ['a user', 'GET /v1/users/nobody'],
+    ['a user with a streak', 'GET /v1/users/nobody/streak'],
+    ['a user with preferences', 'PATCH /v1/users/nobody/preferences', { body: {} }],
+    ['a user to be changed', 'PATCH /v1/users/nobody', { body: { name: 'Nobody' } }],
+    ['a points system', 'GET /v1/users/ana/points/nothing'],
+    ['an achievement', 'POST /v1/achievements/nothing/complete', { body: { user: { id: 'ana' } } }],
+    ['a leaderboard', 'GET /v1/leaderboards/nothing'],
+    ['a leaderboard of a user', 'GET /v1/users/ana/leaderboards/nothing'],
+    ['a route', 'GET /v1/nothing'],
+  ],
+  '422 well-formed JSON that breaks a rule': [
+    ['no user', event, { body: { value: 1 } }],
+    ['a value that is a text', event, { body: { ...good, value: '1' } }],
+    ['a value beyond ±1e15', event, { body: { ...good, value: 1e16 } }],
+    ['an unknown zone', event, { body: { user: { id: 'ana', tz: 'Mars/Olympus' }, value: 1 } }],
+    ['an unknown attribute', event, { body: { ...good, attributes: { device: 'phone' } } }],
+    ['emails without an address', 'PUT /v1/users/ana', { body: { subscribeToEmails: true } }],
+    ['a user who exists', 'POST /v1/users', { body: { id: 'ana' } }],
+    ['a channel that there is not', 'PATCH /v1/users/ana/preferences', { body: { notifications: { recap: ['fax'] } } }],
+    ['a query', 'GET /v1/users/ana/points/xp?awards=0'],
+    ['a clock that goes backward', 'PUT /admin/v1/clock', { body: { now: '2040-01-01T00:00:00Z' } }],
+    ['a list that is empty', 'POST /admin/v1/streaks/freezes', { body: { freezes: [] } }],
+  ],
+};
+
+/** Every error body is `{"error": "<one sentence that says what to do>"}`. */
+function expectSentence({ body, headers }: Reply): void {
+  expect(Object.keys(body as object)).to.deep.equal(['error']);
+  expect((body as { error: string }).error).to.match(/^[A-Z`].+\.$/s);
+  expect(headers.get('content-type')).to.match(/^application\/json/);
+}
+
+describe('Statuses', () => {
+  let world: World;
+  let untouched: string;
+  before(async () => {
+    world = await startWorld({ config });
+    await track(world, 'cards', { user: 'ana', value: 3 });
+    await world.drain();
+    untouched = await world.snapshot();
+  });
+  after(() => world.stop());
+
+  for (const [status, rows] of Object.entries(statuses)) {
+    describe(`${status}; every error body is \`{"error": "<one sentence that says what to do>"}\`, and nothing changes:`, () => {
+      for (const [what, request, options] of rows) {
+        it(`${what}: ${request}`, async () => {
+          const [method = '', path = ''] = request.split(' ');
+          const reply = await world.request(method, path, options);
+          expect(reply.status).to.equal(Number.parseInt(status));
+          expectSentence(reply);
+          expect(await world.snapshot()).to.equal(untouched);
+        });
+      }
+    });
+  }
+
+  describe('An unknown thing named in the body of a batch:', () => {
+    it('is reported, and the rest is done', async () => {
+      const reply = await world.request('POST', '/admin/v1/streaks/freezes', {
+        body: { freezes: [{ userId: 'nobody' }, { userId: 'ana' }] },
+      });
+      expect(reply.status).to.equal(201);
+      expect((reply.body as { issues: { index: number }[] }).issues.map(({ index }) => index)).to.deep.equal([0]);
+    });
+  });
+
+  describe('503 not ready (restoring, Redis away), with `Retry-After`:', function () {
+    this.timeout(60_000);
+    let redis: OwnRedis;
+    let lonely: World;
+    before(async () => {
+      redis = await OwnRedis.start();
+      lonely = await startWorld({ config, redisUrl: redis.url });
+      await redis.kill();
+    });
+    after(async () => {
+      await redis.startAgain();
+      await lonely.stop();
+      await redis.stop();
+    });
+    for (const [what, request, options] of [
+      ['an event', event, { body: good }],
+      ['a read', 'GET /v1/users/ana'],
+      ['a call of the Admin API', 'POST /admin/v1/streaks/freezes', { body: { freezes: [{ userId: 'ana' }] } }],
+    ] as readonly Row[]) {
+      it(`${what}: ${request}`, async () => {
+        const [method = '', path = ''] = request.split(' ');
+        const reply = await lonely.request(method, path, options);
+        expect(reply.status).to.equal(503);
+        expect(Number(reply.headers.get('retry-after'))).to.be.greaterThan(0);
+        expectSentence(reply);
+      });
+    }
+  });
+});

@@ -1,0 +1,365 @@
+import { tablesOnRealStores } from '../support/rules.js';
+
+/** The streaks of semantics.md, sentence by sentence; the language is that of support/rules.ts. What moving does to them is in time.test.ts. */
+describe('Streaks', () => {
+  const says = tablesOnRealStores();
+
+  says(
+    '`expires` is the last local date on which the user can still extend: the end of the current period if it is not yet extended, else the end of the next.',
+    { known: ['ana'], streaks: {} },
+    [
+      {
+        rule: 'once a day, from the first event that meets the condition',
+        lines: [
+          '01-02 12:00 | ana cards 1 | streak 1; expires 01-03; started 01-02',
+          '01-02 13:00 | ana cards 9 | streak 1',
+          '01-03 00:00 | ana cards 1 | streak 2; expires 01-04; started 01-02',
+        ],
+      },
+      {
+        rule: 'the end of today, on the day after',
+        lines: ['01-02 12:00 | ana cards 1 | expires 01-03', '01-03 12:00 | nothing | expires 01-03', ' | ana cards 1 | expires 01-04'],
+      },
+      {
+        rule: 'the end of this week or the next, where weeks are counted',
+        given: { streaks: { frequency: 'weekly' } },
+        lines: [
+          '01-04 12:00 | ana cards 1 | expires 01-15',
+          '01-09 00:00 | nothing | expires 01-15',
+          '01-15 23:59 | ana cards 1 | expires 01-22',
+        ],
+      },
+      {
+        rule: 'in the zone of the user: in Auckland it is the 4th already',
+        lines: ['01-03 12:00 | ana cards 1 tz=NZ | expires 01-05; started 01-04'],
+      },
+    ],
+  );
+
+  says('`started`, `periodStart`, `periodEnd`, `expires` are null when the length is 0.', { known: ['ana'], streaks: {} }, [
+    { rule: 'before the first', lines: [' | nothing | streak 0; expires -; started -; period -..-'] },
+    {
+      rule: 'and when it is lost',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1; expires 01-03; started 01-02; period 01-02..01-02',
+        '01-04 00:00 | nothing | streak 0; expires -; started -; period -..-',
+      ],
+    },
+    {
+      rule: 'without conditions there is never one',
+      given: { streaks: { conditions: {} } },
+      lines: ['01-02 12:00 | ana cards 5 | streak 0; expires -; started -; period -..-'],
+    },
+  ]);
+
+  says('Conditions count metric change inside the period.', { known: ['ana'], streaks: {} }, [
+    {
+      rule: 'counts add up inside the day, and a new day starts from 0',
+      given: { streaks: { conditions: { cards: 5 } } },
+      lines: [
+        '01-02 12:00 | ana cards 3 | streak 0',
+        '01-02 23:59 | ana cards 2 | streak 1',
+        '01-03 10:00 | ana cards 3 | streak 1',
+        '01-03 11:00 | ana cards 1.5 | streak 1',
+        '01-03 11:00 | ana cards 0.5 | streak 2',
+      ],
+    },
+    {
+      rule: 'a count that falls takes nothing back, and what is below the threshold again has still been kept',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-02 13:00 | ana cards -5 | streak 1',
+        '01-03 13:00 | ana cards -2 | streak 1',
+        '01-03 13:00 | ana cards 2 | streak 1',
+        '01-03 13:00 | ana cards 1 | streak 2',
+      ],
+    },
+    {
+      rule: 'events on other metrics do not look at it',
+      lines: ['01-02 12:00 | ana mistakes 5 | streak 0', '01-02 13:00 | ana cards 1 | streak 1'],
+    },
+    {
+      rule: 'conditions that are changed are looked at again at once',
+      given: { streaks: { conditions: { cards: 5 } } },
+      lines: [
+        '01-02 12:00 | ana cards 3 | streak 0',
+        '01-02 13:00 | operator: threshold 3 | streak 1',
+        '01-02 14:00 | ana cards 3 | streak 1',
+      ],
+    },
+    {
+      rule: "a user's own conditions take the place of the configured ones",
+      given: { streaks: { personalization: true } },
+      lines: [
+        '01-02 12:00 | ana pages 1 | streak 0',
+        '01-02 12:00 | ana prefers pages 2 | streak 0',
+        '01-02 12:00 | ana cards 5 | streak 0',
+        '01-02 12:00 | ana pages 2 | streak 1',
+      ],
+    },
+    {
+      rule: 'the event that meets them says that it extended the streak, and no other',
+      given: { streaks: { conditions: { cards: 2 } } },
+      lines: [' | ana cards 1 | extended no', ' | ana cards 1 | extended yes', ' | ana cards 1 | extended no'],
+    },
+  ]);
+
+  says('Evaluation `AND`/`ALL`: every threshold; `OR`/any: one.', { known: ['ana'], streaks: {} }, [
+    {
+      rule: 'AND needs every condition',
+      given: { streaks: { mode: 'AND', conditions: { cards: 1, pages: 2 } } },
+      lines: ['01-02 12:00 | ana cards 1 | streak 0', '01-02 12:00 | ana pages 1 | streak 0', '01-02 12:00 | ana pages 1 | streak 1'],
+    },
+    {
+      rule: 'OR needs one condition',
+      given: { streaks: { mode: 'OR', conditions: { cards: 1, pages: 2 } } },
+      lines: ['01-02 12:00 | ana pages 1 | streak 0', '01-02 12:00 | ana pages 1 | streak 1', '01-03 12:00 | ana cards 1 | streak 2'],
+    },
+  ]);
+
+  says(
+    'All three frequencies are tracked for everybody, so that the operator can switch without losing history.',
+    { known: ['ana'], streaks: {} },
+    [
+      {
+        rule: 'all three are tracked, and a switch of the frequency shows another',
+        lines: [
+          '01-02 12:00 | ana cards 1 | streak 1',
+          '01-03 12:00 | ana cards 1 | streak 2',
+          '01-10 12:00 | ana cards 1 | streak 1; started 01-10',
+          '01-10 12:00 | operator: frequency weekly | streak 2; started 01-02; expires 01-22',
+          '01-10 12:00 | operator: frequency monthly | streak 1; started 01-01; expires 02-29',
+          '01-10 12:00 | operator: frequency daily | streak 1; started 01-10; expires 01-11',
+        ],
+      },
+    ],
+  );
+
+  says('A missed period is covered, in this order, by a pause, then a freeze; else the streak is lost.', { known: ['ana'], streaks: {} }, [
+    {
+      rule: 'cover what they touch, before a freeze is used',
+      given: { streaks: { freezes: { initial: 1, maximum: 1 } } },
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1; freezes 1',
+        '01-02 12:00 | ana pauses 01-03 to 01-04 | streak 1',
+        '01-05 00:00 | nothing | streak 1; freezes 1',
+        '01-06 00:00 | nothing | streak 1; freezes 0',
+        '01-07 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'a week is covered by a pause of one of its days',
+      given: { streaks: { frequency: 'weekly' } },
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-02 12:00 | ana pauses 01-15 to 01-15 | streak 1',
+        '01-16 00:00 | nothing | streak 1',
+        '01-22 00:00 | ana cards 1 | streak 2',
+      ],
+    },
+    {
+      rule: 'can be extended in, which then counts',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-02 12:00 | ana pauses 01-03 to 01-05 | streak 1',
+        '01-04 12:00 | ana cards 1 | streak 2',
+        '01-06 12:00 | ana cards 1 | streak 3',
+      ],
+    },
+    {
+      rule: 'one made afterwards does not bring a lost streak back',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-04 00:00 | ana pauses 01-03 to 01-03 | streak 0',
+        '01-04 00:00 | ana cards 1 | streak 1',
+      ],
+    },
+    {
+      rule: 'one made in time, on the last moment of the day, does',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 23:59:59.999 | ana pauses 01-03 to 01-03 | streak 1',
+        '01-04 12:00 | ana cards 1 | streak 2',
+      ],
+    },
+    {
+      rule: 'one that is deleted covers nothing any more',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-02 12:00 | ana pauses 01-03 to 01-09 | streak 1',
+        '01-05 12:00 | ana ends the pause | streak 1',
+        '01-06 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'a day without an event',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 23:59:59.999 | nothing | streak 1; expires 01-03',
+        '01-04 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'months later as well',
+      lines: ['01-02 12:00 | ana cards 1 | streak 1', '06-01 12:00 | ana cards 1 | streak 1; started 06-01'],
+    },
+    {
+      rule: 'the history says what each day was: kept, covered by a freeze, covered by a pause, not yet extended',
+      given: { streaks: { freezes: { initial: 1, maximum: 1 } } },
+      lines: [
+        '01-02 12:00 | ana cards 1 |',
+        '01-03 12:00 | ana cards 1 |',
+        ' | ana pauses 01-05 to 01-05 | pauses 01-05..01-05',
+        '01-06 12:00 | ana cards 1 |',
+        '01-07 12:00 | nothing | history 0 1 2 2f 2p 3 0',
+      ],
+    },
+    {
+      rule: 'a user can have 100 pauses, and no pause ends before it starts',
+      lines: [
+        ' | ana pauses 02-02 to 02-01 | refused 422',
+        ...Array.from({ length: 100 }, () => ' | ana pauses 02-01 to 02-01 |'),
+        ' | ana pauses 02-01 to 02-01 | refused 422',
+      ],
+    },
+  ]);
+
+  says('Freezes: initial amount, amount per N days up to a maximum (≤ 100), granted by hand.', { known: ['ana'], streaks: {} }, [
+    {
+      rule: 'no more than the maximum at first',
+      given: { streaks: { freezes: { initial: 5, maximum: 2 } } },
+      lines: ['01-02 12:00 | ana cards 1 | streak 1; freezes 2'],
+    },
+    {
+      rule: 'are earned after every so many local days since the creation, up to the maximum',
+      given: { streaks: { freezes: { initial: 0, maximum: 2, earnInterval: 3, earnAmount: 1 } } },
+      lines: [
+        '01-02 12:00 | ana mistakes 1 | streak 0; freezes 0',
+        '01-04 23:59 | nothing | streak 0; freezes 0',
+        '01-05 00:00 | nothing | streak 0; freezes 1',
+        '01-08 00:00 | nothing | streak 0; freezes 2',
+        '02-01 00:00 | nothing | streak 0; freezes 2',
+      ],
+    },
+    {
+      rule: 'one that is earned on a day is there for the period that ends with that day',
+      given: { streaks: { freezes: { initial: 0, maximum: 1, earnInterval: 3, earnAmount: 1 } } },
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana cards 1 | streak 2',
+        '01-04 12:00 | ana cards 1 | streak 3; freezes 0',
+        '01-06 00:00 | nothing | streak 3; freezes 0',
+      ],
+    },
+    {
+      rule: 'but not for the one that has ended with the day before',
+      given: { streaks: { freezes: { initial: 0, maximum: 1, earnInterval: 3, earnAmount: 1 } } },
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana cards 1 | streak 2',
+        '01-05 00:00 | nothing | streak 0; freezes 1',
+      ],
+    },
+    {
+      rule: 'so that a use makes room for the next one',
+      given: { streaks: { freezes: { initial: 1, maximum: 1, earnInterval: 1, earnAmount: 1 } } },
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1; freezes 1',
+        '01-04 00:00 | nothing | streak 1; freezes 1',
+        '02-01 00:00 | nothing | streak 1; freezes 1',
+      ],
+    },
+    {
+      rule: 'granted ones go beyond the maximum, earned ones then add nothing',
+      given: { streaks: { freezes: { initial: 1, maximum: 1, earnInterval: 1, earnAmount: 1 } } },
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1; freezes 1',
+        '01-02 12:00 | ana gets a freeze | streak 1; freezes 2',
+        '01-02 12:00 | ana gets a freeze | streak 1; freezes 3',
+        '01-03 12:00 | nothing | streak 1; freezes 3',
+        '01-05 00:00 | nothing | streak 1; freezes 1',
+      ],
+    },
+    {
+      rule: 'are used by the configured frequency alone',
+      given: { streaks: { frequency: 'weekly', freezes: { initial: 1, maximum: 1 } } },
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1; freezes 1',
+        '01-16 00:00 | nothing | streak 1; freezes 0',
+        '01-16 00:00 | operator: frequency daily | streak 0; freezes 0',
+      ],
+    },
+    {
+      rule: 'nobody has more than 100, and an unknown user gets none',
+      lines: [
+        ' | nobody gets a freeze | refused 422',
+        ...Array.from({ length: 100 }, () => ' | ana gets a freeze |'),
+        ' | nothing | freezes 100',
+        ' | ana gets a freeze | refused 422; freezes 100',
+      ],
+    },
+  ]);
+
+  says('A covered period keeps the length and does not add to it.', { known: ['ana'], streaks: {} }, [
+    {
+      rule: 'one covers one missed day, and adds nothing to the length',
+      given: { streaks: { freezes: { initial: 2, maximum: 3 } } },
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1; freezes 2',
+        '01-04 00:00 | nothing | streak 1; freezes 1; expires 01-04',
+        '01-05 00:00 | ana cards 1 | streak 2; freezes 0',
+        '01-07 00:00 | nothing | streak 0; freezes 0',
+      ],
+    },
+    {
+      rule: 'several days at once use one each, and one too few loses the streak but the freezes are gone',
+      given: { streaks: { freezes: { initial: 2, maximum: 2 } } },
+      lines: ['01-02 12:00 | ana cards 1 | streak 1; freezes 2', '01-06 00:00 | nothing | streak 0; freezes 0'],
+    },
+  ]);
+
+  says('Restore sets the streak back to the length it had when it was last lost.', { known: ['ana'], streaks: {} }, [
+    {
+      rule: 'with the current day not yet extended',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana cards 1 | streak 2',
+        '01-06 12:00 | ana restores the streak | streak 2; started 01-02; expires 01-06',
+        '01-06 13:00 | ana cards 1 | streak 3',
+        '01-06 13:00 | ana restores the streak | refused 422; streak 3',
+      ],
+    },
+    {
+      rule: 'with the current day extended',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana cards 1 | streak 2',
+        '01-06 12:00 | ana cards 1 | streak 1',
+        '01-06 12:00 | ana restores the streak | streak 2; started 01-02; expires 01-07',
+        '01-07 12:00 | ana cards 1 | streak 3',
+      ],
+    },
+    {
+      rule: 'who never lost one is an issue',
+      lines: ['01-02 12:00 | ana cards 1 | streak 1', '01-02 12:00 | ana restores the streak | refused 422; streak 1'],
+    },
+    {
+      rule: 'what was lost last, even if it was shorter than what there is now',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-05 12:00 | ana cards 1 | streak 1',
+        '01-06 12:00 | ana cards 1 | streak 2',
+        '01-06 12:00 | ana restores the streak | streak 1; started 01-02; expires 01-07',
+      ],
+    },
+    {
+      rule: 'and it can be lost again',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-06 12:00 | ana restores the streak | streak 1',
+        '01-07 00:00 | nothing | streak 0',
+        '01-07 00:00 | ana restores the streak | streak 1',
+      ],
+    },
+  ]);
+});
