@@ -11,7 +11,7 @@ import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { numberArray } from '../postgres/arrays.js';
 
 /** Users with points in a system, in order. */
-const everybody = 'select user_id from user_points as row where tenant = $1 and system = $2 and user_id > $3';
+const everybody = 'select user_id, coalesce(level, 0) as level from user_points as row where tenant = $1 and system = $2 and user_id > $3';
 /** Those of them whose level is not what it should be. */
 const misplaced = `${everybody} and level is distinct from (
   select no from unnest($4::integer[], $5::bigint[]) as level (no, points) where level.points <= row.total order by level.points desc limit 1
@@ -64,16 +64,16 @@ export class Levels {
     let cursor = '';
     let count = 0;
     for (;;) {
-      const { rows } = await this.pool.query<{ user_id: string }>(`${users} order by user_id limit ${limits.relevelUsers}`, [
+      const { rows } = await this.pool.query<{ user_id: string; level: number }>(`${users} order by user_id limit ${limits.relevelUsers}`, [
         tenant,
         system,
         cursor,
         ...values,
       ]);
       await Promise.all(
-        rows.map(({ user_id: user }) => {
+        rows.map(({ user_id: user, level: stored }) => {
           const entryId = randomUUID();
-          return this.engine.call(tenant, 'relevel', () => ({ args: { user, entryId, system } }));
+          return this.engine.call(tenant, 'relevel', () => ({ args: { user, entryId, system, stored } }));
         }),
       );
       count += rows.length;

@@ -170,8 +170,8 @@ export const functions = {
   restoreStreak: [...context, 'user', 'entryId'],
   /** Settles a user, and enters them into achievements and boards (their `no`, listed last) that have become active; -1 looks at the streak again. */
   activateFor: [...context, 'user', 'entryId'],
-  /** Counts a user at the level that the user now has in a points system (its `no`). */
-  relevel: [...context, 'user', 'entryId', 'system'],
+  /** Counts a user at the level that the user now has in a points system (its `no`); `stored` is the level that Postgres knows, 0 for none. */
+  relevel: [...context, 'user', 'entryId', 'system', 'stored'],
   /** Notes that all users are counted by a definition of a system's levels, if it is the one in force. */
   levelsCounted: [...context, 'system', 'definition'],
   /** What users have been counted by in a points system, and how many have each of the levels, which are listed last by their `no`. */
