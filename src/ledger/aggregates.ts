@@ -60,7 +60,7 @@ const dateOf = (parameter: string): string => `date '1970-01-01' + ${parameter}:
 export const daysQuery = `
   select object, ${dayOf('day')} as day, total, change, events from user_days
    where tenant = $1 and user_id = $2 and object = $3 and day between ${dateOf('$4')} and ${dateOf('$5')}
-   order by day`;
+   order by user_days.day`;
 
 const totalBeforeQuery = `
   select total from user_days
@@ -118,7 +118,7 @@ export class AggregateReader {
     return this.rows<DaySummary>(
       `select object, ${dayOf('day')} as day, total, change, events from user_days
         where tenant = $1 and user_id = $2 and object = any($3::integer[]) and day between ${dateOf('$4')} and ${dateOf('$5')}
-        order by day`,
+        order by user_days.day`,
       [tenant, user, numberArray(objects), first, last],
     );
   }
