@@ -7,6 +7,7 @@ import { describeChanges } from './config/changes.js';
 import { applyConfigText, loadConfig, type AppliedConfig } from './config/store.js';
 import { Engine } from './engine/engine.js';
 import { OperatorError } from './errors.js';
+import { AggregateReader } from './ledger/aggregates.js';
 import { loadOffset } from './ledger/offsets.js';
 import { HistoryReader } from './ledger/reader.js';
 import { createPool, migrate, postgresFailure } from './postgres/pool.js';
@@ -35,6 +36,7 @@ export class Base {
   readonly pool: pg.Pool;
   readonly engine: Engine;
   readonly history: HistoryReader;
+  readonly aggregates: AggregateReader;
   readonly clock: Clock;
   private readonly options: BaseOptions;
   private readonly redisUrl: string;
@@ -56,6 +58,7 @@ export class Base {
       loadOffset: (tenant) => asked(loadOffset(pool, tenant)),
     });
     this.history = new HistoryReader(pool);
+    this.aggregates = new AggregateReader(pool);
     this.clock = new Clock(this.engine, settings.testClock);
   }
 

@@ -82,6 +82,20 @@ export function firstDayOf(frequency: Frequency, period: number, weekShift: numb
   }
 }
 
+/** The period that a day is in. */
+export function periodOf(frequency: Frequency, day: number, weekShift: number): number {
+  switch (frequency) {
+    case 'daily':
+      return day;
+    case 'weekly':
+      return Math.floor((day + weekShift) / 7);
+    case 'monthly': {
+      const date = new Date(day * dayMs);
+      return (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth();
+    }
+  }
+}
+
 /** The first and the last date of a period, `YYYY-MM-DD`. */
 export function datesOf(frequency: Frequency, period: number, weekShift: number): { first: string; last: string } {
   return {

@@ -18,3 +18,8 @@ export function scaleMultiplier(multiplier: number): ScaledInteger | null {
   }
   return null;
 }
+
+/** A number as totals are kept: rounded to 15 significant digits (semantics.md, "Numbers"). */
+export function clean(value: number): number {
+  return Number.isInteger(value) ? value : Number(value.toPrecision(15));
+}

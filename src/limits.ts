@@ -36,6 +36,14 @@ export const limits = {
   maxBatchItems: 100,
   /** Days of a user's leaderboard history that one call returns (contract, `numEvents`). */
   maxHistoryDays: 100,
+  /** Days of one event summary (semantics.md, "Reads"). */
+  maxSummaryDays: 400,
+  /** Ranges of a points summary, besides that of the users without points. */
+  maxPointsRanges: 10,
+  /** Values of one event attribute that a year in review tells apart. */
+  maxWrappedValues: 100,
+  /** Rows of others that one percentile of a year in review is taken from. */
+  percentileRows: 20_000,
   /** Decimal places of a boost's multiplier: the product of boosts is computed exactly, so its digits are bounded. */
   maxMultiplierDecimals: 6,
   /** Characters of a boost's name (contract, CreatePointsBoostRequestItem). */
@@ -86,6 +94,8 @@ export const limits = {
   sweepUsers: 50,
   /** Users whom one step of an activation enters. */
   activationUsers: 200,
+  /** Users whom one step of counting levels anew looks at. */
+  relevelUsers: 200,
   /** How long after its end in UTC a run is final: every time zone has then ended it (semantics.md, "Leaderboards"). */
   finalisationDelayMs: 12 * 3_600_000,
   /** Plans, and time zones, that the function library caches in Redis' Lua. */

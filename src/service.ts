@@ -155,7 +155,13 @@ async function startApi(base: Base, { settings, log }: BaseOptions, sweep: Sweep
     },
   };
   const app = createApp({
-    services: { engine: base.engine, clock: base.clock, history: base.history, advance: (tenant, toMs) => sweep.advance(tenant, toMs) },
+    services: {
+      engine: base.engine,
+      clock: base.clock,
+      history: base.history,
+      aggregates: base.aggregates,
+      advance: (tenant, toMs) => sweep.advance(tenant, toMs),
+    },
     keys,
     health,
     log,

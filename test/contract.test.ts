@@ -41,6 +41,11 @@ const config = {
     },
     { key: 'bare', name: 'Bare' },
   ],
+  streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'm', threshold: 1 }] },
+  achievements: [
+    { key: 'one', name: 'One', trigger: 'metric', metricKey: 'm', metricValue: 1, status: 'active' },
+    { key: 'api', name: 'By call', trigger: 'api', status: 'active' },
+  ],
   leaderboards: [
     { key: 'by-metric', name: 'By metric', description: 'All', status: 'active', rankBy: 'metric', metricKey: 'm', maxParticipants: 2 },
     { key: 'by-points', name: 'By points', status: 'active', rankBy: 'points', pointsSystemKey: 'p', end: '2050-01-01' },
@@ -61,6 +66,8 @@ type Case = readonly [what: string, method: string, template: string, path: stri
 const eventTemplate = '/metrics/{key}/event';
 const eventPath = '/metrics/m/event';
 const key = { 'idempotency-key': 'k' };
+const january = 'aggregation=weekly&startDate=2040-01-01&endDate=2040-01-31';
+const preferences = { notifications: { recap: ['email'], streak_reminder: [] } };
 const calls: readonly Case[] = [
   ['an event of a new user', 'POST', eventTemplate, eventPath, { body: { user: { id: 'ben' }, value: 0.5 } }, 201],
   ['an event with everything', 'POST', eventTemplate, eventPath, { body: rich, headers: key }, 201],
@@ -86,6 +93,33 @@ const calls: readonly Case[] = [
   ['a leaderboard by points', 'GET', '/leaderboards/{key}', '/leaderboards/by-points', {}, 200],
   ['a leaderboard that is scheduled', 'GET', '/leaderboards/{key}', '/leaderboards/scheduled', {}, 200],
   ['a leaderboard that is finished', 'GET', '/leaderboards/{key}', '/leaderboards/finished', {}, 200],
+  ['a summary of a metric', 'GET', '/users/{id}/metrics/{key}/event-summary', `/users/ana/metrics/m/event-summary?${january}`, {}, 200],
+  ['a summary of points', 'GET', '/users/{id}/points/{key}/event-summary', `/users/ana/points/p/event-summary?${january}`, {}, 200],
+  ['a summary without dates', 'GET', '/users/{id}/points/{key}/event-summary', '/users/ana/points/p/event-summary', {}, 422],
+  ['a points system', 'GET', '/points/{key}', '/points/p', {}, 200],
+  ['a points system with nothing', 'GET', '/points/{key}', '/points/bare', {}, 200],
+  ['how points are spread', 'GET', '/points/{key}/summary', '/points/p/summary', {}, 200],
+  ['how points are spread in Lisbon', 'GET', '/points/{key}/summary', '/points/p/summary?userAttributes=city:Lisbon', {}, 200],
+  ['levels', 'GET', '/points/{key}/levels', '/points/p/levels', {}, 200],
+  ['how levels are spread', 'GET', '/points/{key}/level-summary', '/points/p/level-summary', {}, 200],
+  ['boosts', 'GET', '/points/{key}/boosts', '/points/p/boosts?includeFinished=true', {}, 200],
+  ["a user's boosts", 'GET', '/users/{id}/points/{key}/boosts', '/users/ana/points/p/boosts', {}, 200],
+  ['a year in review', 'GET', '/users/{id}/wrapped', '/users/ana/wrapped', {}, 200],
+  ['a year in review of nothing', 'GET', '/users/{id}/wrapped', '/users/dora/wrapped?year=2001', {}, 200],
+  ['achievements', 'GET', '/achievements', '/achievements', {}, 200],
+  ["a user's achievements", 'GET', '/users/{id}/achievements', '/users/ana/achievements?includeIncomplete=true', {}, 200],
+  ['a streak', 'GET', '/users/{id}/streak', '/users/ana/streak?historyPeriods=3', {}, 200],
+  ['streaks', 'GET', '/streaks', '/streaks?userIds=ana&userIds=nobody', {}, 200],
+  ['preferences', 'GET', '/users/{id}/preferences', '/users/ana/preferences', {}, 200],
+  ['preferences changed', 'PATCH', '/users/{id}/preferences', '/users/ana/preferences', { body: preferences }, 200],
+  [
+    'an achievement completed',
+    'POST',
+    '/achievements/{key}/complete',
+    '/achievements/api/complete',
+    { body: { user: { id: 'ana' } } },
+    201,
+  ],
   ['no JSON', 'POST', eventTemplate, eventPath, { raw: '{' }, 400],
   ['no key', 'POST', eventTemplate, eventPath, { body: rich, key: null }, 401],
   ['a bad event', 'POST', eventTemplate, eventPath, { body: {} }, 422],

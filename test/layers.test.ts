@@ -60,9 +60,10 @@ const bottom = ['shapes.ts', 'calendar.ts', 'decimal.ts', 'errors.ts', 'limits.t
 
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [
+  'activation',
+  'levels',
   'reads',
   'calls',
-  'activation',
   'settle',
   'users',
   'achievements',

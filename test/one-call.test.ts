@@ -164,6 +164,23 @@ describe('One event', function () {
     expect(named(sent)).to.deep.equal(Array(100).fill(['fcall', track, '1']));
   });
 
+  it('leaves reads that Redis answers one call each', async () => {
+    await world.request('PUT', '/v1/users/reader', { body: {} });
+    const paths = ['users/reader', 'users/reader/points/xp', 'users/reader/points/xp/boosts', 'points/xp/boosts', 'achievements'];
+    for (const path of paths) {
+      const { result, sent } = await during(() => world.get(`/v1/${path}`));
+      expect(result.status, path).to.equal(200);
+      expect(
+        sent.map(({ words }) => words[0]),
+        path,
+      ).to.deep.equal(['fcall']);
+    }
+    for (const path of ['points/xp', 'points/xp/levels']) {
+      const { result, sent } = await during(() => world.get(`/v1/${path}`));
+      expect([result.status, sent.length], path).to.deep.equal([200, 0]);
+    }
+  });
+
   it('declares one key, and touches only keys of its slot', async () => {
     const { sent, inside } = await during(() => event('cards', { ...full, user: { ...full.user, id: 'slots' } }, 'k3'));
     const declared = await keysOfCommands(sent);

@@ -1,6 +1,7 @@
 -- Switching a tenant to another version of its configuration.
 local contract = require('contract')
 local leaderboards = require('leaderboards')
+local levels = require('levels')
 local ledger = require('ledger')
 local partition = require('partition')
 local time = require('time')
@@ -25,7 +26,9 @@ local function activate(keys, args)
   if superseded and superseded ~= hash then
     redis.call('EXPIRE', part.plan .. superseded, args[position.planTtlS])
   end
-  local trimmed = leaderboards.trim(part, cmsgpack.unpack(args[position.blob]).boards, time.now(part, context))
+  local plan = cmsgpack.unpack(args[position.blob])
+  levels.forget(part, plan)
+  local trimmed = leaderboards.trim(part, plan.boards, time.now(part, context))
   if #trimmed > 0 then
     ledger.append(part, { kind = 'trim', boards = trimmed })
   end

@@ -389,6 +389,7 @@ function calls.register()
   redis.register_function(name .. '_finalise', finalise)
 end
 
+calls.begin = begin
 calls.begin_known = begin_known
 
 return calls

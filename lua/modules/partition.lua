@@ -27,6 +27,7 @@ local function of(meta_key)
       plan = prefix .. key.plan,
       due = prefix .. key.due,
       completions = prefix .. key.completions,
+      levels = prefix .. key.levels,
       groups = prefix .. key.groups,
       zones = prefix .. key.zones,
       is_open = false,

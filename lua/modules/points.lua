@@ -20,6 +20,21 @@ local function level_at(levels, total)
   return level
 end
 
+-- Counts the user at a level of a system, and no longer at the one before, which is returned. The counts are what level-summary reads.
+local function count_level(one, system, level)
+  local before = tonumber(one.row[system.levelField] or nil) or 0
+  if before ~= level then
+    if before ~= 0 then
+      redis.call('HINCRBY', one.part.levels, before, -1)
+    end
+    if level ~= 0 then
+      redis.call('HINCRBY', one.part.levels, level, 1)
+    end
+    turn.put(one, system.levelField, level)
+  end
+  return before
+end
+
 -- Moves a trigger's progress by the event's value and returns how many multiples of its threshold were passed for the first time. The
 -- high-water mark is what keeps anyone from going down and up again over the same multiple. Nil when the sum goes out of range.
 local function advance(one, trigger, value, progress)
@@ -139,6 +154,7 @@ end
 
 points.award = award
 points.level_at = level_at
+points.count_level = count_level
 
 -- Writes down the new totals and the recent awards, and returns the facts of the systems that changed.
 function points.keep(one, id)
@@ -156,11 +172,13 @@ function points.keep(one, id)
       if redis.call('LPUSH', list, unpack(blobs, first)) > limit.maxAwardsKept then
         redis.call('LTRIM', list, 0, limit.maxAwardsRead - 1)
       end
+      local level = level_at(system.levels, state.total)
+      count_level(one, system, level)
       facts[#facts + 1] = {
         no = system.no,
         before = state.before,
         total = state.total,
-        level = level_at(system.levels, state.total),
+        level = level,
         levelBefore = level_at(system.levels, state.before),
         same = state.had and state.before == state.total or nil,
         awards = state.awards,

@@ -12,8 +12,8 @@ local field, outcome = contract.field, contract.outcome
 
 local reads = {}
 
--- Every field of a user, the newest awards of one points system, the streak, the counts of completions and of users, and the newest ledger
--- id.
+-- Every field of a user, the newest awards of one points system, the streak, the counts of completions and of users, the newest ledger id,
+-- the moment and the user's local day.
 local function read_user(keys, args)
   local position = contract.arg.readUser
   local one, first = calls.begin_known(keys, args, position)
@@ -36,6 +36,8 @@ local function read_user(keys, args)
     completions,
     redis.call('HGET', one.part.meta, 'users') or '0',
     partition.last_ledger_id(one.part),
+    string.format('%.0f', one.now),
+    one.day,
   }
 end
 

@@ -73,10 +73,32 @@ local function write(key, set)
   end
 end
 
+-- Moves the user's newest day on to that of the event and its awards. An entry that counts something for an earlier day says so
+-- (src/ledger/days.ts puts the totals of the days after it right); so does one of a user of whom no newest day is known.
+local function move_newest_day(one, entry)
+  local newest = tonumber(one.row[field.newestDay] or nil)
+  local first = entry.kind == 'event' and entry.day or nil
+  local last = first
+  for _, fact in ipairs(entry.points) do
+    for _, award in ipairs(fact.awards) do
+      first = math.min(first or award.day, award.day)
+      last = math.max(last or award.day, award.day)
+    end
+  end
+  if first and (not newest or first < newest) then
+    entry.back = true
+  end
+  if last and (not newest or last > newest) then
+    turn.put(one, field.newestDay, last)
+  end
+end
+
 -- Writes what has been changed, and the entry that says so. Returns the packed entry.
 function turn.commit(one, entry)
   local rev = tonumber(one.row[field.rev] or 0) + 1
   turn.put(one, field.rev, rev)
+  entry.user, entry.at, entry.day, entry.rev = one.user, one.now, one.day, rev
+  move_newest_day(one, entry)
   local set = {}
   for name, value in pairs(one.dirty) do
     set[#set + 1] = name
@@ -84,7 +106,6 @@ function turn.commit(one, entry)
   end
   write(one.key, set)
   one.dirty, one.sequence = {}, nil
-  entry.user, entry.at, entry.day, entry.rev = one.user, one.now, one.day, rev
   return ledger.append(one.part, entry)
 end
 

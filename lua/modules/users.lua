@@ -71,6 +71,7 @@ local function create(one, day)
   local now = string.format('%.0f', one.now)
   turn.put(one, field.created, now)
   turn.put(one, field.createdDay, day)
+  turn.put(one, field.newestDay, day)
   turn.put(one, field.subscribeToEmails, '1')
   turn.put(one, field.control, is_control(one.plan, one.user))
   one.exists, one.created, one.created_day = now, true, day

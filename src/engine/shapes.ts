@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { userAchievementShape } from '../achievements/shapes.js';
 import { eventLeaderboardShape } from '../leaderboards/shapes.js';
 import { pointsBlockShape } from '../points/shapes.js';
+import { dateShape } from '../shapes.js';
 import { eventStreakShape } from '../streaks/shapes.js';
 
 /** The contract's `EventResponse`. */
@@ -27,3 +28,13 @@ export const completionShape = z
   .object({ completionId: z.string(), achievement: userAchievementShape, points: pointsBlockShape })
   .meta({ id: 'AchievementCompletion' });
 export type CompletionResponse = z.infer<typeof completionShape>;
+
+/** An item of an event summary. */
+export const summaryItemShape = z
+  .object({
+    date: dateShape.meta({ description: 'The first day of the bucket.' }),
+    total: z.number().meta({ description: 'At the end of the bucket.' }),
+    change: z.number().meta({ description: '0 for a bucket in which nothing happened.' }),
+  })
+  .meta({ id: 'SummaryItem' });
+export type SummaryItem = z.infer<typeof summaryItemShape>;

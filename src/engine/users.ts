@@ -53,6 +53,9 @@ export interface UserState {
   readonly counts: Counts;
   /** The newest ledger id: what Postgres must have committed to be level with this. */
   readonly ledgerId: string;
+  /** The moment of the read, in milliseconds since 1970, and the user's local day then, in days since 1970-01-01. */
+  readonly now: number;
+  readonly day: number;
 }
 
 export interface ReadOptions {
@@ -76,7 +79,7 @@ export async function readUser(engine: Engine, tenant: number, id: string, optio
     },
   }));
   if (outcome !== outcomes.ok) throw refusal(outcome, id);
-  const [flat, awards, streak, completions, users, ledgerId] = values;
+  const [flat, awards, streak, completions, users, ledgerId, now, day] = values;
   if (!Array.isArray(flat) || !Array.isArray(awards)) throw new Error('readUser answered without fields');
   const buffers = new Map<string, Buffer>();
   for (let i = 0; i + 1 < flat.length; i += 2) buffers.set(text(flat[i]), flat[i + 1] as Buffer);
@@ -88,6 +91,8 @@ export async function readUser(engine: Engine, tenant: number, id: string, optio
     streak: (unpackMessage(streak) as StreakFact | false) || undefined,
     counts: readCounts(completions, users),
     ledgerId: text(ledgerId),
+    now: Number(text(now)),
+    day: Number(day),
   };
 }
 
@@ -98,7 +103,7 @@ export async function readProfile(engine: Engine, tenant: number, id: string): P
 }
 
 /** Achievement `no` → moment of completion, of what a user has completed. */
-function completedBy({ buffers }: UserState): ReadonlyMap<number, number> {
+export function completedBy({ buffers }: UserState): ReadonlyMap<number, number> {
   const blob = buffers.get(userFields.achievements);
   const moments = blob ? (unpackMessage(blob) as Record<string, number>) : {};
   return new Map(Object.entries(moments).map(([no, at]) => [Number(no), at]));

@@ -14,9 +14,11 @@ import { errorAnswer } from './errors.js';
 import { healthRoutes, type Health } from './health.js';
 import { leaderboardRoutes } from './leaderboards.js';
 import { metricRoutes } from './metrics.js';
+import { pointsRoutes } from './points.js';
 import { preferenceRoutes } from './preferences.js';
 import type { Route, Services } from '../routing/route.js';
 import { streakRoutes } from './streaks.js';
+import { summaryRoutes } from './summaries.js';
 import { userRoutes } from './users.js';
 import { parsePart } from '../routing/validation.js';
 
@@ -28,6 +30,8 @@ export const applicationRoutes: readonly Route[] = [
   ...streakRoutes,
   ...preferenceRoutes,
   ...leaderboardRoutes,
+  ...pointsRoutes,
+  ...summaryRoutes,
 ];
 /** The Admin API. */
 export const adminRoutes: readonly Route[] = [...clockRoutes, ...streakAdminRoutes];

@@ -10,6 +10,7 @@ import { runEnd, runOf } from '../leaderboards/runs.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
 import type { Activations } from './activations.js';
+import { Levels } from './levels.js';
 import { perpetualRun } from '../plan/boards.js';
 
 const dayMs = 86_400_000;
@@ -33,6 +34,7 @@ export class Sweep {
   private readonly clock: Clock;
   private readonly history: HistoryReader;
   private readonly activations: Activations;
+  private readonly levels: Levels;
   private readonly log: Logger;
   /** Tenant → the configuration version, and up to where the runs of each board were over when they were looked at. */
   private readonly checked = new Map<number, string>();
@@ -45,6 +47,7 @@ export class Sweep {
     this.clock = clock;
     this.history = history;
     this.activations = activations;
+    this.levels = new Levels(engine, pool, history, log);
     this.log = log;
   }
 
@@ -96,7 +99,7 @@ export class Sweep {
     return this.finaliseRuns(tenant, now);
   }
 
-  /** Fills what has become active: by a new configuration, or because its first day has come. */
+  /** Fills what has become active: by a new configuration, or because its first day has come. Counts levels anew when they have changed. */
   private async activate(tenant: number, now: number): Promise<void> {
     const { version, document } = await this.engine.config(tenant);
     const today = utcDate(now);
@@ -104,6 +107,7 @@ export class Sweep {
     const key = [version, ...running.map(({ no }) => no)].join(' ');
     if (this.activated.get(tenant) === key) return;
     await this.activations.run(tenant);
+    await this.levels.run(tenant);
     this.activated.set(tenant, key);
   }
 

@@ -1,4 +1,5 @@
 import { awardId } from './award-id.js';
+import { collectDays, noDays, type Days } from './days.js';
 import type {
   AwardFact,
   BoardFact,
@@ -102,6 +103,7 @@ export interface Batch {
   readonly places: Map<string, PlaceRow>;
   readonly pushedOut: Map<string, PushedOut>;
   readonly history: Map<string, HistoryRow>;
+  readonly days: Days;
   /** In order, after everything else. */
   readonly finals: FinalEntry[];
 }
@@ -125,6 +127,7 @@ export function collectBatch(entries: readonly Read[]): Batch {
     places: new Map(),
     pushedOut: new Map(),
     history: new Map(),
+    days: noDays(),
     finals: [],
   };
   for (const { id, entry } of entries) collectEntry(batch, entry, sortable(id));
@@ -180,6 +183,7 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
     if (fact.how !== 'restored') batch.periods.set(`${fact.frequency}:${fact.period}:${user}`, { entry, fact });
   }
   for (const board of entry.boards) collectBoard(batch, entry, board);
+  collectDays(batch.days, entry);
 }
 
 /** Where the lengths of the three streaks were reached: here for those that this entry has changed. */

@@ -23,6 +23,8 @@ interface EntryBase {
   readonly pauses?: readonly PauseFact[];
   /** Up to which UTC hour and local day time triggers have fired, when that has changed. */
   readonly time?: readonly [hour: number, day: number];
+  /** Present when something was counted for a local day before one that had been counted already, or may have been. */
+  readonly back?: true;
 }
 
 export type Frequency = 'daily' | 'weekly' | 'monthly';

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { insertRows } from '../postgres/insert.js';
 import type { Batch } from './batch.js';
 import { writeBoards } from './write-boards.js';
+import { writeDays } from './write-days.js';
 import * as tables from './tables.js';
 
 /** Writes the rows of a batch within the transaction of `client`. State is only ever replaced by a higher revision of the same user. */
@@ -20,5 +21,6 @@ export async function writeBatch(client: pg.ClientBase, tenant: number, batch: B
   await insertRows(client, tenant, tables.streakPauses, [...batch.pauses.values()]);
   await insertRows(client, tenant, tables.userTimes, [...batch.times.values()]);
   await insertRows(client, tenant, tables.streakPeriods, [...batch.periods.values()]);
+  await writeDays(client, tenant, batch.days);
   await writeBoards(client, tenant, batch);
 }

@@ -18,6 +18,7 @@ import { userFields } from '../redis/contract.js';
 import { compileBoard, type PlanBoard } from './boards.js';
 import { scaleMultiplier } from '../decimal.js';
 import { FieldList } from './fields.js';
+import { levelsDefinition, levelsOf } from './levels.js';
 
 /**
  * What the function library runs: a configuration with every name resolved to a field of the user's hash, so that an event needs one
@@ -69,6 +70,10 @@ interface PlanBoost {
 interface PlanSystem {
   readonly no: number;
   readonly field: string;
+  /** Where the level is noted that the user is counted at. */
+  readonly levelField: string;
+  /** Stands for the levels (plan/levels.ts). */
+  readonly levelsAre: string;
   readonly cap: number;
   readonly levels: readonly { readonly no: number; readonly points: number }[];
   readonly triggers: readonly PlanTrigger[];
@@ -195,7 +200,7 @@ class Compiler {
   ): string[] {
     const { streaks } = this.document;
     const hasTimeTriggers = timeTriggers.length > 0;
-    const list = new FieldList([userFields.created, userFields.createdDay, userFields.rev, userFields.tz]);
+    const list = new FieldList([userFields.created, userFields.createdDay, userFields.newestDay, userFields.rev, userFields.tz]);
     if (streaks.enabled || hasTimeTriggers) list.add([userFields.due]);
     if (hasTimeTriggers)
       list.add([userFields.settledHour, userFields.settledDay]).add(timeTriggers.flatMap(({ user }) => filterFields(user)));
@@ -217,6 +222,7 @@ class Compiler {
     const progress = withProgress ? system.triggers.flatMap(({ field, highField }) => (field && highField ? [field, highField] : [])) : [];
     return [
       system.field,
+      system.levelField,
       ...progress,
       ...system.triggers.flatMap(({ user }) => filterFields(user)),
       ...boosts.flatMap(({ user }) => filterFields(user)),
@@ -272,10 +278,10 @@ class Compiler {
     return {
       no: system.no,
       field,
+      levelField: `${userFields.countedLevel}${system.no}`,
+      levelsAre: levelsDefinition(system),
       cap: system.maxPoints ?? limits.maxAbsoluteTotal,
-      levels: live(system.levels)
-        .map(({ no, points }) => ({ no, points }))
-        .sort((a, b) => a.points - b.points),
+      levels: levelsOf(system).map(({ no, points }) => ({ no, points })),
       triggers: triggers.flatMap((trigger) => this.trigger(trigger)),
       boosts: shared,
       ownBoosts,

@@ -99,3 +99,32 @@ export type EventPointsResponse = z.infer<typeof eventPointsShape>;
 
 /** Points system key → what the event did there; only the systems that it changed. */
 export const pointsBlockShape = z.record(z.string(), eventPointsShape);
+
+/** The contract's `PointsSystemResponse`. */
+export const systemWithTriggersShape = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    badgeUrl: z.string().nullable(),
+    maxPoints: z.number().int().nullable().meta({ description: 'The most that a user can have; null for no cap.' }),
+    triggers: z.array(triggerShape).meta({ description: 'Those that are active.' }),
+  })
+  .meta({ id: 'PointsSystem' });
+export type SystemWithTriggersResponse = z.infer<typeof systemWithTriggersShape>;
+
+/** An item of the contract's `PointsLevelSummaryResponse`. */
+export const levelCountShape = z
+  .object({ level: levelShape, users: z.number().int().meta({ description: 'How many users have this level now.' }) })
+  .meta({ id: 'PointsLevelCount' });
+export type LevelCountResponse = z.infer<typeof levelCountShape>;
+
+/** The contract's `PointsRange`. */
+export const rangeShape = z
+  .object({
+    from: z.number().int().meta({ description: 'Inclusive.' }),
+    to: z.number().int().meta({ description: 'Inclusive.' }),
+    users: z.number().int().meta({ description: 'How many users have a total in this range.' }),
+  })
+  .meta({ id: 'PointsRange' });
+export type RangeResponse = z.infer<typeof rangeShape>;

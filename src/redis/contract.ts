@@ -25,6 +25,8 @@ export const keyNames = {
   due: 'due',
   /** Hash: achievement no → how many users have completed it. */
   completions: 'c',
+  /** Hash: level no → how many users have it; `d-` and a points system's no → the definition of the levels that everybody has been counted by. */
+  levels: 'lv',
   /** Set per run of a leaderboard that is broken down: its groups. Followed by the leaderboard's no, a colon and the run. */
   groups: 'bg:',
   /** Hash: time zone → its offsets, MessagePack. Followed by the version of the time zone data. */
@@ -51,6 +53,8 @@ export const userFields = {
   attribute: 'a-',
   metricTotal: 'm-',
   pointsTotal: 'p-',
+  /** The no of the level that the user is counted at; 0 or absent for none. */
+  countedLevel: 'v-',
   triggerProgress: 't-',
   /** The highest that a trigger's progress has been; absent while it is the progress itself. */
   triggerHighWater: 'h-',
@@ -69,6 +73,8 @@ export const userFields = {
   /** Up to which UTC hour, and which local day, time triggers have fired. */
   settledHour: 'f',
   settledDay: 'g',
+  /** The newest local day on which something of the user's was counted: what comes for an earlier one, after a move west, says so. */
+  newestDay: 'i',
   /** The user's score in the sorted set `due`; empty for none. */
   due: 'o',
   /** The sequence number at which the value on a leaderboard was reached; present exactly while the user is on the board;
@@ -164,6 +170,12 @@ export const functions = {
   restoreStreak: [...context, 'user', 'entryId'],
   /** Settles a user, and enters them into achievements and boards (their `no`, listed last) that have become active; -1 looks at the streak again. */
   activateFor: [...context, 'user', 'entryId'],
+  /** Counts a user at the level that the user now has in a points system (its `no`); `stored` is the level that Postgres knows, 0 for none. */
+  relevel: [...context, 'user', 'entryId', 'system', 'stored'],
+  /** Notes that all users are counted by a definition of a system's levels, if it is the one in force. */
+  levelsCounted: [...context, 'system', 'definition'],
+  /** What users have been counted by in a points system, and how many have each of the levels, which are listed last by their `no`. */
+  readLevels: [...context, 'system'],
   /** Takes everybody off a leaderboard that does not repeat. */
   emptyBoard: [...context, 'leaderboard'],
   /** Settles users to whom something is due, now or as the test clock moves `upTo` a moment; then an id for the entry of each, as many as may be. */
@@ -172,7 +184,7 @@ export const functions = {
   finalise: [...context, 'leaderboard', 'run', 'max', 'entryId'],
   /**
    * All fields of a user, the newest `awards` awards of the points system `system` (none when it is empty), the streak, and the counts of
-   * completions when `completions` is 1. `entryId` is for the entry of settling.
+   * completions when `completions` is 1; then the newest ledger id, the moment and the user's local day. `entryId` is for the entry of settling.
    */
   readUser: [...context, 'user', 'entryId', 'system', 'awards', 'completions'],
   /** The shown streaks of users; then pairs of an id for the entry of settling, and a user. */

@@ -12,14 +12,31 @@ const told = (override: ZodOpenApiOverrideMeta): { override: ZodOpenApiOverrideM
 /** The key of something in a path. */
 export const keyText = (what: string): z.ZodString => z.string().meta({ description: `The key of the ${what}.` });
 
-/** A whole number in a query string, within bounds; `fallback` when it is absent. */
-export function integerText(min: number, max: number, fallback: number): z.ZodType<number> {
+function wholeNumber(min: number, max: number): z.ZodType<number, string> {
   const message = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
     .regex(/^-?\d{1,15}$/, message)
     .transform(Number)
-    .pipe(z.number().min(min, message).max(max, message))
+    .pipe(z.number().min(min, message).max(max, message));
+}
+
+/** A whole number in a query string, within bounds; undefined when it is absent. */
+export function optionalIntegerText(min: number, max: number, description: string): z.ZodType<number | undefined> {
+  return wholeNumber(min, max)
+    .optional()
+    .meta({
+      description,
+      ...told(({ jsonSchema }) => {
+        delete jsonSchema.pattern;
+        Object.assign(jsonSchema, { type: 'integer', minimum: min, maximum: max });
+      }),
+    });
+}
+
+/** A whole number in a query string, within bounds; `fallback` when it is absent. */
+export function integerText(min: number, max: number, fallback: number): z.ZodType<number> {
+  return wholeNumber(min, max)
     .default(fallback)
     .meta(
       told(({ jsonSchema }) => {

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../keys/key-ring.js';
 import type { Clock } from '../engine/clock.js';
+import type { AggregateReader } from '../ledger/aggregates.js';
 import type { HistoryReader } from '../ledger/reader.js';
 
 /** What handlers work with. */
@@ -9,6 +10,7 @@ export interface Services {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly history: HistoryReader;
+  readonly aggregates: AggregateReader;
   /** Moves the test clock, and returns when everything that is due by then has been done, and what the moment is. */
   readonly advance: (tenant: number, toMs: number) => Promise<number>;
 }

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { awardId } from '../../src/ledger/award-id.js';
 import type { RecentAward } from '../../src/ledger/entry.js';
+import { clean } from '../../src/decimal.js';
 import { limits } from '../../src/limits.js';
 import { keyNames, userFields } from '../../src/redis/contract.js';
 import { unpackMessage } from '../../src/redis/message.js';
@@ -22,10 +23,11 @@ const numbered: Readonly<Record<string, string>> = {
   [userFields.achievementSum]: 'sum',
   [userFields.attribute]: 'attribute',
   [userFields.notification]: 'preference',
+  [userFields.countedLevel]: 'level',
 };
 
-/** Fields that say nothing of their own: when somebody is next looked at follows from the rest. */
-const derived: ReadonlySet<string> = new Set([userFields.due]);
+/** Fields that say nothing of their own: when somebody is next looked at, and on which day somebody last did something, follow from the rest. */
+const derived: ReadonlySet<string> = new Set([userFields.due, userFields.newestDay]);
 
 const profileFields: Readonly<Record<string, string>> = {
   [userFields.created]: 'created',
@@ -87,6 +89,8 @@ function userFacts(facts: Facts, user: string, hash: Readonly<Record<string, Buf
     else if (name?.startsWith('progress')) {
       const high = hash[userFields.triggerHighWater + field.slice(start.length)]?.toString() ?? value;
       facts.set(`${name} of ${user}`, `${value}, highest ${high}`);
+    } else if (start === userFields.countedLevel) {
+      if (value !== '0') facts.set(`${name ?? ''} of ${user}`, value);
     } else if (name?.startsWith('preference') === true) facts.set(`preference ${field} of ${user}`, value);
     else if (name !== undefined && value !== '') facts.set(`${name} of ${user}`, value);
     else if (name === undefined && start !== userFields.triggerHighWater) throw new Error(`a field ${field} that nobody compares`);
@@ -119,6 +123,9 @@ async function redisFacts(redis: Redis, partition: string): Promise<Facts> {
       }
     } else if (name === keyNames.completions) {
       for (const [no, count] of Object.entries(await redis.hgetall(key))) facts.set(`completions of ${no}`, count);
+    } else if (name === keyNames.levels) {
+      const counts = Object.entries(await redis.hgetall(key)).filter(([no, count]) => /^\d+$/.test(no) && count !== '0');
+      for (const [no, count] of counts) facts.set(`users at level ${no}`, count);
     } else if (name === keyNames.meta) facts.set('users', (await redis.hget(key, 'users')) ?? '0');
   }
   return facts;
@@ -154,6 +161,8 @@ const queries: readonly string[] = [
   `select 'sum ' || achievement || ' of ' || user_id as name, total::text as value from user_achievement_sums`,
   `select 'total ' || metric || ' of ' || user_id as name, total::text as value from user_metrics`,
   `select 'points ' || system || ' of ' || user_id as name, total::text as value from user_points`,
+  `select 'level ' || system || ' of ' || user_id as name, level::text as value from user_points where level is not null`,
+  `select 'users at level ' || level as name, count(*)::text as value from user_points where level is not null group by level`,
   `select 'progress ' || trigger || ' of ' || user_id as name, progress || ', highest ' || high_water as value from user_triggers`,
   `select 'seq on board ' || leaderboard || ' of ' || user_id as name, seq::text as value from leaderboard_entries where present`,
   `select 'place of ' || user_id || ' on ' || leaderboard || ':' || run || case when "group" = '' then '' else ':' || "group" end as name,
@@ -188,13 +197,53 @@ async function awardDifferences(pool: pg.Pool, facts: Facts): Promise<string[]> 
   });
 }
 
+/** What the days, the years and the values of attributes must come to: their sums, made from the events and awards. */
+const sums: readonly (readonly [table: string, query: string])[] = [
+  [
+    'user_days',
+    `select user_id, object, day, sum(sum(change)) over (partition by user_id, object order by day) as total, sum(change) as change, count(*) as events
+       from counted group by user_id, object, day`,
+  ],
+  [
+    'user_years',
+    `select user_id, object, extract(year from day)::integer as year, sum(change) as change from counted group by user_id, object, extract(year from day)`,
+  ],
+  [
+    'user_attribute_days',
+    `select user_id, metric, key::integer as attribute, attribute.value, day, sum(events.value::numeric) as change
+       from events, jsonb_each_text(attributes) as attribute (key, value) group by user_id, metric, key, attribute.value, day`,
+  ],
+];
+const numbers = new Set(['total', 'change', 'events']);
+
+/** Where what the write-behind has summed up is not what the events and awards come to. */
+export async function aggregateDifferences(pool: pg.Pool): Promise<string[]> {
+  const found: string[] = [];
+  for (const [table, query] of sums) {
+    const { rows } = await pool.query<Record<string, unknown>>(
+      `with counted as (
+         select user_id, metric as object, day, value::numeric as change from events
+         union all select user_id, system, day, awarded::numeric from awards
+       ) ${query}`,
+    );
+    const lines = (list: readonly Record<string, unknown>[], columns: readonly string[]): Set<string> =>
+      new Set(list.map((row) => JSON.stringify(columns.map((name) => (numbers.has(name) ? clean(Number(row[name])) : row[name])))));
+    const columns = Object.keys(rows[0] ?? {});
+    const kept = await pool.query<Record<string, unknown>>(`select * from ${table}`);
+    const [right, stored] = [lines(rows, columns), lines(kept.rows, columns)];
+    found.push(...[...right].filter((line) => !stored.has(line)).map((line) => `${table} lacks ${line}`));
+    found.push(...[...stored].filter((line) => !right.has(line)).map((line) => `${table} has ${line}`));
+  }
+  return found;
+}
+
 /**
  * Compares every fact of a partition with what the tables hold: every field of every user, every place, every idempotency key, the newest
- * awards. Returns a sentence for each difference. Drain the ledger before.
+ * awards, and what days and years come to. Returns a sentence for each difference. Drain the ledger before.
  */
 export async function differences(redis: Redis, pool: pg.Pool, partition: string): Promise<string[]> {
   const [inRedis, inPostgres] = [await redisFacts(redis, partition), await postgresFacts(pool)];
-  const found = await awardDifferences(pool, inRedis);
+  const found = [...(await awardDifferences(pool, inRedis)), ...(await aggregateDifferences(pool))];
   for (const name of new Set([...inRedis.keys(), ...inPostgres.keys()])) {
     const [redisSays, postgresSays] = [inRedis.get(name), inPostgres.get(name)];
     if (redisSays === 'runs') continue;

@@ -1,0 +1,133 @@
+import { dayToDate, utcDate } from '../calendar.js';
+import type { PointsLevel, PointsSystem } from '../config/model.js';
+import type { AggregateReader } from '../ledger/aggregates.js';
+import { known, requireSystem, type ActiveConfig } from '../plan/active-config.js';
+import { levelsDefinition, levelsOf } from '../plan/levels.js';
+import { boostResponse, boostsOf, boostStatusOn, sharedBoosts } from '../points/boosts.js';
+import { rangeWidth } from '../points/ranges.js';
+import { levelResponse, triggerResponse } from '../points/response.js';
+import type { BoostResponse, LevelCountResponse, LevelResponse, RangeResponse, SystemWithTriggersResponse } from '../points/shapes.js';
+import { checkAttributeKeys } from '../users/attributes.js';
+import { text, type Engine } from './engine.js';
+import type { Stores } from './rankings.js';
+import { readUser } from './users.js';
+
+/** What reads need that Postgres answers from its aggregates. */
+export interface SummaryStores extends Stores {
+  readonly aggregates: AggregateReader;
+}
+
+/** A points system with the triggers that are active, as the contract's `PointsSystemResponse`. Throws a 404 for an unknown key. */
+export async function readSystem(engine: Engine, tenant: number, key: string): Promise<SystemWithTriggersResponse> {
+  const config = await engine.config(tenant);
+  const system = requireSystem(config, key);
+  const { id, name, description, badgeUrl, maxPoints } = system;
+  const active = system.triggers.filter(({ archived, status }) => !archived && status === 'active');
+  return { id, name, description, badgeUrl, maxPoints, triggers: active.map((trigger) => triggerResponse(config, trigger)) };
+}
+
+/** The levels of a points system, the lowest first. Throws a 404 for an unknown key. */
+export async function readLevels(engine: Engine, tenant: number, key: string): Promise<LevelResponse[]> {
+  return levelsOf(requireSystem(await engine.config(tenant), key)).map(levelResponse);
+}
+
+/** The boosts of a points system that are not one user's own, by the UTC date. Throws a 404 for an unknown key. */
+export async function readBoosts({ engine, clock }: Stores, tenant: number, key: string, finished: boolean): Promise<BoostResponse[]> {
+  const system = requireSystem(await engine.config(tenant), key);
+  const date = utcDate(await clock.now(tenant));
+  return sharedBoosts(system)
+    .filter((boost) => finished || boostStatusOn(boost, date) !== 'finished')
+    .map((boost) => boostResponse(boost, date));
+}
+
+/** The boosts that apply to a user now. Throws a 404 for an unknown user or key. */
+export async function readUserBoosts(engine: Engine, tenant: number, user: string, key: string): Promise<BoostResponse[]> {
+  const { config, fields, day } = await readUser(engine, tenant, user);
+  const date = dayToDate(day);
+  return boostsOf(config, requireSystem(config, key), user, fields, date).map((boost) => boostResponse(boost, date));
+}
+
+/** What Redis counts of a system's levels. */
+export interface LevelCounts {
+  readonly config: ActiveConfig;
+  readonly system: PointsSystem;
+  /** The lowest first. */
+  readonly levels: readonly PointsLevel[];
+  /** Users by level `no`. */
+  readonly counts: ReadonlyMap<number, number>;
+  /** What users have been counted by (plan/levels.ts), empty when that is no longer in force; undefined when they never were. */
+  readonly countedBy: string | undefined;
+  readonly users: number;
+  readonly ledgerId: string;
+}
+
+/** Reads in one call how many users have each level of a system, which `pick` takes from the configuration. */
+export async function readLevelCounts(engine: Engine, tenant: number, pick: (config: ActiveConfig) => PointsSystem): Promise<LevelCounts> {
+  const { values, config } = await engine.call(tenant, 'readLevels', (active) => {
+    const system = pick(active);
+    return { args: { system: system.no }, pairs: levelsOf(system).map(({ no }) => String(no)) };
+  });
+  const [countedBy, flat, users, ledgerId] = values;
+  const system = pick(config);
+  const levels = levelsOf(system);
+  const counts = Array.isArray(flat) ? flat.map((count) => Number(text(count))) : [];
+  return {
+    ...{ config, system, levels, counts: new Map(levels.map(({ no }, i) => [no, counts[i] ?? 0])) },
+    countedBy: countedBy === null ? undefined : text(countedBy),
+    users: Number(text(users)),
+    ledgerId: text(ledgerId),
+  };
+}
+
+/**
+ * How many users have each level of a points system, the lowest level first. Redis answers, but for the moments in which users are being
+ * counted anew because the levels have changed: then Postgres does, from the totals. A level from 0 points on is that of all users who have no
+ * higher one, those who never had points included.
+ */
+export async function summariseLevels(
+  { engine, history, aggregates }: SummaryStores,
+  tenant: number,
+  key: string,
+): Promise<LevelCountResponse[]> {
+  const read = await readLevelCounts(engine, tenant, (config) => requireSystem(config, key));
+  const { system, levels } = read;
+  let { counts } = read;
+  if (read.countedBy !== levelsDefinition(system)) {
+    await history.waitFor(tenant, read.ledgerId);
+    const ranges = levels.map(({ no, points }, i) => ({ no, points, below: levels[i + 1]?.points ?? null }));
+    counts = await aggregates.usersAtLevels(tenant, system.no, ranges);
+  }
+  const above = levels.slice(1).reduce((sum, { no }) => sum + (counts.get(no) ?? 0), 0);
+  return levels.map((level, i) => ({
+    level: levelResponse(level),
+    users: i === 0 && level.points <= 0 ? read.users - above : (counts.get(level.no) ?? 0),
+  }));
+}
+
+/**
+ * How many users have how many points: those without any, and then up to limits.maxPointsRanges ranges of one width, 1, 2 or 5 times a
+ * power of ten, up to the highest total. With `userAttributes`, only users with all of these. Throws a 404 for an unknown key.
+ */
+export async function summarisePoints(
+  { engine, clock, history, aggregates }: SummaryStores,
+  tenant: number,
+  key: string,
+  userAttributes: ReadonlyMap<string, string>,
+): Promise<RangeResponse[]> {
+  const config = await engine.config(tenant);
+  const system = requireSystem(config, key);
+  checkAttributeKeys([Object.fromEntries(userAttributes), config.userAttributes]);
+  const attributes = new Map([...userAttributes].map(([name, value]) => [known(config.userAttributes, name, 'attribute').no, value]));
+  await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
+  const { users, highest } = await aggregates.usersAndHighest(tenant, system.no, attributes);
+  if (highest === 0) return [{ from: 0, to: 0, users }];
+  const width = rangeWidth(highest);
+  const counts = await aggregates.usersByPoints(tenant, system.no, attributes, width);
+  const ranges = Array.from({ length: Math.ceil(highest / width) }, (_, i) => ({
+    from: i * width + 1,
+    to: (i + 1) * width,
+    users: counts.get(i) ?? 0,
+  }));
+  const withPoints = ranges.reduce((sum, range) => sum + range.users, 0);
+  return [{ from: 0, to: 0, users: Math.max(users - withPoints, 0) }, ...ranges];
+}

@@ -1,0 +1,70 @@
+import { dayToDate, firstDayOf, periodOf, type Frequency } from '../calendar.js';
+import { clean } from '../decimal.js';
+import type { DaySpan, DaySummary } from '../ledger/aggregates.js';
+import { requireMetric, requireSystem, type ActiveConfig } from '../plan/active-config.js';
+import { weekShift } from '../streaks/response.js';
+import type { SummaryStores } from './points.js';
+import type { SummaryItem } from './shapes.js';
+import { readUser } from './users.js';
+
+export interface SummaryQuery extends DaySpan {
+  readonly aggregation: Frequency;
+}
+
+/**
+ * One item for each bucket that touches the span, oldest first; those without events have the total of the one before and change 0.
+ * `opening` is the total before the span.
+ */
+function bucketsOf(rows: readonly DaySummary[], opening: number, { aggregation, first, last }: SummaryQuery, shift: number): SummaryItem[] {
+  const buckets: SummaryItem[] = [];
+  let total = opening;
+  let next = 0;
+  for (let period = periodOf(aggregation, first, shift); period <= periodOf(aggregation, last, shift); period += 1) {
+    const end = firstDayOf(aggregation, period + 1, shift);
+    let change = 0;
+    for (let row = rows[next]; row && row.day < end; row = rows[(next += 1)]) {
+      change = clean(change + row.change);
+      ({ total } = row);
+    }
+    buckets.push({ date: dayToDate(firstDayOf(aggregation, period, shift)), total, change });
+  }
+  return buckets;
+}
+
+/**
+ * What a user did in a metric or a points system, whose `no` is picked from the configuration, by day, week or month of the user's local
+ * calendar. Reads at most one row for each day. Throws a 404 for an unknown user or key.
+ */
+async function summarise(
+  { engine, history, aggregates }: SummaryStores,
+  tenant: number,
+  user: string,
+  pick: (config: ActiveConfig) => { readonly no: number },
+  query: SummaryQuery,
+): Promise<SummaryItem[]> {
+  const { config, ledgerId } = await readUser(engine, tenant, user);
+  const { no } = pick(config);
+  await history.waitFor(tenant, ledgerId);
+  const rows = await aggregates.days(tenant, user, no, query);
+  const [oldest] = rows;
+  const opening = oldest ? clean(oldest.total - oldest.change) : await aggregates.totalBefore(tenant, user, no, query.first);
+  return bucketsOf(rows, opening, query, weekShift(config));
+}
+
+/** A user's events on a metric, summed up. */
+export const summariseMetric = (
+  stores: SummaryStores,
+  tenant: number,
+  user: string,
+  key: string,
+  query: SummaryQuery,
+): Promise<SummaryItem[]> => summarise(stores, tenant, user, (config) => requireMetric(config, key), query);
+
+/** A user's awards in a points system, summed up. */
+export const summariseUserPoints = (
+  stores: SummaryStores,
+  tenant: number,
+  user: string,
+  key: string,
+  query: SummaryQuery,
+): Promise<SummaryItem[]> => summarise(stores, tenant, user, (config) => requireSystem(config, key), query);

@@ -1,0 +1,183 @@
+import { DateTime } from 'luxon';
+import { completedResponse } from '../achievements/response.js';
+import { dateToDay, datesOf, dayToDate, periodOf, utcDate } from '../calendar.js';
+import { clean } from '../decimal.js';
+import { leaderboardResponse } from '../leaderboards/response.js';
+import type { AttributeSums, DaySpan, DaySummary, RankedDay } from '../ledger/aggregates.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { userFields } from '../redis/contract.js';
+import { weekShift } from '../streaks/response.js';
+import { userResponse } from '../users/response.js';
+import { activityOf, type Activity } from './activity.js';
+import type { SummaryStores } from './points.js';
+import { completedBy, readUser, type UserState } from './users.js';
+import type { WrappedMetric, WrappedPeriod, WrappedPlace, WrappedPoints, WrappedResponse, WrappedStreak } from './wrapped-shapes.js';
+
+/** Everything that a year in review is made of. */
+interface Year {
+  readonly state: UserState;
+  readonly rows: readonly DaySummary[];
+  /** The day, the week, the month and the year, in this order. */
+  readonly attributes: readonly AttributeSums[];
+  readonly ranked: readonly RankedDay[];
+  /** Achievements with the local day of their completion, in the order of it. */
+  readonly completed: readonly { readonly no: number; readonly at: number; readonly day: number }[];
+}
+
+/** Object `no` → the user's percentile; undefined for a period of which none is told. */
+type Percentiles = ReadonlyMap<number, number> | undefined;
+
+const percentOf = (change: number, before: number): number => {
+  if (before === 0) return change === 0 ? 0 : 100;
+  return Math.round((change * 10_000) / Math.abs(before)) / 100;
+};
+
+const changeOf = (total: number, change: number): Pick<WrappedPoints, 'currentTotal' | 'changeThisPeriod' | 'percentChange'> => ({
+  currentTotal: total,
+  changeThisPeriod: change,
+  percentChange: percentOf(change, clean(total - change)),
+});
+
+/** For each metric and points system with rows in a span: the change in it, and the total at its end. */
+function sumsOf(rows: readonly DaySummary[], { first, last }: DaySpan): Map<number, { change: number; total: number }> {
+  const sums = new Map<number, { change: number; total: number }>();
+  for (const { object, day, change, total } of rows) {
+    if (day >= first && day <= last) sums.set(object, { change: clean((sums.get(object)?.change ?? 0) + change), total });
+  }
+  return sums;
+}
+
+function byAttribute(config: ActiveConfig, year: Year, metric: number, index: number): WrappedMetric['byAttribute'] {
+  const { name, units } = config.metricByNo.get(metric) ?? { name: '', units: '' };
+  const result: WrappedMetric['byAttribute'] = {};
+  for (const { metric: no, attribute, value, changes, totals } of year.attributes) {
+    const change = changes[index] ?? 0;
+    const key = config.attributeByNo.get(attribute);
+    if (no !== metric || change === 0 || !key || key.archived) continue;
+    (result[key.key] ??= {})[value] = { name, units: units || null, ...changeOf(totals[index] ?? 0, change) };
+  }
+  return result;
+}
+
+/** The best rank on each leaderboard that users can see. */
+function bestPlaces(year: Year, { first, last }: DaySpan): Record<string, WrappedPlace> {
+  const { config, now } = year.state;
+  const best = new Map<number, RankedDay>();
+  for (const row of year.ranked) {
+    if (row.day < first || row.day > last) continue;
+    const earlier = best.get(row.leaderboard);
+    if (!earlier || row.rank < earlier.rank) best.set(row.leaderboard, row);
+  }
+  const places: Record<string, WrappedPlace> = {};
+  for (const board of config.leaderboards.values()) {
+    const place = best.get(board.no);
+    if (place) places[board.key] = { ...leaderboardResponse(config, board, utcDate(now)), rank: place.rank, value: place.value };
+  }
+  return places;
+}
+
+/** What a user did in a span; `index` is its place among those of the attributes. */
+function periodOfYear(year: Year, span: DaySpan, index: number, percentiles: Percentiles): WrappedPeriod {
+  const { config } = year.state;
+  const sums = sumsOf(year.rows, span);
+  const percentile = (no: number): { percentileThisPeriod?: number } => {
+    const found = percentiles?.get(no);
+    return found === undefined ? {} : { percentileThisPeriod: found };
+  };
+  const metrics: Record<string, WrappedMetric> = {};
+  for (const { no, key, name, units } of config.metrics.values()) {
+    const sum = sums.get(no);
+    if (!sum) continue;
+    const change = { ...changeOf(sum.total, sum.change), ...percentile(no) };
+    metrics[key] = { name, units: units || null, ...change, byAttribute: byAttribute(config, year, no, index) };
+  }
+  const points: Record<string, WrappedPoints> = {};
+  for (const { no, key, name, description } of config.systems.values()) {
+    const sum = sums.get(no);
+    if (sum) points[key] = { name, description, ...changeOf(sum.total, sum.change), ...percentile(no) };
+  }
+  const completed = year.completed.filter(({ day }) => day >= span.first && day <= span.last);
+  const achievements = completed.flatMap(({ no, at }) => {
+    const achievement = [...config.achievements.values()].find((one) => one.no === no);
+    return achievement ? [completedResponse(config, achievement, at)] : [];
+  });
+  return { metrics, points, achievements, leaderboards: bestPlaces(year, span) };
+}
+
+/** The longest that the streak of the configured frequency was in a year. */
+async function longestStreak(
+  { aggregates }: SummaryStores,
+  tenant: number,
+  user: string,
+  { config, streak }: UserState,
+  { first, last }: DaySpan,
+): Promise<WrappedStreak> {
+  const { frequency } = config.document.streaks;
+  const shift = weekShift(config);
+  const [from, to] = [periodOf(frequency, first, shift), periodOf(frequency, last, shift)];
+  const found = await aggregates.longestStreak(tenant, user, frequency, from, to);
+  if (!found) return { length: 0, frequency, periodStart: null, periodEnd: null, started: null };
+  const dates = datesOf(frequency, found.period, shift);
+  // The streak that the user has now knows when it started, also after it was restored.
+  const started = streak && streak.length === found.length && found.period >= streak.started ? streak.started : found.started;
+  return {
+    length: found.length,
+    frequency,
+    periodStart: dates.first,
+    periodEnd: dates.last,
+    started: datesOf(frequency, started, shift).first,
+  };
+}
+
+function completedIn(state: UserState): Year['completed'] {
+  const zone = state.fields[userFields.tz] || 'utc';
+  return [...completedBy(state)]
+    .map(([no, at]) => ({ no, at, day: dateToDay(DateTime.fromMillis(at, { zone }).toISODate() ?? utcDate(at)) }))
+    .sort((a, b) => a.at - b.at || a.no - b.no);
+}
+
+const changesOf = (rows: readonly DaySummary[], span: DaySpan): ReadonlyMap<number, number> =>
+  new Map([...sumsOf(rows, span)].map(([no, { change }]) => [no, change]));
+
+/**
+ * A user's year in review, by the user's local calendar; the current year without one. Read from the sums of days and years, never from
+ * events. What each number means: docs/behaviour.md, "The year in review". Throws a 404 for an unknown user.
+ */
+export async function readWrapped(
+  stores: SummaryStores,
+  tenant: number,
+  user: string,
+  asked: number | undefined,
+): Promise<WrappedResponse> {
+  const { engine, history, aggregates } = stores;
+  const state = await readUser(engine, tenant, user);
+  const { config, ledgerId, day: today } = state;
+  await history.waitFor(tenant, ledgerId);
+  const number = asked ?? Number(dayToDate(today).slice(0, 4));
+  const text = String(number).padStart(4, '0');
+  const span = { first: dateToDay(`${text}-01-01`), last: dateToDay(`${text}-12-31`) };
+  const metrics = Array.from(config.metrics.values(), ({ no }) => no);
+  const systems = Array.from(config.systems.values(), ({ no }) => no);
+  const rows = await aggregates.daysOfAll(tenant, user, [...metrics, ...systems], span);
+  const activity: Activity = activityOf(rows, new Set(metrics), span, weekShift(config));
+  const { day, week, month } = activity;
+  const [attributes, ranked, streak, ofWeek, ofMonth, ofYear] = await Promise.all([
+    aggregates.attributeSums(tenant, user, metrics, [day, week, month, span]),
+    aggregates.rankedDays(tenant, user, span),
+    longestStreak(stores, tenant, user, state, span),
+    aggregates.percentiles(tenant, user, week, changesOf(rows, week)),
+    aggregates.percentiles(tenant, user, month, changesOf(rows, month)),
+    aggregates.percentiles(tenant, user, { year: number }, changesOf(rows, span)),
+  ]);
+  const year = { state, rows, attributes, ranked, completed: completedIn(state) };
+  return {
+    user: userResponse(config, user, state.fields),
+    activity: {
+      ...activity.counts,
+      mostActiveDay: { date: dayToDate(day.first), ...periodOfYear(year, day, 0, undefined) },
+      mostActiveWeek: { start: dayToDate(week.first), end: dayToDate(week.last), ...periodOfYear(year, week, 1, ofWeek) },
+      mostActiveMonth: { month: Number(dayToDate(month.first).slice(5, 7)) - 1, ...periodOfYear(year, month, 2, ofMonth) },
+      entireYear: { ...periodOfYear(year, span, 3, ofYear), longestStreak: streak },
+    },
+  };
+}

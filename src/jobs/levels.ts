@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { PointsSystem } from '../config/model.js';
+import type { Engine } from '../engine/engine.js';
+import { readLevelCounts } from '../engine/points.js';
+import type { HistoryReader } from '../ledger/reader.js';
+import { limits } from '../limits.js';
+import { known } from '../plan/active-config.js';
+import { levelsDefinition, levelsOf } from '../plan/levels.js';
+import { numberArray } from '../postgres/arrays.js';
+
+/** Users with points in a system, in order. */
+const everybody = 'select user_id, coalesce(level, 0) as level from user_points as row where tenant = $1 and system = $2 and user_id > $3';
+/** Those of them whose level is not what it should be. */
+const misplaced = `${everybody} and level is distinct from (
+  select no from unnest($4::integer[], $5::bigint[]) as level (no, points) where level.points <= row.total order by level.points desc limit 1
+)`;
+
+/**
+ * Counts users by level anew when the levels of a points system have changed (semantics.md, "Points"): each user whose level is another now
+ * gets it noted, in Redis and in the ledger. From the switch of the configuration on, events count by the new levels themselves, so
+ * everybody is counted right when all who had points by then have been looked at. Cut off anywhere, it begins again; what is done
+ * already is not done twice.
+ */
+export class Levels {
+  private readonly engine: Engine;
+  private readonly pool: pg.Pool;
+  private readonly history: HistoryReader;
+  private readonly log: Logger;
+
+  constructor(engine: Engine, pool: pg.Pool, history: HistoryReader, log: Logger) {
+    this.engine = engine;
+    this.pool = pool;
+    this.history = history;
+    this.log = log;
+  }
+
+  /** Does what is to be done for a tenant. The write-behind must be running. */
+  async run(tenant: number): Promise<void> {
+    const { document } = await this.engine.config(tenant);
+    for (const { no, archived } of document.pointsSystems) if (!archived) await this.count(tenant, no);
+  }
+
+  private async count(tenant: number, no: number): Promise<void> {
+    const read = await readLevelCounts(this.engine, tenant, (config) => known(config.systemByNo, no, 'points system'));
+    const { system, countedBy, ledgerId } = read;
+    const definition = levelsDefinition(system);
+    if (countedBy === definition) return;
+    await this.history.waitFor(tenant, ledgerId);
+    // Whoever has never been counted is not told apart by the level in Postgres.
+    const users = countedBy === undefined ? await this.relevel(tenant, system, everybody, []) : await this.relevelMisplaced(tenant, system);
+    await this.engine.call(tenant, 'levelsCounted', () => ({ args: { system: no, definition } }));
+    if (users > 0) this.log.info({ tenant, pointsSystem: system.key, users }, 'users have been counted by the levels that they have now');
+  }
+
+  private relevelMisplaced(tenant: number, system: PointsSystem): Promise<number> {
+    const levels = levelsOf(system);
+    const values = [numberArray(levels.map(({ no }) => no)), numberArray(levels.map(({ points }) => points))];
+    return this.relevel(tenant, system, misplaced, values);
+  }
+
+  private async relevel(tenant: number, { no: system }: PointsSystem, users: string, values: readonly string[]): Promise<number> {
+    let cursor = '';
+    let count = 0;
+    for (;;) {
+      const { rows } = await this.pool.query<{ user_id: string; level: number }>(`${users} order by user_id limit ${limits.relevelUsers}`, [
+        tenant,
+        system,
+        cursor,
+        ...values,
+      ]);
+      await Promise.all(
+        rows.map(({ user_id: user, level: stored }) => {
+          const entryId = randomUUID();
+          return this.engine.call(tenant, 'relevel', () => ({ args: { user, entryId, system, stored } }));
+        }),
+      );
+      count += rows.length;
+      cursor = rows.at(-1)?.user_id ?? cursor;
+      if (rows.length < limits.relevelUsers) return count;
+    }
+  }
+}

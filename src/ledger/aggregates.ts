@@ -1,0 +1,261 @@
+import type pg from 'pg';
+import { limits } from '../limits.js';
+import { numberArray } from '../postgres/arrays.js';
+import { postgresFailure } from '../postgres/pool.js';
+import type { Frequency } from './entry.js';
+
+/** What a user did on a local day (days since 1970-01-01) in a metric or a points system; `total` is at the end of the day. */
+export interface DaySummary {
+  readonly object: number;
+  readonly day: number;
+  readonly total: number;
+  readonly change: number;
+  readonly events: number;
+}
+
+/** Local days, both inclusive, in days since 1970-01-01. */
+export interface DaySpan {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** A user's events of one metric with one value of an event attribute (its `no`): for each span, its change and the total at its end. */
+export interface AttributeSums {
+  readonly metric: number;
+  readonly attribute: number;
+  readonly value: string;
+  readonly changes: readonly number[];
+  readonly totals: readonly number[];
+}
+
+/** A user's rank on a board at the end of a day. */
+export interface RankedDay {
+  readonly leaderboard: number;
+  readonly day: number;
+  readonly rank: number;
+  readonly value: number;
+}
+
+/** The period of a year in which a streak was longest; `started` is the period in which that streak began. */
+export interface LongestStreak {
+  readonly period: number;
+  readonly length: number;
+  readonly started: number;
+}
+
+/** A level by `no`, and the totals that have it: up to, but not at, `below`, or with no end. */
+export interface LevelRange {
+  readonly no: number;
+  readonly points: number;
+  readonly below: number | null;
+}
+
+/** What to compare a user's change with: the others' in a year, or within some days. */
+export type PercentileScope = { readonly year: number } | DaySpan;
+
+const dayOf = (column: string): string => `${column} - date '1970-01-01'`;
+const dateOf = (parameter: string): string => `date '1970-01-01' + ${parameter}::integer`;
+
+/** Rows of days of one object, in order; the parameters are tenant, user, object, first and last day. One row for each day at most. */
+export const daysQuery = `
+  select object, ${dayOf('day')} as day, total, change, events from user_days
+   where tenant = $1 and user_id = $2 and object = $3 and day between ${dateOf('$4')} and ${dateOf('$5')}
+   order by user_days.day`;
+
+const totalBeforeQuery = `
+  select total from user_days
+   where tenant = $1 and user_id = $2 and object = $3 and day < ${dateOf('$4')}
+   order by day desc limit 1`;
+
+/** Of 1,024 parts of the users, how many are looked at, so that at most limits.percentileRows rows are: a 64th of them is counted first. */
+const parts = (table: string, condition: string): string => `
+  lateral (
+    select case when count(*) * 64 <= ${limits.percentileRows} then 1024
+                else greatest(1, 1024 * ${limits.percentileRows} / (count(*) * 64)) end as parts
+      from ${table} as counted where counted.tenant = $1 and counted.object = mine.object and counted.sample < 16 and ${condition}
+  ) as bound`;
+
+const mine = 'unnest($3::integer[], $4::float8[]) as mine (object, change)';
+
+const yearPercentilesQuery = `
+  select mine.object, count(*) filter (where other.change < mine.change)::integer as lower, count(*)::integer as others
+    from ${mine}, ${parts('user_years', 'counted.year = $5')}, user_years as other
+   where other.tenant = $1 and other.object = mine.object and other.year = $5 and other.sample < bound.parts and other.user_id <> $2
+   group by mine.object`;
+
+const between = (table: string): string => `${table}.day between ${dateOf('$5')} and ${dateOf('$6')}`;
+const dayPercentilesQuery = `
+  select mine.object, count(*) filter (where other.change < mine.change::numeric)::integer as lower, count(*)::integer as others
+    from ${mine}, ${parts('user_days', between('counted'))}, lateral (
+      select sum(counted.change)::numeric as change from user_days as counted
+       where counted.tenant = $1 and counted.object = mine.object and ${between('counted')}
+         and counted.sample < bound.parts and counted.user_id <> $2
+       group by counted.user_id
+    ) as other
+   group by mine.object`;
+
+/** Reads the sums that the write-behind keeps of what users did, by day and by year. Callers wait for it first (HistoryReader.waitFor). */
+export class AggregateReader {
+  private readonly pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    this.pool = pool;
+  }
+
+  /** A user's days in one metric or points system, oldest first: those on which something happened. */
+  days(tenant: number, user: string, object: number, { first, last }: DaySpan): Promise<DaySummary[]> {
+    return this.rows<DaySummary>(daysQuery, [tenant, user, object, first, last]);
+  }
+
+  /** A user's total before a day. */
+  async totalBefore(tenant: number, user: string, object: number, day: number): Promise<number> {
+    const rows = await this.rows<{ total: number }>(totalBeforeQuery, [tenant, user, object, day]);
+    return rows[0]?.total ?? 0;
+  }
+
+  /** A user's days in several metrics and points systems, oldest first. */
+  async daysOfAll(tenant: number, user: string, objects: readonly number[], { first, last }: DaySpan): Promise<DaySummary[]> {
+    return this.rows<DaySummary>(
+      `select object, ${dayOf('day')} as day, total, change, events from user_days
+        where tenant = $1 and user_id = $2 and object = any($3::integer[]) and day between ${dateOf('$4')} and ${dateOf('$5')}
+        order by user_days.day`,
+      [tenant, user, numberArray(objects), first, last],
+    );
+  }
+
+  /**
+   * What a user's events of metrics came to for each value of an event attribute, in several spans of which the last is the longest; of
+   * each attribute at most limits.maxWrappedValues values, those that changed most in the last span.
+   */
+  async attributeSums(tenant: number, user: string, metrics: readonly number[], spans: readonly DaySpan[]): Promise<AttributeSums[]> {
+    const from = (i: number): string => dateOf(`$${4 + 2 * i}`);
+    const to = (i: number): string => dateOf(`$${5 + 2 * i}`);
+    const sum = (condition: string): string => `coalesce(sum(change) filter (where ${condition}), 0)::numeric::float8`;
+    const changes = spans.map((_, i) => sum(`day between ${from(i)} and ${to(i)}`));
+    const totals = spans.map((_, i) => sum(`day <= ${to(i)}`));
+    const longest = spans.length - 1;
+    return this.rows<AttributeSums>(
+      `select metric, attribute, value, changes, totals from (
+         select metric, attribute, value, array[${changes.join(', ')}] as changes, array[${totals.join(', ')}] as totals,
+                row_number() over (partition by metric, attribute order by abs(${changes[longest] ?? '0'}) desc, value) as place
+           from user_attribute_days
+          where tenant = $1 and user_id = $2 and metric = any($3::integer[]) and day <= ${to(longest)}
+          group by metric, attribute, value
+         having bool_or(day >= ${from(longest)})
+       ) as ranked where place <= ${limits.maxWrappedValues} order by metric, attribute, place`,
+      [tenant, user, numberArray(metrics), ...spans.flatMap(({ first, last }) => [first, last])],
+    );
+  }
+
+  /**
+   * For each metric or points system, the share of the other users who were active in it within the scope and changed less than this user
+   * did, from 0 to 100 with two decimals; 100 when there is nobody else. Exact for up to limits.percentileRows rows, and beyond
+   * that taken from an even part of the users.
+   */
+  async percentiles(
+    tenant: number,
+    user: string,
+    scope: PercentileScope,
+    changes: ReadonlyMap<number, number>,
+  ): Promise<ReadonlyMap<number, number>> {
+    if (changes.size === 0) return changes;
+    const values = [tenant, user, numberArray([...changes.keys()]), numberArray([...changes.values()])];
+    type Row = { object: number; lower: number; others: number };
+    const rows =
+      'year' in scope
+        ? await this.rows<Row>(yearPercentilesQuery, [...values, scope.year])
+        : await this.rows<Row>(dayPercentilesQuery, [...values, scope.first, scope.last]);
+    const found = new Map(rows.map(({ object, lower, others }) => [object, Math.round((lower * 10_000) / others) / 100]));
+    return new Map([...changes.keys()].map((object) => [object, found.get(object) ?? 100]));
+  }
+
+  /** A user's ranks by day, on all boards. */
+  rankedDays(tenant: number, user: string, { first, last }: DaySpan): Promise<RankedDay[]> {
+    return this.rows<RankedDay>(
+      `select leaderboard, ${dayOf('day')} as day, rank, value from leaderboard_history
+        where tenant = $1 and user_id = $2 and day between ${dateOf('$3')} and ${dateOf('$4')} and rank is not null
+        order by day`,
+      [tenant, user, first, last],
+    );
+  }
+
+  /** A user's longest streak in the periods from `first` to `last`, the earliest of equals; undefined when there was none. */
+  async longestStreak(tenant: number, user: string, frequency: Frequency, first: number, last: number): Promise<LongestStreak | undefined> {
+    const rows = await this.rows<LongestStreak>(
+      `select best.period, best.length, coalesce((
+         select period from streak_periods as earlier
+          where earlier.tenant = $1 and earlier.user_id = $2 and earlier.frequency = $3 and earlier.period <= best.period
+            and earlier.length = 1 and earlier.how = 'extended'
+          order by period desc limit 1
+       ), best.period) as started
+         from (
+           select period, length from streak_periods
+            where tenant = $1 and user_id = $2 and frequency = $3 and period between $4 and $5 and how <> 'lost' and length > 0
+            order by length desc, period limit 1
+         ) as best`,
+      [tenant, user, frequency, first, last],
+    );
+    return rows[0];
+  }
+
+  /** How many users have a total in each of the ranges. */
+  async usersAtLevels(tenant: number, system: number, levels: readonly LevelRange[]): Promise<ReadonlyMap<number, number>> {
+    const rows = await this.rows<{ no: number; users: number }>(
+      `select level.no, count(*)::integer as users
+         from unnest($3::integer[], $4::float8[], $5::float8[]) as level (no, points, below)
+         join user_points as row on row.tenant = $1 and row.system = $2
+          and row.total >= level.points and (level.below is null or row.total < level.below)
+        group by level.no`,
+      [
+        tenant,
+        system,
+        numberArray(levels.map(({ no }) => no)),
+        numberArray(levels.map(({ points }) => points)),
+        numberArray(levels.map(({ below }) => below)),
+      ],
+    );
+    return new Map(rows.map(({ no, users }) => [no, users]));
+  }
+
+  /** How many users there are with all of these attributes (`no` → value), and the highest total that one of them has in a system. */
+  async usersAndHighest(
+    tenant: number,
+    system: number,
+    attributes: ReadonlyMap<number, string>,
+  ): Promise<{ users: number; highest: number }> {
+    const rows = await this.rows<{ users: number; highest: number }>(
+      `select count(*)::integer as users, coalesce(max(points.total), 0)::float8 as highest
+         from users left join user_points as points on points.tenant = users.tenant and points.user_id = users.id and points.system = $2
+        where users.tenant = $1 and users.attributes @> $3::jsonb`,
+      [tenant, system, JSON.stringify(Object.fromEntries(attributes))],
+    );
+    return rows[0] ?? { users: 0, highest: 0 };
+  }
+
+  /** How many users with all of these attributes have a total above 0, by range: range i goes from i × width + 1 to (i + 1) × width. */
+  async usersByPoints(
+    tenant: number,
+    system: number,
+    attributes: ReadonlyMap<number, string>,
+    width: number,
+  ): Promise<ReadonlyMap<number, number>> {
+    const filtered = attributes.size > 0;
+    const rows = await this.rows<{ range: number; users: number }>(
+      `select ((points.total - 1) / $3::bigint)::integer as range, count(*)::integer as users
+         from user_points as points
+              ${filtered ? 'join users on users.tenant = points.tenant and users.id = points.user_id and users.attributes @> $4::jsonb' : ''}
+        where points.tenant = $1 and points.system = $2 and points.total > 0
+        group by range`,
+      [tenant, system, width, ...(filtered ? [JSON.stringify(Object.fromEntries(attributes))] : [])],
+    );
+    return new Map(rows.map(({ range, users }) => [range, users]));
+  }
+
+  private async rows<T extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<T[]> {
+    try {
+      return (await this.pool.query<T>(text, [...values])).rows;
+    } catch (error) {
+      throw postgresFailure(error);
+    }
+  }
+}
