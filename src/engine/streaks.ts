@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { dateToDay, dayToDate } from '../calendar.js';
 import type { PauseFact, StreakFact } from '../ledger/entry.js';
-import type { HistoryReader } from '../ledger/reader.js';
+import type { HistoryReader, StreakLength } from '../ledger/reader.js';
 import { outcomes, userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
 import { baseStreak, historyResponse, weekShift } from '../streaks/response.js';
 import type { StreakRanking, StreakResponse } from '../streaks/shapes.js';
 import { instant } from '../users/response.js';
 import type { Engine } from './engine.js';
+import type { Stores } from './rankings.js';
 import { readUser } from './users.js';
 
 /** A user's streak with the history of the last periods, the current one included, oldest first; the contract's `StreakResponse`. */
@@ -47,6 +48,23 @@ export async function rankStreaks(engine: Engine, tenant: number, ids: readonly 
       return { userId, streakLength: isOn ? fact.length : 0, extended: isOn && fact.extendedAt > 0 ? instant(fact.extendedAt) : null };
     })
     .sort((a, b) => b.streakLength - a.streakLength);
+}
+
+/**
+ * The users with the longest streaks of the configured frequency, now (`active`) or ever (`longest`), at most `count`. Postgres answers; a streak that
+ * time has ended is out of it when the sweep has settled its user.
+ */
+export async function streakRankings(
+  { engine, clock, history }: Stores,
+  tenant: number,
+  type: 'active' | 'longest',
+  count: number,
+): Promise<StreakLength[]> {
+  const { ledgerId } = await clock.ledgerId(tenant);
+  const { enabled, frequency } = (await engine.config(tenant)).document.streaks;
+  if (!enabled) return [];
+  await history.waitFor(tenant, ledgerId);
+  return history.streakRankings(tenant, frequency, type, count);
 }
 
 /** What came of one item of a batch: undefined when it was done, else why not. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { rankStreaks, readStreak } from '../engine/streaks.js';
+import { rankStreaks, readStreak, streakRankings } from '../engine/streaks.js';
 import { limits } from '../limits.js';
 import { integerText, repeated } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
-import { streakRankingShape, streakShape } from '../streaks/shapes.js';
+import { longestStreakShape, streakRankingShape, streakShape } from '../streaks/shapes.js';
 import { idSchema } from '../users/schema.js';
 
 export const streakRoutes: readonly Route[] = [
@@ -20,6 +20,17 @@ export const streakRoutes: readonly Route[] = [
       status: 200,
       body: await readStreak(services.engine, services.history, tenant, params.id, query.historyPeriods),
     }),
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/streaks/rankings',
+    operation: 'streaks_rankings',
+    answers: { 200: z.array(longestStreakShape) },
+    summary: 'List the users with the longest streaks, now or ever',
+    params: z.object({}),
+    query: z.object({ limit: integerText(1, limits.maxStreakUsers, 10), type: z.enum(['active', 'longest']).default('active') }),
+    body: null,
+    handle: async ({ services, tenant, query }) => ({ status: 200, body: await streakRankings(services, tenant, query.type, query.limit) }),
   }),
   defineRoute({
     method: 'get',

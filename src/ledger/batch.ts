@@ -58,9 +58,10 @@ export interface HistoryRow {
   readonly previousValue: number | null;
 }
 
-/** A user's streaks, and where in the ledger each length that has changed was reached. */
+/** A user's streaks, where in the ledger each length that has changed was reached, and the longest that each has been in the batch. */
 export interface StreakRow extends OfUser<unknown> {
   readonly reached: Partial<Record<Frequency, string>>;
+  readonly longest: Partial<Record<Frequency, number>>;
 }
 
 /** A user's place on a board after the batch; null when the user has left it for good. */
@@ -174,8 +175,15 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
     for (const award of fact.awards) batch.awards.push({ id: awardId(entry.id, award.ordinal), entry, system: fact.no, award });
   }
   for (const achievement of entry.achieved ?? []) batch.achievements.set(`${achievement}:${user}`, { entry, fact: achievement });
-  if (entry.streaks !== undefined)
-    batch.streaks.set(user, { entry, fact: entry.streaks, reached: lengthsReached(batch.streaks.get(user), entry, id) });
+  if (entry.streaks !== undefined) {
+    const earlier = batch.streaks.get(user);
+    batch.streaks.set(user, {
+      entry,
+      fact: entry.streaks,
+      reached: lengthsReached(earlier, entry, id),
+      longest: longestOf(earlier, entry),
+    });
+  }
   if (entry.pauses) batch.pauses.set(user, { entry, fact: entry.pauses });
   if (entry.time) batch.times.set(user, { entry, fact: entry.time });
   for (const fact of entry.periods ?? []) {
@@ -191,6 +199,12 @@ function lengthsReached(earlier: StreakRow | undefined, { periods = [] }: EntryO
   const reached = { ...earlier?.reached };
   for (const { frequency, how } of periods) if (how === 'extended' || how === 'restored') reached[frequency] = id;
   return reached;
+}
+
+function longestOf(earlier: StreakRow | undefined, { periods = [] }: EntryOfUser): StreakRow['longest'] {
+  const longest = { ...earlier?.longest };
+  for (const { frequency, length } of periods) longest[frequency] = Math.max(longest[frequency] ?? 0, length);
+  return longest;
 }
 
 const placeKey = ({ no, run, group, user }: PushedOut): string => `${no}:${run}:${group.length}:${group}:${user}`;

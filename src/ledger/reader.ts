@@ -22,6 +22,14 @@ export interface StreakPeriod {
   readonly how: string;
 }
 
+/** A user in the rankings by streak. */
+export interface StreakLength {
+  readonly userId: string;
+  readonly name: string | null;
+  /** In periods. */
+  readonly streakLength: number;
+}
+
 /** A row of the final rankings of a run. */
 export interface FinalRanking {
   readonly userId: string;
@@ -84,6 +92,22 @@ export class HistoryReader {
       ),
     );
     return new Map(rows.map((row) => [row.period, row]));
+  }
+
+  /** The users with the longest streaks, now or ever; of equal ones, who reached the length first now, and by id ever. */
+  async streakRankings(tenant: number, frequency: Frequency, type: 'active' | 'longest', count: number): Promise<StreakLength[]> {
+    const [length, then] = type === 'active' ? [frequency, `reached_${frequency}`] : [`longest_${frequency}`, 'user_id'];
+    const { rows } = await this.query(() =>
+      this.pool.query<StreakLength>(
+        `select streak.user_id as "userId", users.name, streak.${length} as "streakLength"
+           from user_streaks as streak join users on users.tenant = streak.tenant and users.id = streak.user_id
+          where streak.tenant = $1 and streak.${length} > 0
+          order by streak.${length} desc, streak.${then}
+          limit $2`,
+        [tenant, count],
+      ),
+    );
+    return rows;
   }
 
   /** The user whom a pause belongs to; undefined for an unknown id. */

@@ -178,6 +178,13 @@ const reachedColumn = (frequency: Frequency): Column<StreakRow> => ({
   value: ({ reached }) => reached[frequency] ?? '',
 });
 
+const longestColumn = (frequency: Frequency): Column<StreakRow> => ({
+  name: `longest_${frequency}`,
+  type: 'integer',
+  value: ({ longest }) => longest[frequency] ?? 0,
+});
+const keepLongest = (column: string): string => `greatest(user_streaks.${column}, excluded.${column})`;
+
 export const streakStates: Table<StreakRow> = {
   name: 'user_streaks',
   columns: [
@@ -186,6 +193,9 @@ export const streakStates: Table<StreakRow> = {
     reachedColumn('daily'),
     reachedColumn('weekly'),
     reachedColumn('monthly'),
+    longestColumn('daily'),
+    longestColumn('weekly'),
+    longestColumn('monthly'),
     revColumn,
   ],
   conflict: {
@@ -195,6 +205,9 @@ export const streakStates: Table<StreakRow> = {
       reached_daily: keepUnlessReached('user_streaks', 'reached_daily'),
       reached_weekly: keepUnlessReached('user_streaks', 'reached_weekly'),
       reached_monthly: keepUnlessReached('user_streaks', 'reached_monthly'),
+      longest_daily: keepLongest('longest_daily'),
+      longest_weekly: keepLongest('longest_weekly'),
+      longest_monthly: keepLongest('longest_monthly'),
     },
   },
 };

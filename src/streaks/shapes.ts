@@ -41,6 +41,11 @@ export const streakShape = baseStreakShape
   .meta({ id: 'Streak' });
 export type StreakResponse = z.infer<typeof streakShape>;
 
+/** What the official client library expects of rankings of all users. */
+export const longestStreakShape = z
+  .object({ userId: z.string(), name: z.string().nullable(), streakLength: z.number().int() })
+  .meta({ id: 'LongestStreak' });
+
 /** An item of the contract's `BulkStreakResponse`. */
 export const streakRankingShape = z
   .object({ userId: z.string(), streakLength: z.number().int(), extended: instantShape.nullable() })
