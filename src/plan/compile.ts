@@ -69,6 +69,8 @@ interface PlanBoost {
 
 interface PlanSystem {
   readonly no: number;
+  /** `no` as text, for keys. */
+  readonly key: string;
   readonly field: string;
   /** Where the level is noted that the user is counted at. */
   readonly levelField: string;
@@ -277,6 +279,7 @@ class Compiler {
     });
     return {
       no: system.no,
+      key: String(system.no),
       field,
       levelField: `${userFields.countedLevel}${system.no}`,
       levelsAre: levelsDefinition(system),
