@@ -2,20 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { planApply } from '../src/config/apply.js';
-import { readConfigFile } from '../src/config/file.js';
-import { emptyConfig } from '../src/config/model.js';
-import { randomUUID } from 'node:crypto';
-import { Engine } from '../src/engine/engine.js';
+import type { Engine } from '../src/engine/engine.js';
 import { trackEvent, type EventRequest } from '../src/engine/track.js';
 import { redisOptions } from '../src/redis/connection.js';
 import { keyNames } from '../src/redis/contract.js';
-import { bundleLibrary } from '../src/redis/library.js';
 import { startLocalRedis } from '../src/stores/local-redis.js';
 import { statsOf, total, type CommandStats } from './command-stats.js';
+import { engineAlone } from './engine-alone.js';
 import { eventRequests, users, workloadConfig } from './function-workload.js';
 import { InsideMonitor } from './monitor.js';
-import { functionReport, roundHeader, roundLine, type Round } from './function-report.js';
+import { functionReport, type Round } from './function-report.js';
 
 /** Any number would do; it is the same in every run. */
 const seed = 20_260_101;
@@ -24,8 +20,8 @@ const measured = 1;
 const watched = 2;
 /** Not a tenant: where the commands that were seen are made again, so that it is always in the state that the other two are in. */
 const replayed = 3;
-/** Events that are sent at once, in one pipeline. */
-const batchEvents = 100;
+/** Events that are sent at once, in one pipeline: few, so that Redis is done with them before something else is given its core. */
+const batchEvents = 10;
 /** Each user has had so many events on average before the first round: boards are full, lists of awards have a usual length. */
 const eventsBeforehand = 6;
 
@@ -53,21 +49,6 @@ export async function measureFunction(options: FunctionOptions): Promise<void> {
   }
 }
 
-/** An engine without Postgres: what that would say is always the same here. */
-function startEngine(redis: Redis): Engine {
-  const file = readConfigFile(JSON.stringify(workloadConfig), 'workload');
-  const { document } = planApply(emptyConfig, file, { now: new Date().toISOString(), prune: false, newId: randomUUID });
-  const epoch = randomUUID();
-  return new Engine({
-    redis,
-    prefix: 'bench',
-    library: bundleLibrary(),
-    testClock: false,
-    loadConfig: (tenant) => Promise.resolve({ tenant, version: 1, document }),
-    loadOffset: () => Promise.resolve({ epoch, lastId: '0-0' }),
-  });
-}
-
 async function whatFunctionsDo(url: string, redis: Redis, work: () => Promise<void>): Promise<Buffer[][]> {
   const monitor = await InsideMonitor.start(url);
   try {
@@ -90,21 +71,18 @@ class Comparison {
     this.redis = redis;
     this.options = options;
     this.monitored = monitored;
-    this.engine = startEngine(redis);
+    this.engine = engineAlone(redis, workloadConfig);
   }
 
   async run(): Promise<void> {
     const { options } = this;
     await this.engine.loadLibrary();
     // The plan, the zones: what is stored once is no part of an event. The floor needs it too, to read it as the function does.
-    for (let sent = 0; sent < users * eventsBeforehand; sent += options.events) await this.round(options.events, 0);
-    options.print(roundHeader);
+    for (let sent = 0; sent < users * eventsBeforehand; sent += users) await this.round(users, 0);
     const rounds: Round[] = [];
     for (let no = 1; no <= options.rounds; no += 1) {
       options.signal.throwIfAborted();
-      const round = await this.round(options.events, no);
-      rounds.push(round);
-      options.print(roundLine(no, round));
+      rounds.push(await this.round(options.events, no));
     }
     options.print(functionReport(rounds));
   }
@@ -118,7 +96,7 @@ class Comparison {
     let alone: CommandStats = new Map();
     const sides = [
       async () => (inFunction = await statsOf(this.redis, () => this.send(measured, requests))),
-      async () => (alone = await statsOf(this.redis, () => this.replay(own))),
+      async () => (alone = await statsOf(this.redis, () => this.replay(own, count))),
     ];
     if (no % 2 === 0) sides.reverse();
     for (const side of sides) await side();
@@ -143,8 +121,8 @@ class Comparison {
     );
   }
 
-  private async replay(commands: readonly (readonly Buffer[])[]): Promise<void> {
-    const size = Math.ceil((commands.length * batchEvents) / this.options.events);
+  private async replay(commands: readonly (readonly Buffer[])[], events: number): Promise<void> {
+    const size = Math.ceil((commands.length * batchEvents) / events);
     for (let first = 0; first < commands.length; first += size) {
       const pipeline = this.redis.pipeline();
       for (const [name, ...words] of commands.slice(first, first + size)) pipeline.call(String(name), ...words);

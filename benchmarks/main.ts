@@ -27,8 +27,8 @@ program
 program
   .command('function')
   .description('µs an event inside Redis, in turn with the commands that the function makes for it')
-  .option('--rounds <number>', 'rounds of each side that count', count, 11)
-  .option('--events <number>', 'events of a round', count, 1_500)
+  .option('--rounds <number>', 'rounds of each side that count', count, 100)
+  .option('--events <number>', 'events of a round', count, 100)
   .action(async (options: { rounds: number; events: number }) => {
     await measureFunction({ ...options, signal: interrupted.signal, print: console.log });
   });
