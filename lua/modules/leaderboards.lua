@@ -202,7 +202,8 @@ function leaderboards.enter_totals(one, list, before, value)
   if before == value then
     return
   end
-  for _, board in ipairs(list) do
+  for i = 1, #list do
+    local board = list[i]
     if is_open(board, one.day) then
       if board.kind == 'total' then
         enter_total(one, board, before, value)
@@ -259,7 +260,8 @@ end
 
 -- Something was gained at a moment of a local day: adds it to the boards that rank gains. Gaining nothing enters a user who is new there.
 function leaderboards.enter_gains(one, list, gained, at, day)
-  for _, board in ipairs(list) do
+  for i = 1, #list do
+    local board = list[i]
     if board.kind == 'gain' and is_open(board, day) and in_window(board, one, at) then
       local group, complete = current_group(one, board)
       if complete then

@@ -136,8 +136,11 @@ end
 -- 'range' when a sum went out of range, 'blocked' when a trigger with blockIfOutOfPoints can't be paid.
 function points.earn(one, systems, event)
   local progress = {}
-  for _, system in ipairs(systems) do
-    for _, trigger in ipairs(system.triggers) do
+  for i = 1, #systems do
+    local system = systems[i]
+    local triggers = system.triggers
+    for k = 1, #triggers do
+      local trigger = triggers[k]
       if filters.match_user(trigger.user, one.row) then
         local times = times_of(one, trigger, event, progress)
         if not times then

@@ -152,7 +152,7 @@ function settle.reschedule(one)
   settle.schedule(one)
   if next(one.dirty) then
     redis.call('HSET', one.key, field.due, one.row[field.due])
-    one.dirty = {}
+    turn.forget(one)
   end
 end
 

@@ -222,8 +222,8 @@ function streaks.count(one, metric_key, value)
   end
   local conditions = conditions_of(one)
   local is_condition = false
-  for _, condition in ipairs(conditions.metrics) do
-    is_condition = is_condition or condition.key == metric_key
+  for i = 1, #conditions.metrics do
+    is_condition = is_condition or conditions.metrics[i].key == metric_key
   end
   -- The configured conditions are counted for those too who have their own.
   if not is_condition and not one.plan.streaks.counted[metric_key] then

@@ -10,6 +10,32 @@ local field = contract.field
 
 local turn = {}
 
+-- What has been changed in the turn and is not written yet, field to value. The table is kept between calls, as the row of a list of fields
+-- is (`fields.kept`): a new one would have to grow field by field each time. There is one turn at a time.
+local dirty = {}
+-- A table does not become smaller: one that a large configuration has made this large is not kept.
+local MAX_KEPT = 200
+
+local function forget_changes()
+  for name in pairs(dirty) do
+    dirty[name] = nil
+  end
+end
+
+-- The row of a list of fields, and the list of what is put into it beyond them, which is taken out of it for the next turn.
+local function row_of(fields)
+  local kept = fields.kept
+  if not kept then
+    kept = { row = {}, extra = {} }
+    fields.kept = kept
+  end
+  local row, extra = kept.row, kept.extra
+  for i = #extra, 1, -1 do
+    row[extra[i]], extra[i] = nil, nil
+  end
+  return row, extra
+end
+
 -- Starts a turn of `user`. `fields` are those that the call may need; what is patched of the user (users.read_patch) is fetched with them.
 -- Nil and an outcome when the user's time zone is not known for this moment.
 function turn.fetch(part, plan, context, user, fields, patch)
@@ -24,8 +50,9 @@ function turn.fetch(part, plan, context, user, fields, patch)
     end
     list[#list + 1] = field.email
   end
+  forget_changes()
   local key = part.user .. user
-  local values, row = redis.call('HMGET', key, unpack(list)), {}
+  local values, row, extra = redis.call('HMGET', key, unpack(list)), row_of(list)
   for i = 1, #list do
     row[list[i]] = values[i]
   end
@@ -43,7 +70,8 @@ function turn.fetch(part, plan, context, user, fields, patch)
     key = key,
     patch = patch,
     row = row,
-    dirty = {},
+    extra = extra,
+    dirty = dirty,
     exists = row[field.created],
     created_day = tonumber(row[field.createdDay] or nil),
     created = false,
@@ -71,10 +99,19 @@ function turn.fetch(part, plan, context, user, fields, patch)
   }
 end
 
+-- Forgets what has been changed and not written.
+function turn.forget(one)
+  forget_changes()
+  one.dirty = dirty
+end
+
 -- Changes a field of the user's hash; it is written when the turn is committed.
 function turn.put(one, name, value)
-  one.row[name] = value
-  one.dirty[name] = value
+  local row = one.row
+  if row[name] == nil then
+    one.extra[#one.extra + 1] = name
+  end
+  row[name], one.dirty[name] = value, value
 end
 
 -- The next number of the partition's one sequence, one for each commit: ties on leaderboards hang on it.
@@ -90,11 +127,11 @@ local MAX_VALUES = 7000
 -- Fields and values on their way to Redis. The list is kept between calls, since a new one would have to grow each time.
 local set = {}
 
-local function write(key, dirty)
-  local count = 0
+local function write(key)
+  local count, all = 0, 0
   for name, value in pairs(dirty) do
-    set[count + 1], set[count + 2] = name, value
-    count = count + 2
+    set[count + 1], set[count + 2], dirty[name] = name, value, nil
+    count, all = count + 2, all + 1
     if count == MAX_VALUES then
       redis.call('HSET', key, unpack(set, 1, count))
       count = 0
@@ -103,6 +140,7 @@ local function write(key, dirty)
   if count > 0 then
     redis.call('HSET', key, unpack(set, 1, count))
   end
+  return all
 end
 
 -- Moves the user's newest day on to that of the event and its awards. An entry that counts something for an earlier day says so
@@ -121,7 +159,7 @@ local function move_newest_day(one, entry)
     entry.back = true
   end
   if last and (not newest or last > newest) then
-    turn.put(one, field.newestDay, last)
+    turn.put(one, field.newestDay, string.format('%d', last))
   end
 end
 
@@ -131,9 +169,11 @@ function turn.commit(one, entry)
   turn.put(one, field.rev, decimal.text(rev))
   entry.user, entry.at, entry.day, entry.rev = one.user, one.now, one.day, rev
   move_newest_day(one, entry)
-  write(one.key, one.dirty)
+  if write(one.key) > MAX_KEPT then
+    dirty = {}
+  end
   local streaks = one.streaks_blob
-  one.dirty, one.sequence, one.streaks_blob = {}, nil, nil
+  one.dirty, one.sequence, one.streaks_blob = dirty, nil, nil
   return ledger.append(one.part, entry, streaks)
 end
 
