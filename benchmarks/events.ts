@@ -9,7 +9,7 @@ export interface BenchmarkEvent {
 }
 
 /** Mulberry32: 32 bits of state, even enough to draw users with, and the same on every machine. Returns numbers from 0 up to below 1. */
-function seeded(seed: number): () => number {
+export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

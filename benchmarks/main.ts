@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { measureFunction } from './function.js';
 import { track } from './track.js';
 
 function count(text: string): number {
@@ -22,6 +23,14 @@ program
   .action(async (options: { rounds: number; seconds: number; connections: number }) => {
     const passed = await track({ ...options, signal: interrupted.signal, print: console.log });
     process.exitCode = passed ? 0 : 1;
+  });
+program
+  .command('function')
+  .description('µs an event inside Redis, in turn with the commands that the function makes for it')
+  .option('--rounds <number>', 'rounds of each side that count', count, 100)
+  .option('--events <number>', 'events of a round', count, 100)
+  .action(async (options: { rounds: number; events: number }) => {
+    await measureFunction({ ...options, signal: interrupted.signal, print: console.log });
   });
 
 try {

@@ -80,7 +80,7 @@ local function track(keys, args)
   end
   local metric = plan.metrics[args[position.metric]]
   local user, idempotency_key, id = args[position.user], args[position.idempotencyKey], args[position.eventId]
-  local used_keys = part.idempotency .. metric.no .. ':' .. user
+  local used_keys = part.idempotency .. metric.key .. ':' .. user
   local used = idempotency_key ~= '' and redis.call('HGET', used_keys, idempotency_key)
   local patch, after_patch = users.read_patch(args, args[position.patchPairs], position.rest)
   local one, unknown = turn.fetch(part, plan, context, user, metric.fields, patch)

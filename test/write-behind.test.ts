@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import { collectBatch } from '../src/ledger/batch.js';
-import type { LedgerEntry } from '../src/ledger/entry.js';
+import { unpackEntry } from '../src/ledger/entry.js';
 import { writeBatch } from '../src/ledger/write-batch.js';
 import { keyNames } from '../src/redis/contract.js';
-import { unpackMessage } from '../src/redis/message.js';
 import { Client, inParallel } from './support/client.js';
 import { differences } from './support/level.js';
 import { Network } from './support/network.js';
@@ -308,7 +307,7 @@ describe('The write-behind', function () {
     await send(1_000);
     const entries = (await world.redis.xrangeBuffer(ledger(), '-', '+')).map(([id, fields]) => ({
       id: id.toString(),
-      entry: unpackMessage(fields[1]) as LedgerEntry,
+      entry: unpackEntry(fields),
     }));
     const worker = work();
     await world.drain();

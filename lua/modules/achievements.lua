@@ -53,14 +53,15 @@ end
 
 -- Adds the event to the sums of the achievements that filter by event attributes. False when a sum goes out of range.
 function achievements.sum(one, metric, value, attributes)
-  for _, key in ipairs(metric.achievements) do
-    local achievement = one.plan.achievements[key]
-    if achievement.sumField and filters.match_event(achievement.event, attributes) then
-      local sum = decimal.add(tonumber(one.row[achievement.sumField] or 0), value)
-      if math.abs(sum) > limit.maxAbsoluteTotal then
+  local list = metric.summed
+  for i = 1, #list do
+    local achievement = list[i]
+    if filters.match_event(achievement.event, attributes) then
+      local sum = decimal.add(tonumber(one.row[achievement.amountField] or 0), value)
+      if sum > limit.maxAbsoluteTotal or sum < -limit.maxAbsoluteTotal then
         return false
       end
-      turn.put(one, achievement.sumField, decimal.text(sum))
+      turn.put(one, achievement.amountField, decimal.text(sum))
       one.sums[#one.sums + 1] = { no = achievement.no, total = sum }
     end
   end
@@ -69,14 +70,17 @@ end
 
 -- What the achievement counts: the metric's total, or the sum of its matching events.
 local function amount(one, achievement)
-  return tonumber(one.row[achievement.sumField or achievement.totalField] or 0)
+  return tonumber(one.row[achievement.amountField] or 0)
 end
 
 -- The metric achievements that the user's totals now reach.
 function achievements.by_metric(one, metric)
-  for _, key in ipairs(metric.achievements) do
-    local achievement = one.plan.achievements[key]
-    if amount(one, achievement) >= achievement.value and can_complete(one, achievement) then
+  local list, completed = metric.counted, nil
+  for i = 1, #list do
+    local achievement = list[i]
+    completed = completed or achievements.completed(one)
+    -- Most of what users reach they have completed before.
+    if not completed[achievement.key] and amount(one, achievement) >= achievement.value and can_complete(one, achievement) then
       complete(one, achievement)
     end
   end

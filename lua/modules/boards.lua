@@ -2,6 +2,8 @@
 --
 -- Ranks fall with the value. Among equal values Redis orders by member, so the number is counted down from MAX_SEQ and the board is read
 -- in reverse: whoever reached the value first is first, exactly, however close in time.
+local decimal = require('decimal')
+
 local boards = {}
 
 local MAX_SEQ = 9007199254740991
@@ -9,7 +11,7 @@ local MAX_SEQ = 9007199254740991
 local SEQ_CHARS = 16
 
 function boards.member(seq, user)
-  return string.format('%016.0f', MAX_SEQ - seq) .. user
+  return string.format('%016d', MAX_SEQ - seq) .. user
 end
 
 function boards.user_of(member)
@@ -27,10 +29,10 @@ function boards.rank(key, member)
   return rank and rank + 1 or nil
 end
 
--- The value of the last place; nil for an empty board.
-function boards.last_value(key)
-  local last = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
-  return last[1] and tonumber(last[2]) or nil
+-- The value of the last place of a full board; nil while there is room. (`lastPlace` is the last place's index, as text.)
+function boards.last_value(key, board)
+  local last = redis.call('ZREVRANGE', key, board.lastPlace, board.lastPlace, 'WITHSCORES')[2]
+  return last and tonumber(last)
 end
 
 -- Takes the last place off a board and returns its user.
@@ -39,13 +41,13 @@ function boards.drop_last(key)
 end
 
 function boards.add(key, member, value)
-  redis.call('ZADD', key, string.format('%.15g', value), member)
+  redis.call('ZADD', key, decimal.text(value), member)
   return boards.rank(key, member)
 end
 
 -- The value that a newcomer has to beat: that of the last place on a full board, 0 while there is room.
-function boards.threshold(key, max, participants)
-  return participants >= max and boards.last_value(key) or 0
+function boards.threshold(key, board)
+  return boards.last_value(key, board) or 0
 end
 
 return boards

@@ -1,6 +1,17 @@
 -- Periods of local days: weeks, months and the runs of leaderboards. A day is counted from 1970-01-01, a Thursday.
 local calendar = {}
 
+-- Months that have been worked out: most users are in the same one. Day -> period, and period -> first day.
+local month_of, first_of, noted = {}, {}, 0
+local MAX_NOTED = 1000
+
+local function make_room()
+  if noted >= MAX_NOTED then
+    month_of, first_of, noted = {}, {}, 0
+  end
+  noted = noted + 1
+end
+
 -- Year, month (1 to 12) and day of the month of a day (the proleptic Gregorian calendar, reckoned in eras of 400 years from March on).
 function calendar.date(day)
   local floor = math.floor
@@ -41,8 +52,14 @@ function calendar.period(frequency, day, week_shift)
   elseif frequency == 'weekly' then
     return math.floor((day + week_shift) / 7)
   end
-  local year, month = calendar.date(day)
-  return (year - 1970) * 12 + month - 1
+  local known = month_of[day]
+  if not known then
+    local year, month = calendar.date(day)
+    known = (year - 1970) * 12 + month - 1
+    make_room()
+    month_of[day] = known
+  end
+  return known
 end
 
 -- The first day of a period.
@@ -52,7 +69,13 @@ function calendar.first_day(frequency, period, week_shift)
   elseif frequency == 'weekly' then
     return period * 7 - week_shift
   end
-  return calendar.day(1970, period + 1, 1)
+  local first = first_of[period]
+  if not first then
+    first = calendar.day(1970, period + 1, 1)
+    make_room()
+    first_of[period] = first
+  end
+  return first
 end
 
 -- The first day of the run of a repeating leaderboard that a day is in. Days before `start` are in no run.

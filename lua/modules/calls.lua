@@ -245,7 +245,7 @@ local function activate_for(keys, args)
           list[#list + 1] = attribute
         end
       elseif achievement then
-        list[#list + 1] = achievement.sumField or achievement.totalField
+        list[#list + 1] = achievement.amountField
       end
     end
     return list

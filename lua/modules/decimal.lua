@@ -31,8 +31,11 @@ function decimal.add(a, b)
   return decimal.clean(a + b)
 end
 
--- The shortest text of a clean number.
+-- The shortest text of a clean number. (Whole ones are the usual ones, and Lua writes them several times as fast.)
 function decimal.text(number)
+  if number % 1 == 0 then
+    return string.format('%d', number)
+  end
   return string.format('%.15g', number)
 end
 

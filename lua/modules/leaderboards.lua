@@ -39,15 +39,15 @@ local function in_window(board, one, at)
   return now >= board.from or now < board.to
 end
 
--- The group that attribute values put a user in: each value with its length, so that no two combinations are alike. Nil and false when one
--- is missing.
-local function group_of(board, value_of)
+-- The group that the user's attributes put the user in: each value with its length, so that no two combinations are alike. Nil and false
+-- when one is missing.
+local function current_group(one, board)
   if not board.breakdown then
     return nil, true
   end
   local parts = {}
   for i, name in ipairs(board.breakdown) do
-    local value = value_of(name)
+    local value = one.row[name]
     if not value then
       return nil, false
     end
@@ -56,37 +56,31 @@ local function group_of(board, value_of)
   return table.concat(parts), true
 end
 
-local function current_group(one, board)
-  return group_of(board, function(name)
-    return one.row[name]
-  end)
+-- The key of a run of a board. (Lua makes a text of a number by way of its decimals, which takes as long as a command.)
+local function key_of(one, board, run, group)
+  return boards.key(one.part, board.key, run == 0 and '0' or string.format('%d', run), group)
 end
 
 -- Enters a value on a board's sorted set. `seq` is that of the place that the user had until now, nil for none. Returns the change; nil
 -- when the user was not on the board and finds no room. With room, a value of 0 or more gets in; on a full board a newcomer must beat the
 -- last place.
 local function place(one, board, run, group, seq, before, value)
-  local key = boards.key(one.part, board.no, run, group)
-  local participants = redis.call('ZCARD', key)
+  local key = key_of(one, board, run, group)
   local old = seq and boards.member(seq, one.user)
   local previous, left = old and boards.rank(key, old) or nil, nil
   if previous then
     redis.call('ZREM', key, old)
-  elseif participants < board.max then
-    if value < 0 then
-      return nil
-    end
-    if participants == 0 and group then
-      redis.call('SADD', one.part.groups .. board.no .. ':' .. run, group)
-    end
-    participants = participants + 1
   else
-    if value <= boards.last_value(key) then
+    local last = boards.last_value(key, board)
+    if last and value <= last or not last and value < 0 then
       return nil
-    end
-    left = boards.drop_last(key)
-    if board.kind == 'total' then
-      redis.call('HDEL', one.part.user .. left, board.field)
+    elseif last then
+      left = boards.drop_last(key)
+      if board.kind == 'total' then
+        redis.call('HDEL', one.part.user .. left, board.field)
+      end
+    elseif group then
+      redis.call('SADD', one.part.groups .. board.no .. ':' .. run, group)
     end
   end
   local reached = turn.seq(one)
@@ -99,7 +93,7 @@ local function place(one, board, run, group, seq, before, value)
     rank = boards.add(key, boards.member(reached, one.user), value),
     previousRank = previous,
     previousValue = previous and before or nil,
-    threshold = boards.threshold(key, board.max, participants),
+    threshold = boards.threshold(key, board),
     left = not board.ends and left or nil,
     pushed = board.ends and left or nil,
   }
@@ -111,7 +105,7 @@ end
 
 -- Takes the user off a board, on which the user need not be: then it is forgotten only what the user would have had outside.
 local function leave(one, board, run, group, seq, before)
-  local key = boards.key(one.part, board.no, run, group)
+  local key = key_of(one, board, run, group)
   local old = seq and boards.member(seq, one.user)
   local previous = old and boards.rank(key, old)
   if previous then
@@ -125,7 +119,7 @@ local function leave(one, board, run, group, seq, before)
     group = group,
     previousRank = previous,
     previousValue = previous and before,
-    threshold = boards.threshold(key, board.max, redis.call('ZCARD', key)),
+    threshold = boards.threshold(key, board),
   })
 end
 
@@ -147,7 +141,7 @@ local function enter_total(one, board, before, value)
   end
   local change = place(one, board, 0, nil, seq, before, value)
   if change then
-    turn.put(one, board.field, string.format('%.0f', change.seq))
+    turn.put(one, board.field, string.format('%d', change.seq))
     note(one, change)
   elseif board.ends then
     note(one, outside(one, board, 0, nil, value))
@@ -208,7 +202,8 @@ function leaderboards.enter_totals(one, list, before, value)
   if before == value then
     return
   end
-  for _, board in ipairs(list) do
+  for i = 1, #list do
+    local board = list[i]
     if is_open(board, one.day) then
       if board.kind == 'total' then
         enter_total(one, board, before, value)
@@ -265,7 +260,8 @@ end
 
 -- Something was gained at a moment of a local day: adds it to the boards that rank gains. Gaining nothing enters a user who is new there.
 function leaderboards.enter_gains(one, list, gained, at, day)
-  for _, board in ipairs(list) do
+  for i = 1, #list do
+    local board = list[i]
     if board.kind == 'gain' and is_open(board, day) and in_window(board, one, at) then
       local group, complete = current_group(one, board)
       if complete then

@@ -39,18 +39,21 @@ end
 -- high-water mark is what keeps anyone from going down and up again over the same multiple. Nil when the sum goes out of range.
 local function advance(one, trigger, value, progress)
   local row = one.row
-  local before = tonumber(row[trigger.field] or 0)
-  local high_before = tonumber(row[trigger.highField] or math.max(before, 0))
+  local before, noted = tonumber(row[trigger.field] or 0), row[trigger.highField]
+  local high_before = noted and tonumber(noted) or (before > 0 and before or 0)
   local now = decimal.add(before, value)
-  if math.abs(now) > limit.maxAbsoluteTotal then
+  if now > limit.maxAbsoluteTotal or now < -limit.maxAbsoluteTotal then
     return nil
   end
-  local high = math.max(high_before, now)
+  local high = now > high_before and now or high_before
   turn.put(one, trigger.field, decimal.text(now))
-  if high > now or row[trigger.highField] then
+  if high > now or noted then
     turn.put(one, trigger.highField, decimal.text(high))
   end
   progress[#progress + 1] = { no = trigger.no, progress = now, high = high }
+  if high == high_before then
+    return 0
+  end
   return math.floor(high / trigger.threshold) - math.floor(high_before / trigger.threshold)
 end
 
@@ -133,8 +136,11 @@ end
 -- 'range' when a sum went out of range, 'blocked' when a trigger with blockIfOutOfPoints can't be paid.
 function points.earn(one, systems, event)
   local progress = {}
-  for _, system in ipairs(systems) do
-    for _, trigger in ipairs(system.triggers) do
+  for i = 1, #systems do
+    local system = systems[i]
+    local triggers = system.triggers
+    for k = 1, #triggers do
+      local trigger = triggers[k]
       if filters.match_user(trigger.user, one.row) then
         local times = times_of(one, trigger, event, progress)
         if not times then
@@ -162,12 +168,12 @@ function points.keep(one, id)
   for _, state in ipairs(one.earned_order) do
     if #state.awards > 0 then
       local system = state.system
-      turn.put(one, system.field, string.format('%.0f', state.total))
+      turn.put(one, system.field, string.format('%d', state.total))
       local blobs = {}
       for i, given in ipairs(state.awards) do
         blobs[i] = cmsgpack.pack({ id = id, award = given })
       end
-      local list = one.part.awards .. system.no .. ':' .. one.user
+      local list = one.part.awards .. system.key .. ':' .. one.user
       local first = math.max(1, #blobs - limit.maxAwardsRead + 1)
       if redis.call('LPUSH', list, unpack(blobs, first)) > limit.maxAwardsKept then
         redis.call('LTRIM', list, 0, limit.maxAwardsRead - 1)

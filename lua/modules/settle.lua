@@ -130,9 +130,12 @@ function settle.schedule(one)
   if not one.plan.isTimed then
     return
   end
-  local streak, trigger = streaks.due(one), next_trigger(one)
+  local streak, trigger = streaks.due(one), nil
+  if #one.plan.timeTriggers > 0 then
+    trigger = next_trigger(one)
+  end
   local due = streak and trigger and math.min(streak, trigger) or streak or trigger
-  local text = due and string.format('%.0f', due) or ''
+  local text = due and string.format('%d', due) or ''
   if text == (one.row[field.due] or '') then
     return
   end
@@ -149,7 +152,7 @@ function settle.reschedule(one)
   settle.schedule(one)
   if next(one.dirty) then
     redis.call('HSET', one.key, field.due, one.row[field.due])
-    one.dirty = {}
+    turn.forget(one)
   end
 end
 
@@ -157,10 +160,7 @@ end
 function settle.facts(one, entry)
   entry.points = points.keep(one, entry.id)
   entry.boards = one.boards
-  if one.streaks_settled or one.streaks_counted then
-    entry.streaks = one.streaks
-    streaks.keep(one)
-  end
+  streaks.keep(one)
   entry.periods = #one.periods > 0 and one.periods or nil
   entry.time = one.settled and { tonumber(one.row[field.settledHour]), tonumber(one.row[field.settledDay]) } or nil
   return entry
@@ -185,16 +185,16 @@ function settle.run(one, id)
   if not more then
     streaks.settle(one)
   end
-  settle.enter_points(one)
-  settle.enter_streak(one, before)
   if one.settled or one.streaks_settled then
+    settle.enter_points(one)
+    settle.enter_streak(one, before)
     local entry = settle.facts(one, { kind = 'settle', id = id })
     if not more then
       settle.schedule(one)
     end
     turn.commit(one, entry)
+    settle.start(one)
   end
-  settle.start(one)
   return more
 end
 

@@ -27,19 +27,20 @@ end
 
 -- The streaks of a turn, unpacked once; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
 function streaks.of(one)
+  if one.streaks then
+    return one.streaks
+  end
   local settings = one.plan.streaks
   if not settings or not one.exists then
     return nil
   end
-  if not one.streaks then
-    local blob = one.row[field.streaks]
-    if blob then
-      one.streaks = cmsgpack.unpack(blob)
-    else
-      local initial = math.min(settings.freezes.initial, settings.freezes.maximum)
-      one.streaks = { one.created_day, initial, one.created_day, new_streak(), new_streak(), new_streak() }
-      one.streaks_settled = true
-    end
+  local blob = one.row[field.streaks]
+  if blob then
+    one.streaks = cmsgpack.unpack(blob)
+  else
+    local initial = math.min(settings.freezes.initial, settings.freezes.maximum)
+    one.streaks = { one.created_day, initial, one.created_day, new_streak(), new_streak(), new_streak() }
+    one.streaks_settled = true
   end
   return one.streaks
 end
@@ -55,11 +56,13 @@ function streaks.length(one)
   return shown and shown[LENGTH] or 0
 end
 
--- Packs what has been changed; call before the turn is committed. (The initial freezes are a change too.)
+-- Packs what has been changed, for the user's hash and for the ledger; call before the turn is committed. (The initial freezes are a change
+-- too.)
 function streaks.keep(one)
   if one.streaks_settled or one.streaks_counted then
     one.streaks_settled, one.streaks_counted = false, false
-    turn.put(one, field.streaks, cmsgpack.pack(one.streaks))
+    one.streaks_blob = cmsgpack.pack(one.streaks)
+    turn.put(one, field.streaks, one.streaks_blob)
   end
 end
 
@@ -219,8 +222,8 @@ function streaks.count(one, metric_key, value)
   end
   local conditions = conditions_of(one)
   local is_condition = false
-  for _, condition in ipairs(conditions.metrics) do
-    is_condition = is_condition or condition.key == metric_key
+  for i = 1, #conditions.metrics do
+    is_condition = is_condition or conditions.metrics[i].key == metric_key
   end
   -- The configured conditions are counted for those too who have their own.
   if not is_condition and not one.plan.streaks.counted[metric_key] then

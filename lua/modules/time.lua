@@ -7,6 +7,8 @@ local time = {}
 
 local DAY_MS = 86400000
 local MINUTE_MS = 60000
+-- Beginnings of days that are remembered with a zone.
+local MAX_NOTED_DAYS = 400
 
 -- version of the zone data -> zone -> { from, { until, offset minutes }, { until, offset minutes } ... }, moments in milliseconds.
 -- `older` are those of before the cache was last full: a zone that this call has used already must not be gone.
@@ -72,12 +74,7 @@ function time.local_day(part, version, name, now)
   return math.floor((now + offset * MINUTE_MS) / DAY_MS)
 end
 
--- The moment at which a local day begins in a zone whose offsets are known, in milliseconds: the first that has its date or a later one.
-function time.day_start(version, name, day)
-  if not name or name == '' or name == 'UTC' then
-    return day * DAY_MS
-  end
-  local zone = cached_zone(version, name)
+local function find_day_start(zone, day)
   local from = zone[1]
   for i = 2, #zone do
     local until_ms, offset = zone[i][1], zone[i][2]
@@ -87,6 +84,24 @@ function time.day_start(version, name, day)
     end
     from = until_ms
   end
+end
+
+-- The moment at which a local day begins in a zone whose offsets are known, in milliseconds: the first that has its date or a later one.
+function time.day_start(version, name, day)
+  if not name or name == '' or name == 'UTC' then
+    return day * DAY_MS
+  end
+  local zone = cached_zone(version, name)
+  local starts = zone.starts
+  if not starts or zone.noted >= MAX_NOTED_DAYS then
+    zone.starts, zone.noted = {}, 0
+    starts = zone.starts
+  elseif starts[day] then
+    return starts[day]
+  end
+  local start = find_day_start(zone, day)
+  starts[day], zone.noted = start, zone.noted + 1
+  return start
 end
 
 -- Milliseconds since local midnight.

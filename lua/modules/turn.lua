@@ -3,25 +3,42 @@
 -- A turn is fetched with one HMGET and committed with one HSET and one XADD. Between them everything reads and writes `row`, so that what
 -- comes later in a call sees what came before it. Settling may commit in the middle: it has then been true for some time already.
 local contract = require('contract')
+local decimal = require('decimal')
 local ledger = require('ledger')
 local time = require('time')
 local field = contract.field
 
 local turn = {}
 
+-- What has been changed in the turn and is not written yet, field to value. The table is kept between calls, as the row of a list of fields
+-- is (`fields.kept`): a new one would have to grow field by field each time. There is one turn at a time.
+local dirty = {}
+-- A table does not become smaller: one that a large configuration has made this large is not kept.
+local MAX_KEPT = 200
+
+local function forget_changes()
+  for name in pairs(dirty) do
+    dirty[name] = nil
+  end
+end
+
+-- The row of a list of fields, and the list of what is put into it beyond them, which is taken out of it for the next turn.
+local function row_of(fields)
+  local kept = fields.kept
+  if not kept then
+    kept = { row = {}, extra = {} }
+    fields.kept = kept
+  end
+  local row, extra = kept.row, kept.extra
+  for i = #extra, 1, -1 do
+    row[extra[i]], extra[i] = nil, nil
+  end
+  return row, extra
+end
+
 -- Starts a turn of `user`. `fields` are those that the call may need; what is patched of the user (users.read_patch) is fetched with them.
 -- Nil and an outcome when the user's time zone is not known for this moment.
 function turn.fetch(part, plan, context, user, fields, patch)
-  local one = {
-    part = part,
-    plan = plan,
-    context = context,
-    user = user,
-    key = part.user .. user,
-    patch = patch,
-    row = {},
-    dirty = {},
-  }
   local list = fields
   if patch then
     list = {}
@@ -33,44 +50,97 @@ function turn.fetch(part, plan, context, user, fields, patch)
     end
     list[#list + 1] = field.email
   end
-  local values = redis.call('HMGET', one.key, unpack(list))
-  local row = one.row
+  forget_changes()
+  local key = part.user .. user
+  local values, row, extra = redis.call('HMGET', key, unpack(list)), row_of(list)
   for i = 1, #list do
     row[list[i]] = values[i]
   end
-  one.exists = row[field.created]
-  one.created_day = tonumber(row[field.createdDay] or nil)
-  one.ordinal = 0
-  one.now = time.now(part, context)
-  local day, unknown = time.local_day(part, context.zones, row[field.tz], one.now)
+  local now = time.now(part, context)
+  local day, unknown = time.local_day(part, context.zones, row[field.tz], now)
   if not day then
     return nil, unknown
   end
-  one.day = day
-  return one
+  -- All fields of a turn that are written later stand here too, so that Lua makes room for them at once.
+  return {
+    part = part,
+    plan = plan,
+    context = context,
+    user = user,
+    key = key,
+    patch = patch,
+    row = row,
+    extra = extra,
+    dirty = dirty,
+    exists = row[field.created],
+    created_day = tonumber(row[field.createdDay] or nil),
+    created = false,
+    profile_changed = false,
+    ordinal = 0,
+    now = now,
+    day = day,
+    sequence = nil,
+    streaks = nil,
+    streaks_settled = false,
+    streaks_counted = false,
+    streaks_blob = nil,
+    streak_changed = false,
+    streak_length = nil,
+    extended = false,
+    extended_length = nil,
+    completed = nil,
+    earned = nil,
+    earned_order = nil,
+    boards = nil,
+    achieved = nil,
+    sums = nil,
+    periods = nil,
+    settled = false,
+  }
+end
+
+-- Forgets what has been changed and not written.
+function turn.forget(one)
+  forget_changes()
+  one.dirty = dirty
 end
 
 -- Changes a field of the user's hash; it is written when the turn is committed.
 function turn.put(one, name, value)
-  one.row[name] = value
-  one.dirty[name] = value
+  local row = one.row
+  if row[name] == nil then
+    one.extra[#one.extra + 1] = name
+  end
+  row[name], one.dirty[name] = value, value
 end
 
 -- The next number of the partition's one sequence, one for each commit: ties on leaderboards hang on it.
 function turn.seq(one)
   if not one.sequence then
-    one.sequence = redis.call('HINCRBY', one.part.meta, 'seq', 1)
+    one.sequence = redis.call('HINCRBY', one.part.meta, 'seq', '1')
   end
   return one.sequence
 end
 
 -- Lua hands a function at most 8,000 values, and the largest configuration needs 10,000 here.
 local MAX_VALUES = 7000
+-- Fields and values on their way to Redis. The list is kept between calls, since a new one would have to grow each time.
+local set = {}
 
-local function write(key, set)
-  for first = 1, #set, MAX_VALUES do
-    redis.call('HSET', key, unpack(set, first, math.min(first + MAX_VALUES - 1, #set)))
+local function write(key)
+  local count, all = 0, 0
+  for name, value in pairs(dirty) do
+    set[count + 1], set[count + 2], dirty[name] = name, value, nil
+    count, all = count + 2, all + 1
+    if count == MAX_VALUES then
+      redis.call('HSET', key, unpack(set, 1, count))
+      count = 0
+    end
   end
+  if count > 0 then
+    redis.call('HSET', key, unpack(set, 1, count))
+  end
+  return all
 end
 
 -- Moves the user's newest day on to that of the event and its awards. An entry that counts something for an earlier day says so
@@ -89,24 +159,22 @@ local function move_newest_day(one, entry)
     entry.back = true
   end
   if last and (not newest or last > newest) then
-    turn.put(one, field.newestDay, last)
+    turn.put(one, field.newestDay, string.format('%d', last))
   end
 end
 
 -- Writes what has been changed, and the entry that says so. Returns the packed entry.
 function turn.commit(one, entry)
   local rev = tonumber(one.row[field.rev] or 0) + 1
-  turn.put(one, field.rev, rev)
+  turn.put(one, field.rev, decimal.text(rev))
   entry.user, entry.at, entry.day, entry.rev = one.user, one.now, one.day, rev
   move_newest_day(one, entry)
-  local set = {}
-  for name, value in pairs(one.dirty) do
-    set[#set + 1] = name
-    set[#set + 1] = value
+  if write(one.key) > MAX_KEPT then
+    dirty = {}
   end
-  write(one.key, set)
-  one.dirty, one.sequence = {}, nil
-  return ledger.append(one.part, entry)
+  local streaks = one.streaks_blob
+  one.dirty, one.sequence, one.streaks_blob = dirty, nil, nil
+  return ledger.append(one.part, entry, streaks)
 end
 
 return turn

@@ -68,10 +68,11 @@ local function is_control(plan, user)
 end
 
 local function create(one, day)
-  local now = string.format('%.0f', one.now)
+  local now = string.format('%d', one.now)
   turn.put(one, field.created, now)
-  turn.put(one, field.createdDay, day)
-  turn.put(one, field.newestDay, day)
+  local day_text = string.format('%d', day)
+  turn.put(one, field.createdDay, day_text)
+  turn.put(one, field.newestDay, day_text)
   turn.put(one, field.subscribeToEmails, '1')
   turn.put(one, field.control, is_control(one.plan, one.user))
   one.exists, one.created, one.created_day = now, true, day
@@ -102,7 +103,7 @@ function users.apply(one, day)
     streaks.settle(one)
   end
   if changed then
-    turn.put(one, field.updated, string.format('%.0f', one.now))
+    turn.put(one, field.updated, string.format('%d', one.now))
   end
   one.profile_changed = changed
 end

@@ -1,3 +1,5 @@
+import { unpackMessage } from '../redis/message.js';
+
 /**
  * The entries of the ledger stream, as lua/ packs them. Every number is an absolute fact after the change (design.md, invariant 4); an
  * event's response is made from its entry too, so that what a caller was told and what Postgres keeps are the same facts.
@@ -17,7 +19,7 @@ interface EntryBase {
   readonly profile?: ProfileFact;
   /** The `no` of the achievements that were completed, in order. */
   readonly achieved?: readonly number[];
-  /** lua/modules/streaks.lua: all of it, when it has changed. */
+  /** lua/modules/streaks.lua: all of it, when it has changed. It has a field of its own in the stream. */
   readonly streaks?: unknown;
   readonly periods?: readonly PeriodFact[];
   readonly pauses?: readonly PauseFact[];
@@ -183,4 +185,10 @@ export interface RecentAward {
   /** The id of the entry that it came with. */
   readonly id: string;
   readonly award: AwardFact;
+}
+
+/** An entry as it stands in the stream: field and value, `e` first (redis/contract.ts, `ledger`). */
+export function unpackEntry([, blob, , streaks]: readonly Buffer[]): LedgerEntry {
+  const entry = unpackMessage(blob) as LedgerEntry;
+  return streaks === undefined ? entry : { ...(entry as UserEntry), streaks: unpackMessage(streaks) };
 }

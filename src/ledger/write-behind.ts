@@ -8,9 +8,8 @@ import { Partitions } from './partitions.js';
 import { inTransaction } from '../postgres/pool.js';
 import { writeBatch } from './write-batch.js';
 import { keyNames } from '../redis/contract.js';
-import { unpackMessage } from '../redis/message.js';
 import { collectBatch } from './batch.js';
-import type { LedgerEntry } from './entry.js';
+import { unpackEntry, type LedgerEntry } from './entry.js';
 import { acquireLease, advanceOffset, LeaseLost, releaseLease, type Lease, type StreamId } from './offsets.js';
 
 export interface WriteBehindOptions {
@@ -144,7 +143,7 @@ export class WriteBehind {
       redis.xrangeBuffer(this.ledgerKey, `(${position.lastId}`, '+', 'COUNT', limits.writeBehindBatchEntries),
     ]);
     if (epoch !== position.lease.epoch) throw new RedisReplaced();
-    return entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackMessage(fields[1]) as LedgerEntry }));
+    return entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackEntry(fields) }));
   }
 
   private async commit(position: Position, read: readonly { id: StreamId; entry: LedgerEntry }[]): Promise<void> {

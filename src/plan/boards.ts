@@ -13,11 +13,15 @@ export type BoardKind = 'total' | 'grouped' | 'gain';
 
 export interface PlanBoard {
   readonly no: number;
+  /** `no` as text, for keys. */
+  readonly key: string;
   readonly kind: BoardKind;
   readonly isStreak: boolean;
   /** Whether there will be final rankings, for which the values of those who found no room are remembered. */
   readonly ends: boolean;
   readonly max: number;
+  /** The index of the last place of a full board, as text. */
+  readonly lastPlace: string;
   /** Local days since 1970-01-01, both inclusive. */
   readonly first: number;
   readonly last?: number;
@@ -49,10 +53,12 @@ export function compileBoard(board: Leaderboard, valueField: string, attributeFi
   const kind = boardKind(board);
   return {
     no: board.no,
+    key: String(board.no),
     kind,
     isStreak: board.rankBy === 'streak',
     ends: kind !== 'total' || board.end !== null,
     max: board.maxParticipants,
+    lastPlace: String(board.maxParticipants - 1),
     first: dateToDay(board.start),
     ...(board.end === null ? {} : { last: dateToDay(board.end) }),
     ...(board.runUnit === null ? {} : { unit: board.runUnit, interval: board.runInterval }),

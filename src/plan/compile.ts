@@ -69,6 +69,8 @@ interface PlanBoost {
 
 interface PlanSystem {
   readonly no: number;
+  /** `no` as text, for keys. */
+  readonly key: string;
   readonly field: string;
   /** Where the level is noted that the user is counted at. */
   readonly levelField: string;
@@ -89,8 +91,9 @@ interface PlanAchievement {
   readonly active: boolean;
   readonly user: readonly PlanFilter[];
   readonly value?: number;
-  readonly totalField?: string;
-  readonly sumField?: string;
+  /** What a metric achievement counts: the metric's total, or the sum of its matching events, which has a field of its own. */
+  readonly amountField?: string;
+  readonly isSummed?: boolean;
   readonly event?: readonly { readonly no: string; readonly value: string }[];
   readonly length?: number;
   readonly needs: readonly string[];
@@ -105,8 +108,9 @@ interface PlanMetric {
   readonly fields: readonly string[];
   /** The systems with triggers on the metric, with those triggers alone. */
   readonly systems: readonly PlanSystem[];
-  /** Keys of the metric achievements, in the order of the configuration. */
-  readonly achievements: readonly string[];
+  /** The metric achievements, in the order of the configuration; `summed` are those with filters, which have a sum of their own. */
+  readonly counted: readonly PlanAchievement[];
+  readonly summed: readonly PlanAchievement[];
   readonly boards: readonly PlanBoard[];
 }
 
@@ -243,17 +247,29 @@ class Compiler {
       const triggers = this.activeTriggers(system).filter(ofMetric);
       return triggers.length > 0 ? [this.system(system, triggers)] : [];
     });
-    const counted = achievements.filter(({ totalField, sumField }) => totalField === field || this.sumsOf(id).includes(sumField));
+    const sums = this.sumsOf(id);
+    const counted = achievements.filter(
+      ({ amountField }) => amountField !== undefined && (amountField === field || sums.includes(amountField)),
+    );
     const boards = this.boards.filter(({ valueField, isStreak }) => !isStreak && valueField === field);
     const list = new FieldList([...base, field]);
     for (const system of own) list.add(this.systemFields(system, true));
-    for (const { sumField } of counted) if (sumField !== undefined) list.add([sumField]);
+    for (const { amountField } of counted) if (amountField !== undefined) list.add([amountField]);
     for (const board of boards) list.add(this.boardFields(board));
-    return { no, key: String(no), field, systems: own, achievements: counted.map(({ key }) => key), boards, fields: list.fields };
+    return {
+      no,
+      key: String(no),
+      field,
+      systems: own,
+      counted,
+      summed: counted.filter(({ isSummed }) => isSummed),
+      boards,
+      fields: list.fields,
+    };
   }
 
   /** The fields of the sums of a metric's filtered achievements. */
-  private sumsOf(metricId: string): (string | undefined)[] {
+  private sumsOf(metricId: string): string[] {
     return live(this.document.achievements).flatMap((achievement) =>
       achievement.trigger === 'metric' && achievement.metricId === metricId && achievement.eventAttributes.length > 0
         ? [`${userFields.achievementSum}${achievement.no}`]
@@ -277,6 +293,7 @@ class Compiler {
     });
     return {
       no: system.no,
+      key: String(system.no),
       field,
       levelField: `${userFields.countedLevel}${system.no}`,
       levelsAre: levelsDefinition(system),
@@ -365,8 +382,12 @@ class Compiler {
     return {
       value: achievement.metricValue,
       ...(filtered
-        ? { sumField: `${userFields.achievementSum}${achievement.no}`, event: this.eventFilters(achievement.eventAttributes) }
-        : { totalField: `${userFields.metricTotal}${this.resolve(achievement.metricId)}` }),
+        ? {
+            amountField: `${userFields.achievementSum}${achievement.no}`,
+            isSummed: true,
+            event: this.eventFilters(achievement.eventAttributes),
+          }
+        : { amountField: `${userFields.metricTotal}${this.resolve(achievement.metricId)}` }),
     };
   }
 

@@ -7,7 +7,7 @@
 export const keyNames = {
   /** Hash: epoch, version and plan of the configuration in force, seq, users. The key that every call declares. */
   meta: 'meta',
-  /** Stream: one entry for each change of state, field `e`, MessagePack of ledger/entry.ts. */
+  /** Stream: one entry for each change of state, field `e`, MessagePack of ledger/entry.ts; `s`, the user's streaks as in the user's hash, when they have changed. */
   ledger: 'ledger',
   /** String: the test clock in milliseconds. */
   clock: 'clock',

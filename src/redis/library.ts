@@ -24,6 +24,39 @@ interface Part {
   readonly source: string;
 }
 
+/** What modules use of Lua and Redis. */
+const globals = 'math string table cmsgpack cjson tonumber tostring ipairs pairs next unpack'.split(' ').join(', ');
+
+/**
+ * What stands before the modules: the globals that they use as locals of the library. Redis looks a global up in two tables, each time, and hides
+ * it while a library is loaded, so the locals are filled when a function is called for the first time.
+ */
+const prelude = [
+  'local modules = {}',
+  'local function require(name) return modules[name] end',
+  `local function read_globals() return redis, ${globals} end`,
+  'local at_load = redis',
+  'local redis = {}',
+  `local ${globals}`,
+  'local is_bound = false',
+  'local function bind()',
+  '  local api',
+  `  api, ${globals} = read_globals()`,
+  '  redis.call, redis.sha1hex, is_bound = api.call, api.sha1hex, true',
+  'end',
+  'local function bound(callback)',
+  '  return function(keys, args)',
+  '    if not is_bound then bind() end',
+  '    return callback(keys, args)',
+  '  end',
+  'end',
+  'function redis.register_function(what, callback)',
+  '  if callback then return at_load.register_function(what, bound(callback)) end',
+  '  what.callback = bound(what.callback)',
+  '  return at_load.register_function(what)',
+  'end',
+];
+
 function requiredModules(source: string): string[] {
   return [...source.matchAll(/\brequire\('([a-z_]+)'\)/g)].flatMap(([, name]) => name ?? []);
 }
@@ -59,7 +92,7 @@ export interface FunctionLibrary {
  * by side, each with the functions that it was written for.
  */
 export function bundleLibrary(): FunctionLibrary {
-  const lines: string[] = ['local modules = {}', 'local function require(name) return modules[name] end'];
+  const lines: string[] = [...prelude];
   const origins: { readonly file: string; readonly firstLine: number }[] = [];
   for (const part of collectParts()) {
     lines.push(`modules['${part.module}'] = (function()`);

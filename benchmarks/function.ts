@@ -1,0 +1,132 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import type { Engine } from '../src/engine/engine.js';
+import { trackEvent, type EventRequest } from '../src/engine/track.js';
+import { redisOptions } from '../src/redis/connection.js';
+import { keyNames } from '../src/redis/contract.js';
+import { startLocalRedis } from '../src/stores/local-redis.js';
+import { statsOf, total, type CommandStats } from './command-stats.js';
+import { engineAlone } from './engine-alone.js';
+import { eventRequests, users, workloadConfig } from './function-workload.js';
+import { InsideMonitor } from './monitor.js';
+import { functionReport, type Round } from './function-report.js';
+
+/** Any number would do; it is the same in every run. */
+const seed = 20_260_101;
+/** Two tenants get the same events: one is measured, and of the other MONITOR shows what the function does. */
+const measured = 1;
+const watched = 2;
+/** Not a tenant: where the commands that were seen are made again, so that it is always in the state that the other two are in. */
+const replayed = 3;
+/** Events that are sent at once, in one pipeline: few, so that Redis is done with them before something else is given its core. */
+const batchEvents = 10;
+/** Each user has had so many events on average before the first round: boards are full, lists of awards have a usual length. */
+const eventsBeforehand = 6;
+
+export interface FunctionOptions {
+  readonly rounds: number;
+  readonly events: number;
+  readonly signal: AbortSignal;
+  readonly print: (line: string) => void;
+}
+
+/** Measures the function inside Redis against the commands that it makes. */
+export async function measureFunction(options: FunctionOptions): Promise<void> {
+  const undo: (() => unknown)[] = [];
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'laurel-bench-'));
+    undo.push(() => rm(folder, { recursive: true, force: true }));
+    const store = await startLocalRedis({ dataDir: folder, log: options.print });
+    undo.push(() => store.stop());
+    const redis = new Redis(store.url, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
+    undo.push(() => redis.disconnect());
+    const monitored = (work: () => Promise<void>): Promise<Buffer[][]> => whatFunctionsDo(store.url, redis, work);
+    await new Comparison(redis, options, monitored).run();
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+async function whatFunctionsDo(url: string, redis: Redis, work: () => Promise<void>): Promise<Buffer[][]> {
+  const monitor = await InsideMonitor.start(url);
+  try {
+    await monitor.taken((mark) => redis.echo(mark));
+    await work();
+    return await monitor.taken((mark) => redis.echo(mark));
+  } finally {
+    monitor.stop();
+  }
+}
+
+class Comparison {
+  private readonly redis: Redis;
+  private readonly options: FunctionOptions;
+  private readonly monitored: (work: () => Promise<void>) => Promise<Buffer[][]>;
+  private readonly engine: Engine;
+  private readonly nextEvent = eventRequests(seed);
+
+  constructor(redis: Redis, options: FunctionOptions, monitored: (work: () => Promise<void>) => Promise<Buffer[][]>) {
+    this.redis = redis;
+    this.options = options;
+    this.monitored = monitored;
+    this.engine = engineAlone(redis, workloadConfig);
+  }
+
+  async run(): Promise<void> {
+    const { options } = this;
+    await this.engine.loadLibrary();
+    // The plan, the zones: what is stored once is no part of an event. The floor needs it too, to read it as the function does.
+    for (let sent = 0; sent < users * eventsBeforehand; sent += users) await this.round(users, 0);
+    const rounds: Round[] = [];
+    for (let no = 1; no <= options.rounds; no += 1) {
+      options.signal.throwIfAborted();
+      rounds.push(await this.round(options.events, no));
+    }
+    options.print(functionReport(rounds));
+  }
+
+  /** The same events on both sides. Who comes first changes from round to round. */
+  private async round(count: number, no: number): Promise<Round> {
+    const requests = Array.from({ length: count }, this.nextEvent);
+    const commands = await this.monitored(() => this.send(watched, requests));
+    const own = this.moved(commands);
+    let inFunction: CommandStats = new Map();
+    let alone: CommandStats = new Map();
+    const sides = [
+      async () => (inFunction = await statsOf(this.redis, () => this.send(measured, requests))),
+      async () => (alone = await statsOf(this.redis, () => this.replay(own, count))),
+    ];
+    if (no % 2 === 0) sides.reverse();
+    for (const side of sides) await side();
+    // As the write-behind would.
+    for (const tenant of [measured, watched, replayed])
+      await this.redis.xtrim(this.engine.partition(tenant) + keyNames.ledger, 'MAXLEN', 1);
+    return { events: count, inFunction, alone, calls: total(alone).calls };
+  }
+
+  private async send(tenant: number, requests: readonly EventRequest[]): Promise<void> {
+    for (let first = 0; first < requests.length; first += batchEvents) {
+      await Promise.all(requests.slice(first, first + batchEvents).map((request) => trackEvent(this.engine, tenant, request)));
+    }
+  }
+
+  /** The commands, on the keys of the third partition. */
+  private moved(commands: readonly (readonly Buffer[])[]): Buffer[][] {
+    const [from, to] = [watched, replayed].map((tenant) => Buffer.from(this.engine.partition(tenant)));
+    if (!from || !to) return [];
+    return commands.map((words) =>
+      words.map((word) => (word.subarray(0, from.length).equals(from) ? Buffer.concat([to, word.subarray(from.length)]) : word)),
+    );
+  }
+
+  private async replay(commands: readonly (readonly Buffer[])[], events: number): Promise<void> {
+    const size = Math.ceil((commands.length * batchEvents) / events);
+    for (let first = 0; first < commands.length; first += size) {
+      const pipeline = this.redis.pipeline();
+      for (const [name, ...words] of commands.slice(first, first + size)) pipeline.call(String(name), ...words);
+      for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+    }
+  }
+}
