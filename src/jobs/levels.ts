@@ -3,12 +3,15 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { PointsSystem } from '../config/model.js';
 import type { Engine } from '../engine/engine.js';
-import { readLevelCounts } from '../engine/points.js';
+import { readLevelCounts, type LevelCounts } from '../engine/points.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
 import { known } from '../plan/active-config.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { numberArray } from '../postgres/arrays.js';
+
+/** So many that a connection to Postgres is left for others. */
+const systemsAtOnce = 4;
 
 /** Users with points in a system, in order. */
 const everybody = 'select user_id, coalesce(level, 0) as level from user_points as row where tenant = $1 and system = $2 and user_id > $3';
@@ -39,18 +42,23 @@ export class Levels {
   /** Does what is to be done for a tenant. The write-behind must be running. */
   async run(tenant: number): Promise<void> {
     const { document } = await this.engine.config(tenant);
-    for (const { no, archived } of document.pointsSystems) if (!archived) await this.count(tenant, no);
+    const systems = document.pointsSystems.filter(({ archived }) => !archived);
+    const reads = await Promise.all(
+      systems.map(({ no }) => readLevelCounts(this.engine, tenant, (config) => known(config.systemByNo, no, 'points system'))),
+    );
+    const stale = reads.filter(({ system, countedBy }) => countedBy !== levelsDefinition(system));
+    const last = stale.at(-1);
+    if (last) await this.history.waitFor(tenant, last.ledgerId);
+    for (let i = 0; i < stale.length; i += systemsAtOnce) {
+      await Promise.all(stale.slice(i, i + systemsAtOnce).map((read) => this.count(tenant, read)));
+    }
   }
 
-  private async count(tenant: number, no: number): Promise<void> {
-    const read = await readLevelCounts(this.engine, tenant, (config) => known(config.systemByNo, no, 'points system'));
-    const { system, countedBy, ledgerId } = read;
+  private async count(tenant: number, { system, countedBy }: LevelCounts): Promise<void> {
     const definition = levelsDefinition(system);
-    if (countedBy === definition) return;
-    await this.history.waitFor(tenant, ledgerId);
     // Whoever has never been counted is not told apart by the level in Postgres.
     const users = countedBy === undefined ? await this.relevel(tenant, system, everybody, []) : await this.relevelMisplaced(tenant, system);
-    await this.engine.call(tenant, 'levelsCounted', () => ({ args: { system: no, definition } }));
+    await this.engine.call(tenant, 'levelsCounted', () => ({ args: { system: system.no, definition } }));
     if (users > 0) this.log.info({ tenant, pointsSystem: system.key, users }, 'users have been counted by the levels that they have now');
   }
 
