@@ -142,6 +142,26 @@ const cases: readonly {
     ],
   },
   {
+    rule: 'decimals that cancel out leave the digits of decimals',
+    events: [
+      ['2040-01-03T08:00:00Z', 1000.1],
+      ['2040-01-03T09:00:00Z', -1000],
+      ['2040-01-04T08:00:00Z', 2.71],
+      ['2040-01-05T08:00:00Z', -2.75],
+    ],
+    expected: [
+      [
+        range('daily', '2040-01-03', '2040-01-04'),
+        [
+          ['2040-01-03', 0.1, 0.1],
+          ['2040-01-04', 2.81, 2.71],
+        ],
+      ],
+      [range('weekly', '2040-01-02', '2040-01-08'), [['2040-01-02', 0.06, 0.06]]],
+      [range('monthly', '2040-01-04', '2040-01-31'), [['2040-01-01', 0.06, -0.04]]],
+    ],
+  },
+  {
     rule: 'weeks begin on Monday, and are named by it; a span counts only its own days',
     events: [
       ['2040-01-07T08:00:00Z', 1],

@@ -1,5 +1,5 @@
 import { dayToDate, firstDayOf, periodOf, type Frequency } from '../calendar.js';
-import { clean } from '../decimal.js';
+import { addDecimals } from '../decimal.js';
 import type { DaySpan, DaySummary } from '../ledger/aggregates.js';
 import { requireMetric, requireSystem, type ActiveConfig } from '../plan/active-config.js';
 import { weekShift } from '../streaks/response.js';
@@ -23,7 +23,7 @@ function bucketsOf(rows: readonly DaySummary[], opening: number, { aggregation, 
     const end = firstDayOf(aggregation, period + 1, shift);
     let change = 0;
     for (let row = rows[next]; row && row.day < end; row = rows[(next += 1)]) {
-      change = clean(change + row.change);
+      change = addDecimals(change, row.change);
       ({ total } = row);
     }
     buckets.push({ date: dayToDate(firstDayOf(aggregation, period, shift)), total, change });
@@ -47,7 +47,7 @@ async function summarise(
   await history.waitFor(tenant, ledgerId);
   const rows = await aggregates.days(tenant, user, no, query);
   const [oldest] = rows;
-  const opening = oldest ? clean(oldest.total - oldest.change) : await aggregates.totalBefore(tenant, user, no, query.first);
+  const opening = oldest ? addDecimals(oldest.total, -oldest.change) : await aggregates.totalBefore(tenant, user, no, query.first);
   return bucketsOf(rows, opening, query, weekShift(config));
 }
 

@@ -1,7 +1,7 @@
 import { DateTime } from 'luxon';
 import { completedResponse } from '../achievements/response.js';
 import { dateToDay, datesOf, dayToDate, periodOf, utcDate } from '../calendar.js';
-import { clean } from '../decimal.js';
+import { addDecimals } from '../decimal.js';
 import { leaderboardResponse } from '../leaderboards/response.js';
 import type { AttributeSums, DaySpan, DaySummary, RankedDay } from '../ledger/aggregates.js';
 import type { ActiveConfig } from '../plan/active-config.js';
@@ -35,14 +35,14 @@ const percentOf = (change: number, before: number): number => {
 const changeOf = (total: number, change: number): Pick<WrappedPoints, 'currentTotal' | 'changeThisPeriod' | 'percentChange'> => ({
   currentTotal: total,
   changeThisPeriod: change,
-  percentChange: percentOf(change, clean(total - change)),
+  percentChange: percentOf(change, addDecimals(total, -change)),
 });
 
 /** For each metric and points system with rows in a span: the change in it, and the total at its end. */
 function sumsOf(rows: readonly DaySummary[], { first, last }: DaySpan): Map<number, { change: number; total: number }> {
   const sums = new Map<number, { change: number; total: number }>();
   for (const { object, day, change, total } of rows) {
-    if (day >= first && day <= last) sums.set(object, { change: clean((sums.get(object)?.change ?? 0) + change), total });
+    if (day >= first && day <= last) sums.set(object, { change: addDecimals(sums.get(object)?.change ?? 0, change), total });
   }
   return sums;
 }

@@ -87,7 +87,7 @@ const between = (table: string): string => `${table}.day between ${dateOf('$5')}
 const dayPercentilesQuery = `
   select mine.object, count(*) filter (where other.change < mine.change::numeric)::integer as lower, count(*)::integer as others
     from ${mine}, ${parts('user_days', between('counted'))}, lateral (
-      select sum(counted.change)::numeric as change from user_days as counted
+      select sum(counted.change::numeric) as change from user_days as counted
        where counted.tenant = $1 and counted.object = mine.object and ${between('counted')}
          and counted.sample < bound.parts and counted.user_id <> $2
        group by counted.user_id
@@ -130,7 +130,7 @@ export class AggregateReader {
   async attributeSums(tenant: number, user: string, metrics: readonly number[], spans: readonly DaySpan[]): Promise<AttributeSums[]> {
     const from = (i: number): string => dateOf(`$${4 + 2 * i}`);
     const to = (i: number): string => dateOf(`$${5 + 2 * i}`);
-    const sum = (condition: string): string => `coalesce(sum(change) filter (where ${condition}), 0)::numeric::float8`;
+    const sum = (condition: string): string => `coalesce(sum(change::numeric) filter (where ${condition}), 0)::float8::numeric::float8`;
     const changes = spans.map((_, i) => sum(`day between ${from(i)} and ${to(i)}`));
     const totals = spans.map((_, i) => sum(`day <= ${to(i)}`));
     const longest = spans.length - 1;

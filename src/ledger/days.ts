@@ -1,4 +1,4 @@
-import { clean } from '../decimal.js';
+import { addDecimals } from '../decimal.js';
 import type { EventEntry, UserEntry } from './entry.js';
 
 /** What a user did on one local day in one metric or points system (`object`, its `no`), as far as a batch knows. */
@@ -59,10 +59,10 @@ function count({ days, years, moved }: Days, counted: Counted, back: boolean): v
   const { user, object, day, change, rev } = counted;
   const dayKey = `${object}:${day}:${user}`;
   const before = days.get(dayKey);
-  days.set(dayKey, { ...counted, change: clean((before?.change ?? 0) + change), events: (before?.events ?? 0) + 1 });
+  days.set(dayKey, { ...counted, change: addDecimals(before?.change ?? 0, change), events: (before?.events ?? 0) + 1 });
   const year = yearOf(day);
   const yearKey = `${object}:${year}:${user}`;
-  years.set(yearKey, { user, object, year, rev, change: clean((years.get(yearKey)?.change ?? 0) + change) });
+  years.set(yearKey, { user, object, year, rev, change: addDecimals(years.get(yearKey)?.change ?? 0, change) });
   if (!back) return;
   const movedKey = `${object}:${user}`;
   moved.set(movedKey, { user, object, first: Math.min(moved.get(movedKey)?.first ?? day, day) });
@@ -72,7 +72,7 @@ function countAttributes({ attributes }: Days, { user, metric, day, value: chang
   for (const [no, value] of sent) {
     const key = `${metric}:${no}:${day}:${user.length}:${user}:${value}`;
     const before = attributes.get(key)?.change ?? 0;
-    attributes.set(key, { user, metric, attribute: Number(no), value, day, rev, change: clean(before + change) });
+    attributes.set(key, { user, metric, attribute: Number(no), value, day, rev, change: addDecimals(before, change) });
   }
 }
 

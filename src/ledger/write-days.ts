@@ -3,8 +3,8 @@ import { numberArray, textArray } from '../postgres/arrays.js';
 import { insertRows, type Table } from '../postgres/insert.js';
 import type { AttributeDayRow, DayRow, Days, MovedRow, YearRow } from './days.js';
 
-/** The sum of the old row's change and the new one's; the cast to numeric rounds it to 15 significant digits. */
-const added = (table: string): string => `((${table}.change + excluded.change)::numeric)::float8`;
+/** The sum of the decimals that the old row's change and the new one's show: a cast to numeric rounds to 15 significant digits. */
+const added = (table: string): string => `(${table}.change::numeric + excluded.change::numeric)::float8::numeric::float8`;
 const newer = (table: string): string => `${table}.rev < excluded.rev`;
 
 const days: Table<DayRow> = {
@@ -70,7 +70,7 @@ const rightTotals = `
       from moved join user_days as later
         on later.tenant = $1 and later.user_id = moved.user_id and later.object = moved.object and later.day >= moved.first
   )
-  update user_days as row set total = summed.total::float8 from summed
+  update user_days as row set total = summed.total::float8::numeric::float8 from summed
    where row.tenant = $1 and row.user_id = summed.user_id and row.object = summed.object and row.day = summed.day`;
 
 async function writeRightTotals(client: pg.ClientBase, tenant: number, moved: readonly MovedRow[]): Promise<void> {

@@ -2,7 +2,6 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { awardId } from '../../src/ledger/award-id.js';
 import type { RecentAward } from '../../src/ledger/entry.js';
-import { clean } from '../../src/decimal.js';
 import { limits } from '../../src/limits.js';
 import { keyNames, userFields } from '../../src/redis/contract.js';
 import { unpackMessage } from '../../src/redis/message.js';
@@ -227,7 +226,11 @@ export async function aggregateDifferences(pool: pg.Pool): Promise<string[]> {
        ) ${query}`,
     );
     const lines = (list: readonly Record<string, unknown>[], columns: readonly string[]): Set<string> =>
-      new Set(list.map((row) => JSON.stringify(columns.map((name) => (numbers.has(name) ? clean(Number(row[name])) : row[name])))));
+      new Set(
+        list.map((row) =>
+          JSON.stringify(columns.map((name) => (numbers.has(name) ? Number(Number(row[name]).toPrecision(15)) : row[name]))),
+        ),
+      );
     const columns = Object.keys(rows[0] ?? {});
     const kept = await pool.query<Record<string, unknown>>(`select * from ${table}`);
     const [right, stored] = [lines(rows, columns), lines(kept.rows, columns)];
