@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { Clock } from './engine/clock.js';
 import { describeChanges } from './config/changes.js';
 import { applyConfigText, loadConfig, type AppliedConfig } from './config/store.js';
+import { ConfigEditor } from './engine/configuration.js';
 import { Engine } from './engine/engine.js';
 import { OperatorError } from './errors.js';
 import { AggregateReader } from './ledger/aggregates.js';
@@ -38,6 +39,7 @@ export class Base {
   readonly history: HistoryReader;
   readonly aggregates: AggregateReader;
   readonly clock: Clock;
+  readonly configuration: ConfigEditor;
   private readonly options: BaseOptions;
   private readonly redisUrl: string;
   private readonly stops: Stop[];
@@ -60,6 +62,7 @@ export class Base {
     this.history = new HistoryReader(pool);
     this.aggregates = new AggregateReader(pool);
     this.clock = new Clock(this.engine, settings.testClock);
+    this.configuration = new ConfigEditor({ pool, engine: this.engine, clock: this.clock, failure: postgresFailure });
   }
 
   /** Starts or finds the stores and connects to them. What has been started is stopped again when a later step fails. */

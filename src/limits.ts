@@ -54,6 +54,8 @@ export const limits = {
   maxFreezeIntervalDays: 10_000,
   /** Days, months or years of one run of a repeating leaderboard: few enough that the end of a run has a year of four digits. */
   maxRunUnits: 1_000,
+  /** Days for which idempotency keys are kept where they are not kept for ever. */
+  maxRetentionDays: 36_500,
   /** Objects of one kind in a tenant's configuration. */
   maxConfigObjects: 1_000,
   /** Bytes of a configuration file. */

@@ -160,6 +160,7 @@ async function startApi(base: Base, { settings, log }: BaseOptions, sweep: Sweep
       clock: base.clock,
       history: base.history,
       aggregates: base.aggregates,
+      configuration: base.configuration,
       advance: (tenant, toMs) => sweep.advance(tenant, toMs),
     },
     keys,

@@ -4,7 +4,7 @@ import { type Change } from './changes.js';
 import { type ConfigFile, type Placed, type PlacedPointsSystem } from './file.js';
 import { Draft, type PlanOptions } from './merge.js';
 import { type Achievement, type ConfigDocument, type Leaderboard, type PointsSystem, type Settings } from './model.js';
-import { problemsError } from './problems.js';
+import { type FileProblem, problemsError } from './problems.js';
 import { type AchievementInput, type LeaderboardInput } from './schema.js';
 import {
   firstDayOf,
@@ -46,6 +46,17 @@ export interface ApplyPlan {
  * reference that leads nowhere, and each rule that the outcome (validate.ts) or the way to it (transitions.ts) would break.
  */
 export function planApply(current: ConfigDocument, file: ConfigFile, options: PlanOptions): ApplyPlan {
+  const { problems, ...plan } = planChanges(current, file, options);
+  if (problems.length > 0) throw problemsError(file.fileName, problems);
+  return plan;
+}
+
+/** As planApply, but what is wrong is in the result: with problems, the document must not be stored. */
+export function planChanges(
+  current: ConfigDocument,
+  file: ConfigFile,
+  options: PlanOptions,
+): ApplyPlan & { readonly problems: readonly FileProblem[] } {
   const draft = new Draft(current, file, options);
   const top = { absent: options.prune ? 'archive' : 'keep', within: null, comesBack: true } as const;
   const settings = draft.mergeOne('settings', current.settings, file.settings, (input) => storedSettings(input, current.settings));
@@ -69,7 +80,7 @@ export function planApply(current: ConfigDocument, file: ConfigFile, options: Pl
     ...top,
     kind: () => 'points system',
     make: (identity, { value }, existing) => storedPointsSystem(identity, value, existing),
-    then: (system, given) => mergeLists(draft, system, given),
+    then: (system, given) => mergeLists(draft, system, given, options.lists === 'extended' ? 'keep' : 'archive'),
   });
   const streaks = draft.mergeOne('streaks', current.streaks, file.streaks, (input, resolve) =>
     storedStreaks(input, current.streaks, resolve),
@@ -85,12 +96,12 @@ export function planApply(current: ConfigDocument, file: ConfigFile, options: Pl
   });
   const document = { nextNo: draft.nextNo, settings, attributes, metrics, pointsSystems, achievements, streaks, leaderboards };
   draft.reportAll(document, validateConfig(document));
-  if (draft.problems.length > 0) throw problemsError(file.fileName, draft.problems);
-  return { document: draft.changes.length === 0 ? current : document, changes: draft.changes, kept: draft.kept };
+  const { changes, kept, problems } = draft;
+  return { document: changes.length === 0 ? current : document, changes, kept, problems };
 }
 
-function mergeLists(draft: Draft, system: PointsSystem, given: PlacedPointsSystem): PointsSystem {
-  const nested = { absent: 'archive', within: system.key, comesBack: true } as const;
+function mergeLists(draft: Draft, system: PointsSystem, given: PlacedPointsSystem, absent: 'keep' | 'archive'): PointsSystem {
+  const nested = { absent, within: system.key, comesBack: true } as const;
   const levels = draft.merge(system.levels, given.levels, {
     ...nested,
     kind: () => 'level',

@@ -4,7 +4,7 @@
  * Every message is the rest of a sentence that starts with the name of the field: "must be …", "is missing".
  */
 import { z } from 'zod';
-import { isDate } from '../calendar.js';
+import { isDate, isKnownZone } from '../calendar.js';
 import { scaleMultiplier } from '../decimal.js';
 import { limits } from '../limits.js';
 
@@ -85,6 +85,11 @@ export const timeOfDay = checkedText('a time written HH:MM or HH:MM:SS', (value)
 /** A time of the day in the longer way to write it: `09:00` and `09:00:00` are the same. */
 export const withSeconds = (time: string): string => (time.length === 'HH:MM'.length ? `${time}:00` : time);
 
+/** A time zone by its IANA name (semantics.md, "Users"). */
+export const timeZone = checkedText('a time zone such as Europe/Lisbon', (value) =>
+  isKnownZone(value) ? null : `must be an IANA time zone such as Europe/Lisbon, not ${shown(value)}`,
+);
+
 /** A number in a range, both ends included. `-0` becomes 0, which is what a document reads back as from Postgres. */
 export function number(from: number, to: number, whole: 'whole' | 'decimal') {
   const error = mustBe(`a ${whole === 'whole' ? 'whole ' : ''}number from ${grouped(from)} to ${grouped(to)}`);
@@ -95,6 +100,9 @@ export function number(from: number, to: number, whole: 'whole' | 'decimal') {
     .overwrite((value) => value + 0);
 }
 export const whole = (from: number, to: number = limits.maxAbsoluteTotal) => number(from, to, 'whole');
+
+/** For how many days idempotency keys are kept. */
+export const retentionDays = whole(1, limits.maxRetentionDays);
 
 /** A number above 0, decimals included. */
 export const positive = z

@@ -77,8 +77,24 @@ export function parseConfigFile(text: string, fileName: string): ConfigFile {
   if (yaml.value === undefined) throw problemsError(fileName, faults);
   if (yaml.value === null) throw refuse('the file is empty');
 
-  const parser = new ObjectParser(yaml.locate, faults);
-  const [root] = parser.object(configFileSchema, yaml.value, [], '');
+  return configFileOf(yaml.value, { fileName, locate: yaml.locate, faults });
+}
+
+interface Origin {
+  readonly fileName: string;
+  readonly locate: (path: Path, name?: boolean) => Position;
+  readonly faults: readonly FileProblem[];
+}
+
+const nowhere: Origin = { fileName: 'the configuration', locate: () => ({ line: 1, column: 1 }), faults: [] };
+
+/**
+ * What a file with these contents would say: plain values, as a YAML file has them, by the names of its parts. Without an origin they
+ * come from no file, and the positions of problems mean nothing. Throws an OperatorError for contents in which no objects can be told apart.
+ */
+export function configFileOf(contents: unknown, { fileName, locate, faults }: Origin = nowhere): ConfigFile {
+  const parser = new ObjectParser(locate, faults);
+  const [root] = parser.object(configFileSchema, contents, [], '');
   if (!root) throw problemsError(fileName, parser.problems);
   return {
     fileName,
@@ -100,7 +116,7 @@ export function parseConfigFile(text: string, fileName: string): ConfigFile {
       standIns: [{ name, start: firstDay }],
     }),
     problems: parser.problems,
-    locate: (path) => yaml.locate(path),
+    locate: (path) => locate(path),
   };
 }
 

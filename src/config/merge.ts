@@ -11,6 +11,8 @@ export interface PlanOptions {
   readonly now: string;
   /** Archive the objects that the file doesn't mention. */
   readonly prune: boolean;
+  /** What becomes of levels, triggers and boosts that the lists of their system don't mention: a file's lists are whole. */
+  readonly lists?: 'replaced' | 'extended';
   /** A new UUID at every call. */
   readonly newId: () => string;
 }

@@ -213,6 +213,10 @@ export interface Settings {
   readonly controlRatio: number;
   /** The first day of a week. */
   readonly weekStart: 'monday' | 'sunday';
+  /** The IANA time zone in which users live who have none of their own. */
+  readonly defaultTimeZone: string;
+  /** For how many days (of 24 hours) an idempotency key is remembered; null is for ever (spec, "Limits"). */
+  readonly idempotencyRetentionDays: number | null;
 }
 
 export interface ConfigDocument {
@@ -229,7 +233,7 @@ export interface ConfigDocument {
 
 export const emptyConfig: ConfigDocument = {
   nextNo: 1,
-  settings: { controlRatio: 0, weekStart: 'monday' },
+  settings: { controlRatio: 0, weekStart: 'monday', defaultTimeZone: 'UTC', idempotencyRetentionDays: null },
   attributes: [],
   metrics: [],
   pointsSystems: [],

@@ -33,6 +33,12 @@ export function referenceProblems(document: ConfigDocument, parts: Parts): Confi
   });
 }
 
+/** Who refers to an object, as a sentence calls them; each once. */
+export function referrersOf(document: ConfigDocument, parts: Parts, id: string): string[] {
+  const all = [...references(parts), ...referenceLists(document, parts).flatMap((list) => list.references)];
+  return [...new Set(all.filter((reference) => reference.id === id).map(({ from }) => from))];
+}
+
 /** What a list names a second time, where once is all that makes sense. */
 export function repetitionProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
   const kinds = kindsById(document);

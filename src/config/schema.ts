@@ -3,7 +3,7 @@
  *
  * Schemas hold what a field can be, and which fields an object has. Rules between fields and between objects are validate.ts; rules
  * between what an object was and what it becomes, transitions.ts. They put in no defaults, so that a field left out can be told from one
- * written down: defaults are stored.ts. `null` (an empty YAML value) of an optional field is the same as leaving it out.
+ * written down: defaults are stored.ts. `null` (an empty YAML value) of an optional field is the same as leaving it out, unless the field says otherwise.
  */
 import { z } from 'zod';
 import { limits } from '../limits.js';
@@ -19,8 +19,10 @@ import {
   object,
   oneOf,
   positive,
+  retentionDays,
   text,
   timeOfDay,
+  timeZone,
   triggerPoints,
   userId,
   whatever,
@@ -39,6 +41,9 @@ const attributeFilters = list(attributeFilterSchema).nullish();
 export const settingsSchema = object({
   controlRatio: number(0, 1, 'decimal').nullish(),
   weekStart: oneOf(['monday', 'sunday']).nullish(),
+  defaultTimeZone: timeZone.nullish(),
+  // Here null says something: for ever.
+  idempotencyRetentionDays: retentionDays.nullish(),
 });
 
 export const attributeSchema = object({ key: keySchema, name: filledText(), type: oneOf(['user', 'event']) });
@@ -58,7 +63,7 @@ export const levelSchema = object({
   badge,
 });
 
-const triggerKinds = {
+export const triggerKinds = {
   metric: { needs: ['metricKey', 'metricThreshold'], may: ['eventAttributes', 'blockIfOutOfPoints'] },
   achievement: { needs: ['achievementKey'] },
   streak: { needs: ['streakLength'] },
@@ -105,7 +110,7 @@ export const pointsSystemSchema = object({
   boosts: rawList,
 });
 
-const achievementKinds = {
+export const achievementKinds = {
   metric: { needs: ['metricKey', 'metricValue'], may: ['eventAttributes'] },
   streak: { needs: ['streakLength'] },
   api: { needs: [] },
@@ -145,7 +150,7 @@ export const streaksSchema = object({
   personalization: yesOrNo.nullish(),
 });
 
-const leaderboardKinds = {
+export const leaderboardKinds = {
   metric: { needs: ['metricKey'] },
   points: { needs: ['pointsSystemKey'] },
   streak: { needs: [] },

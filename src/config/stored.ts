@@ -45,6 +45,9 @@ export type Resolve = (kind: ReferenceKind, key: string, field: readonly (string
 export const storedSettings = (input: SettingsInput, existing: Settings): Settings => ({
   controlRatio: input.controlRatio ?? existing.controlRatio,
   weekStart: input.weekStart ?? existing.weekStart,
+  defaultTimeZone: input.defaultTimeZone ?? existing.defaultTimeZone,
+  idempotencyRetentionDays:
+    input.idempotencyRetentionDays === undefined ? existing.idempotencyRetentionDays : input.idempotencyRetentionDays,
 });
 
 /** An attribute has no optional fields. */

@@ -92,6 +92,31 @@ function endFault(was: Leaderboard, is: Leaderboard, today: string): string | nu
   return null;
 }
 
+/** What leaderboards are shown as on a day; `new` for one that there isn't yet. */
+type Shown = 'new' | 'inactive' | 'scheduled' | 'active' | 'finished';
+
+/**
+ * Why a leaderboard that is shown as something can't be asked to become something else; null if it can, as far as its status goes (spec,
+ * "States and transitions": one with a start in the future is scheduled and not made active, and the rest is up to time). `start` is what
+ * was asked for, or is stored, and undefined for one that is still to be chosen.
+ */
+export function statusRefusal(shown: Shown, asked: Shown, start: string | undefined, today: string): string | null {
+  if (asked === shown) return null;
+  switch (shown) {
+    case 'new':
+    case 'inactive':
+      return asked === 'active' && start !== undefined && start > today
+        ? `it can't be active before its start ${start}: status: scheduled makes it active on that day`
+        : null;
+    case 'scheduled':
+      return asked === 'active' ? 'it is scheduled and becomes active on its start by itself' : null;
+    case 'active':
+      return asked === 'scheduled' ? "it is active and can't become scheduled again" : null;
+    case 'finished':
+      return `it is finished and stays so: make a new one under another key`;
+  }
+}
+
 /** What is wrong with `status: scheduled`, which only a start in the future gives. One that was scheduled may stay so in the file. */
 export function scheduleRefusals(was: Leaderboard | undefined, is: Leaderboard, today: string): Refusal[] {
   const wasScheduled = was?.status === 'active' && was.start === is.start;

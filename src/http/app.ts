@@ -3,6 +3,7 @@ import Koa from 'koa';
 import bodyParser from 'koa-bodyparser';
 import type { Logger } from 'pino';
 import { clockRoutes } from '../admin/clock.js';
+import { configurationRoutes } from '../admin/configuration.js';
 import { streakAdminRoutes } from '../admin/streaks.js';
 import { LaurelError } from '../errors.js';
 import type { KeyRing, Principal } from '../keys/key-ring.js';
@@ -34,7 +35,7 @@ export const applicationRoutes: readonly Route[] = [
   ...summaryRoutes,
 ];
 /** The Admin API. */
-export const adminRoutes: readonly Route[] = [...clockRoutes, ...streakAdminRoutes];
+export const adminRoutes: readonly Route[] = [...clockRoutes, ...streakAdminRoutes, ...configurationRoutes];
 
 /** The one tenant until tenants can be created. */
 const defaultTenant = 1;

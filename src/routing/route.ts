@@ -3,6 +3,7 @@ import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../keys/key-ring.js';
 import type { Clock } from '../engine/clock.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
+import type { ConfigEditor } from '../engine/configuration.js';
 import type { HistoryReader } from '../ledger/reader.js';
 
 /** What handlers work with. */
@@ -11,6 +12,8 @@ export interface Services {
   readonly clock: Clock;
   readonly history: HistoryReader;
   readonly aggregates: AggregateReader;
+  /** What operators configure: reads it, and changes it for all processes at once. */
+  readonly configuration: ConfigEditor;
   /** Moves the test clock, and returns when everything that is due by then has been done, and what the moment is. */
   readonly advance: (tenant: number, toMs: number) => Promise<number>;
 }
@@ -18,6 +21,8 @@ export interface Services {
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
+  /** The media type of a body that is a text; without it, bodies are JSON. */
+  readonly type?: string;
 }
 
 export interface RouteRequest<P, Q, B> {

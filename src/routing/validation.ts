@@ -24,7 +24,7 @@ function predicate(issue: Issue): string {
     case 'invalid_union':
       return issue.input === undefined ? 'is required' : 'is not valid';
     default:
-      return issue.message.startsWith('must ') ? issue.message : 'is not valid';
+      return /^(must|is|holds|may) /.test(issue.message) ? issue.message : 'is not valid';
   }
 }
 

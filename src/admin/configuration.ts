@@ -1,0 +1,23 @@
+import type { Route } from '../routing/route.js';
+import { achievementAdminRoutes } from './achievements.js';
+import { attributeAdminRoutes } from './attributes.js';
+import { boostAdminRoutes } from './boosts.js';
+import { leaderboardAdminRoutes } from './leaderboards.js';
+import { levelAdminRoutes } from './levels.js';
+import { metricAdminRoutes } from './metrics.js';
+import { pointsAdminRoutes } from './points.js';
+import { settingsAdminRoutes } from './settings.js';
+import { triggerAdminRoutes } from './triggers.js';
+
+/** Everything that operators configure. */
+export const configurationRoutes: readonly Route[] = [
+  ...attributeAdminRoutes,
+  ...metricAdminRoutes,
+  ...pointsAdminRoutes,
+  ...levelAdminRoutes,
+  ...boostAdminRoutes,
+  ...triggerAdminRoutes,
+  ...achievementAdminRoutes,
+  ...leaderboardAdminRoutes,
+  ...settingsAdminRoutes,
+];

@@ -1,0 +1,258 @@
+/** The mechanics that every resource of the configuration shares: list, create, update, delete, get. What each one is stands in its own file. */
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import { utcDate } from '../calendar.js';
+import {
+  archiveObject,
+  createObject,
+  type EditContext,
+  EditRefusal,
+  type ListName,
+  type Lists,
+  objectsAt,
+  type Place,
+  systemOf,
+  updateObject,
+} from '../config/edits.js';
+import type { ConfigDocument } from '../config/model.js';
+import { LaurelError } from '../errors.js';
+import { integerText } from '../routing/query.js';
+import { defineRoute, type Route, type Services } from '../routing/route.js';
+import { batch, eachItem, type Issue, issueSchema } from './batch.js';
+import { deleted, uuid } from './shapes.js';
+
+/** The rows of a list that one call returns, and what it returns without being asked (contract, `limit`). */
+const maxRows = 100;
+const defaultRows = 10;
+const maxSkip = 1_000_000;
+
+export interface Resource<N extends ListName, C extends object, U extends { readonly id: string }, S extends { readonly id: string }> {
+  readonly list: N;
+  /** Below /admin/v1. That of a list inside a points system has `{systemId}`. */
+  readonly path: string;
+  /** What names of operations start with: `admin_metrics`. */
+  readonly operations: string;
+  /** What a sentence calls one, and several of them. */
+  readonly one: string;
+  readonly many: string;
+  readonly create: z.ZodType<C>;
+  readonly update: z.ZodType<U>;
+  readonly shown: z.ZodType<S>;
+  /** `today` is the date in UTC. */
+  readonly show: (object: Lists[N], today: string) => S;
+  /** What a new one is answered with, where that is more. */
+  readonly created?: { readonly shown: z.ZodType<S>; readonly show: (object: Lists[N], today: string) => S };
+  /** What is done about a request's fields before they are merged; throws an EditRefusal. `was` is undefined for a new one. */
+  readonly prepare?: (fields: Partial<C | U>, was: Lists[N] | undefined, today: string) => object;
+  /** The ids that a deletion takes, where they may be any text. */
+  readonly ids?: z.ZodType<string>;
+}
+
+/** A resource whose functions are only ever given what its own list holds. */
+type AnyResource = Resource<ListName, object, { readonly id: string }, { readonly id: string }>;
+
+/** What an item of a batch makes of the configuration; the item is done, or refused with an EditRefusal. */
+type Act<I, T> = (document: ConfigDocument, item: I, context: EditContext) => { readonly document: ConfigDocument; readonly done: T };
+
+/**
+ * Does the items of a batch one after the other, each on what those before it have left, and saves what came of it as one version. Between
+ * two items other requests get their turn: in the largest configuration one takes some milliseconds.
+ */
+function editEach<I, T>(
+  { configuration }: Services,
+  tenant: number,
+  items: readonly I[],
+  { act, name }: { readonly act: Act<I, T>; readonly name: (item: I) => Pick<Issue, 'id'> },
+): Promise<{ done: T[]; issues: Issue[] }> {
+  return configuration.edit(tenant, async (before, context) => {
+    let document = before;
+    const done: T[] = [];
+    const issues = await eachItem(
+      items,
+      async (item) => {
+        await setImmediate();
+        try {
+          const changed = act(document, item, context);
+          document = changed.document;
+          done.push(changed.done);
+          return undefined;
+        } catch (error) {
+          if (error instanceof EditRefusal) return error.message;
+          throw error;
+        }
+      },
+      name,
+    );
+    return { document, result: { done, issues } };
+  });
+}
+
+interface PathIds {
+  readonly systemId?: string | undefined;
+  readonly id?: string | undefined;
+}
+
+/** The parameters of a path that has `{systemId}` or not, and of the path of one object below it. */
+function params(path: string, own: boolean): z.ZodType<PathIds> {
+  const system = { systemId: uuid };
+  const one = { id: uuid };
+  if (!path.includes('{systemId}')) return own ? z.object(one) : z.object({});
+  return own ? z.object({ ...system, ...one }) : z.object(system);
+}
+
+/** The list that a path leads to. Throws a 404 for a points system that there isn't. */
+function placeOf<N extends ListName>(document: ConfigDocument, list: N, systemId: string | undefined): Place<N> {
+  if (systemId !== undefined && !systemOf(document, systemId)) {
+    throw new LaurelError('not_found', `There is no points system with the id ${systemId}.`);
+  }
+  return { list, system: systemId };
+}
+
+const todayOf = ({ now }: EditContext): string => now.slice(0, 'YYYY-MM-DD'.length);
+
+/** The operations of a resource of the configuration. */
+export function resourceRoutes<N extends ListName, C extends object, U extends { readonly id: string }, S extends { readonly id: string }>(
+  resource: Resource<N, C, U, S>,
+): Route[] {
+  const any = resource as unknown as AnyResource;
+  return [listRoute(any), createRoute(any), updateRoute(any), deleteRoute(any), getRoute(any)];
+}
+
+function listRoute({ list, path, operations, many, shown, show }: AnyResource): Route {
+  return defineRoute({
+    method: 'get',
+    path,
+    summary: `List ${many}`,
+    operation: `${operations}_list`,
+    answers: { 200: z.array(shown) },
+    params: params(path, false),
+    query: z.object({ limit: integerText(1, maxRows, defaultRows), skip: integerText(0, maxSkip, 0) }),
+    body: null,
+    handle: async ({ services, tenant, params: { systemId }, query: { limit, skip } }) => {
+      const document = await services.configuration.read(tenant);
+      const today = utcDate(await services.clock.now(tenant));
+      const objects = objectsAt(document, placeOf(document, list, systemId)).slice(skip, skip + limit);
+      return { status: 200, body: objects.map((object) => show(object, today)) };
+    },
+  });
+}
+
+function getRoute({ list, path, operations, one, shown, show }: AnyResource): Route {
+  return defineRoute({
+    method: 'get',
+    path: `${path}/{id}`,
+    summary: `Get a ${one}`,
+    operation: `${operations}_get`,
+    answers: { 200: shown },
+    params: params(path, true),
+    query: z.object({}),
+    body: null,
+    handle: async ({ services, tenant, params: { systemId, id = '' } }) => {
+      const document = await services.configuration.read(tenant);
+      const found = objectsAt(document, placeOf(document, list, systemId)).find((object) => object.id === id);
+      if (!found) throw new LaurelError('not_found', `There is no ${one} with the id ${id}.`);
+      return { status: 200, body: show(found, utcDate(await services.clock.now(tenant))) };
+    },
+  });
+}
+
+function createRoute({ list, path, operations, many, create, created, shown, show, prepare }: AnyResource): Route {
+  return defineRoute({
+    method: 'post',
+    path,
+    summary: `Create ${many}`,
+    operation: `${operations}_create`,
+    answers: { 201: z.object({ created: z.array(created?.shown ?? shown), issues: z.array(issueSchema) }) },
+    params: params(path, false),
+    query: z.object({}),
+    body: batch(create),
+    handle: async ({ services, tenant, params: { systemId }, body }) => {
+      const { done, issues } = await editEach(services, tenant, body, {
+        act: (before, item, context) => {
+          const today = todayOf(context);
+          const fields = prepare ? prepare(item, undefined, today) : item;
+          const { document, object } = createObject(before, placeOf(before, list, systemId), fields, context);
+          return { document, done: (created?.show ?? show)(object, today) };
+        },
+        name: () => ({}),
+      });
+      return { status: 201, body: { created: done, issues } };
+    },
+  });
+}
+
+function updateRoute({ list, path, operations, many, update, shown, show, prepare }: AnyResource): Route {
+  return defineRoute({
+    method: 'patch',
+    path,
+    summary: `Update ${many}`,
+    operation: `${operations}_update`,
+    answers: { 200: z.object({ updated: z.array(shown), issues: z.array(issueSchema) }) },
+    params: params(path, false),
+    query: z.object({}),
+    body: batch(update),
+    handle: async ({ services, tenant, params: { systemId }, body }) => {
+      const { done, issues } = await editEach(services, tenant, [...body.entries()], {
+        act: (before, [index, item], context) => {
+          if (body.findIndex(({ id }) => id === item.id) < index) throw new EditRefusal(['this id is in the batch twice']);
+          const today = todayOf(context);
+          const place = placeOf(before, list, systemId);
+          const was = objectsAt(before, place).find(({ id }) => id === item.id);
+          const fields = prepare && was ? prepare(item, was, today) : item;
+          const { document, object } = updateObject(before, place, item.id, fields, context);
+          return { document, done: show(object, today) };
+        },
+        name: ([, { id }]) => ({ id }),
+      });
+      return { status: 200, body: { updated: done, issues } };
+    },
+  });
+}
+
+function deleteRoute({ list, path, operations, many, ids = uuid }: AnyResource): Route {
+  return defineRoute({
+    method: 'delete',
+    path,
+    summary: `Delete ${many}`,
+    operation: `${operations}_delete`,
+    answers: { 200: z.object({ deleted: z.array(deleted), issues: z.array(issueSchema) }) },
+    params: params(path, false),
+    query: z.object({ ids: z.union([ids.transform((id) => [id]), batch(ids)]) }),
+    body: null,
+    handle: async ({ services, tenant, params: { systemId }, query }) => {
+      const body = await services.configuration.edit(tenant, async (document, context) => {
+        const { document: left, ...result } = await archiveAll(document, placeOf(document, list, systemId), query.ids, context);
+        return { document: left, result };
+      });
+      return { status: 200, body };
+    },
+  });
+}
+
+/** Archives what can be archived. What another one of the batch refers to can be as soon as that one is gone, so it is tried again. */
+async function archiveAll(
+  before: ConfigDocument,
+  place: Place,
+  ids: readonly string[],
+  context: EditContext,
+): Promise<{ document: ConfigDocument; deleted: z.infer<typeof deleted>[]; issues: Issue[] }> {
+  const refused = new Map(ids.map((id, index) => [index, { id, message: '' }]));
+  const gone: { id: string }[] = [];
+  let document = before;
+  let tried = Infinity;
+  while (refused.size > 0 && refused.size < tried) {
+    tried = refused.size;
+    for (const [index, { id }] of refused) {
+      await setImmediate();
+      try {
+        document = archiveObject(document, place, id, context);
+        gone.push({ id });
+        refused.delete(index);
+      } catch (error) {
+        if (!(error instanceof EditRefusal)) throw error;
+        refused.set(index, { id, message: error.message });
+      }
+    }
+  }
+  return { document, deleted: gone, issues: [...refused].map(([index, { id, message }]) => ({ index, id, severity: 'error', message })) };
+}

@@ -1,0 +1,132 @@
+/** What a tenant has one of: settings and streak settings, and the whole configuration as a file. */
+import { z } from 'zod';
+import { changeSettings, EditRefusal } from '../config/edits.js';
+import { exportConfig } from '../config/export.js';
+import { number, oneOf, positive, retentionDays, timeZone, whole, yesOrNo } from '../config/fields.js';
+import type { Settings, StreakSettings } from '../config/model.js';
+import { LaurelError } from '../errors.js';
+import { limits } from '../limits.js';
+import { defineRoute, type Route, type Services } from '../routing/route.js';
+import { listOf, uuid } from './shapes.js';
+
+const weekStarts = ['monday', 'sunday'] as const;
+const frequencies = ['daily', 'weekly', 'monthly'] as const;
+const modes = ['AND', 'OR'] as const;
+
+const settings = z.object({
+  controlRatio: z.number(),
+  weekStart: z.enum(weekStarts),
+  defaultTimeZone: z.string(),
+  idempotencyRetentionDays: z.number().nullable(),
+}) satisfies z.ZodType<Settings>;
+
+const settingsChange = z.object({
+  controlRatio: number(0, 1, 'decimal').optional(),
+  weekStart: oneOf(weekStarts).optional(),
+  defaultTimeZone: timeZone.optional(),
+  idempotencyRetentionDays: retentionDays.nullable().optional(),
+});
+
+const streakSettings = z.object({
+  enabled: z.boolean(),
+  frequency: z.enum(frequencies),
+  evaluationMode: z.enum(modes),
+  metrics: z.array(z.object({ metricId: z.string(), threshold: z.number() })).readonly(),
+  freezes: z.object({ initial: z.number(), maximum: z.number(), earnInterval: z.number(), earnAmount: z.number() }),
+  personalization: z.boolean(),
+}) satisfies z.ZodType<StreakSettings>;
+
+const streakSettingsChange = z.object({
+  enabled: yesOrNo.optional(),
+  frequency: oneOf(frequencies).optional(),
+  evaluationMode: oneOf(modes).optional(),
+  metrics: listOf(z.object({ metricId: uuid, threshold: positive })).optional(),
+  freezes: z
+    .object({
+      initial: whole(0, limits.maxFreezes).optional(),
+      maximum: whole(0, limits.maxFreezes).optional(),
+      earnInterval: whole(0, limits.maxFreezeIntervalDays).optional(),
+      earnAmount: whole(0, limits.maxFreezes).optional(),
+    })
+    .optional(),
+  personalization: yesOrNo.optional(),
+});
+
+/** Changes one part of the configuration and returns it. Throws a 422 with everything that is wrong. */
+function change<P extends 'settings' | 'streaks'>({ configuration }: Services, tenant: number, part: P, given: object) {
+  return configuration.edit(tenant, (before, context) => {
+    try {
+      // Of the freezes, too, what is not sent stays as it is.
+      const fields = 'freezes' in given ? { ...given, freezes: { ...before.streaks.freezes, ...(given.freezes as object) } } : given;
+      const document = changeSettings(before, part, fields, context);
+      return Promise.resolve({ document, result: document[part] });
+    } catch (error) {
+      if (error instanceof EditRefusal) throw new LaurelError('unprocessable', error.message, { cause: error });
+      throw error;
+    }
+  });
+}
+
+const nothing = z.object({});
+
+export const settingsAdminRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/settings',
+    summary: 'Get the settings',
+    operation: 'admin_settings_get',
+    answers: { 200: settings },
+    params: nothing,
+    query: nothing,
+    body: null,
+    handle: async ({ services, tenant }) => ({ status: 200, body: (await services.configuration.read(tenant)).settings }),
+  }),
+  defineRoute({
+    method: 'patch',
+    path: '/settings',
+    summary: 'Change settings',
+    operation: 'admin_settings_update',
+    answers: { 200: settings },
+    params: nothing,
+    query: nothing,
+    body: settingsChange,
+    handle: async ({ services, tenant, body }) => ({ status: 200, body: await change(services, tenant, 'settings', body) }),
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/streak-settings',
+    summary: 'Get the streak settings',
+    operation: 'admin_streak_settings_get',
+    answers: { 200: streakSettings },
+    params: nothing,
+    query: nothing,
+    body: null,
+    handle: async ({ services, tenant }) => ({ status: 200, body: (await services.configuration.read(tenant)).streaks }),
+  }),
+  defineRoute({
+    method: 'patch',
+    path: '/streak-settings',
+    summary: 'Change streak settings',
+    operation: 'admin_streak_settings_update',
+    answers: { 200: streakSettings },
+    params: nothing,
+    query: nothing,
+    body: streakSettingsChange,
+    handle: async ({ services, tenant, body }) => ({ status: 200, body: await change(services, tenant, 'streaks', body) }),
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/config',
+    summary: 'Export the configuration as a YAML file that `laurel apply` takes',
+    operation: 'admin_config_export',
+    answers: { 200: z.string() },
+    params: nothing,
+    query: nothing,
+    body: null,
+    handle: async ({ services, tenant }) => ({
+      status: 200,
+      type: 'application/yaml; charset=utf-8',
+      body: exportConfig(await services.configuration.read(tenant)),
+    }),
+  }),
+];

@@ -1,0 +1,32 @@
+/** Keys for objects that come without one: the Admin API's contract has none for triggers and boosts. */
+import { type FileFields } from './export.js';
+
+/** Characters of a key that is made: few enough that a number can follow. */
+const maxMadeChars = 200;
+
+/** The words of a text as a key has them: `Double XP, week 1!` is `double-xp-week-1`. Empty if there is nothing that a key can hold. */
+const slug = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z\d]+/g, '-')
+    .slice(0, maxMadeChars)
+    .replace(/^-+|-+$/g, '');
+
+const words = (...parts: readonly unknown[]): string =>
+  parts.filter((part) => typeof part === 'string' || typeof part === 'number').join(' ');
+
+/**
+ * A key that is not taken, for an object of a kind by the fields that a file has of it: from its name, for a trigger from what sets it off
+ * (`metric-flashcards-viewed`, `streak-7`, `time-2-days`).
+ */
+export function freeKey(kind: string, fields: FileFields, taken: ReadonlySet<string>): string {
+  const { name, type, metricKey, achievementKey, streakLength, timeInterval, timeUnit } = fields;
+  const text = kind === 'trigger' ? words(type, metricKey, achievementKey, streakLength, timeInterval, timeUnit) : words(name);
+  const key = slug(text) || kind;
+  if (!taken.has(key)) return key;
+  let number = 2;
+  while (taken.has(`${key}-${number}`)) number += 1;
+  return `${key}-${number}`;
+}
