@@ -25,6 +25,23 @@ local function read_attributes(args, first)
   return attributes, list
 end
 
+-- What is kept of an idempotency key: the event's id, and the moment, in milliseconds, from which on the key ages. (Keys of an earlier
+-- Laurel have no moment: they count until the worker removes them.)
+local EVENT_ID_CHARS = 36
+
+local function used_key(event_id, now)
+  return event_id .. ' ' .. string.format('%.0f', now)
+end
+
+-- The id of the event that used a key; nil for one that is older than the configuration keeps them.
+local function used_by(used, one)
+  local life, moment = one.plan.keyLifeMs, tonumber(used:sub(EVENT_ID_CHARS + 2))
+  if life and moment and one.now - moment >= life then
+    return nil
+  end
+  return used:sub(1, EVENT_ID_CHARS)
+end
+
 -- A key that was used before: the first event's id, and the total and the streak as they now are.
 local function replay(one, metric, event_id)
   return { outcome.replay, event_id, one.row[metric.field] or '0', cmsgpack.pack(streaks.fact(one) or false) }
@@ -87,11 +104,13 @@ local function track(keys, args)
   if not one then
     return unknown
   end
-  if settle.run(one, id) then
-    return { outcome.again }
+  unknown = settle.run(one, id)
+  if unknown then
+    return unknown
   end
-  if used then
-    return replay(one, metric, used)
+  local first_id = used and used_by(used, one)
+  if first_id then
+    return replay(one, metric, first_id)
   end
   if users.lacks_email(one) then
     return { outcome.emailRequired }
@@ -115,7 +134,7 @@ local function track(keys, args)
   users.keep(one)
   achievements.keep(one)
   if idempotency_key ~= '' then
-    redis.call('HSET', used_keys, idempotency_key, id)
+    redis.call('HSET', used_keys, idempotency_key, used_key(id, one.now))
   end
   local entry = settle.facts(one, {
     kind = 'event',

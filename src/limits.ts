@@ -94,6 +94,9 @@ export const limits = {
   maxSettleHours: 240,
   /** Users that one call of the sweep settles. */
   sweepUsers: 50,
+  /** Idempotency keys that one step of looking for those that have grown too old takes, and steps after which the sweep has its turn. */
+  retentionPageKeys: 1_000,
+  retentionPagesPerRun: 20,
   /** Users whom one step of an activation enters. */
   activationUsers: 200,
   /** Users whom one step of counting levels anew looks at. */

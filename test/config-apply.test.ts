@@ -43,7 +43,7 @@ leaderboards:
     ]);
     expect(document).to.deep.equal({
       nextNo: 9,
-      settings: { controlRatio: 0, weekStart: 'sunday' },
+      settings: { ...emptyConfig.settings, weekStart: 'sunday' },
       attributes: [{ id: 'id-1', no: 1, key: 'city', name: 'City', type: 'user', ...times }],
       metrics: [{ id: 'id-2', no: 2, key: 'm', name: 'M', unitType: 'number', units: '', ...times }],
       pointsSystems: [

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { exportConfig } from '../src/config/export.js';
 import { type ConfigDocument, type ConfigObject, emptyConfig } from '../src/config/model.js';
 import { validateConfig } from '../src/config/validate.js';
 import { apply, friday, messageOf, monday } from './config-support.js';
@@ -133,7 +134,7 @@ function broken(before: ReadonlyMap<string, ConfigObject>, now: ReadonlyMap<stri
 }
 
 describe('Whatever files are applied, one after the other', () => {
-  it('the outcome is valid, loses nothing, and applying the last file again changes nothing', () => {
+  it('the outcome is valid, loses nothing, and neither the last file nor an export of it all changes anything when it is applied again', () => {
     let applied = 0;
     fc.assert(
       fc.property(fc.array(fc.tuple(files, fc.boolean()), { minLength: 1, maxLength: 6 }), (steps) => {
@@ -161,6 +162,9 @@ describe('Whatever files are applied, one after the other', () => {
           expect(JSON.stringify(again.document)).to.equal(JSON.stringify(document));
           expect(again.kept).to.deep.equal(plan.kept);
         }
+        const exported = exportConfig(document);
+        expect(apply(document, exported, { now: friday }).changes).to.deep.equal([]);
+        expect(exportConfig(apply(emptyConfig, exported, { now: friday }).document)).to.equal(exported);
       }),
       { numRuns: 200 },
     );

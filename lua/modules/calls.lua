@@ -38,8 +38,9 @@ local function begin(keys, args, position, id, patch, extra)
   if not one then
     return nil, unknown
   end
-  if settle.run(one, id) then
-    return nil, { outcome.again }
+  unknown = settle.run(one, id)
+  if unknown then
+    return nil, unknown
   end
   return one
 end
@@ -303,8 +304,11 @@ local function settle_due(part, plan, context, user, id)
   if not one then
     return unknown
   end
-  if not settle.run(one, id) then
+  local stopped = settle.run(one, id)
+  if not stopped then
     settle.reschedule(one)
+  elseif stopped[1] ~= outcome.again then
+    return stopped
   end
   return nil
 end
@@ -374,6 +378,22 @@ local function finalise(keys, args)
 end
 
 -- (While a library is loaded, Redis hides `pairs` and the other globals: one line for each.)
+-- Removes idempotency keys that have grown too old. One that another event has used since is left alone.
+local function forget_keys(keys, args)
+  local part, context = partition.enter(keys, args)
+  if not part then
+    return context
+  end
+  for i = contract.arg.forgetKeys.rest, #args, 4 do
+    local used_keys, used, id = part.idempotency .. args[i] .. ':' .. args[i + 1], args[i + 2], args[i + 3]
+    local stored = redis.call('HGET', used_keys, used)
+    if stored and stored:sub(1, #id) == id then
+      redis.call('HDEL', used_keys, used)
+    end
+  end
+  return { outcome.ok }
+end
+
 function calls.register()
   local name = contract.name
   redis.register_function(name .. '_identify', identify)
@@ -387,6 +407,7 @@ function calls.register()
   redis.register_function(name .. '_emptyBoard', empty_board)
   redis.register_function(name .. '_sweep', sweep)
   redis.register_function(name .. '_finalise', finalise)
+  redis.register_function(name .. '_forgetKeys', forget_keys)
 end
 
 calls.begin = begin

@@ -10,13 +10,11 @@
 --
 -- Whoever loses the last place of a board that is going to have final rankings (`ends`) is pushed outside (`pushed` in a change) and its
 -- value is remembered in Postgres; of another board, has left it (`left`).
-local contract = require('contract')
 local boards = require('boards')
 local calendar = require('calendar')
 local decimal = require('decimal')
 local time = require('time')
 local turn = require('turn')
-local field = contract.field
 
 local leaderboards = {}
 
@@ -32,7 +30,7 @@ local function in_window(board, one, at)
   if not board.from then
     return true
   end
-  local now = time.of_day(one.context.zones, one.row[field.tz], at)
+  local now = time.of_day(one.context.zones, turn.zone(one), at)
   if board.from < board.to then
     return now >= board.from and now < board.to
   end

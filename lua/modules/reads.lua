@@ -58,8 +58,9 @@ local function read_streaks(keys, args)
     if not one then
       return unknown
     end
-    if settle.run(one, args[i]) then
-      return { outcome.again }
+    unknown = settle.run(one, args[i])
+    if unknown then
+      return unknown
     end
     facts[#facts + 1] = one.exists and streaks.fact(one) or false
   end

@@ -7,7 +7,7 @@ local points = require('points')
 local streaks = require('streaks')
 local time = require('time')
 local turn = require('turn')
-local field, limit = contract.field, contract.limit
+local field, limit, outcome = contract.field, contract.limit, contract.outcome
 
 local settle = {}
 
@@ -27,7 +27,7 @@ local function collect(one, list, system, trigger, span, order)
   local first = one.created_day
   local n = math.floor((span.from_day - first) / trigger.interval) + 1
   for day = first + n * trigger.interval, span.to_day, trigger.interval do
-    local at = math.min(time.day_start(one.context.zones, one.row[field.tz], day), one.now)
+    local at = math.min(time.day_start(one.context.zones, turn.zone(one), day), one.now)
     list[#list + 1] = { at = at, day = day, order = order, system = system, trigger = trigger }
   end
 end
@@ -41,7 +41,7 @@ local function next_span(one)
   local to_day = math.max(one.day, from_day)
   if to_hour - from_hour > limit.maxSettleHours then
     to_hour = from_hour + limit.maxSettleHours
-    local day = time.local_day(one.part, one.context.zones, row[field.tz], to_hour * HOUR_MS)
+    local day = time.local_day(one.part, one.context.zones, turn.zone(one), to_hour * HOUR_MS)
     to_day = math.max(math.min(to_day, day or math.floor(to_hour / 24)), from_day)
     return { from_hour = from_hour, to_hour = to_hour, from_day = from_day, to_day = to_day, more = true }
   end
@@ -53,7 +53,7 @@ local function fire(one, occurrence)
   if occurrence.at <= trigger.since or not filters.match_user(trigger.user, one.row) then
     return
   end
-  local day = occurrence.day or time.local_day(one.part, one.context.zones, one.row[field.tz], occurrence.at) or one.day
+  local day = occurrence.day or time.local_day(one.part, one.context.zones, turn.zone(one), occurrence.at) or one.day
   local awarded = points.award(one, occurrence.system, trigger, 1, occurrence.at, day)
   if awarded ~= 0 then
     leaderboards.enter_gains(one, occurrence.system.boards, awarded, occurrence.at, day)
@@ -118,7 +118,7 @@ local function next_trigger(one)
       at = (first + (passed + 1) * trigger.interval) * HOUR_MS
     else
       local passed = math.floor((day - one.created_day) / trigger.interval)
-      at = time.day_start(one.context.zones, one.row[field.tz], one.created_day + (passed + 1) * trigger.interval)
+      at = time.day_start(one.context.zones, turn.zone(one), one.created_day + (passed + 1) * trigger.interval)
     end
     due = due and math.min(due, at) or at
   end
@@ -174,11 +174,16 @@ function settle.start(one)
   one.extended, one.created, one.settled, one.streak_changed = false, false, false, false
 end
 
--- Settles a user up to now, and commits what that changed as an entry of its own. Returns whether there is more than one call may do.
+-- Settles a user up to now, and commits what that changed as an entry of its own. Returns nil, or the outcome that the caller has to act
+-- on: there is more than one call may do, or a time zone is not known.
 function settle.run(one, id)
   settle.start(one)
   if not one.exists or not one.plan.isTimed then
-    return false
+    return nil
+  end
+  local unknown = streaks.follow_default(one)
+  if unknown then
+    return unknown
   end
   local before = streaks.length(one)
   local more = #one.plan.timeTriggers > 0 and fire_triggers(one)
@@ -195,7 +200,7 @@ function settle.run(one, id)
     turn.commit(one, entry)
     settle.start(one)
   end
-  return more
+  return more and { outcome.again } or nil
 end
 
 return settle

@@ -11,8 +11,9 @@ local field, limit = contract.field, contract.limit
 
 local streaks = {}
 
--- Places of the whole.
-local DAY, FREEZES, EARNED_UP_TO, DAILY, WEEKLY, MONTHLY = 1, 2, 3, 4, 5, 6
+-- Places of the whole. HOME is the configured zone in which a user without a zone of the user's own lived when this was last looked at;
+-- it is absent for UTC, and for users with a zone.
+local DAY, FREEZES, EARNED_UP_TO, DAILY, WEEKLY, MONTHLY, HOME = 1, 2, 3, 4, 5, 6, 7
 -- Places of one streak. LOST_LENGTH and LOST_STARTED are what a restore brings back; COUNTS is metric no, as
 -- text -> change in the period.
 local LENGTH, STARTED, LAST, EXTENDED_AT, GRACE, COUNTED, COUNTS, LOST_LENGTH, LOST_STARTED = 1, 2, 3, 4, 5, 6, 7, 8, 9
@@ -23,6 +24,12 @@ local place_of = { daily = DAILY, weekly = WEEKLY, monthly = MONTHLY }
 
 local function new_streak()
   return { 0, NONE, NONE, 0, 0, NONE, {}, 0, NONE }
+end
+
+-- What HOME is for a user with this zone, empty or false for none.
+local function home(one, zone)
+  local lives_in_default = not zone or zone == ''
+  return lives_in_default and one.plan.zone ~= 'UTC' and one.plan.zone or nil
 end
 
 -- The streaks of a turn, unpacked once; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
@@ -39,7 +46,7 @@ function streaks.of(one)
     one.streaks = cmsgpack.unpack(blob)
   else
     local initial = math.min(settings.freezes.initial, settings.freezes.maximum)
-    one.streaks = { one.created_day, initial, one.created_day, new_streak(), new_streak(), new_streak() }
+    one.streaks = { one.created_day, initial, one.created_day, new_streak(), new_streak(), new_streak(), home(one, one.row[field.tz]) }
     one.streaks_settled = true
   end
   return one.streaks
@@ -124,7 +131,7 @@ local function pass_periods(one, all, frequency, current, shift)
       return
     end
     -- What the grace held open is missed when the grace ends.
-    earned_day = time.local_day(one.part, one.context.zones, one.row[field.tz], streak[GRACE] - 1) or 0
+    earned_day = time.local_day(one.part, one.context.zones, turn.zone(one), streak[GRACE] - 1) or 0
     streak[GRACE] = 0
   end
   local freezes = frequency == one.plan.streaks.frequency
@@ -261,8 +268,9 @@ function streaks.reevaluate(one)
   end
 end
 
--- A change of zone: gives every running streak until the end, in the old zone, of the period that it needs next.
-function streaks.move(one, old_zone)
+-- A change of zone: gives every running streak until the end, in the old zone, of the period that it needs next. `zone` is the user's own
+-- zone from now on, empty for none.
+function streaks.move(one, old_zone, zone)
   local all = streaks.of(one)
   if not all then
     return
@@ -275,7 +283,24 @@ function streaks.move(one, old_zone)
       streak[GRACE] = time.day_start(one.context.zones, old_zone, calendar.first_day(frequency, needed + 1, one.plan.weekShift))
     end
   end
+  all[HOME] = home(one, zone)
   one.streaks_settled = true
+end
+
+-- Another zone for users who have none of their own is a move for each of them, noticed when the user is next settled. Returns an outcome
+-- when the zone that was left is not known.
+function streaks.follow_default(one)
+  local all, own = streaks.of(one), one.row[field.tz]
+  if not all or (own and own ~= '') or all[HOME] == home(one, own) then
+    return nil
+  end
+  local old_zone = all[HOME] or 'UTC'
+  local _, unknown = time.local_day(one.part, one.context.zones, old_zone, one.now)
+  if unknown then
+    return unknown
+  end
+  streaks.move(one, old_zone, own)
+  return nil
 end
 
 -- The moment at which one of the streaks will next be touched by time alone; nil when nothing is to come.
@@ -286,7 +311,7 @@ function streaks.due(one)
     if streak[LENGTH] > 0 then
       local first = calendar.first_day(frequency, streak[LAST] + 2, one.plan.weekShift)
       -- A user who has moved west can have reached the day already.
-      local at = first <= all[DAY] and 0 or time.day_start(one.context.zones, one.row[field.tz], first)
+      local at = first <= all[DAY] and 0 or time.day_start(one.context.zones, turn.zone(one), first)
       at = math.max(at, streak[GRACE])
       due = due and math.min(due, at) or at
     end

@@ -36,6 +36,16 @@ local function row_of(fields)
   return row, extra
 end
 
+-- The zone of users with their own one, the configured one for those who have none.
+local function zone_of(plan, own)
+  return own and own ~= '' and own or plan.zone
+end
+
+-- The time zone in which the user lives.
+function turn.zone(one)
+  return zone_of(one.plan, one.row[field.tz])
+end
+
 -- Starts a turn of `user`. `fields` are those that the call may need; what is patched of the user (users.read_patch) is fetched with them.
 -- Nil and an outcome when the user's time zone is not known for this moment.
 function turn.fetch(part, plan, context, user, fields, patch)
@@ -57,7 +67,7 @@ function turn.fetch(part, plan, context, user, fields, patch)
     row[list[i]] = values[i]
   end
   local now = time.now(part, context)
-  local day, unknown = time.local_day(part, context.zones, row[field.tz], now)
+  local day, unknown = time.local_day(part, context.zones, zone_of(plan, row[field.tz]), now)
   if not day then
     return nil, unknown
   end

@@ -56,7 +56,7 @@ function users.day_after_patch(one)
   if not zone then
     return one.day
   end
-  return time.local_day(one.part, one.context.zones, zone, one.now)
+  return time.local_day(one.part, one.context.zones, zone ~= '' and zone or one.plan.zone, one.now)
 end
 
 local function is_control(plan, user)
@@ -92,7 +92,7 @@ function users.apply(one, day)
     if before ~= after and not nothing_to_clear then
       patch.stored[name] = before or false
       if name == field.tz and not one.created then
-        streaks.move(one, before)
+        streaks.move(one, turn.zone(one), after)
       end
       turn.put(one, name, after)
       changed = true

@@ -120,12 +120,12 @@ export const settingsAdminRoutes: readonly Route[] = [
     summary: 'Export the configuration as a YAML file that `laurel apply` takes',
     operation: 'admin_config_export',
     answers: { 200: z.string() },
+    produces: 'application/yaml; charset=utf-8',
     params: nothing,
     query: nothing,
     body: null,
     handle: async ({ services, tenant }) => ({
       status: 200,
-      type: 'application/yaml; charset=utf-8',
       body: exportConfig(await services.configuration.read(tenant)),
     }),
   }),

@@ -207,7 +207,7 @@ export function createObject<N extends ListName>(
     typeof fields['key'] === 'string' ? fields['key'] : freeKey(kind, fields, new Set(listAt(document, place).map((one) => one.key)));
   const isMeant = (object: ConfigObject): boolean =>
     object.key === key && (place.list !== 'attributes' || (object as Attribute).type === fields['type']);
-  if (objectsAt(document, place).some(isMeant)) throw new EditRefusal([`there is a ${named(kind, { key })} already: choose another key`]);
+  if (objectsAt(document, place).some(isMeant)) throw new EditRefusal([`${named(kind, { key })} exists already: choose another key`]);
   const nested = place.list === 'pointsSystems' ? nestedLists(document, fields) : {};
   const contents = fileWith(document, place, { ...fields, ...nested, key });
   const changed = plan(document, contents, context, place.list === 'pointsSystems' ? 'replaced' : 'extended');
@@ -244,7 +244,7 @@ function rename<N extends ListName>(
 ): ConfigDocument {
   const { kind } = rules[place.list];
   if (objectsAt(document, place).some((object) => object.key === key)) {
-    throw new EditRefusal([`there is a ${named(kind, { key })} already: choose another key`]);
+    throw new EditRefusal([`${named(kind, { key })} exists already: choose another key`]);
   }
   return withObject(document, place, { ...was, key, updated: now });
 }

@@ -11,6 +11,7 @@ import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
 import type { Activations } from './activations.js';
 import { Levels } from './levels.js';
+import { KeyRetention } from './key-retention.js';
 import { perpetualRun } from '../plan/boards.js';
 
 const dayMs = 86_400_000;
@@ -35,6 +36,7 @@ export class Sweep {
   private readonly history: HistoryReader;
   private readonly activations: Activations;
   private readonly levels: Levels;
+  private readonly retention: KeyRetention;
   private readonly log: Logger;
   /** Tenant → the configuration version, and up to where the runs of each board were over when they were looked at. */
   private readonly checked = new Map<number, string>();
@@ -48,6 +50,7 @@ export class Sweep {
     this.history = history;
     this.activations = activations;
     this.levels = new Levels(engine, pool, history, log);
+    this.retention = new KeyRetention(engine, pool, clock, log);
     this.log = log;
   }
 
@@ -55,6 +58,7 @@ export class Sweep {
   async run(tenant: number): Promise<void> {
     const settled = await this.settleUsers(tenant, '');
     const finalised = await this.doBoards(tenant, await this.clock.now(tenant));
+    await this.retention.run(tenant, limits.retentionPagesPerRun);
     if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'what was due has been done');
   }
 
@@ -68,6 +72,7 @@ export class Sweep {
       if (moment >= now) await this.settleUsers(tenant, moment);
       await this.doBoards(tenant, await this.clock.set(tenant, moment));
     }
+    await this.retention.run(tenant, Infinity);
     return toMs;
   }
 

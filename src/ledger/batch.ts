@@ -89,6 +89,8 @@ export interface PushedOut {
 export interface Batch {
   readonly events: EventEntry[];
   readonly awards: AwardRow[];
+  /** The newest event that has used each idempotency key. */
+  readonly keys: Map<string, EventEntry>;
   readonly achievements: Map<string, OfUser<number>>;
   readonly users: Map<string, OfUser<ProfileFact>>;
   readonly metrics: Map<string, { readonly event: EventEntry } & Reached>;
@@ -114,6 +116,7 @@ export function collectBatch(entries: readonly Read[]): Batch {
   const batch: Batch = {
     events: [],
     awards: [],
+    keys: new Map(),
     achievements: new Map(),
     users: new Map(),
     metrics: new Map(),
@@ -160,6 +163,8 @@ function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
 function collectEvent(batch: Batch, event: EventEntry, id: string): void {
   batch.events.push(event);
   const metricKey = `${event.metric}:${event.user}`;
+  // Neither a user id nor a key holds a control character.
+  if (event.key !== undefined) batch.keys.set(`${metricKey}\n${event.key}`, event);
   const earlier = batch.metrics.get(metricKey);
   batch.metrics.set(metricKey, { event, reached: event.same ? (earlier?.reached ?? '') : id });
   for (const fact of event.triggers) batch.triggers.set(`${fact.no}:${event.user}`, { entry: event, fact });

@@ -56,6 +56,8 @@ export const idempotencyKeys: Table<EventEntry> = {
     { name: 'event_id', type: 'uuid', value: ({ id }) => id },
     { name: 'at', type: 'moment', value: ({ at }) => at },
   ],
+  // A key that has grown too old can be used again.
+  conflict: { key: ['user_id', 'metric', 'key'], replaceWhen: 'idempotency_keys.at < excluded.at' },
 };
 
 export const achievements: Table<OfUser<number>> = {

@@ -7,10 +7,9 @@ import * as tables from './tables.js';
 
 /** Writes the rows of a batch within the transaction of `client`. State is only ever replaced by a higher revision of the same user. */
 export async function writeBatch(client: pg.ClientBase, tenant: number, batch: Batch): Promise<void> {
-  const keyed = batch.events.filter(({ key }) => key !== undefined);
   await insertRows(client, tenant, tables.events, batch.events);
   await insertRows(client, tenant, tables.awards, batch.awards);
-  await insertRows(client, tenant, tables.idempotencyKeys, keyed);
+  await insertRows(client, tenant, tables.idempotencyKeys, [...batch.keys.values()]);
   await insertRows(client, tenant, tables.achievements, [...batch.achievements.values()]);
   await insertRows(client, tenant, tables.users, [...batch.users.values()]);
   await insertRows(client, tenant, tables.userMetrics, [...batch.metrics.values()]);

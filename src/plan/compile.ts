@@ -128,6 +128,10 @@ export interface Plan {
   readonly controlRatio: number;
   /** What is added to a day before it is divided by 7, so that weeks begin on the configured day. */
   readonly weekShift: number;
+  /** The time zone of users who have none of their own. */
+  readonly zone: string;
+  /** How long an idempotency key counts, in milliseconds; absent for ever. */
+  readonly keyLifeMs?: number;
   /** The fields that every call about a user needs; a metric's list has more. */
   readonly fields: readonly string[];
   readonly metrics: Readonly<Record<string, PlanMetric>>;
@@ -165,6 +169,7 @@ class Compiler {
   }
 
   compile(): Plan {
+    const { settings } = this.document;
     const systems = live(this.document.pointsSystems);
     const compiled = systems.map((system) => this.system(system, this.activeTriggers(system)));
     const timeTriggers = systems.flatMap((system, index) =>
@@ -180,8 +185,10 @@ class Compiler {
       achievements,
     );
     return {
-      controlRatio: this.document.settings.controlRatio,
-      weekShift: this.document.settings.weekStart === 'sunday' ? 4 : 3,
+      controlRatio: settings.controlRatio,
+      weekShift: settings.weekStart === 'sunday' ? 4 : 3,
+      zone: settings.defaultTimeZone,
+      ...(settings.idempotencyRetentionDays === null ? {} : { keyLifeMs: settings.idempotencyRetentionDays * dayMs }),
       fields,
       metrics: byNo(live(this.document.metrics).map(({ no, id }) => this.metric(no, id, systems, achievements, fields))),
       systems: compiled,
@@ -441,6 +448,8 @@ export interface CompiledPlan {
   readonly hash: string;
   readonly blob: Buffer;
 }
+
+const dayMs = 86_400_000;
 
 const packr = new Packr({ useRecords: false });
 

@@ -13,7 +13,7 @@ export const keyNames = {
   clock: 'clock',
   /** Hash per user. Followed by the user's id. */
   user: 'u:',
-  /** Hash per metric and user: idempotency key → event id. Followed by the metric's no, a colon and the user's id. */
+  /** Hash per metric and user: idempotency key → event id, a space, and when, in milliseconds since 1970. Followed by the metric's no, a colon and the user's id. */
   idempotency: 'i:',
   /** List per points system and user: the newest awards first. Followed by the system's no, a colon and the user's id. */
   awards: 'a:',
@@ -194,6 +194,11 @@ export const functions = {
   readBoard: [...context, 'leaderboard', 'kind', 'run', 'group', 'offset', 'limit', 'user'],
   /** One user's place on a board, and the newest ledger id. */
   readPlace: [...context, 'user', 'entryId', 'leaderboard', 'kind', 'run'],
+  /**
+   * Removes idempotency keys, unless another event has used them since: then groups of four, metric no, user, key and the id of the event
+   * that used it.
+   */
+  forgetKeys: [...context],
   /** The newest id of the ledger. */
   ledgerId: [...context],
   /** Reads the clock, and sets the test clock when `to` is not empty. */

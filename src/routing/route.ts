@@ -21,8 +21,6 @@ export interface Services {
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
-  /** The media type of a body that is a text; without it, bodies are JSON. */
-  readonly type?: string;
 }
 
 export interface RouteRequest<P, Q, B> {

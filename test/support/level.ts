@@ -168,7 +168,8 @@ const queries: readonly string[] = [
           value || ' at ' || seq as value
      from leaderboard_entries as entry where present and not exists (
        select 1 from leaderboard_runs as done where done.leaderboard = entry.leaderboard and done.run = entry.run and done.run <> 0)`,
-  `select 'key ' || key || ' of ' || metric || ':' || user_id as name, event_id::text as value from idempotency_keys`,
+  `select 'key ' || key || ' of ' || metric || ':' || user_id as name,
+          event_id || ' ' || (extract(epoch from at) * 1000)::bigint as value from idempotency_keys`,
 ];
 
 async function postgresFacts(pool: pg.Pool): Promise<Facts> {

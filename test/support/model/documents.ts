@@ -253,7 +253,12 @@ export function buildDocument(spec: DocumentSpec): ConfigDocument {
     typeof spec.metrics === 'number' ? Array.from({ length: spec.metrics }, () => ({})) : spec.metrics.map((key) => ({ key }));
   const metric = (_: Builder, __: unknown, key: string): Metric => ({ ...builder.identity('metric', key), unitType: 'number', units: '' });
   const document = {
-    settings: { controlRatio: spec.controlRatio ?? 0, weekStart: spec.weekStart ?? ('monday' as const), defaultTimeZone: 'UTC', idempotencyRetentionDays: null },
+    settings: {
+      controlRatio: spec.controlRatio ?? 0,
+      weekStart: spec.weekStart ?? ('monday' as const),
+      defaultTimeZone: 'UTC',
+      idempotencyRetentionDays: null,
+    },
     attributes: attributes(builder),
     metrics: keyed(metrics, 'm', metric),
     pointsSystems: keyed(spec.systems, 'p', system),

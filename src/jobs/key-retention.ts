@@ -1,0 +1,105 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Clock } from '../engine/clock.js';
+import type { Engine } from '../engine/engine.js';
+import { limits } from '../limits.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { numberArray, textArray } from '../postgres/arrays.js';
+
+const dayMs = 86_400_000;
+
+interface KeyRow {
+  readonly user_id: string;
+  readonly metric: number;
+  readonly key: string;
+  readonly event_id: string;
+  readonly at_ms: number;
+}
+
+/** One walk through all of a tenant's keys, in the order of the table's primary key. */
+interface Pass {
+  readonly days: number;
+  readonly startedMs: number;
+  last: Pick<KeyRow, 'user_id' | 'metric' | 'key'>;
+  done: boolean;
+}
+
+const page = `
+  select user_id, metric, key, event_id, (extract(epoch from at) * 1000)::float8 as at_ms from idempotency_keys
+  where tenant = $1 and (user_id, metric, key) > ($2, $3, $4) order by user_id, metric, key limit ${limits.retentionPageKeys}`;
+
+const remove = `
+  delete from idempotency_keys as stored
+  using unnest($2::text[], $3::integer[], $4::text[], $5::uuid[]) as old (user_id, metric, key, event_id)
+  where stored.tenant = $1 and stored.user_id = old.user_id and stored.metric = old.metric and stored.key = old.key
+    and stored.event_id = old.event_id`;
+
+const retentionOf = (config: ActiveConfig): number | null => config.document.settings.idempotencyRetentionDays;
+
+/**
+ * Removes idempotency keys that are older than the configuration keeps them, from Redis and then from Postgres. That they count no longer
+ * does not hang on it: an event looks at a key's age itself. Once a day of the clock it walks through the table in pages, so that those
+ * who keep their keys for ever pay for nothing, not even for an index. A key that a newer event has used since is left alone, and doing a
+ * page twice changes nothing.
+ */
+export class KeyRetention {
+  private readonly engine: Engine;
+  private readonly pool: pg.Pool;
+  private readonly clock: Clock;
+  private readonly log: Logger;
+  private readonly passes = new Map<number, Pass>();
+
+  constructor(engine: Engine, pool: pg.Pool, clock: Clock, log: Logger) {
+    this.engine = engine;
+    this.pool = pool;
+    this.clock = clock;
+    this.log = log;
+  }
+
+  /** Does what is due for a tenant, at most `pages` of it. */
+  async run(tenant: number, pages: number): Promise<void> {
+    const days = retentionOf(await this.engine.config(tenant));
+    if (days === null) {
+      this.passes.delete(tenant);
+      return;
+    }
+    const now = await this.clock.now(tenant);
+    let pass = this.passes.get(tenant);
+    if (!pass || pass.days !== days || (pass.done && now - pass.startedMs >= dayMs)) {
+      pass = { days, startedMs: now, last: { user_id: '', metric: 0, key: '' }, done: false };
+      this.passes.set(tenant, pass);
+    }
+    for (let done = 0; done < pages && !pass.done; done += 1) await this.walkPage(tenant, pass);
+  }
+
+  private async walkPage(tenant: number, pass: Pass): Promise<void> {
+    const { rows } = await this.pool.query<KeyRow>(page, [tenant, pass.last.user_id, pass.last.metric, pass.last.key]);
+    const removed = await this.forget(tenant, rows);
+    pass.last = rows.at(-1) ?? pass.last;
+    pass.done = rows.length < limits.retentionPageKeys;
+    if (removed > 0) this.log.debug({ tenant, keys: removed }, 'idempotency keys have grown too old and are removed');
+  }
+
+  private async forget(tenant: number, rows: readonly KeyRow[]): Promise<number> {
+    const now = await this.clock.now(tenant);
+    const oldUnder = (config: ActiveConfig): KeyRow[] => {
+      const days = retentionOf(config);
+      return days === null ? [] : rows.filter(({ at_ms: at }) => now - at >= days * dayMs);
+    };
+    if (oldUnder(await this.engine.config(tenant)).length === 0) return 0;
+    // Redis decides: under the configuration that is in force there.
+    const { config } = await this.engine.call(tenant, 'forgetKeys', (active) => ({
+      args: {},
+      pairs: oldUnder(active).flatMap(({ metric, user_id: user, key, event_id: event }) => [String(metric), user, key, event]),
+    }));
+    const old = oldUnder(config);
+    await this.pool.query(remove, [
+      tenant,
+      textArray(old.map(({ user_id: user }) => user)),
+      numberArray(old.map(({ metric }) => metric)),
+      textArray(old.map(({ key }) => key)),
+      textArray(old.map(({ event_id: event }) => event)),
+    ]);
+    return old.length;
+  }
+}
