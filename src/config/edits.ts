@@ -278,7 +278,7 @@ export function archiveObject<N extends ListName>(
   const was = objectAt(document, place, id);
   const name = named(rules[place.list].kind, was);
   const referrers = referrersOf(document, partsOf(document), id);
-  if (referrers.length > 0) throw new EditRefusal([`${name} can't be deleted while ${listed(referrers)} refer to it`]);
+  if (referrers.length > 0) throw new EditRefusal([`${name} can't be deleted: it is referred to by ${listed(referrers)}`]);
   const changed = withObject(document, place, { ...was, archived: true, updated: now });
   const problems = validateConfig(changed);
   if (problems.length > 0) throw new EditRefusal(problems.map(({ sentence }) => inApiWords(sentence)));
