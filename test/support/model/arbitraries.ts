@@ -14,7 +14,7 @@ import {
   type SystemSpec,
   type TriggerSpec,
 } from './documents.js';
-import { stepArbitrary } from './step-arbitraries.js';
+import { stepArbitrary, zones } from './step-arbitraries.js';
 import type { History, Step } from './history.js';
 
 const metricKey = fc.constantFrom('m1', 'm2');
@@ -207,6 +207,8 @@ const boards: fc.Arbitrary<BoardSpec[]> = fc
 export const documentSpecArbitrary: fc.Arbitrary<DocumentSpec> = fc.record({
   weekStart: fc.constantFrom('monday' as const, 'sunday' as const),
   controlRatio: fc.constantFrom(0, 0.5),
+  defaultZone: fc.constantFrom('UTC', 'UTC', ...zones),
+  retentionDays: fc.constantFrom(null, null, 1, 30),
   metrics: fc.integer({ min: 2, max: 3 }),
   systems: fc.tuple(system, system),
   achievements,

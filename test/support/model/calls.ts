@@ -10,6 +10,7 @@ import { settleInZone, settleStored } from './settle.js';
 import { streakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode } from './subject.js';
+import { dayMs } from './time.js';
 import { change, checkProperties, draftOf, newUser, reach, userBody, zoneOf, type User, type UserInCall } from './users.js';
 import { byKey, Refused, sentAttributes, type Answer, type World } from './world.js';
 
@@ -107,6 +108,13 @@ function act(world: World, call: Call, metric: Metric, value: Amount, attributes
   return { completed, earned, moves, isExtended };
 }
 
+/** Whether a key has been used, and not too long ago. */
+function isUsed({ config, now }: World, user: User, key: string): boolean {
+  const usedAt = user.usedKeys.get(key);
+  const days = config.settings.idempotencyRetentionDays;
+  return usedAt !== undefined && (days === null || now < usedAt + days * dayMs);
+}
+
 /** One event. A replay shows the current state and changes nothing. */
 export function event(world: World, { metricKey, user: sent, value, attributes, idempotencyKey }: EventRequest): Answer {
   const { config } = world;
@@ -121,11 +129,11 @@ export function event(world: World, { metricKey, user: sent, value, attributes, 
     return { status: 201, body: eventBody(world, call.user, metric, act(world, call, metric, amount(value), eventAttributes)) };
   }
   const usedKey = `${metric.id} ${idempotencyKey}`;
-  if (stored?.usedKeys.has(usedKey)) {
+  if (stored && isUsed(world, stored, usedKey)) {
     return { status: 202, body: { ...eventBody(world, stored, metric, nothing), idempotencyKey, idempotentReplayed: true } };
   }
   const call = begin(world, sent);
-  call.user.usedKeys.add(usedKey);
+  call.user.usedKeys.set(usedKey, world.now);
   const body = eventBody(world, call.user, metric, act(world, call, metric, amount(value), eventAttributes));
   return { status: 201, body: { ...body, idempotencyKey, idempotentReplayed: false } };
 }

@@ -100,6 +100,8 @@ export interface DocumentSpec {
   readonly controlRatio?: number;
   /** How many, or their keys. */
   readonly metrics: number | readonly string[];
+  readonly defaultZone?: string;
+  readonly retentionDays?: number | null;
   readonly systems?: readonly SystemSpec[];
   readonly achievements?: readonly AchievementSpec[];
   readonly streaks?: StreaksSpec;
@@ -256,8 +258,8 @@ export function buildDocument(spec: DocumentSpec): ConfigDocument {
     settings: {
       controlRatio: spec.controlRatio ?? 0,
       weekStart: spec.weekStart ?? ('monday' as const),
-      defaultTimeZone: 'UTC',
-      idempotencyRetentionDays: null,
+      defaultTimeZone: spec.defaultZone ?? 'UTC',
+      idempotencyRetentionDays: spec.retentionDays ?? null,
     },
     attributes: attributes(builder),
     metrics: keyed(metrics, 'm', metric),

@@ -25,7 +25,8 @@ export type Edit =
   | { readonly edit: 'lowerParticipants'; readonly leaderboard: number; readonly max: number }
   | { readonly edit: 'condition'; readonly condition: number; readonly threshold: number }
   | { readonly edit: 'evaluationMode'; readonly mode: StreakSettings['evaluationMode'] }
-  | { readonly edit: 'frequency'; readonly frequency: StreakSettings['frequency'] };
+  | { readonly edit: 'frequency'; readonly frequency: StreakSettings['frequency'] }
+  | { readonly edit: 'defaultZone'; readonly zone: string };
 
 /** The list with one object changed, if the change says something new. */
 function changed<T extends ConfigObject>(list: readonly T[], position: number, updated: string, change: (object: T) => T): readonly T[] {
@@ -138,5 +139,7 @@ export function applyEdit(document: ConfigDocument, edit: Edit, nowMs: number): 
       return streaks({ evaluationMode: edit.mode });
     case 'frequency':
       return streaks({ frequency: edit.frequency });
+    case 'defaultZone':
+      return { ...document, settings: { ...document.settings, defaultTimeZone: edit.zone } };
   }
 }

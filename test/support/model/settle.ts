@@ -3,7 +3,7 @@ import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
 import { backfill } from './achievements.js';
 import { enterChanges, fill, fillsAt, finalise, finalisesAt, refill, stateOf, trim, type Change } from './leaderboards.js';
 import { isOpen } from './runs.js';
-import { extend, nextGrace, settleStreaks } from './streaks.js';
+import { extend, grantGrace, nextGrace, settleStreaks } from './streaks.js';
 import { nextHour, settleTimeTriggers } from './time-triggers.js';
 import { startOfDay } from './time.js';
 import { localDayOf, zoneOf, type User } from './users.js';
@@ -71,6 +71,15 @@ export function sweep(world: World, until: number): void {
 const conditionsOf = ({ streaks: { enabled, evaluationMode, metrics } }: ConfigDocument): string =>
   JSON.stringify([enabled, evaluationMode, metrics]);
 
+/** Rule "Moving": another zone for those who have none is a move for each of them. */
+function moveHomes(world: World): void {
+  for (const user of world.users.values()) {
+    const oldZone = zoneOf(user);
+    user.defaultZone = world.config.settings.defaultTimeZone;
+    if (zoneOf(user) !== oldZone) grantGrace(world, user, oldZone);
+  }
+}
+
 /**
  * Puts a new version of the configuration into force, when everything has been settled by the old one: boards are trimmed, opened and
  * filled, streaks are looked at again if their conditions have changed, and achievements are completed silently by who qualifies now.
@@ -79,6 +88,7 @@ export function reconfigure(world: World, document: ConfigDocument): void {
   const before = world.config;
   sweep(world, world.now);
   world.config = document;
+  moveHomes(world);
   const wasOpen = (board: Leaderboard): boolean => before.leaderboards.some((old) => old.id === board.id && isOpen(old));
   for (const board of document.leaderboards.filter(isOpen)) {
     if (wasOpen(board)) trim(world, board);

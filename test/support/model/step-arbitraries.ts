@@ -200,6 +200,7 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   fc.record({ edit: fc.constant('achievementValue' as const), achievement: position, value: fc.constantFrom(1, 2, 5, 12.5, 40) }),
   { weight: 2, arbitrary: fc.record({ edit: fc.constant('openLeaderboard' as const), leaderboard: position }) },
   fc.record({ edit: fc.constant('lowerParticipants' as const), leaderboard: position, max: fc.integer({ min: 1, max: 3 }) }),
+  fc.record({ edit: fc.constant('defaultZone' as const), zone }),
   fc.record({ edit: fc.constant('condition' as const), condition: position, threshold: fc.constantFrom(1, 2, 5) }),
   fc.record({ edit: fc.constant('evaluationMode' as const), mode: fc.constantFrom('AND' as const, 'OR' as const) }),
   fc.record({

@@ -28,6 +28,8 @@ export interface User {
   name: string | null;
   email: string | null;
   tz: string | null;
+  /** The configured zone for those who have none. */
+  defaultZone: string;
   subscribeToEmails: boolean;
   deviceTokens: readonly string[] | null;
   /** By the id of the attribute. */
@@ -40,8 +42,8 @@ export interface User {
   paidThrough: number;
   /** By the id of the metric. Nothing for a metric without events. */
   readonly totals: Map<string, Amount>;
-  /** Idempotency keys that were used, each with its metric's id. */
-  readonly usedKeys: Set<string>;
+  /** When idempotency keys were used, each with its metric's id. */
+  readonly usedKeys: Map<string, number>;
   /** By the id of the points system. Nothing for a system without awards. */
   readonly points: Map<string, SystemState>;
   /** By the id of a metric trigger: the sum of the matching events, and the highest that it has been. */
@@ -62,8 +64,8 @@ export interface User {
   readonly reached: Map<string, number>;
 }
 
-/** A user with none is on UTC. */
-export const zoneOf = (user: User): string => user.tz ?? 'UTC';
+/** A user with none is in the configured one. */
+export const zoneOf = (user: User): string => user.tz ?? user.defaultZone;
 
 /** The user's local day at a moment, which can be before the streak day. */
 export const localDayOf = (user: User, ms: number): number => localDay(zoneOf(user), ms);
@@ -85,7 +87,8 @@ function isControl(id: string, ratio: number): boolean {
 
 /** A user whom nobody has heard of before. The zone counts already: it decides on which local day the user is created. */
 export function newUser(world: World, id: string, tz: string | null): User {
-  const day = localDay(tz ?? 'UTC', world.now);
+  const defaultZone = world.config.settings.defaultTimeZone;
+  const day = localDay(tz ?? defaultZone, world.now);
   return {
     id,
     created: world.now,
@@ -95,6 +98,7 @@ export function newUser(world: World, id: string, tz: string | null): User {
     name: null,
     email: null,
     tz: null,
+    defaultZone,
     subscribeToEmails: true,
     deviceTokens: null,
     attributes: new Map(),
@@ -102,7 +106,7 @@ export function newUser(world: World, id: string, tz: string | null): User {
     settledAt: world.now,
     paidThrough: day,
     totals: new Map(),
-    usedKeys: new Set(),
+    usedKeys: new Map(),
     points: new Map(),
     progress: new Map(),
     sums: new Map(),
