@@ -181,11 +181,11 @@ function settle.run(one, id)
   if not one.exists or not one.plan.isTimed then
     return nil
   end
+  local before = streaks.length(one)
   local unknown = streaks.follow_default(one)
   if unknown then
     return unknown
   end
-  local before = streaks.length(one)
   local more = #one.plan.timeTriggers > 0 and fire_triggers(one)
   if not more then
     streaks.settle(one)

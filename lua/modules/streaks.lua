@@ -287,18 +287,22 @@ function streaks.move(one, old_zone, zone)
   one.streaks_settled = true
 end
 
--- Another zone for users who have none of their own is a move for each of them, noticed when the user is next settled. Returns an outcome
--- when the zone that was left is not known.
+-- Another zone for users who have none of their own is a move for each of them, when the user is next settled: until then the user has
+-- lived in the old one. Returns an outcome when the old zone is not known.
 function streaks.follow_default(one)
   local all, own = streaks.of(one), one.row[field.tz]
   if not all or (own and own ~= '') or all[HOME] == home(one, own) then
     return nil
   end
   local old_zone = all[HOME] or 'UTC'
-  local _, unknown = time.local_day(one.part, one.context.zones, old_zone, one.now)
+  local old_day, unknown = time.local_day(one.part, one.context.zones, old_zone, one.now)
   if unknown then
     return unknown
   end
+  local day = one.day
+  one.zone, one.day = old_zone, old_day
+  streaks.settle(one)
+  one.zone, one.day = nil, day
   streaks.move(one, old_zone, own)
   return nil
 end

@@ -41,9 +41,9 @@ local function zone_of(plan, own)
   return own and own ~= '' and own or plan.zone
 end
 
--- The time zone in which the user lives.
+-- The time zone in which the user lives. (`one.zone` is one that is being left.)
 function turn.zone(one)
-  return zone_of(one.plan, one.row[field.tz])
+  return one.zone or zone_of(one.plan, one.row[field.tz])
 end
 
 -- Starts a turn of `user`. `fields` are those that the call may need; what is patched of the user (users.read_patch) is fetched with them.
@@ -88,6 +88,7 @@ function turn.fetch(part, plan, context, user, fields, patch)
     profile_changed = false,
     ordinal = 0,
     now = now,
+    zone = nil,
     day = day,
     sequence = nil,
     streaks = nil,

@@ -21,8 +21,8 @@ export const zones = [
   'America/Santiago',
 ] as const;
 
-/** A user and the zone in which that user mostly is. */
-const homes: Readonly<Record<string, string>> = { u1: zones[0], u2: zones[1], u3: zones[2], u4: zones[3], u5: zones[4], u6: zones[5] };
+/** A user and the zone in which that user mostly is; null is the configured one. */
+const homes: Readonly<Record<string, string | null>> = { u1: zones[0], u2: zones[1], u3: zones[2], u4: zones[3], u5: zones[4], u6: null };
 const userId = fc.constantFrom(...Object.keys(homes));
 const zone = fc.constantFrom(...zones);
 const metricKey = fc.constantFrom('m1', 'm1', 'm2');
@@ -200,7 +200,7 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   fc.record({ edit: fc.constant('achievementValue' as const), achievement: position, value: fc.constantFrom(1, 2, 5, 12.5, 40) }),
   { weight: 2, arbitrary: fc.record({ edit: fc.constant('openLeaderboard' as const), leaderboard: position }) },
   fc.record({ edit: fc.constant('lowerParticipants' as const), leaderboard: position, max: fc.integer({ min: 1, max: 3 }) }),
-  fc.record({ edit: fc.constant('defaultZone' as const), zone }),
+  { weight: 2, arbitrary: fc.record({ edit: fc.constant('defaultZone' as const), zone }) },
   fc.record({ edit: fc.constant('condition' as const), condition: position, threshold: fc.constantFrom(1, 2, 5) }),
   fc.record({ edit: fc.constant('evaluationMode' as const), mode: fc.constantFrom('AND' as const, 'OR' as const) }),
   fc.record({
