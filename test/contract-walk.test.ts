@@ -6,13 +6,11 @@ import { operationsOf, type Described } from './support/openapi.js';
 import { apis } from './support/reference.js';
 import { runBad } from './support/refused.js';
 import { callValid, everything, type Known, validInput } from './support/valid-input.js';
-import { startWorld, type World } from './support/world.js';
+import { defaultNow, startWorld, type World } from './support/world.js';
 
 /** Operations that Laurel does not have yet. The list only ever gets shorter. */
 const missing = new Set([
-  ...['attributes', 'metrics', 'points_systems', 'points_boosts', 'points_levels', 'points_triggers', 'leaderboards', 'tenants'].flatMap(
-    (objects) => ['list', 'create', 'update', 'delete', 'get'].map((verb) => `admin_${objects}_${verb}`),
-  ),
+  ...['list', 'create', 'update', 'delete', 'get'].map((verb) => `admin_tenants_${verb}`),
   ...['admin_metrics_batch_events', 'admin_application_api_keys_create', 'admin_application_api_keys_delete'],
 ]);
 
@@ -62,6 +60,8 @@ describe('Every operation of the contract', () => {
       expect(await world.snapshot()).to.equal(untouched);
       const reply = await callValid(world, base, operation, known);
       expect(contract.problems(operation.method, operation.path, reply.status, reply.body)).to.deep.equal([]);
+      // What a change of the configuration makes the worker do is done by then.
+      await world.setClock(defaultNow);
       await world.drain();
     });
   }

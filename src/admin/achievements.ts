@@ -25,7 +25,7 @@ const create = z.object({
 
 /** What does not go with the trigger is left out. */
 const shown = z.object({
-  id: z.string(),
+  id: z.uuid(),
   key: z.string(),
   name: z.string(),
   description: z.string().nullable(),
@@ -33,11 +33,11 @@ const shown = z.object({
   status: z.enum(statuses),
   trigger: z.enum(triggers),
   userAttributes: z.array(filter),
-  metricId: z.string().optional(),
+  metricId: z.uuid().optional(),
   metricValue: z.number().optional(),
   eventAttributes: z.array(filter).optional(),
   streakLength: z.number().optional(),
-  achievementIds: z.array(z.string()).optional(),
+  achievementIds: z.array(z.uuid()).optional(),
 });
 
 type Shown = z.infer<typeof shown>;

@@ -14,6 +14,6 @@ export const attributeAdminRoutes = resourceRoutes({
   many: 'attributes',
   create: z.object({ name: filledText(), key, type }),
   update: z.object({ id: uuid, name: filledText().optional() }),
-  shown: z.object({ id: z.string(), name: z.string(), key: z.string(), type: z.enum(['user', 'event']) }),
+  shown: z.object({ id: z.uuid(), name: z.string(), key: z.string(), type: z.enum(['user', 'event']) }),
   show: (attribute) => ({ id: attribute.id, name: attribute.name, key: attribute.key, type: attribute.type }),
 });

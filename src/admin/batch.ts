@@ -25,6 +25,16 @@ export const deletedSchema = z.object({ id: z.uuid() }).meta({ id: 'Deleted' });
 export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems): z.ZodArray<T> =>
   z.array(item).min(1, 'must have at least 1 item').max(max, `must have at most ${max} items`);
 
+/** Why the item at a place in the batch was not done. */
+export const issueOf = (index: number, named: Pick<Issue, 'id' | 'userId'>, message: string): Issue => ({
+  index,
+  ...named,
+  severity: 'error',
+  message,
+  level: 'error',
+  reason: message,
+});
+
 /** Does the items of a batch one after the other; what can't be done is reported by index, and the rest is done. */
 export async function eachItem<T>(
   items: readonly T[],
@@ -34,7 +44,7 @@ export async function eachItem<T>(
   const issues: Issue[] = [];
   for (const [index, item] of items.entries()) {
     const message = await act(item);
-    if (message !== undefined) issues.push({ index, ...name(item), severity: 'error', message, level: 'error', reason: message });
+    if (message !== undefined) issues.push(issueOf(index, name(item), message));
   }
   return issues;
 }

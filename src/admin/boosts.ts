@@ -3,7 +3,8 @@ import { day, filledText, multiplier, oneOf, userId } from '../config/fields.js'
 import type { PointsBoost } from '../config/model.js';
 import { limits } from '../limits.js';
 import { resourceRoutes } from './resource.js';
-import { filter, listOf, shownDay, shownFilters, uuid } from './shapes.js';
+import { filter, listOf, shownFilters, uuid } from './shapes.js';
+import { dateShape } from '../shapes.js';
 
 /** The contract's `CreatePointsBoostRequestItem`. The Admin API has no keys of boosts: one is made from the name. */
 export const newBoost = z.object({
@@ -18,11 +19,11 @@ export const newBoost = z.object({
 
 /** The contract's `AdminPointsBoost`. */
 export const shownBoost = z.object({
-  id: z.string(),
+  id: z.uuid(),
   name: z.string(),
   status: z.enum(['active', 'scheduled', 'finished']),
-  start: shownDay,
-  end: shownDay.nullable(),
+  start: dateShape,
+  end: dateShape.nullable(),
   multiplier: z.number(),
   rounding: z.enum(['down', 'up', 'nearest']),
   userId: z.string().nullable(),

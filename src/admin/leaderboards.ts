@@ -7,7 +7,8 @@ import { statusRefusal } from '../config/transitions.js';
 import { statusOn } from '../leaderboards/response.js';
 import { limits } from '../limits.js';
 import { resourceRoutes } from './resource.js';
-import { key, listOf, shownDay, uuid } from './shapes.js';
+import { key, listOf, uuid } from './shapes.js';
+import { dateShape } from '../shapes.js';
 
 const statuses = ['inactive', 'active', 'scheduled', 'finished'] as const;
 const rankings = ['metric', 'streak', 'points'] as const;
@@ -43,20 +44,20 @@ const update = create.partial().extend({
 
 /** The contract's `AdminLeaderboard`: what a leaderboard doesn't have is left out. */
 const shown = z.object({
-  id: z.string(),
+  id: z.uuid(),
   name: z.string(),
   key: z.string(),
   description: z.string().optional(),
   status: z.enum(statuses),
   rankBy: z.enum(rankings),
-  metricId: z.string().optional(),
-  pointsSystemId: z.string().optional(),
+  metricId: z.uuid().optional(),
+  pointsSystemId: z.uuid().optional(),
   maxParticipants: z.number().nullable(),
-  start: shownDay,
-  end: shownDay.optional(),
+  start: dateShape,
+  end: dateShape.optional(),
   startTime: z.string().optional(),
   endTime: z.string().optional(),
-  breakdownAttributes: z.array(z.string()),
+  breakdownAttributes: z.array(z.uuid()),
   runUnit: z.enum(units).optional(),
   runInterval: z.number().optional(),
 });

@@ -10,12 +10,12 @@ export const newLevel = z.object({
   key,
   points: whole(0),
   description: text().optional(),
-  badge: z.object({ url: filledText() }).nullable().optional(),
+  badge: z.object({ url: filledText() }).optional(),
 });
 
 /** The contract's `AdminPointsLevel`. */
 export const shownLevel = z.object({
-  id: z.string(),
+  id: z.uuid(),
   name: z.string(),
   key: z.string(),
   points: z.number(),
@@ -39,7 +39,10 @@ export const levelAdminRoutes = resourceRoutes({
   one: 'level',
   many: 'levels of a points system',
   create: newLevel,
-  update: newLevel.omit({ key: true }).partial().extend({ id: uuid }),
+  update: newLevel
+    .omit({ key: true })
+    .partial()
+    .extend({ id: uuid, badge: z.object({ url: filledText() }).nullable().optional() }),
   shown: shownLevel,
   show: showLevel,
 });

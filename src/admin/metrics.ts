@@ -14,6 +14,6 @@ export const metricAdminRoutes = resourceRoutes({
   many: 'metrics',
   create: z.object({ name: filledText(), key, unitType: unitType.optional(), units: text().optional() }),
   update: z.object({ id: uuid, name: filledText().optional(), unitType: unitType.optional(), units: text().optional() }),
-  shown: z.object({ id: z.string(), name: z.string(), key: z.string(), unitType: z.enum(['number', 'currency']), units: z.string() }),
+  shown: z.object({ id: z.uuid(), name: z.string(), key: z.string(), unitType: z.enum(['number', 'currency']), units: z.string() }),
   show: ({ id, name, key: own, unitType: unit, units }) => ({ id, name, key: own, unitType: unit, units }),
 });

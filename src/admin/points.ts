@@ -16,7 +16,7 @@ const fields = {
 
 /** The contract's `AdminPointsSystem`. */
 const shown = z.object({
-  id: z.string(),
+  id: z.uuid(),
   name: z.string(),
   key: z.string(),
   description: z.string(),

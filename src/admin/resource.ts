@@ -16,10 +16,11 @@ import {
 } from '../config/edits.js';
 import type { ConfigDocument } from '../config/model.js';
 import { LaurelError } from '../errors.js';
-import { integerText } from '../routing/query.js';
+import { limits } from '../limits.js';
+import { integerText, repeated } from '../routing/query.js';
 import { defineRoute, type Route, type Services } from '../routing/route.js';
-import { batch, eachItem, type Issue, issueSchema } from './batch.js';
-import { deleted, uuid } from './shapes.js';
+import { batch, deletedSchema, eachItem, type Issue, issueOf, issueSchema } from './batch.js';
+import { uuid } from './shapes.js';
 
 /** The rows of a list that one call returns, and what it returns without being asked (contract, `limit`). */
 const maxRows = 100;
@@ -45,7 +46,7 @@ export interface Resource<N extends ListName, C extends object, U extends { read
   /** What is done about a request's fields before they are merged; throws an EditRefusal. `was` is undefined for a new one. */
   readonly prepare?: (fields: Partial<C | U>, was: Lists[N] | undefined, today: string) => object;
   /** The ids that a deletion takes, where they may be any text. */
-  readonly ids?: z.ZodType<string>;
+  readonly ids?: z.ZodType<string, string>;
 }
 
 /** A resource whose functions are only ever given what its own list holds. */
@@ -215,9 +216,9 @@ function deleteRoute({ list, path, operations, many, ids = uuid }: AnyResource):
     path,
     summary: `Delete ${many}`,
     operation: `${operations}_delete`,
-    answers: { 200: z.object({ deleted: z.array(deleted), issues: z.array(issueSchema) }) },
+    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues: z.array(issueSchema) }) },
     params: params(path, false),
-    query: z.object({ ids: z.union([ids.transform((id) => [id]), batch(ids)]) }),
+    query: z.object({ ids: repeated(ids, limits.maxBatchItems) }),
     body: null,
     handle: async ({ services, tenant, params: { systemId }, query }) => {
       const body = await services.configuration.edit(tenant, async (document, context) => {
@@ -235,7 +236,7 @@ async function archiveAll(
   place: Place,
   ids: readonly string[],
   context: EditContext,
-): Promise<{ document: ConfigDocument; deleted: z.infer<typeof deleted>[]; issues: Issue[] }> {
+): Promise<{ document: ConfigDocument; deleted: z.infer<typeof deletedSchema>[]; issues: Issue[] }> {
   const refused = new Map(ids.map((id, index) => [index, { id, message: '' }]));
   const gone: { id: string }[] = [];
   let document = before;
@@ -254,5 +255,6 @@ async function archiveAll(
       }
     }
   }
-  return { document, deleted: gone, issues: [...refused].map(([index, { id, message }]) => ({ index, id, severity: 'error', message })) };
+  const issues = [...refused].map(([index, { id, message }]) => issueOf(index, { id }, message));
+  return { document, deleted: gone, issues };
 }

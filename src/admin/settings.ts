@@ -31,7 +31,7 @@ const streakSettings = z.object({
   enabled: z.boolean(),
   frequency: z.enum(frequencies),
   evaluationMode: z.enum(modes),
-  metrics: z.array(z.object({ metricId: z.string(), threshold: z.number() })).readonly(),
+  metrics: z.array(z.object({ metricId: z.uuid(), threshold: z.number() })).readonly(),
   freezes: z.object({ initial: z.number(), maximum: z.number(), earnInterval: z.number(), earnAmount: z.number() }),
   personalization: z.boolean(),
 }) satisfies z.ZodType<StreakSettings>;

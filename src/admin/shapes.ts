@@ -11,16 +11,12 @@ export { keySchema as key };
 export const listOf = <T extends z.ZodType>(element: T): z.ZodArray<T> =>
   z.array(element).max(limits.maxConfigObjects, `must have at most ${limits.maxConfigObjects} items`);
 
-export const filter = z.object({ attributeId: uuid, attributeValue: z.string() });
+/** Of users or events: the value that an attribute must have. */
+export const filter = z.object({ attributeId: uuid, attributeValue: z.string() }).meta({ id: 'AttributeFilter' });
 
 export const shownFilters = (filters: readonly AttributeFilter[]): z.infer<typeof filter>[] =>
   filters.map(({ attributeId, attributeValue }) => ({ attributeId, attributeValue }));
 
-export const badge = z.object({ url: z.string() });
+export const badge = z.object({ url: z.string() }).meta({ id: 'Badge' });
 
 export const shownBadge = (url: string | null): z.infer<typeof badge> | null => (url === null ? null : { url });
-
-export const deleted = z.object({ id: z.string() });
-
-/** A calendar day, `YYYY-MM-DD`, and a moment, as answers show them. */
-export const shownDay = z.string().meta({ format: 'date' });

@@ -25,15 +25,15 @@ export const newTrigger = z.object({
 
 /** The contract's `AdminPointsTrigger`: the fields of each type are only there for it. */
 export const shownTrigger = z.object({
-  id: z.string(),
+  id: z.uuid(),
   type: z.enum(types),
   points: z.number(),
   status: z.enum(['active', 'inactive']),
   userAttributes: z.array(filter),
-  metricId: z.string().optional(),
+  metricId: z.uuid().optional(),
   metricThreshold: z.number().optional(),
   eventAttributes: z.array(filter).optional(),
-  achievementId: z.string().optional(),
+  achievementId: z.uuid().optional(),
   streakLength: z.number().optional(),
   timeUnit: z.enum(['hours', 'days']).optional(),
   timeInterval: z.number().optional(),

@@ -78,7 +78,14 @@ function timeOf(config: ActiveConfig): Activation[] {
   );
   if (!streaks.enabled && triggers.length === 0) return [];
   const { enabled, frequency, freezes } = streaks;
-  const definition = hash([enabled, frequency, freezes, settings.weekStart, settings.defaultTimeZone, triggers.map(({ no, updated }) => [no, updated])]);
+  const definition = hash([
+    enabled,
+    frequency,
+    freezes,
+    settings.weekStart,
+    settings.defaultTimeZone,
+    triggers.map(({ no, updated }) => [no, updated]),
+  ]);
   return [{ no: timeNo, key: 'streaks and time triggers', kind: 'time', definition, users: everybody }];
 }
 
