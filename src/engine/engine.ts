@@ -104,13 +104,18 @@ export class Engine {
     name: F,
     build: (config: ActiveConfig) => Call<F>,
   ): Promise<Reply & { config: ActiveConfig }> {
+    let lastZone = '';
     for (let attempt = 0; attempt < limits.maxEngineAttempts; attempt += 1) {
       const config = await this.config(tenant);
       const { args, pairs } = build(config);
       const context = this.context(config);
       const reply = await this.run(tenant, name, orderArguments(name, { ...args, context } as FunctionArguments<F>, pairs));
-      if (reply.outcome === outcomes.again) attempt -= 1;
-      else if (!(await this.remedy(tenant, config, reply))) return { ...reply, config };
+      // A call about many users may ask for many zones: another one is progress.
+      const zone = reply.outcome === outcomes.unknownZone ? reply.values.map(text).join(' ') : lastZone;
+      if (reply.outcome === outcomes.again || zone !== lastZone) attempt -= 1;
+      lastZone = zone;
+      if (reply.outcome === outcomes.again) continue;
+      if (!(await this.remedy(tenant, config, reply))) return { ...reply, config };
     }
     throw new LaurelError('not_ready', 'The service is switching its configuration. Try again shortly.');
   }
