@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { Account } from './account/account.js';
+import { defaultTenant, findTenant } from './account/tenants.js';
 import { Clock } from './engine/clock.js';
 import { describeChanges } from './config/changes.js';
 import { applyConfigText, loadConfig, type AppliedConfig } from './config/store.js';
@@ -17,9 +19,6 @@ import { bundleLibrary } from './redis/library.js';
 import type { Settings } from './settings.js';
 import { startLocalPostgres } from './stores/local-postgres.js';
 import { startLocalRedis } from './stores/local-redis.js';
-
-/** The one tenant until tenants can be created. */
-export const defaultTenant = 1;
 
 /** Something that has been started, and how it is stopped. */
 type Stop = () => Promise<void>;
@@ -40,6 +39,7 @@ export class Base {
   readonly aggregates: AggregateReader;
   readonly clock: Clock;
   readonly configuration: ConfigEditor;
+  readonly account: Account;
   private readonly options: BaseOptions;
   private readonly redisUrl: string;
   private readonly stops: Stop[];
@@ -63,6 +63,7 @@ export class Base {
     this.aggregates = new AggregateReader(pool);
     this.clock = new Clock(this.engine, settings.testClock);
     this.configuration = new ConfigEditor({ pool, engine: this.engine, clock: this.clock, failure: postgresFailure });
+    this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log: options.log });
   }
 
   /** Starts or finds the stores and connects to them. What has been started is stopped again when a later step fails. */
@@ -122,13 +123,17 @@ export class Base {
   }
 
   /**
-   * Applies a configuration file and puts the newest version into force, whether or not the file changed anything. Throws an
-   * OperatorError that names every problem of the file.
+   * Applies a configuration file to a tenant, the default one if none is named, and puts the newest version into force, whether or not the
+   * file changed anything. Throws an OperatorError that names every problem of the file, or the tenant that does not exist.
    */
-  async apply({ name, text }: ConfigText, how: { readonly prune: boolean; readonly dryRun: boolean }): Promise<AppliedConfig> {
-    const now = new Date(await this.clock.now(defaultTenant)).toISOString();
-    const applied = await applyConfigText({ pool: this.pool, tenant: defaultTenant, text, fileName: name, now, ...how });
-    if (!how.dryRun) await this.engine.activate(await this.engine.refreshConfig(defaultTenant));
+  async apply({ name, text }: ConfigText, { tenant: named, prune, dryRun }: ApplyHow): Promise<AppliedConfig> {
+    const tenant = named === undefined ? defaultTenant : (await findTenant(this.pool, named))?.no;
+    if (tenant === undefined) {
+      throw new OperatorError(`There is no tenant ${JSON.stringify(named)}: name one by its id or its customerId.`);
+    }
+    const now = new Date(await this.clock.now(tenant)).toISOString();
+    const applied = await applyConfigText({ pool: this.pool, tenant, text, fileName: name, now, prune, dryRun });
+    if (!dryRun) await this.engine.activate(await this.engine.refreshConfig(tenant));
     return applied;
   }
 }
@@ -138,6 +143,15 @@ function asked<T>(asking: Promise<T>): Promise<T> {
   return asking.catch((error: unknown) => {
     throw postgresFailure(error);
   });
+}
+
+export interface ApplyHow {
+  /** Archive what the file does not mention. */
+  readonly prune: boolean;
+  /** Say what would change, and change nothing. */
+  readonly dryRun: boolean;
+  /** A tenant's id, or its customer's. */
+  readonly tenant?: string | undefined;
 }
 
 /** A configuration file that has been read. */

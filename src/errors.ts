@@ -13,6 +13,7 @@ const statuses = {
   body_too_large: 413,
   header_too_large: 431,
   unprocessable: 422,
+  too_many_requests: 429,
   not_ready: 503,
 } as const;
 

@@ -68,8 +68,13 @@ export const limits = {
   maxApplyAttempts: 20,
   /** Ledger entries that one Postgres transaction takes. */
   writeBehindBatchEntries: 1_000,
-  /** Pause of the write-behind when the stream held nothing new. */
+  /** Pause of the write-behind when a stream held nothing new, before it looks once more and then waits to be told. */
   writeBehindIdleMs: 15,
+  /** Tenants whose ledgers one worker writes down at the same time; each takes a connection to Postgres. The others take turns. */
+  writeBehindTenants: 4,
+  /** How often, and for how many tenants at once, a worker looks for ledgers that it has not been told of: 1,000 tenants take 5 s. */
+  writeBehindScanMs: 1_000,
+  writeBehindScanTenants: 200,
   /** First and longest pause of the write-behind after a failed batch. */
   writeBehindRetryMs: 100,
   writeBehindRetryMaxMs: 5_000,
@@ -81,6 +86,32 @@ export const limits = {
   readYourWritesWaitMs: 5_000,
   /** How long one Redis call may take before the request is answered with a 503. */
   redisCallTimeoutMs: 5_000,
+  /**
+   * How long a process goes by what it knows of tenants and keys without asking, and for how long others wait for it before they take it for
+   * dead. The second is longer, since it starts later and clocks differ.
+   */
+  accountLeaseMs: 1_500,
+  accountLeaseWaitMs: 3_000,
+  /** How often a process asks. */
+  accountRenewMs: 500,
+  /** How long a change of tenants or keys may take to reach every process before its caller gets a 503. */
+  accountSettleMs: 5_000,
+  /** How often a process compares what it knows of tenants and keys with Postgres, whatever it has been told. */
+  accountCheckMs: 5_000,
+  /** Application keys that a process keeps in memory; the others are looked up in Postgres. */
+  maxCachedKeys: 20_000,
+  /** Keys that one look-up in Postgres asks for: those that wait for the one before. */
+  keyLookupBatch: 100,
+  /** Admin keys that an account can have, revoked ones included. */
+  maxAdminKeys: 100,
+  /** Application keys that one user can have. */
+  maxKeysPerUser: 100,
+  /** How often a process writes down when keys were last used. */
+  keyUseMs: 60_000,
+  /** Characters of the names of tenants and keys, and of a customer's id (contract, CreateTenantRequestItem). */
+  maxNameChars: 255,
+  /** Tenants of an account. */
+  maxTenants: 100_000,
   /** Pause before a new configuration is taken over again after that failed. */
   configRetryMs: 1_000,
   /** How often an event is sent again after Redis answered that it lacks the plan, a zone, or the newest configuration. */
@@ -97,14 +128,18 @@ export const limits = {
   /** Idempotency keys that one step of looking for those that have grown too old takes, and steps after which the sweep has its turn. */
   retentionPageKeys: 1_000,
   retentionPagesPerRun: 20,
+  /** Tenants that the sweep begins each second, and that it works on at the same time: 1,000 idle tenants are looked at every 10 s. */
+  sweepTenants: 100,
+  sweepTenantsAtOnce: 8,
   /** Users whom one step of an activation enters. */
   activationUsers: 200,
   /** Users whom one step of counting levels anew looks at. */
   relevelUsers: 200,
   /** How long after its end in UTC a run is final: every time zone has then ended it (semantics.md, "Leaderboards"). */
   finalisationDelayMs: 12 * 3_600_000,
-  /** Plans, and time zones, that the function library caches in Redis' Lua. */
-  maxCachedPlans: 64,
+  /** Plans, call contexts (one for each tenant and process' version), and time zones that the function library caches in Redis' Lua. */
+  maxCachedPlans: 256,
+  maxCachedContexts: 4_096,
   maxCachedZones: 2_048,
   /** Seconds that a superseded plan stays in Redis, for processes that have not switched yet. */
   supersededPlanTtlS: 3_600,

@@ -4,6 +4,7 @@ import { Base, describeApplied, readConfigText, type BaseOptions } from './base.
 import { OperatorError } from './errors.js';
 import { startService, type Roles, type Service } from './service.js';
 import { parseSettings } from './settings.js';
+import { createKey, listKeys, revokeKey, type Print } from './cli/keys.js';
 import { welcome } from './cli/welcome.js';
 
 function options(): BaseOptions {
@@ -44,13 +45,24 @@ async function serve(roles: Roles): Promise<void> {
   base.print('Stopped.');
 }
 
-async function apply(file: string, how: { prune?: boolean; dryRun?: boolean }): Promise<void> {
+async function apply(file: string, how: { prune?: boolean; dryRun?: boolean; tenant?: string }): Promise<void> {
   const dryRun = how.dryRun === true;
   const base = await Base.start(options());
   try {
-    const applied = await base.apply(readConfigText(file), { prune: how.prune === true, dryRun });
+    const applied = await base.apply(readConfigText(file), { prune: how.prune === true, dryRun, tenant: how.tenant });
     for (const line of describeApplied(file, applied)) process.stdout.write(`${line}\n`);
     if (dryRun) process.stdout.write('  Nothing was changed: this was a dry run.\n');
+  } finally {
+    await base.stop();
+  }
+}
+
+/** Does something with the stores, connected for it. */
+async function withBase(work: (base: Base, print: Print) => Promise<void>): Promise<void> {
+  const given = options();
+  const base = await Base.start(given);
+  try {
+    await work(base, given.print);
   } finally {
     await base.stop();
   }
@@ -74,8 +86,24 @@ function program(): Command {
     .argument('<file>', 'a YAML file, see docs/configuration.md')
     .option('--prune', 'archive what the file does not mention')
     .option('--dry-run', 'show what would change, and change nothing')
+    .option('--tenant <id>', 'the tenant whose configuration it is, by its id or customerId; without it, the default tenant')
     .description('apply a configuration file; every running process switches at once')
     .action(apply);
+  const keys = laurel.command('keys').description('admin keys, for an account whose keys are lost too');
+  keys
+    .command('list', { isDefault: true })
+    .description('list the admin keys')
+    .action(() => withBase(listKeys));
+  keys
+    .command('create')
+    .argument('[name]', 'what people call it', '')
+    .description('create an admin key; it is printed this once')
+    .action((name: string) => withBase((base, print) => createKey(base, print, name)));
+  keys
+    .command('revoke')
+    .argument('<prefix>', 'the part of the key before its dot')
+    .description('revoke an admin key in every process')
+    .action((prefix: string) => withBase((base, print) => revokeKey(base, print, prefix)));
   return laurel;
 }
 

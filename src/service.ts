@@ -1,16 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import cron from 'node-cron';
-import { Base, defaultTenant, describeApplied, readConfigText, type BaseOptions } from './base.js';
+import { defaultTenant } from './account/tenants.js';
+import { Base, describeApplied, readConfigText, type BaseOptions } from './base.js';
+import { newestVersions } from './config/store.js';
 import { Activations } from './jobs/activations.js';
+import { Rounds } from './jobs/rounds.js';
 import { Sweep } from './jobs/sweep.js';
 import { LaurelError } from './errors.js';
 import { createApp } from './http/app.js';
+import { RateLimit } from './http/rate-limit.js';
 import { startServer, type HttpServer } from './http/server.js';
-import { KeyRing } from './keys/key-ring.js';
-import { ensureAdminKey, loadKeys } from './keys/store.js';
+import { ensureAdminKey } from './keys/store.js';
 import { WriteBehind } from './ledger/write-behind.js';
 import { limits } from './limits.js';
 import { messageOf } from './redis/connection.js';
+import { Listener } from './redis/listener.js';
 
 const everySecond = '* * * * * *';
 const sampleConfig = fileURLToPath(new URL('../examples/study-app.yaml', import.meta.url));
@@ -34,15 +38,17 @@ export interface Service {
 export async function startService(options: BaseOptions, roles: Roles): Promise<Service> {
   const base = await Base.start(options);
   try {
-    const newAdminKey = await ensureAdminKey(base.pool, options.settings.adminApiKey);
+    const newAdminKey = await startAccount(base, options);
     const problem = await openPartition(base, options);
-    if (roles.worker) await startWorker(base, options);
+    const listener = new Listener(await base.connectAgain(), options.settings.redisPrefix);
+    if (roles.worker) await startWorker(base, listener, options);
     if (problem === undefined) await applyAtStart(base, options);
-    await watchConfig(base, options);
     const activations = new Activations(base.engine, base.pool, base.clock, base.history, options.log);
     const sweep = new Sweep(base.engine, base.pool, base.clock, base.history, activations, options.log);
-    if (roles.worker) startSweep(base, sweep, options);
-    const server = roles.api ? await startApi(base, options, sweep) : undefined;
+    const rounds = new Rounds(sweep, () => base.account.tenants, options.log);
+    await watchChanges(base, listener, rounds, options);
+    if (roles.worker) startSweep(base, rounds);
+    const server = roles.api ? await startApi(base, options, rounds) : undefined;
     return { base, address: server?.address, newAdminKey, stop: () => base.stop() };
   } catch (error) {
     await base.stop();
@@ -50,9 +56,23 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
   }
 }
 
+/** Takes up who may call, and for which tenants. Returns the admin key that was made. */
+async function startAccount(base: Base, { settings, log, print }: BaseOptions): Promise<string | undefined> {
+  const { made, isChanged, isRevoked } = await ensureAdminKey(base.pool, settings.adminApiKey);
+  if (isRevoked) print('ADMIN_API_KEY has been revoked: requests with it are refused.');
+  await base.account.start();
+  base.onStop(() => base.account.stop());
+  if (isChanged) {
+    await base.account.announce().catch((error: unknown) => {
+      log.warn({ err: error }, 'other processes could not be told of the admin key, and will see it within seconds');
+    });
+  }
+  return made;
+}
+
 /**
  * Compares Redis with Postgres. A Redis that is not level is no reason not to start: the service says what is wrong, answers 503, and
- * works as soon as the right Redis is there.
+ * works as soon as the right Redis is there. (Other tenants' partitions are compared when they are first used.)
  */
 async function openPartition(base: Base, { log, print }: BaseOptions): Promise<string | undefined> {
   await base.engine.loadLibrary();
@@ -67,7 +87,7 @@ async function openPartition(base: Base, { log, print }: BaseOptions): Promise<s
   }
 }
 
-/** CONFIG if it is set; the sample configuration for an account that has none. */
+/** CONFIG if it is set; the sample configuration for an account that has none. Both are for the default tenant. */
 async function applyAtStart(base: Base, { settings, print }: BaseOptions): Promise<void> {
   const { version } = await base.engine.refreshConfig(defaultTenant);
   const file = settings.config ?? (version === 0 ? sampleConfig : undefined);
@@ -79,69 +99,89 @@ async function applyAtStart(base: Base, { settings, print }: BaseOptions): Promi
   if (applied.saved) for (const line of describeApplied(file, applied)) print(line);
 }
 
-async function startWorker(base: Base, { log }: BaseOptions): Promise<void> {
+async function startWorker(base: Base, listener: Listener, { log }: BaseOptions): Promise<void> {
   const writeBehind = new WriteBehind({
-    tenant: defaultTenant,
-    partition: base.engine.partition(defaultTenant),
+    tenants: () => base.account.tenants,
+    partition: (tenant) => base.engine.partition(tenant),
+    awaitEntries: (tenant, epoch, lastId) => base.engine.awaitEntries(tenant, epoch, lastId),
     redis: await base.connectAgain(),
     pool: base.pool,
     log,
-    onBehind: () => base.engine.shut(defaultTenant),
+    onBehind: (tenant) => base.engine.shut(tenant),
   });
+  const lookAtAll = (): void => {
+    writeBehind.scanAll().catch((error: unknown) => {
+      log.warn({ err: error }, 'the write-behind could not look at all ledgers and will try again');
+    });
+  };
+  await listener.on('written', (of) => writeBehind.wake(Number(of)), lookAtAll);
   writeBehind.start();
   base.onStop(() => writeBehind.stop(limits.stopDrainMs));
 }
 
-/** Switches to a new configuration as soon as Redis tells of it. (The sweep fills what it has made active.) */
-async function watchConfig(base: Base, { log }: BaseOptions): Promise<void> {
+/**
+ * Switches to a new configuration, and takes up new tenants and revoked keys, as soon as Redis tells of them. Correctness hangs on neither:
+ * Redis refuses calls under an older configuration, and lease.ts sees to the rest.
+ */
+async function watchChanges(base: Base, listener: Listener, rounds: Rounds, { log }: BaseOptions): Promise<void> {
+  const { engine, account } = base;
   let work = Promise.resolve();
-  let retry: NodeJS.Timeout | undefined;
+  const retries = new Set<NodeJS.Timeout>();
   let stopped = false;
-  const refresh = (): void => {
+  const inOrder = (what: () => Promise<unknown>): void => {
     work = work
       .then(async () => {
-        await base.engine.refreshConfig(defaultTenant);
+        await what();
       })
       .catch((error: unknown) => {
         log.warn({ err: error }, 'a new configuration could not be taken over yet, and will be tried again');
-        if (!stopped) retry = setTimeout(refresh, limits.configRetryMs);
+        if (stopped) return;
+        const retry = setTimeout(() => {
+          retries.delete(retry);
+          inOrder(what);
+        }, limits.configRetryMs);
+        retries.add(retry);
       });
   };
-  const subscriber = await base.connectAgain();
-  subscriber.on('message', refresh);
+  const refresh = (tenant: number): void => {
+    rounds.soon(tenant);
+    // A tenant that this process has not worked for is loaded when it first does.
+    if (engine.holdsConfig(tenant)) inOrder(() => engine.refreshConfig(tenant));
+  };
+  const refreshChanged = async (): Promise<void> => {
+    const held = await engine.heldConfigs();
+    const newest = await newestVersions(base.pool, [...held.keys()]);
+    for (const [tenant, version] of newest) if (version !== held.get(tenant)) await engine.refreshConfig(tenant);
+  };
+  const heard = (of: string): void => {
+    if (of === 'account') account.heard();
+    else refresh(Number(of));
+  };
   // Messages of the time without a connection are lost, so everything is looked at again after it.
-  subscriber.on('ready', refresh);
-  await subscriber.subscribe(base.engine.channel(defaultTenant));
+  await listener.on('changes', heard, () => {
+    account.heard();
+    inOrder(refreshChanged);
+  });
   base.onStop(() => {
     stopped = true;
-    clearTimeout(retry);
+    for (const retry of retries) clearTimeout(retry);
     return work;
   });
-  refresh();
+  inOrder(refreshChanged);
 }
 
-/** Runs the sweep every second, one run at a time. */
-function startSweep(base: Base, sweep: Sweep, { log }: BaseOptions): void {
-  let running: Promise<void> = Promise.resolve();
-  const task = cron.schedule(
-    everySecond,
-    () => {
-      running = sweep.run(defaultTenant).catch((error: unknown) => {
-        log.warn({ err: error }, 'what is due could not be done yet');
-      });
-      return running;
-    },
-    { noOverlap: true },
-  );
+/** Begins a round of the sweep every second. */
+function startSweep(base: Base, rounds: Rounds): void {
+  const task = cron.schedule(everySecond, () => {
+    rounds.begin();
+  });
   base.onStop(async () => {
     await task.stop();
-    await running;
+    await rounds.stop();
   });
 }
 
-async function startApi(base: Base, { settings, log }: BaseOptions, sweep: Sweep): Promise<HttpServer> {
-  const keys = new KeyRing();
-  keys.replace(await loadKeys(base.pool));
+async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Rounds): Promise<HttpServer> {
   let stopping = false;
   const health = {
     problem: async () => {
@@ -154,16 +194,13 @@ async function startApi(base: Base, { settings, log }: BaseOptions, sweep: Sweep
       }
     },
   };
+  const { engine, clock, history, aggregates, configuration, account, redis } = base;
   const app = createApp({
-    services: {
-      engine: base.engine,
-      clock: base.clock,
-      history: base.history,
-      aggregates: base.aggregates,
-      configuration: base.configuration,
-      advance: (tenant, toMs) => sweep.advance(tenant, toMs),
-    },
-    keys,
+    services: { engine, clock, history, aggregates, configuration, account, advance: (toMs) => rounds.advance(defaultTenant, toMs) },
+    rateLimit:
+      settings.rateLimit === 0
+        ? undefined
+        : new RateLimit({ redis, prefix: settings.redisPrefix, requests: settings.rateLimit, windowS: settings.rateLimitWindowS }),
     health,
     log,
   });

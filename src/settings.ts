@@ -51,6 +51,8 @@ export const settingsSchema = z.object({
     .transform((value) => value === '1'),
   LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
   POSTGRES_POOL_SIZE: wholeNumber(1, 500).default(10),
+  RATE_LIMIT: wholeNumber(0, 100_000_000, ' (0 for none)').default(0),
+  RATE_LIMIT_WINDOW_S: wholeNumber(1, 86_400).default(60),
 });
 
 export interface Settings {
@@ -73,6 +75,9 @@ export interface Settings {
   logLevel: (typeof logLevels)[number];
   /** Connections to Postgres that one process may hold. */
   postgresPoolSize: number;
+  /** Requests that one key may make in a window; 0: as many as it likes. */
+  rateLimit: number;
+  rateLimitWindowS: number;
 }
 
 /**
@@ -97,6 +102,8 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     testClock: values.TEST_CLOCK,
     logLevel: values.LOG_LEVEL,
     postgresPoolSize: values.POSTGRES_POOL_SIZE,
+    rateLimit: values.RATE_LIMIT,
+    rateLimitWindowS: values.RATE_LIMIT_WINDOW_S,
   };
 }
 

@@ -24,9 +24,9 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['base.ts', '*'],
 
   // What callers reach: only the rows above import these.
-  ['http', `admin routing engine ${domain} plan config keys ledger`],
-  ['admin', `routing engine ${domain} plan config keys`],
-  ['routing', 'engine keys ledger'],
+  ['http', `admin routing engine ${domain} plan config account keys ledger redis`],
+  ['admin', `routing engine ${domain} plan config account keys`],
+  ['routing', 'engine account keys ledger'],
 
   // What works beside the requests.
   ['jobs', `engine ${domain} ledger plan redis config postgres`],
@@ -47,6 +47,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   // From one store to the other.
   ['ledger', 'redis postgres'],
   ['plan', 'redis config'],
+  ['account', 'redis keys postgres'],
   ['redis', ''],
   ['config', 'postgres'],
   ['keys', 'postgres'],
@@ -56,7 +57,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
 ];
 
 /** Every part may import these, and each of these may import those after it. */
-const bottom = ['shapes.ts', 'calendar.ts', 'decimal.ts', 'errors.ts', 'limits.ts'];
+const bottom = ['shapes.ts', 'calendar.ts', 'decimal.ts', 'turns.ts', 'errors.ts', 'limits.ts'];
 
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [

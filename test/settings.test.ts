@@ -15,6 +15,8 @@ const defaults: Settings = {
   testClock: false,
   logLevel: 'info',
   postgresPoolSize: 10,
+  rateLimit: 0,
+  rateLimitWindowS: 60,
 };
 
 /** The message for an environment that must be refused. */
@@ -50,6 +52,10 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
   [{ TEST_CLOCK: '0' }, { testClock: false }],
   [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [{ POSTGRES_POOL_SIZE: '1' }, { postgresPoolSize: 1 }],
+  [
+    { RATE_LIMIT: '600', RATE_LIMIT_WINDOW_S: '10' },
+    { rateLimit: 600, rateLimitWindowS: 10 },
+  ],
 ];
 
 const refused: readonly (readonly [variable: string, values: readonly string[], must: string])[] = [
@@ -74,6 +80,8 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
   ],
   ['TEST_CLOCK', ['2', 'true', 'yes', 'on'], '1 (on) or 0 (off)'],
   ['LOG_LEVEL', ['INFO', 'verbose', '30'], 'one of silent, fatal, error, warn, info, debug, trace'],
+  ['RATE_LIMIT', ['-1', '1.5', 'off'], 'a whole number from 0 to 100000000'],
+  ['RATE_LIMIT_WINDOW_S', ['0', '86401', '1m'], 'a whole number from 1 to 86400'],
   ['POSTGRES_POOL_SIZE', ['0', '501', '-3', 'ten'], 'a whole number from 1 to 500'],
 ];
 

@@ -10,6 +10,10 @@ function ledger.append(part, entry, streaks)
   else
     redis.call('XADD', part.ledger, '*', 'e', blob)
   end
+  if part.is_awaited then
+    part.is_awaited = false
+    redis.call('PUBLISH', part.written, '')
+  end
   return blob
 end
 

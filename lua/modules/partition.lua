@@ -4,7 +4,7 @@
 -- it safe: until `open` has compared Redis with what Postgres has committed, every other function answers `notOpen`, so a Redis that came
 -- back empty or old never takes an event.
 local contract = require('contract')
-local key, limit, outcome = contract.key, contract.limit, contract.outcome
+local channel, key, limit, outcome = contract.channel, contract.key, contract.limit, contract.outcome
 
 local partition = {}
 
@@ -30,6 +30,9 @@ local function of(meta_key)
       levels = prefix .. key.levels,
       groups = prefix .. key.groups,
       zones = prefix .. key.zones,
+      written = prefix .. channel.written,
+      -- Whether the next entry of the ledger is to be told of. As long as nobody has looked, somebody is to.
+      is_awaited = true,
       is_open = false,
       version = 0,
     }
@@ -39,11 +42,17 @@ local function of(meta_key)
 end
 
 -- context argument -> its fields; as many as there are versions of the service and of its configuration at one time.
-local contexts, contexts_cached = {}, 0
+-- `older_contexts` are those of before the cache was last full.
+local contexts, older_contexts, contexts_cached = {}, {}, 0
 
 local function take_apart(argument)
-  if contexts_cached >= limit.maxCachedPlans then
-    contexts, contexts_cached = {}, 0
+  if contexts_cached >= limit.maxCachedContexts then
+    contexts, older_contexts, contexts_cached = {}, contexts, 0
+  end
+  contexts_cached = contexts_cached + 1
+  if older_contexts[argument] then
+    contexts[argument] = older_contexts[argument]
+    return contexts[argument]
   end
   local context, i = {}, 0
   for value in argument:gmatch('[^ ]+') do
@@ -53,7 +62,6 @@ local function take_apart(argument)
   context.version = tonumber(context.version)
   context.testClock = context.testClock == '1'
   contexts[argument] = context
-  contexts_cached = contexts_cached + 1
   return context
 end
 
@@ -139,6 +147,19 @@ local function ledger_id(keys, args)
   return { outcome.ok, partition.last_ledger_id(part) }
 end
 
+-- Whoever writes the ledger down asks this when it has come to the end, and need not look again until it is told (ledger.lua).
+local function await_entries(keys, args)
+  local position = contract.arg.awaitEntries
+  local part, last_id = of(keys[1]), args[position.lastId]
+  local epoch = redis.call('HGET', part.meta, 'epoch')
+  if epoch ~= args[position.epoch] and (epoch or last_id ~= '0-0') then
+    return { outcome.foreign }
+  end
+  local has_entries = id_is_below(last_id, partition.last_ledger_id(part))
+  part.is_awaited = not has_entries
+  return { outcome.ok, has_entries and 1 or 0 }
+end
+
 local function shut(keys)
   of(keys[1]).is_open = false
   return { outcome.ok }
@@ -152,6 +173,7 @@ end
 function partition.register()
   redis.register_function(contract.name .. '_open', open)
   redis.register_function(contract.name .. '_shut', shut)
+  redis.register_function({ function_name = contract.name .. '_awaitEntries', callback = await_entries, flags = { 'no-writes' } })
   redis.register_function({ function_name = contract.name .. '_ledgerId', callback = ledger_id, flags = { 'no-writes' } })
 end
 

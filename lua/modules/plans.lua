@@ -4,7 +4,8 @@ local limit = contract.limit
 
 local plans = {}
 
-local cache, cached = {}, 0
+-- `older` are those of before the cache was last full: with more tenants than it holds, those in use stay.
+local cache, older, cached = {}, {}, 0
 
 -- The unpacked plan with this hash, or nil when Redis does not hold it.
 function plans.get(part, hash)
@@ -12,14 +13,17 @@ function plans.get(part, hash)
   if plan then
     return plan
   end
-  local blob = redis.call('GET', part.plan .. hash)
-  if not blob then
-    return nil
+  plan = older[hash]
+  if not plan then
+    local blob = redis.call('GET', part.plan .. hash)
+    if not blob then
+      return nil
+    end
+    plan = cmsgpack.unpack(blob)
   end
   if cached >= limit.maxCachedPlans then
-    cache, cached = {}, 0
+    cache, older, cached = {}, cache, 0
   end
-  plan = cmsgpack.unpack(blob)
   cache[hash] = plan
   cached = cached + 1
   return plan

@@ -128,7 +128,8 @@ local function clock(keys, args)
     redis.call('SET', part.prefix .. key.clock, string.format('%.0f', to))
     now = to
   end
-  return { outcome.ok, string.format('%.0f', now) }
+  local is_set = context.testClock and redis.call('EXISTS', part.clock) == 1
+  return { outcome.ok, string.format('%.0f', now), is_set and 1 or 0 }
 end
 
 function time.register()

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { limits } from '../limits.js';
+import { integerText, repeated } from '../routing/query.js';
 
 /**
  * The contract's `AdminIssue`: why one item of a batch was not done, by its place in the batch. `level` and `reason` are not in it, but the
@@ -48,3 +49,33 @@ export async function eachItem<T>(
   }
   return issues;
 }
+
+/** Why a thing was not done. */
+export interface Problem {
+  readonly problem: string;
+}
+
+/** Parts what became of the items of a batch: what was done, in order, and an issue for each of the others. */
+export function report<I, T extends object>(
+  items: readonly I[],
+  outcomes: readonly (T | Problem)[],
+  name: (item: I) => Pick<Issue, 'id' | 'userId'>,
+): { done: T[]; issues: Issue[] } {
+  const done: T[] = [];
+  const issues: Issue[] = [];
+  for (const [index, item] of items.entries()) {
+    const outcome = outcomes[index];
+    if (outcome === undefined) continue;
+    if (isProblem(outcome)) issues.push(issueOf(index, name(item), outcome.problem));
+    else done.push(outcome);
+  }
+  return { done, issues };
+}
+
+const isProblem = (outcome: object): outcome is Problem => 'problem' in outcome;
+
+/** `limit` and `skip` of the lists of the Admin API. */
+export const pageQuery = z.object({ limit: integerText(1, limits.maxBatchItems, 10), skip: integerText(0, limits.maxAbsoluteTotal, 0) });
+
+/** `ids` of what is deleted: one id, or several as a repeated parameter. */
+export const idList = z.object({ ids: repeated(z.uuid('must be a UUID'), limits.maxBatchItems) });

@@ -36,9 +36,9 @@ export const clockRoutes: readonly Route[] = [
     params: z.object({}),
     query: z.object({}),
     body: z.object({ now: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' }) }),
-    handle: async ({ services, tenant, body: { now } }) => {
+    handle: async ({ services, body: { now } }) => {
       requireTestClock(services);
-      return { status: 200, body: body(await services.advance(tenant, Date.parse(now))) };
+      return { status: 200, body: body(await services.advance(Date.parse(now))) };
     },
   }),
 ];

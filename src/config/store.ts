@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Pool, type PoolClient } from 'pg';
 import { OperatorError } from '../errors.js';
 import { limits } from '../limits.js';
+import { numberArray } from '../postgres/arrays.js';
 import { planApply } from './apply.js';
 import { type Change } from './changes.js';
 import { parseConfigFile } from './file.js';
@@ -34,6 +35,15 @@ export async function loadConfig(pool: Pool | PoolClient, tenant: number): Promi
   ]);
   const [row] = rows;
   return row ? { tenant, version: row.version, document: upgradeDocument(row.document) } : { tenant, version: 0, document: emptyConfig };
+}
+
+/** The newest versions of these tenants' configurations; those who have none are left out. */
+export async function newestVersions(pool: Pool, tenants: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  const { rows } = await pool.query<Pick<Row, 'version'> & { readonly tenant: number }>(
+    'select tenant, max(version) as version from config_versions where tenant = any($1::integer[]) group by tenant',
+    [numberArray(tenants)],
+  );
+  return new Map(rows.map(({ tenant, version }) => [tenant, version]));
 }
 
 /** One version, or null if the tenant has never had it. Version 0 is the empty configuration. */

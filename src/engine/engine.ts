@@ -6,6 +6,7 @@ import { ActiveConfig } from '../plan/active-config.js';
 import type { ConfigVersion } from '../config/model.js';
 import { callFunction, messageOf, redisFailure } from '../redis/connection.js';
 import {
+  channelNames,
   contextArgument,
   keyNames,
   orderArguments,
@@ -13,11 +14,12 @@ import {
   partitionPrefix,
   type FunctionArguments,
   type FunctionName,
+  type PlainFunction,
 } from '../redis/contract.js';
 import type { FunctionLibrary } from '../redis/library.js';
 import { packMessage } from '../redis/message.js';
 
-type ContextualFunction = Exclude<FunctionName, 'open' | 'shut'>;
+type ContextualFunction = Exclude<FunctionName, PlainFunction>;
 type OwnArguments<F extends ContextualFunction> = Omit<FunctionArguments<F>, 'context'>;
 
 /** What a caller wants of the function library, made from the configuration that the call will run under. */
@@ -72,7 +74,25 @@ export class Engine {
 
   /** The channel on which every process is told of a new configuration of a tenant. */
   channel(tenant: number): string {
-    return `${this.partition(tenant)}changes`;
+    return this.partition(tenant) + channelNames.changes;
+  }
+
+  /** The configurations that this process holds: tenant → version. Those that are being loaded for the first time are not among them. */
+  async heldConfigs(): Promise<ReadonlyMap<number, number>> {
+    const held = new Map<number, number>();
+    for (const [tenant, config] of this.configs) {
+      const version = await config.then(
+        (known) => known.version,
+        () => undefined,
+      );
+      if (version !== undefined) held.set(tenant, version);
+    }
+    return held;
+  }
+
+  /** Whether this process works with a tenant's configuration. */
+  holdsConfig(tenant: number): boolean {
+    return this.configs.has(tenant);
   }
 
   /** The configuration that this process works with. */
@@ -153,6 +173,13 @@ export class Engine {
   /** Makes Redis ask for a new comparison before it serves this tenant again. */
   async shut(tenant: number): Promise<void> {
     await this.run(tenant, 'shut', []);
+  }
+
+  /** Looks whether a ledger has entries after an id that come from a life of Redis; if not, its next one will be told of. */
+  async awaitEntries(tenant: number, epoch: string, lastId: string): Promise<'written' | 'awaited' | 'foreign'> {
+    const { outcome, values } = await this.run(tenant, 'awaitEntries', orderArguments('awaitEntries', { epoch, lastId }));
+    if (outcome === outcomes.foreign) return 'foreign';
+    return Number(values[0]) === 1 ? 'written' : 'awaited';
   }
 
   private async compareAndOpen(tenant: number): Promise<void> {

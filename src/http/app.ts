@@ -2,13 +2,18 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import bodyParser from 'koa-bodyparser';
 import type { Logger } from 'pino';
+import { adminKeyRoutes } from '../admin/admin-keys.js';
+import { applicationKeyRoutes } from '../admin/application-keys.js';
 import { clockRoutes } from '../admin/clock.js';
 import { configurationRoutes } from '../admin/configuration.js';
 import { streakAdminRoutes } from '../admin/streaks.js';
+import { tenantRoutes } from '../admin/tenants.js';
 import { LaurelError } from '../errors.js';
-import type { KeyRing, Principal } from '../keys/key-ring.js';
+import { defaultTenant } from '../account/tenants.js';
+import type { Principal } from '../keys/key-ring.js';
 import { limits } from '../limits.js';
 import { idProblem } from '../users/schema.js';
+import { checkCaller, checkUsers } from './access.js';
 import { achievementRoutes } from './achievements.js';
 import { docsRoutes } from './docs.js';
 import { errorAnswer } from './errors.js';
@@ -17,7 +22,8 @@ import { leaderboardRoutes } from './leaderboards.js';
 import { metricRoutes } from './metrics.js';
 import { pointsRoutes } from './points.js';
 import { preferenceRoutes } from './preferences.js';
-import type { Route, Services } from '../routing/route.js';
+import type { RateLimit } from './rate-limit.js';
+import type { Api, Route, Services } from '../routing/route.js';
 import { streakRoutes } from './streaks.js';
 import { summaryRoutes } from './summaries.js';
 import { userRoutes } from './users.js';
@@ -35,14 +41,19 @@ export const applicationRoutes: readonly Route[] = [
   ...summaryRoutes,
 ];
 /** The Admin API. */
-export const adminRoutes: readonly Route[] = [...clockRoutes, ...streakAdminRoutes, ...configurationRoutes];
-
-/** The one tenant until tenants can be created. */
-const defaultTenant = 1;
+export const adminRoutes: readonly Route[] = [
+  ...clockRoutes,
+  ...streakAdminRoutes,
+  ...configurationRoutes,
+  ...tenantRoutes,
+  ...applicationKeyRoutes,
+  ...adminKeyRoutes,
+];
 
 export interface AppOptions {
   readonly services: Services;
-  readonly keys: KeyRing;
+  /** Undefined: keys may make as many requests as they like. */
+  readonly rateLimit: RateLimit | undefined;
   readonly health: Health;
   readonly log: Logger;
 }
@@ -103,11 +114,16 @@ function idempotencyKey(context: Koa.Context): string | undefined {
   return key;
 }
 
-function tenantOf(context: Koa.Context): number {
+/** Whom the Tenant-ID header means. */
+function tenantOf(context: Koa.Context, { account }: Services): number {
   const header = context.req.headers['tenant-id'];
-  if (header !== undefined)
-    throw new LaurelError('not_found', `There is no tenant ${JSON.stringify(String(header))}: leave the Tenant-ID header out.`);
-  return defaultTenant;
+  if (header === undefined) return defaultTenant;
+  const name = decodeHeader(String(header));
+  const tenant = account.findTenant(name);
+  if (tenant === undefined) {
+    throw new LaurelError('not_found', `There is no tenant ${JSON.stringify(name)}: check the Tenant-ID header, or leave it out.`);
+  }
+  return tenant;
 }
 
 function bodyOf(context: Koa.Context, route: Route): unknown {
@@ -118,28 +134,40 @@ function bodyOf(context: Koa.Context, route: Route): unknown {
   return parsePart(route.body, context.request.body, 'The body');
 }
 
-/** Comes before the body is read: a caller without a key is told so, whatever else is wrong. */
-function authenticate(keys: KeyRing): Middleware {
+const keyOf = (context: Koa.Context): string => context.get('x-api-key');
+
+/** Comes before the body is read: a caller who may not call at all is told so, whatever else is wrong. */
+function admit(api: Api, route: Route, { services, rateLimit }: AppOptions): Middleware {
   return async (context, next) => {
-    context.state['principal'] = keys.authenticate(context.get('x-api-key'));
+    const principal = await services.account.authenticate(keyOf(context));
+    if (rateLimit) await rateLimit.count(principal.keyId, (headers) => context.set(headers));
+    const tenant = tenantOf(context, services);
+    checkCaller(principal, tenant, api, route);
+    context.state['principal'] = principal;
+    context.state['tenant'] = tenant;
     await next();
   };
 }
 
 function handler(route: Route, { services }: AppOptions): Middleware {
   return async (context) => {
-    const principal = context.state['principal'] as Principal;
-    const tenant = tenantOf(context);
+    const admitted = context.state['principal'] as Principal;
+    // The body may have been on its way for long: what was admitted is looked at again.
+    const principal = await services.account.confirm(admitted, keyOf(context));
+    const tenant = context.state['tenant'] as number;
+    if (tenant !== tenantOf(context, services)) throw new LaurelError('not_found', 'This tenant was changed while the request came in.');
     checkAddress(context);
     const params = parsePart(route.params, context['params'] as unknown, 'The path');
     const query = parsePart(route.query, context.query, 'The query');
+    const body = bodyOf(context, route);
+    checkUsers(principal, route, { params, query, body });
     const answer = await route.handle({
       services,
       principal,
       tenant,
       params,
       query,
-      body: bodyOf(context, route),
+      body,
       idempotencyKey: route.idempotent ? idempotencyKey(context) : undefined,
     });
     context.status = answer.status;
@@ -151,9 +179,9 @@ function handler(route: Route, { services }: AppOptions): Middleware {
 /** `{key}` as the contract writes it is `:key` for the router. */
 const routerPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
-function mount(router: Router, base: string, routes: readonly Route[], options: AppOptions): void {
+function mount(router: Router, base: string, api: Api, routes: readonly Route[], options: AppOptions): void {
   for (const route of routes)
-    router.register(base + routerPath(route.path), [route.method], [authenticate(options.keys), readBody, handler(route, options)]);
+    router.register(base + routerPath(route.path), [route.method], [admit(api, route, options), readBody, handler(route, options)]);
 }
 
 /** The HTTP application: health, the reference, the Application API under both of its bases, the Admin API. */
@@ -161,9 +189,9 @@ export function createApp(options: AppOptions): Koa {
   const router = new Router();
   healthRoutes(router, options.health);
   docsRoutes(router, { application: applicationRoutes, admin: adminRoutes });
-  mount(router, '/v1', applicationRoutes, options);
-  mount(router, '/api', applicationRoutes, options);
-  mount(router, '/admin/v1', adminRoutes, options);
+  mount(router, '/v1', 'application', applicationRoutes, options);
+  mount(router, '/api', 'application', applicationRoutes, options);
+  mount(router, '/admin/v1', 'admin', adminRoutes, options);
   const app = new Koa();
   app.use(errors(options.log));
   app.use(router.routes());

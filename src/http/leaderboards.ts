@@ -16,6 +16,7 @@ export const leaderboardRoutes: readonly Route[] = [
     operation: 'leaderboards_all',
     answers: { 200: z.array(leaderboardShape) },
     summary: 'List the leaderboards that are active or scheduled',
+    access: 'anyone',
     params: z.object({}),
     query: z.object({ includeFinished: booleanText }),
     body: null,
@@ -30,6 +31,7 @@ export const leaderboardRoutes: readonly Route[] = [
     operation: 'leaderboards_get',
     answers: { 200: rankingsShape },
     summary: 'Read a page of rankings, of the current run or of a past one',
+    access: ({ query }) => (query.userId === undefined ? [] : [query.userId]),
     params: z.object({ key: keyText('leaderboard') }),
     query: z.object({
       offset: integerText(0, limits.maxAbsoluteTotal, 0),
@@ -50,6 +52,7 @@ export const leaderboardRoutes: readonly Route[] = [
     operation: 'users_leaderboard',
     answers: { 200: userLeaderboardShape },
     summary: "Read a user's place on a leaderboard, and its history by day",
+    access: ({ params }) => [params.id],
     params: z.object({ id: idSchema, key: keyText('leaderboard') }),
     query: z.object({ numEvents: integerText(0, limits.maxHistoryDays, 10), run: runText }),
     body: null,

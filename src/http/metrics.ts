@@ -25,6 +25,7 @@ export const metricRoutes: readonly Route[] = [
     answers: { 201: eventShape, 202: eventShape },
     idempotent: true,
     summary: 'Count one event of a user on a metric',
+    access: ({ body }) => [body.user.id],
     params: z.object({ key: keyText('metric') }),
     query: z.object({}),
     body: eventBody,

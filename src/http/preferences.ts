@@ -19,6 +19,7 @@ const streak = z.object({
 });
 
 const params = z.object({ id: idSchema });
+const ofUser = (parts: { readonly params: z.infer<typeof params> }): readonly string[] => [parts.params.id];
 
 export const preferenceRoutes: readonly Route[] = [
   defineRoute({
@@ -27,6 +28,7 @@ export const preferenceRoutes: readonly Route[] = [
     operation: 'users_get_preferences',
     answers: { 200: preferencesShape },
     summary: 'Read what a user prefers',
+    access: ofUser,
     params,
     query: z.object({}),
     body: null,
@@ -38,6 +40,7 @@ export const preferenceRoutes: readonly Route[] = [
     operation: 'users_update_preferences',
     answers: { 200: preferencesShape },
     summary: 'Change what a user prefers: only what is sent is changed',
+    access: ofUser,
     params,
     query: z.object({}),
     body: z.object({ notifications: notifications.optional(), streak: streak.optional() }),

@@ -61,6 +61,7 @@ export const summaryRoutes: readonly Route[] = [
     operation: 'users_metric_event_summary',
     answers: { 200: z.array(summaryItemShape) },
     summary: "Sum up a user's events on a metric by day, week or month",
+    access: ({ params: { id } }) => [id],
     params: z.object({ id: idSchema, key: keyText('metric') }),
     query,
     body: null,
@@ -75,6 +76,7 @@ export const summaryRoutes: readonly Route[] = [
     operation: 'users_points_event_summary',
     answers: { 200: z.array(summaryItemShape) },
     summary: "Sum up a user's awards in a points system by day, week or month",
+    access: ({ params: { id } }) => [id],
     params: z.object({ id: idSchema, key: keyText('points system') }),
     query,
     body: null,
@@ -89,6 +91,7 @@ export const summaryRoutes: readonly Route[] = [
     operation: 'users_wrapped',
     answers: { 200: wrappedShape },
     summary: "Read a user's year in review",
+    access: ({ params: { id } }) => [id],
     params: z.object({ id: idSchema }),
     query: z.object({
       year: optionalIntegerText(1, 9999, "The current year of the user's local calendar without it."),

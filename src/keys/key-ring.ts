@@ -1,35 +1,30 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { LaurelError } from '../errors.js';
-
-/** An API key as it is stored: never the key itself. */
-export interface StoredKey {
-  readonly id: string;
-  readonly prefix: string;
-  /** SHA-256 of the whole key. */
-  readonly hash: Buffer;
-}
+import { limits } from '../limits.js';
+import { hashKey, keyPrefix, type StoredKey } from './key.js';
+import type { KeyLookup } from './lookup.js';
 
 /** Whom a request comes from. */
 export interface Principal {
   readonly keyId: string;
-}
-
-/** SHA-256 of a whole key: keys are random, so a slow hash would protect nothing. */
-export function hashKey(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
-}
-
-/** The part of a key before its dot, by which it is found; empty when it has none. */
-export function keyPrefix(key: string): string {
-  return key.slice(0, Math.max(key.indexOf('.'), 0));
+  readonly kind: 'admin' | 'application';
+  readonly tenant: number | null;
+  readonly userId: string | null;
+  /** False as soon as the key may have been revoked: authenticate again. */
+  readonly isLive: boolean;
 }
 
 const missing = 'Send your API key in the X-API-KEY header.';
 const wrong = 'This API key is not valid: check the X-API-KEY header.';
+/** The prefixes of keys that Laurel has made; only the first admin key can have another one, and that is always in memory. */
+const madePrefix = /^[0-9a-f]{12}$/;
 
 /** A stored key, and the key itself once it has been seen: comparing with it costs an event a tenth of hashing. */
-interface RingKey extends StoredKey {
+interface RingKey extends Principal {
+  readonly prefix: string;
+  readonly hash: Buffer;
   seen: Buffer | undefined;
+  isLive: boolean;
 }
 
 /** Compares in a time that does not tell where two keys of one length differ. */
@@ -37,24 +32,93 @@ function same(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** The keys that may call, by prefix. */
+function matches(key: RingKey, header: string): boolean {
+  const sent = Buffer.from(header);
+  if (key.seen && same(key.seen, sent)) return true;
+  if (!timingSafeEqual(key.hash, hashKey(header))) return false;
+  key.seen = sent;
+  return true;
+}
+
+/**
+ * The keys that may call, by prefix: all admin keys, and the application keys that were used last; the others are looked up. It is as current
+ * as its owner keeps it (account/account.ts).
+ */
 export class KeyRing {
-  private keys: ReadonlyMap<string, RingKey> = new Map();
+  private readonly lookup: KeyLookup;
+  private readonly admins = new Map<string, RingKey>();
+  private readonly users = new Map<string, RingKey>();
+  /** Counts the changes: what has been looked up meanwhile may be of before. */
+  private changes = 0;
 
-  /** Replaces all keys by those that are valid now. */
-  replace(keys: readonly StoredKey[]): void {
-    this.keys = new Map(keys.map((key) => [key.prefix, { ...key, seen: undefined }]));
+  constructor(lookup: KeyLookup) {
+    this.lookup = lookup;
   }
 
-  /** Who sent this header. Throws a 401. */
-  authenticate(header: string | undefined): Principal {
+  /** Forgets everything. */
+  clear(): void {
+    this.drop([...this.admins.keys(), ...this.users.keys()]);
+  }
+
+  /** Keys that have been revoked, or may have been changed. */
+  drop(prefixes: readonly string[]): void {
+    this.changes += 1;
+    for (const prefix of prefixes) this.forget(prefix);
+  }
+
+  private forget(prefix: string): void {
+    const key = this.admins.get(prefix) ?? this.users.get(prefix);
+    if (key) key.isLive = false;
+    this.admins.delete(prefix);
+    this.users.delete(prefix);
+  }
+
+  /** Takes a key that is valid now. */
+  take(stored: StoredKey): Principal {
+    return this.keep(stored);
+  }
+
+  /** Who sent this header; at once when the key is in memory. Throws a 401. */
+  authenticate(header: string | undefined): Principal | Promise<Principal> {
     if (header === undefined || header === '') throw new LaurelError('unauthorized', missing);
-    const key = this.keys.get(keyPrefix(header));
-    if (!key) throw new LaurelError('unauthorized', wrong);
-    const sent = Buffer.from(header);
-    if (key.seen && same(key.seen, sent)) return { keyId: key.id };
-    if (!timingSafeEqual(key.hash, hashKey(header))) throw new LaurelError('unauthorized', wrong);
-    key.seen = sent;
-    return { keyId: key.id };
+    const prefix = keyPrefix(header);
+    const key = this.admins.get(prefix) ?? this.recent(prefix);
+    if (key) return checked(key, header);
+    if (!madePrefix.test(prefix)) throw new LaurelError('unauthorized', wrong);
+    return this.find(prefix, header);
   }
+
+  /** An application key that is in memory; it moves to the end, away from those that are forgotten next. */
+  private recent(prefix: string): RingKey | undefined {
+    const key = this.users.get(prefix);
+    if (!key) return undefined;
+    this.users.delete(prefix);
+    this.users.set(prefix, key);
+    return key;
+  }
+
+  private async find(prefix: string, header: string): Promise<Principal> {
+    for (;;) {
+      const { changes } = this;
+      const stored = await this.lookup.find(prefix);
+      // It may have been revoked after it was read, and dropped before it was there.
+      if (changes !== this.changes) continue;
+      if (!stored) throw new LaurelError('unauthorized', wrong);
+      return checked(this.keep(stored), header);
+    }
+  }
+
+  private keep({ id, ...stored }: StoredKey): RingKey {
+    const key = { ...stored, keyId: id, seen: undefined, isLive: true };
+    const keys = key.kind === 'admin' ? this.admins : this.users;
+    keys.set(key.prefix, key);
+    const [oldest] = this.users.keys();
+    if (this.users.size > limits.maxCachedKeys && oldest !== undefined) this.forget(oldest);
+    return key;
+  }
+}
+
+function checked(key: RingKey, header: string): Principal {
+  if (!matches(key, header)) throw new LaurelError('unauthorized', wrong);
+  return key;
 }

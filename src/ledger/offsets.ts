@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { limits } from '../limits.js';
+import { numberArray } from '../postgres/arrays.js';
 
 /** The id of a stream entry, `milliseconds-number`. */
 export type StreamId = string;
@@ -66,9 +67,26 @@ export async function advanceOffset(client: pg.ClientBase | pg.Pool, lease: Leas
   if (rowCount !== 1) throw new LeaseLost();
 }
 
-/** Gives the lease back, so that the next worker need not wait for it to run out. */
-export async function releaseLease(pool: pg.Pool, lease: Lease): Promise<void> {
-  await pool.query(`update stream_offsets set lease_until = '-infinity' where tenant = $1 and fence = $2`, [lease.tenant, lease.fence]);
+/** Gives a worker's leases back, so that the next worker need not wait for them to run out. */
+export async function releaseLeases(pool: pg.Pool, tenants: readonly number[], holder: string): Promise<void> {
+  if (tenants.length === 0) return;
+  await pool.query(`update stream_offsets set lease_until = '-infinity' where tenant = any($1::integer[]) and holder = $2`, [
+    numberArray(tenants),
+    holder,
+  ]);
+}
+
+/** What has been committed of the ledgers of those tenants that have one. */
+export async function loadOffsets(
+  pool: pg.Pool,
+  tenants: readonly number[],
+): Promise<{ tenant: number; epoch: string; lastId: StreamId }[]> {
+  if (tenants.length === 0) return [];
+  const { rows } = await pool.query<{ tenant: number; epoch: string; lastId: StreamId }>(
+    `select tenant, epoch, last_ms || '-' || last_seq as "lastId" from stream_offsets where tenant = any($1::integer[])`,
+    [numberArray(tenants)],
+  );
+  return rows;
 }
 
 /** Whether the write-behind has committed the ledger up to `id`. */

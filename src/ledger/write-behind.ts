@@ -4,158 +4,210 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { limits } from '../limits.js';
+import { Turns } from '../turns.js';
+import { LeaseLost, loadOffsets, releaseLeases, type StreamId } from './offsets.js';
 import { Partitions } from './partitions.js';
-import { inTransaction } from '../postgres/pool.js';
-import { writeBatch } from './write-batch.js';
-import { keyNames } from '../redis/contract.js';
-import { collectBatch } from './batch.js';
-import { unpackEntry, type LedgerEntry } from './entry.js';
-import { acquireLease, advanceOffset, LeaseLost, releaseLease, type Lease, type StreamId } from './offsets.js';
+import { RedisReplaced, TenantWriter } from './tenant-writer.js';
+
+/** What is known of a ledger: whether it has entries that are not committed, or is of another life of Redis. */
+export type LedgerState = 'written' | 'awaited' | 'foreign';
 
 export interface WriteBehindOptions {
-  readonly tenant: number;
-  /** The start of the tenant's keys. */
-  readonly partition: string;
+  /** The tenants that there are now. */
+  readonly tenants: () => readonly number[];
+  /** The start of a tenant's keys. */
+  readonly partition: (tenant: number) => string;
+  /**
+   * Looks whether a ledger has entries after an id. When it has none, `wake` is to be called as soon as there is one (contract.ts,
+   * `awaitEntries`).
+   */
+  readonly awaitEntries: (tenant: number, epoch: string, lastId: StreamId) => Promise<LedgerState>;
   /** A connection of its own: large replies must not hold up events. */
   readonly redis: Redis;
   readonly pool: pg.Pool;
   readonly log: Logger;
   /** Called when Redis turns out to lack what Postgres has, so that nothing is served from it. */
-  readonly onBehind: () => Promise<void>;
+  readonly onBehind: (tenant: number) => Promise<void>;
 }
 
-/** How far a worker is: its lease and the last id that it has committed under it. */
-interface Position {
-  readonly lease: Lease;
-  lastId: StreamId;
-  renewedAt: number;
-}
-
-/** Redis no longer is the one whose ledger was being committed. */
-class RedisReplaced extends Error {
-  constructor() {
-    super('Redis has lost its data or is another one: its epoch is not the one that Postgres knows');
-    this.name = 'RedisReplaced';
-  }
+/** A tenant that is being worked on. */
+interface Work {
+  /** It has been heard of again meanwhile. */
+  again: boolean;
+  /** In a row, without a batch in between. */
+  failures: number;
+  done: Promise<void>;
 }
 
 /**
- * Takes the ledger of one tenant into Postgres: a batch of entries, the state that they lead to and the offset commit in one transaction,
+ * Takes the ledgers of all tenants into Postgres: a batch of entries, the state that they lead to and the offset commit in one transaction,
  * and only then is the stream trimmed. Killed anywhere, it goes on from the last committed offset: nothing is skipped and nothing is done
  * twice. One worker is active for each stream; the others wait for its lease to run out.
+ *
+ * Tenants that have entries take turns, batch by batch. A ledger that has come to its end costs nothing until Redis tells of the next entry;
+ * in case that it could not, all are looked at from time to time, some each second.
  */
 export class WriteBehind {
   private readonly options: WriteBehindOptions;
   private readonly holder = randomUUID();
-  private readonly partitions: Partitions;
-  private readonly ledgerKey: string;
-  private readonly metaKey: string;
-  private position: Position | undefined;
-  private stopping = false;
+  private readonly months: Partitions;
+  private readonly turns = new Turns(limits.writeBehindTenants);
+  private readonly writers = new Map<number, TenantWriter>();
+  private readonly working = new Map<number, Work>();
+  private readonly wakeUp = new AbortController();
   private stopBy = Infinity;
-  private wake = new AbortController();
-  private running: Promise<void> | undefined;
+  private scanning: Promise<void> | undefined;
+  private nextScan = 0;
 
   constructor(options: WriteBehindOptions) {
     this.options = options;
-    this.partitions = new Partitions(options.pool);
-    this.ledgerKey = options.partition + keyNames.ledger;
-    this.metaKey = options.partition + keyNames.meta;
+    this.months = new Partitions(options.pool);
   }
 
   start(): void {
-    this.running ??= this.run();
+    this.scanning ??= this.scanAlways();
   }
 
-  /** Commits what is still in the stream, for at most `drainMs`, and gives the lease back. */
-  async stop(drainMs: number): Promise<void> {
-    this.stopBy = Date.now() + drainMs;
-    this.stopping = true;
-    this.wake.abort();
-    await this.running;
-    if (this.position) await releaseLease(this.options.pool, this.position.lease).catch(() => undefined);
-    this.position = undefined;
-  }
-
-  private async run(): Promise<void> {
-    let failures = 0;
-    for (;;) {
-      try {
-        const committed = await this.step();
-        failures = 0;
-        if (this.stopping && (committed === 0 || Date.now() > this.stopBy)) return;
-        if (committed === 0) await this.pause(this.position ? limits.writeBehindIdleMs : limits.leaseMs / 3);
-      } catch (error) {
-        failures += 1;
-        await this.handle(error, failures);
-        // A Redis that was replaced holds nothing that could be drained.
-        if (this.stopping && (error instanceof RedisReplaced || Date.now() > this.stopBy)) return;
-      }
-    }
-  }
-
-  private async handle(error: unknown, failures: number): Promise<void> {
-    this.position = undefined;
-    if (error instanceof LeaseLost) {
-      this.options.log.warn({ tenant: this.options.tenant }, error.message);
+  /** A tenant's ledger has, or may have, new entries. */
+  wake(tenant: number): void {
+    const work = this.working.get(tenant);
+    if (work) {
+      work.again = true;
       return;
     }
-    this.options.log.error({ err: error, tenant: this.options.tenant, failures }, 'the write-behind failed and will try again');
-    if (error instanceof RedisReplaced) await this.options.onBehind().catch(() => undefined);
+    const started: Work = { again: false, failures: 0, done: Promise.resolve() };
+    this.working.set(tenant, started);
+    started.done = this.work(tenant, started);
+  }
+
+  /** Looks at the ledgers of all tenants, because messages may have been lost. */
+  async scanAll(): Promise<void> {
+    await this.scan(this.options.tenants());
+  }
+
+  /** Commits what is still in the streams, for at most `drainMs`, and gives the leases back. */
+  async stop(drainMs: number): Promise<void> {
+    this.stopBy = Date.now() + drainMs;
+    this.wakeUp.abort();
+    await this.scanning;
+    await this.scanAll().catch(() => undefined);
+    while (this.working.size > 0) await Promise.all([...this.working.values()].map(({ done }) => done));
+    const held = [...this.writers].filter(([, { position }]) => position).map(([tenant]) => tenant);
+    await releaseLeases(this.options.pool, held, this.holder).catch(() => undefined);
+    this.writers.clear();
+  }
+
+  private get stopping(): boolean {
+    return this.stopBy < Infinity;
+  }
+
+  private async scanAlways(): Promise<void> {
+    let everybody = true;
+    while (!this.stopping) {
+      const tenants = this.options.tenants();
+      try {
+        // At the start all of them, so that what an earlier worker has left is begun with at once.
+        await this.scan(everybody ? tenants : this.some(tenants));
+        everybody = false;
+      } catch (error) {
+        this.options.log.warn({ err: error }, 'the write-behind could not look at all ledgers and will try again');
+      }
+      await this.pause(limits.writeBehindScanMs);
+    }
+  }
+
+  /** The next tenants in turn. */
+  private some(tenants: readonly number[]): readonly number[] {
+    const first = this.nextScan < tenants.length ? this.nextScan : 0;
+    this.nextScan = first + limits.writeBehindScanTenants;
+    return tenants.slice(first, this.nextScan);
+  }
+
+  private async scan(tenants: readonly number[]): Promise<void> {
+    for (let first = 0; first < tenants.length; first += limits.writeBehindScanTenants) {
+      const idle = tenants.slice(first, first + limits.writeBehindScanTenants).filter((tenant) => !this.working.has(tenant));
+      const offsets = await loadOffsets(this.options.pool, idle);
+      await Promise.all(
+        offsets.map(async ({ tenant, epoch, lastId }) => {
+          if ((await this.options.awaitEntries(tenant, epoch, lastId)) !== 'awaited') this.wake(tenant);
+        }),
+      );
+    }
+  }
+
+  private writer(tenant: number): TenantWriter {
+    let writer = this.writers.get(tenant);
+    if (!writer) {
+      const { redis, pool, partition } = this.options;
+      writer = new TenantWriter({ tenant, partition: partition(tenant), holder: this.holder, redis, pool, months: this.months });
+      this.writers.set(tenant, writer);
+    }
+    return writer;
+  }
+
+  /** Works on a tenant's ledger until it has come to its end. */
+  private async work(tenant: number, work: Work): Promise<void> {
+    const writer = this.writer(tenant);
+    for (let isOver = false; !isOver;) {
+      work.again = false;
+      try {
+        const isAtEnd = await this.drain(tenant, writer, work);
+        isOver = (isAtEnd && !work.again) || Date.now() > this.stopBy;
+      } catch (error) {
+        work.failures += 1;
+        await this.handle(tenant, writer, error, work.failures);
+        // A Redis that was replaced holds nothing that could be drained.
+        isOver = this.stopping && (error instanceof RedisReplaced || Date.now() > this.stopBy);
+      }
+    }
+    this.working.delete(tenant);
+  }
+
+  /** Writes batches until there are no entries left. Returns whether the next one will be told of; false to look again. */
+  private async drain(tenant: number, writer: TenantWriter, work: Work): Promise<boolean> {
+    for (let empty = 0; empty < 2;) {
+      const committed = await this.turns.take(() => writer.step());
+      work.failures = 0;
+      if (Date.now() > this.stopBy) return false;
+      if (committed === 'held') {
+        if (this.stopping) return true;
+        await this.pause(limits.leaseMs / 3);
+        return this.isCommitted(tenant);
+      }
+      empty = committed === 0 ? empty + 1 : 0;
+      if (empty === 1) await this.pause(limits.writeBehindIdleMs);
+    }
+    const { position } = writer;
+    if (!position) return false;
+    return this.awaits(tenant, position.lease.epoch, position.lastId);
+  }
+
+  /** Whether the worker that holds the lease has committed everything. */
+  private async isCommitted(tenant: number): Promise<boolean> {
+    const [offset] = await loadOffsets(this.options.pool, [tenant]);
+    return offset === undefined || this.awaits(tenant, offset.epoch, offset.lastId);
+  }
+
+  private async awaits(tenant: number, epoch: string, lastId: StreamId): Promise<boolean> {
+    const state = await this.options.awaitEntries(tenant, epoch, lastId);
+    if (state === 'foreign') throw new RedisReplaced();
+    return state === 'awaited';
+  }
+
+  private async handle(tenant: number, writer: TenantWriter, error: unknown, failures: number): Promise<void> {
+    writer.forget();
+    if (error instanceof LeaseLost) {
+      this.options.log.warn({ tenant }, error.message);
+      return;
+    }
+    this.options.log.error({ err: error, tenant, failures }, 'the write-behind failed and will try again');
+    if (error instanceof RedisReplaced) await this.options.onBehind(tenant).catch(() => undefined);
     await this.pause(Math.min(limits.writeBehindRetryMs * 2 ** (failures - 1), limits.writeBehindRetryMaxMs));
   }
 
+  /** Waits; not at all for a stop that begins meanwhile, and for a short time while stopping. */
   private async pause(ms: number): Promise<void> {
-    if (this.stopping) ms = Math.min(ms, limits.writeBehindRetryMs);
-    await delay(ms, undefined, { signal: this.wake.signal }).catch(() => undefined);
-    if (this.wake.signal.aborted) this.wake = new AbortController();
-  }
-
-  /** One batch. Returns how many entries it committed; 0 as well while another worker holds the lease. */
-  private async step(): Promise<number> {
-    const position = (this.position ??= await this.acquire());
-    if (!position) return 0;
-    const entries = await this.read(position);
-    if (entries.length === 0) {
-      await this.renew(position);
-      return 0;
-    }
-    await this.commit(position, entries);
-    await this.options.redis.xtrim(this.ledgerKey, 'MINID', position.lastId);
-    return entries.length;
-  }
-
-  private async acquire(): Promise<Position | undefined> {
-    const acquired = await acquireLease(this.options.pool, this.options.tenant, this.holder);
-    return acquired && { ...acquired, renewedAt: Date.now() };
-  }
-
-  private async renew(position: Position): Promise<void> {
-    if (Date.now() - position.renewedAt < limits.leaseMs / 3) return;
-    await advanceOffset(this.options.pool, position.lease, position.lastId, position.lastId);
-    position.renewedAt = Date.now();
-  }
-
-  private async read(position: Position): Promise<{ id: StreamId; entry: LedgerEntry }[]> {
-    const { redis } = this.options;
-    const [epoch, entries] = await Promise.all([
-      redis.hget(this.metaKey, 'epoch'),
-      redis.xrangeBuffer(this.ledgerKey, `(${position.lastId}`, '+', 'COUNT', limits.writeBehindBatchEntries),
-    ]);
-    if (epoch !== position.lease.epoch) throw new RedisReplaced();
-    return entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackEntry(fields) }));
-  }
-
-  private async commit(position: Position, read: readonly { id: StreamId; entry: LedgerEntry }[]): Promise<void> {
-    const newest = read.at(-1);
-    if (!newest) return;
-    const batch = collectBatch(read);
-    await this.partitions.ensure([...batch.events.map(({ at }) => at), ...batch.awards.map(({ award }) => award.at)]);
-    await inTransaction(this.options.pool, async (client) => {
-      await advanceOffset(client, position.lease, position.lastId, newest.id);
-      await writeBatch(client, this.options.tenant, batch);
-    });
-    position.lastId = newest.id;
-    position.renewedAt = Date.now();
+    if (this.stopping) await delay(Math.min(ms, limits.writeBehindRetryMs));
+    else await delay(ms, undefined, { signal: this.wakeUp.signal }).catch(() => undefined);
   }
 }

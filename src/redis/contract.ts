@@ -153,6 +153,11 @@ export const functions = {
   open: ['epoch', 'lastId'],
   /** Undoes `open`: whoever finds that Redis has lost something calls it, and every process asks again. */
   shut: [],
+  /**
+   * Whether the ledger has entries after `lastId` that come from the life `epoch`: 1 or 0 with `ok`, or `foreign`. With 0, the next entry is
+   * published on the partition's channel `written`, so that nobody has to look again until then.
+   */
+  awaitEntries: ['epoch', 'lastId'],
   /** Puts a configuration version into force, unless a newer one is. `blob` is the plan, `channel` is told of the switch. */
   activate: [...context, 'blob', 'planTtlS', 'channel'],
   /** One event. After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value. */
@@ -225,6 +230,32 @@ export function orderArguments<F extends FunctionName>(
   return list;
 }
 
+/** The functions that run without a configuration. */
+export type PlainFunction = 'open' | 'shut' | 'awaitEntries';
+
+/** What is said on channels: a partition's prefix, and one of these. */
+export const channelNames = {
+  /** A tenant has a new configuration; of the account: tenants or keys have changed. */
+  changes: 'changes',
+  /** A ledger that had been read to its end has a new entry. */
+  written: 'written',
+} as const;
+
+/** Keys of the account, which is no tenant: what its processes tell each other (src/account/lease.ts). They share a hash tag of their own. */
+export const accountKeyNames = {
+  /** String: counts the changes of tenants and keys that processes have to know of. */
+  revision: 'revision',
+  /** Set: the processes that may hold a lease. */
+  processes: 'processes',
+  /** String per process, which expires: the revision that it knows. Followed by the process' id. */
+  known: 'known:',
+} as const;
+
+/** The start of the account's keys. */
+export function accountPrefix(prefix: string): string {
+  return `{${prefix}:account}:`;
+}
+
 /** The hash tag of a tenant's partition, followed by the colon that all of its keys continue after. */
 export function partitionPrefix(prefix: string, tenant: number): string {
   return `{${prefix}:${tenant}}:`;
@@ -243,6 +274,7 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     `  field = ${table(Object.entries(userFields))},`,
     `  context = { ${contextFields.map((field) => `'${field}'`).join(', ')} },`,
     `  outcome = ${table(Object.entries(outcomes))},`,
+    `  channel = ${table(Object.entries(channelNames))},`,
     `  limit = ${table(Object.entries(constants))},`,
     '  arg = {',
     ...positions.map((line) => `  ${line}`),

@@ -12,6 +12,7 @@ const luaLimits = {
   maxAwardsRead: limits.maxAwardsRead,
   maxAwardsKept: limits.maxAwardsKept,
   maxCachedPlans: limits.maxCachedPlans,
+  maxCachedContexts: limits.maxCachedContexts,
   maxCachedZones: limits.maxCachedZones,
   maxFreezes: limits.maxFreezes,
   maxPausesPerUser: limits.maxPausesPerUser,

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Account } from '../account/account.js';
 import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../keys/key-ring.js';
 import type { Clock } from '../engine/clock.js';
@@ -14,8 +15,10 @@ export interface Services {
   readonly aggregates: AggregateReader;
   /** What operators configure: reads it, and changes it for all processes at once. */
   readonly configuration: ConfigEditor;
-  /** Moves the test clock, and returns when everything that is due by then has been done, and what the moment is. */
-  readonly advance: (tenant: number, toMs: number) => Promise<number>;
+  /** The tenants and keys of the account. */
+  readonly account: Account;
+  /** Moves the test clock of all tenants, and returns when everything that is due by then has been done, and what the moment is. */
+  readonly advance: (toMs: number) => Promise<number>;
 }
 
 export interface Answer {
@@ -35,8 +38,15 @@ export interface RouteRequest<P, Q, B> {
   readonly idempotencyKey: string | undefined;
 }
 
-/** Who may call a route: `application` is the Application API, `admin` the Admin API. */
+/** The Application API is for admin keys and application keys, the Admin API for admin keys only. */
 export type Api = 'application' | 'admin';
+
+/**
+ * Who may call a route of the Application API (docs/keys.md): `admin` only admin keys; `anyone` application keys too, because what it
+ * answers concerns no single user; a function names the users whom a request is about, and an application key may only be about its own.
+ */
+export type Access<P, Q, B> =
+  'admin' | 'anyone' | ((parts: { readonly params: P; readonly query: Q; readonly body: B }) => readonly string[]);
 
 /**
  * One operation of the HTTP API, declared: the router, the checks and the reference (http/reference.ts) are made from it. `path` is
@@ -54,6 +64,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly produces?: string;
   /** Whether an `Idempotency-Key` header means something here; elsewhere it is not looked at. */
   readonly idempotent?: true;
+  /** A route that does not say it is closed to application keys. Those of the Admin API always are. */
+  readonly access?: Access<P, Q, B>;
   readonly params: z.ZodType<P>;
   readonly query: z.ZodType<Q>;
   /** Null for an operation without a body. */

@@ -25,6 +25,7 @@ import { redisOptions } from '../../src/redis/connection.js';
 import { attributeFilters } from '../../src/routing/query.js';
 import { userPropertiesSchema, type UserProperties } from '../../src/users/schema.js';
 import { bundleLibrary } from '../../src/redis/library.js';
+import { Listener } from '../../src/redis/listener.js';
 import type { Subject } from './model/subject.js';
 import type { UserProperties as ModelProperties } from './model/users.js';
 import type { Answer } from './model/world.js';
@@ -186,9 +187,17 @@ export async function startArena(): Promise<Arena> {
     new Redis(redisUrl, { ...redisOptions, commandTimeout: 120_000, enableOfflineQueue: true, lazyConnect: false });
   const [redis, workerRedis] = [connect(), connect()];
   const { pool } = database;
+  const prefix = `arena${randomUUID().slice(0, 8)}`;
+  const writers = new Map<number, WriteBehind>();
+  const subscriber = connect();
+  await new Listener(subscriber, prefix).on(
+    'written',
+    (of) => writers.get(Number(of))?.wake(Number(of)),
+    () => undefined,
+  );
   const engine = new Engine({
     redis,
-    prefix: `arena${randomUUID().slice(0, 8)}`,
+    prefix,
     library: bundleLibrary(),
     testClock: true,
     loadConfig: (tenant) => loadConfig(pool, tenant),
@@ -206,7 +215,14 @@ export async function startArena(): Promise<Arena> {
       const tenant = rows[0]?.no ?? 0;
       const partition = engine.partition(tenant);
       await engine.open(tenant);
-      const writeBehind = new WriteBehind({ tenant, partition, redis: workerRedis, pool, log, onBehind: () => engine.shut(tenant) });
+      const writeBehind = new WriteBehind({
+        ...{ redis: workerRedis, pool, log },
+        tenants: () => [tenant],
+        partition: () => partition,
+        awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),
+        onBehind: () => engine.shut(tenant),
+      });
+      writers.set(tenant, writeBehind);
       writeBehind.start();
       await clock.set(tenant, nowMs);
       const subject = subjectOf(tools, tenant);
@@ -218,6 +234,7 @@ export async function startArena(): Promise<Arena> {
         },
         leave: async () => {
           await writeBehind.stop(drainMs);
+          writers.delete(tenant);
           const keys = await keysOf(redis, partition);
           if (keys.length > 0) await redis.unlink(...keys);
         },
@@ -226,6 +243,7 @@ export async function startArena(): Promise<Arena> {
     stop: async () => {
       redis.disconnect();
       workerRedis.disconnect();
+      subscriber.disconnect();
       await database.drop();
     },
   };

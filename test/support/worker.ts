@@ -1,8 +1,13 @@
 import { Redis } from 'ioredis';
 import pino from 'pino';
+import { loadConfig } from '../../src/config/store.js';
+import { Engine } from '../../src/engine/engine.js';
+import { loadOffset } from '../../src/ledger/offsets.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
 import { createPool } from '../../src/postgres/pool.js';
 import { redisOptions } from '../../src/redis/connection.js';
+import { bundleLibrary } from '../../src/redis/library.js';
+import { Listener } from '../../src/redis/listener.js';
 import { tenant, type World } from './world.js';
 
 /** A write-behind worker of its own beside a world without one. */
@@ -21,12 +26,33 @@ export function startWorker(world: World, databaseUrl = world.settings.databaseU
   const pool = createPool(databaseUrl, 2, () => undefined);
   const said: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => said.push(readMessage(line)) });
-  const writeBehind = new WriteBehind({ tenant, partition: world.partition, redis, pool, log, onBehind: () => Promise.resolve() });
+  const subscriber = redis.duplicate();
+  subscriber.on('error', () => undefined);
+  const { redisPrefix: prefix, testClock } = world.settings;
+  const engine = new Engine({
+    ...{ redis, prefix, testClock, library: bundleLibrary() },
+    loadConfig: (no) => loadConfig(pool, no),
+    loadOffset: (no) => loadOffset(pool, no),
+  });
+  const writeBehind = new WriteBehind({
+    ...{ redis, pool, log },
+    tenants: () => [tenant],
+    partition: () => world.partition,
+    awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),
+    onBehind: () => Promise.resolve(),
+  });
+  const listener = new Listener(subscriber, prefix);
+  void listener.on(
+    'written',
+    (of) => writeBehind.wake(Number(of)),
+    () => undefined,
+  );
   writeBehind.start();
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     await writeBehind.stop(10_000);
     redis.disconnect();
+    subscriber.disconnect();
     await pool.end();
   };
   return {

@@ -73,6 +73,8 @@ export interface WorldOptions {
   readonly roles?: Roles;
   /** Another Redis than that of the run. */
   readonly redisUrl?: string;
+  /** Settings besides those of a world. */
+  readonly settings?: Partial<Settings>;
 }
 
 /** A whole service on real stores, in a partition and a database of its own. */
@@ -87,10 +89,10 @@ export interface World {
   get(path: string): Promise<Reply>;
   event(metric: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
   setClock(iso: string): Promise<void>;
-  /** Applies a configuration file, and returns when this service works with it. */
-  configure(text: string, how?: { prune?: boolean }): Promise<void>;
-  /** Waits until the write-behind has committed everything that the ledger holds now. */
-  drain(): Promise<void>;
+  /** Applies a configuration file, of the default tenant if none is named, and returns when this service works with it. */
+  configure(text: string, how?: { prune?: boolean; tenant?: string }): Promise<void>;
+  /** Waits until the write-behind has committed everything that the ledger of a tenant, by its no, holds now. */
+  drain(no?: number): Promise<void>;
   /** The id of the newest entry of the ledger: nothing changes in Redis without one. */
   ledgerEnd(): Promise<string>;
   /** Everything that the tenant has in Redis, and every row in Postgres, as text to compare. */
@@ -121,6 +123,9 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     testClock: options.now !== null,
     logLevel: 'silent',
     postgresPoolSize: 6,
+    rateLimit: 0,
+    rateLimitWindowS: 60,
+    ...options.settings,
   };
 }
 
@@ -204,7 +209,6 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const redis = new Redis(settings.redisUrl ?? '', { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
   redis.on('error', () => undefined);
   const partition = partitionPrefix(settings.redisPrefix, tenant);
-  const ledger = partition + keyNames.ledger;
   const address = service.address ?? '';
   let serving = true;
   const world: World = {
@@ -221,17 +225,17 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       if (reply.status !== 200) throw new Error(`the clock refused ${iso}: ${JSON.stringify(reply.body)}`);
     },
     configure: async (text, how = {}) => {
-      await service.base.apply({ name: 'test.yaml', text }, { prune: how.prune === true, dryRun: false });
+      await service.base.apply({ name: 'test.yaml', text }, { prune: how.prune === true, dryRun: false, tenant: how.tenant });
     },
-    drain: async () => {
-      const newest = await lastLedgerId(redis, ledger);
+    drain: async (no = tenant) => {
+      const newest = await lastLedgerId(redis, partitionPrefix(settings.redisPrefix, no) + keyNames.ledger);
       const giveUpAt = Date.now() + drainTimeoutMs;
-      while (!(await hasCommitted(database.pool, tenant, newest))) {
+      while (!(await hasCommitted(database.pool, no, newest))) {
         if (Date.now() > giveUpAt) throw new Error(`the ledger was not committed up to ${newest} in time`);
         await delay(drainPollMs);
       }
     },
-    ledgerEnd: () => lastLedgerId(redis, ledger),
+    ledgerEnd: () => lastLedgerId(redis, partition + keyNames.ledger),
     snapshot: () => snapshot(redis, database.pool, partition),
     stopService: async () => {
       if (serving) await service.stop();
@@ -239,8 +243,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
     stop: async () => {
       await world.stopService();
-      const keys = await keysOf(redis, partition);
-      if (keys.length > 0) await redis.del(...keys);
+      // Of all tenants, and of the account.
+      const keys = await keysOf(redis, `{${settings.redisPrefix}:`);
+      await Promise.all(keys.map((key) => redis.del(key)));
       redis.disconnect();
       await database.drop();
     },

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { LaurelError } from '../errors.js';
+import {
+  createAdminKeys,
+  deleteAdminKeys,
+  getAdminKey,
+  listAdminKeys,
+  rotateAdminKeys,
+  updateAdminKeys,
+  type AdminKey,
+} from '../keys/admin-keys.js';
+import { limits } from '../limits.js';
+import { defineRoute, type Route } from '../routing/route.js';
+import { instantShape } from '../shapes.js';
+import { textSchema } from '../users/schema.js';
+import { batch, deletedSchema, idList, issueSchema, pageQuery, report } from './batch.js';
+
+const adminKeySchema = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    prefix: z.string(),
+    status: z.enum(['active', 'revoked']),
+    created: instantShape,
+    revoked: instantShape.nullable(),
+    lastUsed: instantShape.nullable(),
+  })
+  .meta({ id: 'AdminKey' });
+/** With the key itself, which is shown this once. */
+const madeSchema = adminKeySchema.extend({ key: z.string() }).meta({ id: 'CreatedAdminKey' });
+
+const name = textSchema(0, limits.maxNameChars);
+const id = z.uuid('must be a UUID');
+const issues = z.array(issueSchema);
+const none = z.object({});
+
+const show = <T extends AdminKey>({ created, revoked, lastUsed, ...key }: T) => ({
+  ...key,
+  created: created.toISOString(),
+  revoked: revoked?.toISOString() ?? null,
+  lastUsed: lastUsed?.toISOString() ?? null,
+});
+
+export const adminKeyRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/admin-api-keys',
+    operation: 'admin_admin_api_keys_list',
+    summary: 'List admin keys, the oldest first, with when each was last used',
+    answers: { 200: z.array(adminKeySchema) },
+    params: none,
+    query: pageQuery,
+    body: null,
+    handle: async ({ services: { account }, query }) => {
+      await account.noteUse();
+      return { status: 200, body: (await account.store((pool) => listAdminKeys(pool, query))).map(show) };
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/admin-api-keys/{id}',
+    operation: 'admin_admin_api_keys_get',
+    summary: 'Read an admin key, and when it was last used',
+    answers: { 200: adminKeySchema },
+    params: z.object({ id }),
+    query: none,
+    body: null,
+    handle: async ({ services: { account }, params }) => {
+      const known = await account.store((pool) => getAdminKey(pool, params.id));
+      if (known) await account.noteUse();
+      const key = known && (await account.store((pool) => getAdminKey(pool, params.id)));
+      if (!key) throw new LaurelError('not_found', `There is no admin key with the id ${JSON.stringify(params.id)}.`);
+      return { status: 200, body: show(key) };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/admin-api-keys',
+    operation: 'admin_admin_api_keys_create',
+    summary: 'Create admin keys; a key is shown this once',
+    answers: { 201: z.object({ created: z.array(madeSchema), issues }) },
+    params: none,
+    query: none,
+    body: batch(z.object({ name })),
+    handle: async ({ services: { account }, body }) => {
+      const outcomes = await account.store((pool) =>
+        createAdminKeys(
+          pool,
+          body.map((item) => item.name),
+        ),
+      );
+      await account.announce();
+      const { done, issues: problems } = report(body, outcomes, () => ({}));
+      return { status: 201, body: { created: done.map(show), issues: problems } };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/admin-api-keys/rotate',
+    operation: 'admin_admin_api_keys_rotate',
+    summary: 'Create a key in the place of each; the old ones stay valid until they are revoked',
+    answers: { 201: z.object({ created: z.array(madeSchema), issues }) },
+    params: none,
+    query: none,
+    body: batch(z.object({ id })),
+    handle: async ({ services: { account }, body }) => {
+      const outcomes = await account.store((pool) =>
+        rotateAdminKeys(
+          pool,
+          body.map((item) => item.id),
+        ),
+      );
+      await account.announce();
+      const { done, issues: problems } = report(body, outcomes, (item) => ({ id: item.id }));
+      return { status: 201, body: { created: done.map(show), issues: problems } };
+    },
+  }),
+  defineRoute({
+    method: 'patch',
+    path: '/admin-api-keys',
+    operation: 'admin_admin_api_keys_update',
+    summary: 'Rename admin keys, and revoke them for good',
+    answers: { 200: z.object({ updated: z.array(adminKeySchema), issues }) },
+    params: none,
+    query: none,
+    body: batch(z.object({ id, name: name.optional(), status: z.literal('revoked').optional() })),
+    handle: async ({ services: { account }, body }) => {
+      const outcomes = await account.store((pool) => updateAdminKeys(pool, body));
+      await account.announce();
+      const { done, issues: problems } = report(body, outcomes, (item) => ({ id: item.id }));
+      return { status: 200, body: { updated: done.map(show), issues: problems } };
+    },
+  }),
+  defineRoute({
+    method: 'delete',
+    path: '/admin-api-keys',
+    operation: 'admin_admin_api_keys_delete',
+    summary: 'Revoke admin keys and take them off the list',
+    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
+    params: none,
+    query: idList,
+    body: null,
+    handle: async ({ services: { account }, query: { ids } }) => {
+      const outcomes = await account.store((pool) => deleteAdminKeys(pool, ids));
+      await account.announce();
+      const { done, issues: problems } = report(ids, outcomes, (one) => ({ id: one }));
+      return { status: 200, body: { deleted: done, issues: problems } };
+    },
+  }),
+];

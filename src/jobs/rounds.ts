@@ -1,0 +1,67 @@
+import type { Logger } from 'pino';
+import { limits } from '../limits.js';
+import { Turns } from '../turns.js';
+import type { Sweep } from './sweep.js';
+
+/**
+ * Sweeps all tenants, some of them each second, in turn: what many idle tenants cost is bounded, and what is due to them is done some seconds
+ * later, with the same result. A tenant for which much is to be done takes one of several places, and the others go on.
+ */
+export class Rounds {
+  private readonly sweep: Sweep;
+  private readonly tenants: () => readonly number[];
+  private readonly log: Logger;
+  private readonly turns = new Turns(limits.sweepTenantsAtOnce);
+  private readonly working = new Map<number, Promise<void>>();
+  private readonly first = new Set<number>();
+  private next = 0;
+  private stopping = false;
+
+  /** `tenants` are those that there are at the moment. */
+  constructor(sweep: Sweep, tenants: () => readonly number[], log: Logger) {
+    this.sweep = sweep;
+    this.tenants = tenants;
+    this.log = log;
+  }
+
+  /** Begins with the tenants whose turn it is. One that is still being worked on keeps its place. */
+  begin(): void {
+    const tenants = this.tenants();
+    const start = this.next < tenants.length ? this.next : 0;
+    this.next = start + limits.sweepTenants;
+    for (const tenant of [...this.first, ...tenants.slice(start, this.next)]) this.start(tenant);
+    this.first.clear();
+  }
+
+  /** Something has been changed for a tenant: it comes with the next ones, out of turn. */
+  soon(tenant: number): void {
+    this.first.add(tenant);
+  }
+
+  /** Returns when what is being done has been done. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await Promise.all(this.working.values());
+  }
+
+  /** Moves the test clock of all tenants to a moment, as Sweep.advance does for one. */
+  async advance(first: number, toMs: number): Promise<number> {
+    // The first refuses a clock that would go backward, before anything is changed.
+    const now = await this.sweep.advance(first, toMs);
+    for (const tenant of this.tenants()) if (tenant !== first) await this.sweep.advance(tenant, toMs);
+    return now;
+  }
+
+  private start(tenant: number): void {
+    if (this.working.has(tenant)) return;
+    const work = this.turns
+      .take(async () => {
+        if (!this.stopping) await this.sweep.run(tenant);
+      })
+      .catch((error: unknown) => {
+        this.log.warn({ err: error, tenant }, 'what is due could not be done yet');
+      })
+      .finally(() => this.working.delete(tenant));
+    this.working.set(tenant, work);
+  }
+}
