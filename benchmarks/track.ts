@@ -132,13 +132,13 @@ async function setAnswerBytes({ server }: Side, answerBytes: number, signal: Abo
 }
 
 /**
- * Waits until the write-behind has committed all that Laurel has acknowledged, and returns how long that took. It trims the stream up to
- * the last entry that it has committed, which stays.
+ * Waits until the write-behind has committed all that Laurel has acknowledged, and returns how long that took. It trims what it has
+ * committed off the stream.
  */
 async function untilDrained(redis: Redis, signal: AbortSignal): Promise<number> {
   const ledger = partitionPrefix(settingsSchema.parse({}).REDIS_PREFIX, 1) + keyNames.ledger;
   const start = performance.now();
-  while ((await redis.xlen(ledger)) > 1) {
+  while ((await redis.xlen(ledger)) > 0) {
     if (performance.now() - start > drainMs) throw new Error(`The write-behind did not drain within ${drainMs / 1_000} s.`);
     await delay(drainPollMs, undefined, { signal });
   }

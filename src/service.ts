@@ -2,12 +2,14 @@ import { fileURLToPath } from 'node:url';
 import cron from 'node-cron';
 import { Base, defaultTenant, describeApplied, readConfigText, type BaseOptions } from './base.js';
 import { Activations } from './jobs/activations.js';
+import { Deletion } from './jobs/deletion.js';
 import { Sweep } from './jobs/sweep.js';
 import { LaurelError } from './errors.js';
 import { createApp } from './http/app.js';
 import { startServer, type HttpServer } from './http/server.js';
 import { KeyRing } from './keys/key-ring.js';
 import { ensureAdminKey, loadKeys } from './keys/store.js';
+import { UserDirectory } from './ledger/user-directory.js';
 import { WriteBehind } from './ledger/write-behind.js';
 import { limits } from './limits.js';
 import { messageOf } from './redis/connection.js';
@@ -154,6 +156,7 @@ async function startApi(base: Base, { settings, log }: BaseOptions, sweep: Sweep
       }
     },
   };
+  const deletion = new Deletion(base.engine, base.pool, base.clock, base.history);
   const app = createApp({
     services: {
       engine: base.engine,
@@ -162,6 +165,8 @@ async function startApi(base: Base, { settings, log }: BaseOptions, sweep: Sweep
       aggregates: base.aggregates,
       configuration: base.configuration,
       advance: (tenant, toMs) => sweep.advance(tenant, toMs),
+      directory: new UserDirectory(base.pool),
+      forget: (tenant, user) => deletion.run(tenant, user),
     },
     keys,
     health,

@@ -4,7 +4,9 @@ import bodyParser from 'koa-bodyparser';
 import type { Logger } from 'pino';
 import { clockRoutes } from '../admin/clock.js';
 import { configurationRoutes } from '../admin/configuration.js';
+import { eventAdminRoutes } from '../admin/events.js';
 import { streakAdminRoutes } from '../admin/streaks.js';
+import { userAdminRoutes } from '../admin/users.js';
 import { LaurelError } from '../errors.js';
 import type { KeyRing, Principal } from '../keys/key-ring.js';
 import { limits } from '../limits.js';
@@ -35,7 +37,13 @@ export const applicationRoutes: readonly Route[] = [
   ...summaryRoutes,
 ];
 /** The Admin API. */
-export const adminRoutes: readonly Route[] = [...clockRoutes, ...streakAdminRoutes, ...configurationRoutes];
+export const adminRoutes: readonly Route[] = [
+  ...clockRoutes,
+  ...streakAdminRoutes,
+  ...configurationRoutes,
+  ...eventAdminRoutes,
+  ...userAdminRoutes,
+];
 
 /** The one tenant until tenants can be created. */
 const defaultTenant = 1;
@@ -67,7 +75,8 @@ function errors(log: Logger): Middleware {
 }
 
 /** JSON whatever the Content-Type says: everything that is sent here is meant as JSON. That it is an object, its schema asks for. */
-const readBody = bodyParser({ enableTypes: ['json'], detectJSON: () => true, strict: false, jsonLimit: String(limits.maxBodyBytes) });
+const readBody = (maxBytes: number): Middleware =>
+  bodyParser({ enableTypes: ['json'], detectJSON: () => true, strict: false, jsonLimit: String(maxBytes) });
 
 /** The router would leave as it came what it can't decode, and take it for an id that nobody meant. */
 function checkAddress({ url }: Koa.Context): void {
@@ -153,7 +162,11 @@ const routerPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
 function mount(router: Router, base: string, routes: readonly Route[], options: AppOptions): void {
   for (const route of routes)
-    router.register(base + routerPath(route.path), [route.method], [authenticate(options.keys), readBody, handler(route, options)]);
+    router.register(
+      base + routerPath(route.path),
+      [route.method],
+      [authenticate(options.keys), readBody(route.maxBodyBytes ?? limits.maxBodyBytes), handler(route, options)],
+    );
 }
 
 /** The HTTP application: health, the reference, the Application API under both of its bases, the Admin API. */

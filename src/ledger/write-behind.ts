@@ -8,7 +8,9 @@ import { Partitions } from './partitions.js';
 import { inTransaction } from '../postgres/pool.js';
 import { writeBatch } from './write-batch.js';
 import { keyNames } from '../redis/contract.js';
+import { idAfter } from '../redis/stream.js';
 import { collectBatch } from './batch.js';
+import { deleteUser } from './delete-user.js';
 import { unpackEntry, type LedgerEntry } from './entry.js';
 import { acquireLease, advanceOffset, LeaseLost, releaseLease, type Lease, type StreamId } from './offsets.js';
 
@@ -29,6 +31,13 @@ interface Position {
   readonly lease: Lease;
   lastId: StreamId;
   renewedAt: number;
+  /** Whether the stream has been trimmed below the last id. */
+  isTrimmed: boolean;
+}
+
+interface ReadEntry {
+  readonly id: StreamId;
+  readonly entry: LedgerEntry;
 }
 
 /** Redis no longer is the one whose ledger was being committed. */
@@ -116,18 +125,26 @@ export class WriteBehind {
     const position = (this.position ??= await this.acquire());
     if (!position) return 0;
     const entries = await this.read(position);
+    // Whoever had the lease before may have been killed between a commit and its trim.
+    if (!position.isTrimmed) await this.trim(position);
     if (entries.length === 0) {
       await this.renew(position);
       return 0;
     }
-    await this.commit(position, entries);
-    await this.options.redis.xtrim(this.ledgerKey, 'MINID', position.lastId);
-    return entries.length;
+    const committed = await this.commit(position, entries);
+    await this.trim(position);
+    return committed;
   }
 
   private async acquire(): Promise<Position | undefined> {
     const acquired = await acquireLease(this.options.pool, this.options.tenant, this.holder);
-    return acquired && { ...acquired, renewedAt: Date.now() };
+    return acquired && { ...acquired, renewedAt: Date.now(), isTrimmed: false };
+  }
+
+  /** What is committed does not stay in the stream: it may be of a user who is deleted. (Redis goes on to know the last id.) */
+  private async trim(position: Position): Promise<void> {
+    await this.options.redis.xtrim(this.ledgerKey, 'MINID', idAfter(position.lastId));
+    position.isTrimmed = true;
   }
 
   private async renew(position: Position): Promise<void> {
@@ -136,7 +153,7 @@ export class WriteBehind {
     position.renewedAt = Date.now();
   }
 
-  private async read(position: Position): Promise<{ id: StreamId; entry: LedgerEntry }[]> {
+  private async read(position: Position): Promise<ReadEntry[]> {
     const { redis } = this.options;
     const [epoch, entries] = await Promise.all([
       redis.hget(this.metaKey, 'epoch'),
@@ -146,16 +163,47 @@ export class WriteBehind {
     return entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackEntry(fields) }));
   }
 
-  private async commit(position: Position, read: readonly { id: StreamId; entry: LedgerEntry }[]): Promise<void> {
-    const newest = read.at(-1);
-    if (!newest) return;
-    const batch = collectBatch(read);
+  /** Commits the entries up to the next deletion of a user, or that deletion. Returns how many entries. */
+  private async commit(position: Position, read: readonly ReadEntry[]): Promise<number> {
+    const [first] = read;
+    if (first?.entry.kind === 'forget') {
+      await this.forget(position, first.id, first.entry.user);
+      return 1;
+    }
+    const deletion = read.findIndex(({ entry }) => entry.kind === 'forget');
+    const entries = deletion < 0 ? read : read.slice(0, deletion);
+    const newest = entries.at(-1);
+    if (!newest) return 0;
+    const batch = collectBatch(entries);
     await this.partitions.ensure([...batch.events.map(({ at }) => at), ...batch.awards.map(({ award }) => award.at)]);
     await inTransaction(this.options.pool, async (client) => {
       await advanceOffset(client, position.lease, position.lastId, newest.id);
       await writeBatch(client, this.options.tenant, batch);
     });
-    position.lastId = newest.id;
+    this.moveTo(position, newest.id);
+    return entries.length;
+  }
+
+  /**
+   * Deletes a user: everything that the ledger had of the user by then is in Postgres, and nothing of what came later, which is of a new user.
+   * In bounded transactions; the offset passes the entry in the last of them, so a deletion that was cut off goes on.
+   */
+  private async forget(position: Position, id: StreamId, user: string): Promise<void> {
+    while (!(await this.forgetSome(position, id, user))) this.moveTo(position, position.lastId);
+    this.moveTo(position, id);
+  }
+
+  /** One transaction of a deletion. Returns whether it was the last. */
+  private forgetSome({ lease, lastId }: Position, id: StreamId, user: string): Promise<boolean> {
+    return inTransaction(this.options.pool, async (client) => {
+      const isDone = await deleteUser(client, this.options.tenant, user);
+      await advanceOffset(client, lease, lastId, isDone ? id : lastId);
+      return isDone;
+    });
+  }
+
+  private moveTo(position: Position, id: StreamId): void {
+    position.lastId = id;
     position.renewedAt = Date.now();
   }
 }
