@@ -45,6 +45,7 @@ export type Step =
   | { readonly do: 'pause'; readonly userId: string; readonly startsInDays: number; readonly lastsDays: number }
   | { readonly do: 'deletePause'; readonly nth: number }
   | { readonly do: 'restore'; readonly userId: string }
+  | { readonly do: 'delete'; readonly userId: string }
   | { readonly do: 'configure'; readonly edit: Edit }
   | ({ readonly do: 'read' } & Read);
 
@@ -122,6 +123,9 @@ class Run {
         return;
       case 'restore':
         await this.ask(['restoreStreak', step.userId]);
+        return;
+      case 'delete':
+        await this.ask(['deleteUser', step.userId]);
         return;
       case 'configure':
         await this.configure(step.edit);

@@ -8,7 +8,7 @@ import * as achievements from './achievements.js';
 import * as calls from './calls.js';
 import { shown } from './decimal.js';
 import { boardsBody, finalBody, placeBody, rankingsBody, type Page } from './leaderboard-answers.js';
-import { enterChanges } from './leaderboards.js';
+import { enterChanges, leaveForGood } from './leaderboards.js';
 import { pointsBody } from './points-answers.js';
 import { isOpen } from './runs.js';
 import { reconfigure, settleStored, sweep } from './settle.js';
@@ -94,6 +94,16 @@ export class Model implements Operations {
   restoreStreak(userId: string): Answer {
     return this.administer(userId, (user) => {
       enterChanges(this.world, user, streaks.restore(this.world, user));
+    });
+  }
+
+  deleteUser(id: string): Answer {
+    return this.answer(() => {
+      // What was due happens first, to the others on the boards too.
+      this.settled(id);
+      this.world.users.delete(id);
+      leaveForGood(this.world, id);
+      return { status: 200 };
     });
   }
 
