@@ -41,6 +41,8 @@ export interface CommittedOffset {
 
 export interface EngineOptions {
   readonly redis: Redis;
+  /** A connection of its own for pipelines of long calls, behind which nobody else's reply is to wait; `redis` without it. */
+  readonly bulkRedis?: Redis;
   readonly prefix: string;
   readonly library: FunctionLibrary;
   readonly testClock: boolean;
@@ -130,7 +132,7 @@ export class Engine {
     // Commands of one turn of the event loop leave as one pipeline (redis/connection.ts).
     return Promise.all(
       calls.map(({ args, pairs }) =>
-        this.run(config.tenant, name, orderArguments(name, { ...args, context } as FunctionArguments<F>, pairs)),
+        this.run(config.tenant, name, orderArguments(name, { ...args, context } as FunctionArguments<F>, pairs), this.options.bulkRedis),
       ),
     );
   }
@@ -249,10 +251,15 @@ export class Engine {
     });
   }
 
-  private async run(tenant: number, name: FunctionName, args: readonly (string | number | Buffer)[]): Promise<Reply> {
+  private async run(
+    tenant: number,
+    name: FunctionName,
+    args: readonly (string | number | Buffer)[],
+    connection: Redis = this.options.redis,
+  ): Promise<Reply> {
     const { library } = this.options;
     const key = this.partition(tenant) + keyNames.meta;
-    const fcall = (): Promise<unknown> => this.command((redis) => callFunction(redis, library.functionName(name), key, args));
+    const fcall = (): Promise<unknown> => this.command(() => callFunction(connection, library.functionName(name), key, args));
     let reply: unknown;
     try {
       reply = await fcall();

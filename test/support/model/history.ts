@@ -14,7 +14,7 @@ import {
   type Subject,
 } from './subject.js';
 import { hourMs } from './time.js';
-import type { UserInCall, UserProperties } from './users.js';
+import { withoutBoostsOf, type UserInCall, type UserProperties } from './users.js';
 import type { Answer } from './world.js';
 
 export type Step =
@@ -125,7 +125,7 @@ class Run {
         await this.ask(['restoreStreak', step.userId]);
         return;
       case 'delete':
-        await this.ask(['deleteUser', step.userId]);
+        if ((await this.ask(['deleteUser', step.userId]))[0].status === 200) this.config = withoutBoostsOf(this.config, step.userId);
         return;
       case 'configure':
         await this.configure(step.edit);

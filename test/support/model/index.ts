@@ -16,7 +16,7 @@ import { rankedStreaks, userStreakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode, Operations, StreakPreferences } from './subject.js';
 import { dateOf, dayOf } from './time.js';
-import { knownUser, userBody, type User, type UserInCall, type UserProperties } from './users.js';
+import { knownUser, userBody, withoutBoostsOf, type User, type UserInCall, type UserProperties } from './users.js';
 import { byKey, live, Refused, type Answer, type World } from './world.js';
 
 const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(dayOf(text)) && dateOf(dayOf(text)) === text;
@@ -103,6 +103,7 @@ export class Model implements Operations {
       this.settled(id);
       this.world.users.delete(id);
       leaveForGood(this.world, id);
+      this.world.config = withoutBoostsOf(this.world.config, id);
       return { status: 200 };
     });
   }
