@@ -32,12 +32,22 @@ local function leave_boards(part, user, row, args, first)
   end
 end
 
--- Counts the user out wherever users are counted. A count that nobody is left in goes: it is as if there had never been one.
+-- Counts down. A count that nobody is left in goes: it is as if there had never been one.
+local function decrement(counts, name)
+  if redis.call('HINCRBY', counts, name, -1) <= 0 then
+    redis.call('HDEL', counts, name)
+  end
+end
+
+-- Counts the user out wherever users are counted.
 local function count_out(part, row)
   redis.call('HINCRBY', part.meta, 'users', -1)
   for no in pairs(row[field.achievements] and cmsgpack.unpack(row[field.achievements]) or {}) do
-    if redis.call('HINCRBY', part.completions, no, -1) <= 0 then
-      redis.call('HDEL', part.completions, no)
+    decrement(part.completions, no)
+  end
+  for name, level in pairs(row) do
+    if name:sub(1, #field.countedLevel) == field.countedLevel and tonumber(level) ~= 0 then
+      decrement(part.levels, level)
     end
   end
 end

@@ -4,7 +4,7 @@ import { limits } from '../limits.js';
 import { eventSchema } from '../metrics/schema.js';
 import { defineRoute, type Route } from '../routing/route.js';
 import { idSchema } from '../users/schema.js';
-import { batch, issueSchema } from './batch.js';
+import { batch, issueOf, issueSchema } from './batch.js';
 
 const batchEventSchema = eventSchema.extend({ key: z.string(), idempotencyKey: idSchema.optional() });
 
@@ -28,7 +28,10 @@ export const eventAdminRoutes: readonly Route[] = [
         tenant,
         body.map(({ key, user, value, attributes, idempotencyKey }) => ({ metricKey: key, user, value, attributes, idempotencyKey })),
       );
-      const answer: z.infer<typeof answerSchema> = { accepted, issues: issues.map((issue) => ({ ...issue, severity: 'error' })) };
+      const answer: z.infer<typeof answerSchema> = {
+        accepted,
+        issues: issues.map(({ index, userId, message }) => issueOf(index, { userId }, message)),
+      };
       return { status: 202, body: answer };
     },
   }),

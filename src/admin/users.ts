@@ -3,25 +3,12 @@ import { readProfile } from '../engine/users.js';
 import { limits } from '../limits.js';
 import { integerText } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
-import { userResponse, type UserResponse } from '../users/response.js';
+import { userResponse } from '../users/response.js';
 import { idSchema, textSchema } from '../users/schema.js';
+import { userShape } from '../users/shapes.js';
 
 const userParams = z.object({ id: idSchema });
 const noQuery = z.object({});
-
-/** The contract's `User`, whole. */
-const userSchema = z.object({
-  id: z.string(),
-  email: z.string().nullable(),
-  name: z.string().nullable(),
-  tz: z.string().nullable(),
-  deviceTokens: z.array(z.string()).readonly().nullable(),
-  subscribeToEmails: z.boolean(),
-  attributes: z.record(z.string(), z.string()),
-  control: z.boolean(),
-  created: z.iso.datetime(),
-  updated: z.iso.datetime(),
-}) satisfies z.ZodType<UserResponse>;
 
 export const userAdminRoutes: readonly Route[] = [
   defineRoute({
@@ -29,7 +16,7 @@ export const userAdminRoutes: readonly Route[] = [
     path: '/users',
     operation: 'admin_users_list',
     summary: 'List users by id, or search them by the start of an id, an email address or the words of a name',
-    answers: { 200: z.array(userSchema) },
+    answers: { 200: z.array(userShape) },
     params: z.object({}),
     query: z.object({
       limit: integerText(1, limits.maxUsersPage, 10),
@@ -50,7 +37,7 @@ export const userAdminRoutes: readonly Route[] = [
     path: '/users/{id}',
     operation: 'admin_users_get',
     summary: 'Read a user',
-    answers: { 200: userSchema },
+    answers: { 200: userShape },
     params: userParams,
     query: noQuery,
     body: null,
