@@ -33,3 +33,15 @@ export function eventSequence(seed: number): () => BenchmarkEvent {
     };
   };
 }
+
+/** Batches of that sequence, as the Admin API takes them; each event has the key that it would have by itself. */
+export function batchSequence(seed: number, events: number): () => BenchmarkEvent {
+  const nextEvent = eventSequence(seed);
+  return () => {
+    const batch = Array.from({ length: events }, () => {
+      const { body, idempotencyKey } = nextEvent();
+      return { key: 'flashcards-viewed', ...(JSON.parse(body) as object), idempotencyKey: `batch-${idempotencyKey}` };
+    });
+    return { body: JSON.stringify(batch), idempotencyKey: batch[0]?.idempotencyKey ?? '' };
+  };
+}

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { batch } from './batch.js';
 import { measureFunction } from './function.js';
 import { track } from './track.js';
 
@@ -31,6 +32,17 @@ program
   .option('--events <number>', 'events of a round', count, 100)
   .action(async (options: { rounds: number; events: number }) => {
     await measureFunction({ ...options, signal: interrupted.signal, print: console.log });
+  });
+
+program
+  .command('batch')
+  .description('Events a second in batches of 1,000, in turn with the same events one by one')
+  .option('--rounds <number>', 'rounds that count', count, 3)
+  .option('--seconds <number>', 'length of each part of a round', count, 4)
+  .option('--connections <number>', 'connections that send single events', count, 64)
+  .action(async (options: { rounds: number; seconds: number; connections: number }) => {
+    const passed = await batch({ ...options, signal: interrupted.signal, print: console.log });
+    process.exitCode = passed ? 0 : 1;
   });
 
 try {

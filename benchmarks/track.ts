@@ -15,10 +15,10 @@ import { Processes, type RunningProcess } from './processes.js';
 import { comparison, roundLine, roundsHeader } from './report.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const apiKey = 'benchmark.0123456789abcdef';
-const path = '/v1/metrics/flashcards-viewed/event';
+export const apiKey = 'benchmark.0123456789abcdef';
+export const path = '/v1/metrics/flashcards-viewed/event';
 /** Any number would do; it is the same for both sides and in every run. */
-const seed = 20_260_101;
+export const seed = 20_260_101;
 /** The address that each server prints when it listens, once all of it is there. */
 const listening = /http:\/\/127\.0\.0\.1:\d+(?=\D)/;
 /** How long the write-behind may take to commit a round, and how often to look. */
@@ -67,7 +67,7 @@ export async function track(options: TrackOptions): Promise<boolean> {
 }
 
 /** Laurel as its user runs it, with stores of its own; the sample configuration is applied because the account is empty. */
-async function startLaurel(dataDir: string, processes: Processes, signal: AbortSignal): Promise<Side> {
+export async function startLaurel(dataDir: string, processes: Processes, signal: AbortSignal): Promise<Side> {
   const inherited = Object.entries(process.env).filter(([name]) => !(name in settingsSchema.shape));
   const server = await processes.start(
     {
@@ -132,13 +132,13 @@ async function setAnswerBytes({ server }: Side, answerBytes: number, signal: Abo
 }
 
 /**
- * Waits until the write-behind has committed all that Laurel has acknowledged, and returns how long that took. It trims the stream up to
- * the last entry that it has committed, which stays.
+ * Waits until the write-behind has committed all that Laurel has acknowledged, and returns how long that took. It trims what it has
+ * committed off the stream.
  */
-async function untilDrained(redis: Redis, signal: AbortSignal): Promise<number> {
+export async function untilDrained(redis: Redis, signal: AbortSignal): Promise<number> {
   const ledger = partitionPrefix(settingsSchema.parse({}).REDIS_PREFIX, 1) + keyNames.ledger;
   const start = performance.now();
-  while ((await redis.xlen(ledger)) > 1) {
+  while ((await redis.xlen(ledger)) > 0) {
     if (performance.now() - start > drainMs) throw new Error(`The write-behind did not drain within ${drainMs / 1_000} s.`);
     await delay(drainPollMs, undefined, { signal });
   }

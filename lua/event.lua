@@ -10,15 +10,16 @@ local metrics = require('metrics')
 local partition = require('partition')
 local plans = require('plans')
 local points = require('points')
+local sendings = require('sendings')
 local settle = require('settle')
 local streaks = require('streaks')
 local turn = require('turn')
 local users = require('users')
 local outcome = contract.outcome
 
-local function read_attributes(args, first)
+local function read_attributes(args, first, last)
   local attributes, list = {}, {}
-  for i = first, #args, 2 do
+  for i = first, last, 2 do
     attributes[args[i]] = args[i + 1]
     list[#list + 1] = { args[i], args[i + 1] }
   end
@@ -85,21 +86,14 @@ local function enter_boards(one, metric, event, earned, streak_before)
   settle.enter_streak(one, streak_before)
 end
 
-local function track(keys, args)
+-- Counts the event whose arguments are those from `base` + 1 up to `last`, the first of which stands for the context.
+local function count_event(part, plan, context, args, base, last)
   local position = contract.arg.track
-  local part, context = partition.enter(keys, args)
-  if not part then
-    return context
-  end
-  local plan = plans.get(part, context.plan)
-  if not plan then
-    return { outcome.unknownPlan }
-  end
-  local metric = plan.metrics[args[position.metric]]
-  local user, idempotency_key, id = args[position.user], args[position.idempotencyKey], args[position.eventId]
+  local metric = plan.metrics[args[base + position.metric]]
+  local user, idempotency_key, id = args[base + position.user], args[base + position.idempotencyKey], args[base + position.eventId]
   local used_keys = part.idempotency .. metric.key .. ':' .. user
   local used = idempotency_key ~= '' and redis.call('HGET', used_keys, idempotency_key)
-  local patch, after_patch = users.read_patch(args, args[position.patchPairs], position.rest)
+  local patch, after_patch = users.read_patch(args, args[base + position.patchPairs], base + position.rest)
   local one, unknown = turn.fetch(part, plan, context, user, metric.fields, patch)
   if not one then
     return unknown
@@ -122,8 +116,8 @@ local function track(keys, args)
   end
   local streak_before = streaks.length(one)
   users.apply(one, day)
-  local attributes, attribute_list = read_attributes(args, after_patch)
-  local event = { metric = metric.no, value = tonumber(args[position.value]), attributes = attributes }
+  local attributes, attribute_list = read_attributes(args, after_patch, last)
+  local event = { metric = metric.no, value = tonumber(args[base + position.value]), attributes = attributes }
   local earned, refused = work_out(one, metric, event)
   if not earned then
     return refused
@@ -155,10 +149,67 @@ local function track(keys, args)
   return { outcome.ok, turn.commit(one, entry) }
 end
 
+-- The partition, the plan and the context of a call about events; nil and the outcome that the caller has to act on.
+local function enter(keys, args)
+  local part, context = partition.enter(keys, args)
+  if not part then
+    return nil, context
+  end
+  local plan = plans.get(part, context.plan)
+  if not plan then
+    return nil, { outcome.unknownPlan }
+  end
+  return part, plan, context
+end
+
+local function track(keys, args)
+  local part, plan, context = enter(keys, args)
+  if not part then
+    return plan
+  end
+  return count_event(part, plan, context, args, 0, #args)
+end
+
+-- Whether the caller has something to do before an event can be counted: nothing of it has been, and none may be counted before it.
+local function stops(reply)
+  return reply[1] == outcome.again or reply[1] == outcome.unknownZone
+end
+
+-- Counts a part of a batch, each event by itself. Answers with the outcome of each; the reply of an event at which it had to stop comes
+-- after them.
+local function track_batch(keys, args)
+  local position = contract.arg.trackBatch
+  local sending, number = args[position.sending], tonumber(args[position.number])
+  if not sendings.take_turn(sending, number) then
+    return { outcome.outOfTurn }
+  end
+  local part, plan, context = enter(keys, args)
+  if not part then
+    return plan
+  end
+  local outcomes = {}
+  local at = position.rest
+  while at <= #args do
+    local last = at + tonumber(args[at]) - 1
+    local reply = count_event(part, plan, context, args, at - 1, last)
+    if stops(reply) then
+      return { outcome.ok, outcomes, reply }
+    end
+    outcomes[#outcomes + 1] = reply[1]
+    at = last + 1
+  end
+  if args[position.isLast] == '0' then
+    sendings.go_on(sending, number + 1)
+  end
+  return { outcome.ok, outcomes }
+end
+
 redis.register_function(contract.name .. '_track', track)
+redis.register_function(contract.name .. '_trackBatch', track_batch)
 partition.register()
 require('activation').register()
 require('calls').register()
+require('forget').register()
 require('levels').register()
 require('reads').register()
 require('time').register()

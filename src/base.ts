@@ -44,7 +44,7 @@ export class Base {
   private readonly redisUrl: string;
   private readonly stops: Stop[];
 
-  private constructor(options: BaseOptions, redis: Redis, redisUrl: string, pool: pg.Pool, stops: Stop[]) {
+  private constructor(options: BaseOptions, redis: Redis, bulkRedis: Redis, redisUrl: string, pool: pg.Pool, stops: Stop[]) {
     const { settings } = options;
     this.options = options;
     this.redis = redis;
@@ -53,6 +53,7 @@ export class Base {
     this.stops = stops;
     this.engine = new Engine({
       redis,
+      bulkRedis,
       prefix: settings.redisPrefix,
       library: bundleLibrary(),
       testClock: settings.testClock,
@@ -82,7 +83,8 @@ export class Base {
       stops.push(() => pool.end());
       const redis = await Base.connect(redisUrl, log, stops);
       await checkRedisServer(redis);
-      return new Base(options, redis, redisUrl, pool, stops);
+      const bulkRedis = await Base.connect(redisUrl, log, stops);
+      return new Base(options, redis, bulkRedis, redisUrl, pool, stops);
     } catch (error) {
       await stopAll(stops, log);
       throw error;

@@ -32,6 +32,20 @@ export const limits = {
   maxHistoryPeriods: 400,
   /** Users whose streaks one call ranks. */
   maxStreakUsers: 100,
+  /** Events of one batch (contract, admin_metrics_batch_events), and bytes of its body: about 2 KiB for each. */
+  maxBatchEvents: 1_000,
+  maxBatchEventsBytes: 2 * 1024 * 1024,
+  /** Events of a batch that one Redis call counts: nobody else's event comes between them. About 2 ms of Redis' time. */
+  batchPartEvents: 25,
+  /** Parts of a batch that are sent in one round trip. Redis may read them all before it looks at others, so they are what others wait for. */
+  batchPipelineParts: 4,
+  /** Batches that the function library remembers to be on their way. */
+  maxBatchSendings: 1_000,
+  /** Rows that one Postgres transaction deletes of a user: the rest is for the next. */
+  forgetRows: 20_000,
+  /** Users that one page of the list of users has at most, and at the least what is skipped. */
+  maxUsersPage: 100,
+  maxUsersSkipped: 1_000_000,
   /** Items of a batch of the Admin API (contract, `maxItems`). */
   maxBatchItems: 100,
   /** Days of a user's leaderboard history that one call returns (contract, `numEvents`). */

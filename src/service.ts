@@ -4,6 +4,7 @@ import { defaultTenant } from './account/tenants.js';
 import { Base, describeApplied, readConfigText, type BaseOptions } from './base.js';
 import { newestVersions } from './config/store.js';
 import { Activations } from './jobs/activations.js';
+import { Deletion } from './jobs/deletion.js';
 import { Rounds } from './jobs/rounds.js';
 import { Sweep } from './jobs/sweep.js';
 import { LaurelError } from './errors.js';
@@ -11,6 +12,7 @@ import { createApp } from './http/app.js';
 import { RateLimit } from './http/rate-limit.js';
 import { startServer, type HttpServer } from './http/server.js';
 import { ensureAdminKey } from './keys/store.js';
+import { UserDirectory } from './ledger/user-directory.js';
 import { WriteBehind } from './ledger/write-behind.js';
 import { limits } from './limits.js';
 import { messageOf } from './redis/connection.js';
@@ -194,9 +196,15 @@ async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Roun
       }
     },
   };
-  const { engine, clock, history, aggregates, configuration, account, redis } = base;
+  const { engine, pool, clock, history, aggregates, configuration, account, redis } = base;
+  const deletion = new Deletion(engine, pool, clock, history);
   const app = createApp({
-    services: { engine, clock, history, aggregates, configuration, account, advance: (toMs) => rounds.advance(defaultTenant, toMs) },
+    services: {
+      ...{ engine, clock, history, aggregates, configuration, account },
+      advance: (toMs) => rounds.advance(defaultTenant, toMs),
+      directory: new UserDirectory(pool),
+      forget: (tenant, user) => deletion.run(tenant, user),
+    },
     rateLimit:
       settings.rateLimit === 0
         ? undefined

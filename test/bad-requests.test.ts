@@ -40,7 +40,7 @@ const addresses: readonly Case[] = [
   get('a path', '/v1/nothing', 404, nothingAt('GET', '/v1/nothing')),
   get('no path', '/', 404, nothingAt('GET', '/')),
   get('another version', '/v2/users/ana', 404, nothingAt('GET', '/v2/users/ana')),
-  get('a path of the other API', '/admin/v1/users/ana', 404, nothingAt('GET', '/admin/v1/users/ana')),
+  get('a path of the other API', '/admin/v1/users/ana/metrics', 404, nothingAt('GET', '/admin/v1/users/ana/metrics')),
   get('a path with a slash in the middle', '/v1/users/ana/ben', 404, nothingAt('GET', '/v1/users/ana/ben')),
   get('percent signs that say nothing', '/v1/users/100%', 400, badAddress),
   ['percent signs with other letters', { method: 'PUT', path: '/v1/users/%zz', body: '{}' }, 400, badAddress],

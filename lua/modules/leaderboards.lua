@@ -101,13 +101,22 @@ local function note(one, change)
   one.boards[#one.boards + 1] = change
 end
 
+-- Removes a member from a board. A group that nobody is in any more is forgotten: its name is made of the attributes of those who were.
+local function remove(part, no, run, group, member)
+  local key = boards.key(part, no, run, group)
+  redis.call('ZREM', key, member)
+  if group and redis.call('EXISTS', key) == 0 then
+    redis.call('SREM', part.groups .. no .. ':' .. run, group)
+  end
+end
+
 -- Takes the user off a board, on which the user need not be: then it is forgotten only what the user would have had outside.
 local function leave(one, board, run, group, seq, before)
   local key = key_of(one, board, run, group)
   local old = seq and boards.member(seq, one.user)
   local previous = old and boards.rank(key, old)
   if previous then
-    redis.call('ZREM', key, old)
+    remove(one.part, board.no, run, group, old)
   elseif not board.ends then
     return
   end
@@ -355,6 +364,24 @@ function leaderboards.trim(part, list, now)
     end
   end
   return trimmed
+end
+
+-- Takes a user who is deleted off the place on a run that has this number; whoever was below moves up.
+function leaderboards.remove(part, user, no, run, group, seq)
+  remove(part, no, run, group, boards.member(seq, user))
+end
+
+-- The same for all places of a board that the user's hash notes, whatever the board is now.
+function leaderboards.remove_noted(part, user, no, noted)
+  if noted:find('^%d+$') then
+    leaderboards.remove(part, user, no, 0, nil, tonumber(noted))
+  elseif noted ~= '' then
+    for _, slot in ipairs(cmsgpack.unpack(noted)) do
+      if slot[SEQ] then
+        leaderboards.remove(part, user, no, slot[RUN], slot[GROUP] or nil, slot[SEQ])
+      end
+    end
+  end
 end
 
 function leaderboards.start(one)

@@ -18,6 +18,7 @@ import {
 } from '../redis/contract.js';
 import type { FunctionLibrary } from '../redis/library.js';
 import { packMessage } from '../redis/message.js';
+import { idAfter } from '../redis/stream.js';
 
 type ContextualFunction = Exclude<FunctionName, PlainFunction>;
 type OwnArguments<F extends ContextualFunction> = Omit<FunctionArguments<F>, 'context'>;
@@ -42,6 +43,8 @@ export interface CommittedOffset {
 
 export interface EngineOptions {
   readonly redis: Redis;
+  /** A connection of its own for pipelines of long calls, behind which nobody else's reply is to wait; `redis` without it. */
+  readonly bulkRedis?: Redis;
   readonly prefix: string;
   readonly library: FunctionLibrary;
   readonly testClock: boolean;
@@ -140,6 +143,30 @@ export class Engine {
     throw new LaurelError('not_ready', 'The service is switching its configuration. Try again shortly.');
   }
 
+  /**
+   * Sends calls of one function in one pipeline, in this order, under a configuration. The replies are as they came: what they ask for is
+   * the caller's to do, with `remedy`, and so is to see that the calls stand their order, since each is done by itself.
+   */
+  pipeline<F extends ContextualFunction>(config: ActiveConfig, name: F, calls: readonly Call<F>[]): Promise<Reply[]> {
+    const context = this.context(config);
+    // Commands of one turn of the event loop leave as one pipeline (redis/connection.ts).
+    return Promise.all(
+      calls.map(({ args, pairs }) =>
+        this.run(config.tenant, name, orderArguments(name, { ...args, context } as FunctionArguments<F>, pairs), this.options.bulkRedis),
+      ),
+    );
+  }
+
+  /** Forgets the part of a tenant's ledger up to an id, which Postgres must have committed. */
+  async trimLedger(tenant: number, upTo: string): Promise<void> {
+    await this.command((redis) => redis.xtrim(this.partition(tenant) + keyNames.ledger, 'MINID', idAfter(upTo)));
+  }
+
+  /** Forgets plans that are not in force, by their hashes. Processes that are still at one are told so before they need it. */
+  async forgetPlans(tenant: number, hashes: readonly string[]): Promise<void> {
+    for (const hash of hashes) await this.command((redis) => redis.unlink(this.partition(tenant) + keyNames.plan + hash));
+  }
+
   /** Puts a configuration version into force in Redis, for every process. */
   async activate(config: ActiveConfig): Promise<void> {
     const reply = await this.run(
@@ -218,7 +245,7 @@ export class Engine {
   }
 
   /** Does what an outcome asks for; whether the call is to be made again. */
-  private async remedy(tenant: number, config: ActiveConfig, { outcome, values }: Reply): Promise<boolean> {
+  async remedy(tenant: number, config: ActiveConfig, { outcome, values }: Reply): Promise<boolean> {
     switch (outcome) {
       case outcomes.notOpen:
         await this.open(tenant);
@@ -251,10 +278,15 @@ export class Engine {
     });
   }
 
-  private async run(tenant: number, name: FunctionName, args: readonly (string | number | Buffer)[]): Promise<Reply> {
+  private async run(
+    tenant: number,
+    name: FunctionName,
+    args: readonly (string | number | Buffer)[],
+    connection: Redis = this.options.redis,
+  ): Promise<Reply> {
     const { library } = this.options;
     const key = this.partition(tenant) + keyNames.meta;
-    const fcall = (): Promise<unknown> => this.command((redis) => callFunction(redis, library.functionName(name), key, args));
+    const fcall = (): Promise<unknown> => this.command(() => callFunction(connection, library.functionName(name), key, args));
     let reply: unknown;
     try {
       reply = await fcall();

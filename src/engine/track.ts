@@ -27,7 +27,8 @@ export interface EventAnswer {
   readonly body: EventResponse;
 }
 
-function trackCall(config: ActiveConfig, request: EventRequest, eventId: string): Call<'track'> {
+/** An event as a call of `track`. Throws a LaurelError for an unknown metric and for unknown attributes. */
+export function trackCall(config: ActiveConfig, request: EventRequest, eventId: string): Call<'track'> {
   const metric = requireMetric(config, request.metricKey);
   checkAttributeKeys([request.user.attributes, config.userAttributes], [request.attributes, config.eventAttributes]);
   const patch = userPatch(config, request.user);

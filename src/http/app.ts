@@ -6,8 +6,10 @@ import { adminKeyRoutes } from '../admin/admin-keys.js';
 import { applicationKeyRoutes } from '../admin/application-keys.js';
 import { clockRoutes } from '../admin/clock.js';
 import { configurationRoutes } from '../admin/configuration.js';
+import { eventAdminRoutes } from '../admin/events.js';
 import { streakAdminRoutes } from '../admin/streaks.js';
 import { tenantRoutes } from '../admin/tenants.js';
+import { userAdminRoutes } from '../admin/users.js';
 import { LaurelError } from '../errors.js';
 import { defaultTenant } from '../account/tenants.js';
 import type { Principal } from '../keys/key-ring.js';
@@ -48,6 +50,8 @@ export const adminRoutes: readonly Route[] = [
   ...tenantRoutes,
   ...applicationKeyRoutes,
   ...adminKeyRoutes,
+  ...eventAdminRoutes,
+  ...userAdminRoutes,
 ];
 
 export interface AppOptions {
@@ -78,7 +82,8 @@ function errors(log: Logger): Middleware {
 }
 
 /** JSON whatever the Content-Type says: everything that is sent here is meant as JSON. That it is an object, its schema asks for. */
-const readBody = bodyParser({ enableTypes: ['json'], detectJSON: () => true, strict: false, jsonLimit: String(limits.maxBodyBytes) });
+const readBody = (maxBytes: number): Middleware =>
+  bodyParser({ enableTypes: ['json'], detectJSON: () => true, strict: false, jsonLimit: String(maxBytes) });
 
 /** The router would leave as it came what it can't decode, and take it for an id that nobody meant. */
 function checkAddress({ url }: Koa.Context): void {
@@ -181,7 +186,11 @@ const routerPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
 function mount(router: Router, base: string, api: Api, routes: readonly Route[], options: AppOptions): void {
   for (const route of routes)
-    router.register(base + routerPath(route.path), [route.method], [admit(api, route, options), readBody, handler(route, options)]);
+    router.register(
+      base + routerPath(route.path),
+      [route.method],
+      [admit(api, route, options), readBody(route.maxBodyBytes ?? limits.maxBodyBytes), handler(route, options)],
+    );
 }
 
 /** The HTTP application: health, the reference, the Application API under both of its bases, the Admin API. */

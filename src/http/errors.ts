@@ -25,7 +25,10 @@ function fromHttpLibrary(error: unknown): LaurelError | undefined {
   }
   if (error instanceof SyntaxError || status === 400)
     return new LaurelError('invalid_json', 'The body is not valid JSON.', { cause: error });
-  if (status === 413) return new LaurelError('body_too_large', `The body is larger than ${limits.maxBodyBytes} bytes; send less at once.`);
+  if (status === 413) {
+    const most = error instanceof Error && 'limit' in error ? Number(error.limit) : limits.maxBodyBytes;
+    return new LaurelError('body_too_large', `The body is larger than ${most} bytes; send less at once.`);
+  }
   if (status === 415) return new LaurelError('invalid_json', 'The body must be JSON in UTF-8.', { cause: error });
   return undefined;
 }

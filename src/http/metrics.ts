@@ -1,20 +1,9 @@
 import { z } from 'zod';
 import { eventShape } from '../engine/shapes.js';
 import { trackEvent } from '../engine/track.js';
-import { limits } from '../limits.js';
-import { attributesSchema, idSchema, userPropertiesSchema } from '../users/schema.js';
+import { eventSchema } from '../metrics/schema.js';
 import { keyText } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
-
-const eventBody = z.object({
-  user: userPropertiesSchema.extend({ id: idSchema }),
-  value: z
-    .number()
-    .min(-limits.maxAbsoluteTotal)
-    .max(limits.maxAbsoluteTotal)
-    .meta({ description: 'What is added to the total; negative or a decimal is fine.' }),
-  attributes: attributesSchema.optional(),
-});
 
 /** `POST /metrics/{key}/event`: 201 when the event was counted, 202 when its idempotency key had been used before. */
 export const metricRoutes: readonly Route[] = [
@@ -28,7 +17,7 @@ export const metricRoutes: readonly Route[] = [
     access: ({ body }) => [body.user.id],
     params: z.object({ key: keyText('metric') }),
     query: z.object({}),
-    body: eventBody,
+    body: eventSchema,
     handle: async ({ services, tenant, params, body, idempotencyKey }) => {
       const { user, value, attributes } = body;
       const answer = await trackEvent(services.engine, tenant, { metricKey: params.key, user, value, attributes, idempotencyKey });

@@ -223,7 +223,8 @@ export class Activations {
        values ($1, $2, $3, $4, $5, $6, case when $7 then now() end)
        on conflict (tenant, object) do update
          set definition = excluded.definition, frequency = excluded.frequency, cursor = excluded.cursor, completed = excluded.completed`,
-      [tenant, no, kind, definition, frequency, cursor, isComplete],
+      // The cursor has the id of a user in it, and is of no use any more.
+      [tenant, no, kind, definition, frequency, isComplete ? '' : cursor, isComplete],
     );
   }
 }

@@ -151,6 +151,8 @@ function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
     case 'final':
       batch.finals.push(entry);
       return;
+    case 'forget':
+      throw new Error('the deletion of a user is no row of a batch: the write-behind does it between two');
     case 'event':
       collectEvent(batch, entry, id);
       collectOfUser(batch, entry, id);

@@ -178,7 +178,15 @@ export interface FinalEntry {
   readonly at: number;
 }
 
-export type LedgerEntry = EventEntry | UserEntry | TrimEntry | EmptyEntry | FinalEntry;
+/** A user was deleted: nothing of what the ledger had of the user until here may stay. The same id may come again, as somebody new. */
+export interface ForgetEntry {
+  readonly kind: 'forget';
+  readonly id: string;
+  readonly user: string;
+  readonly at: number;
+}
+
+export type LedgerEntry = EventEntry | UserEntry | TrimEntry | EmptyEntry | FinalEntry | ForgetEntry;
 
 /** What Redis keeps of a recent award. */
 export interface RecentAward {

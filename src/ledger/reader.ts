@@ -30,6 +30,15 @@ export interface StreakLength {
   readonly streakLength: number;
 }
 
+/** A user's place on a run, by what names it in Redis. */
+export interface OpenPlace {
+  readonly leaderboard: number;
+  readonly run: number;
+  readonly group: string;
+  /** As text: Postgres' bigint. */
+  readonly seq: string;
+}
+
 /** A row of the final rankings of a run. */
 export interface FinalRanking {
   readonly userId: string;
@@ -110,6 +119,20 @@ export class HistoryReader {
     return rows;
   }
 
+  /** Where a user is on the runs of repeating leaderboards that are not final yet. */
+  async openPlaces(tenant: number, user: string): Promise<OpenPlace[]> {
+    const { rows } = await this.query(() =>
+      this.pool.query<OpenPlace>(
+        `select leaderboard, run, "group", seq from leaderboard_entries as entry
+          where tenant = $1 and user_id = $2 and run <> 0 and not exists (
+            select 1 from leaderboard_runs as done
+             where done.tenant = entry.tenant and done.leaderboard = entry.leaderboard and done.run = entry.run)`,
+        [tenant, user],
+      ),
+    );
+    return rows;
+  }
+
   /** The user whom a pause belongs to; undefined for an unknown id. */
   async pauseOwner(tenant: number, pause: string): Promise<string | undefined> {
     const { rows } = await this.query(() =>
@@ -129,11 +152,14 @@ export class HistoryReader {
     return rowCount === 1;
   }
 
-  /** The final rankings of a run; of one group where the leaderboard is broken down. Names are those that users have now. */
+  /**
+   * The final rankings of a run; of one group where the leaderboard is broken down. Names are those that users have now. Ranks are counted: users
+   * who have been deleted leave no gap.
+   */
   async finalRankings(tenant: number, leaderboard: number, run: number, group: string): Promise<FinalRanking[]> {
     const { rows } = await this.query(() =>
       this.pool.query<FinalRanking>(
-        `select ranking.user_id as "userId", users.name as "userName", ranking.rank, ranking.value
+        `select ranking.user_id as "userId", users.name as "userName", (row_number() over (order by ranking.rank))::int as rank, ranking.value
            from leaderboard_rankings as ranking
            left join users on users.tenant = ranking.tenant and users.id = ranking.user_id
           where ranking.tenant = $1 and ranking.leaderboard = $2 and ranking.run = $3 and ranking."group" = $4
@@ -148,8 +174,12 @@ export class HistoryReader {
   async finalPlace(tenant: number, leaderboard: number, run: number, user: string): Promise<FinalRanking | undefined> {
     const { rows } = await this.query(() =>
       this.pool.query<FinalRanking>(
-        `select user_id as "userId", null as "userName", rank, value from leaderboard_rankings
-          where tenant = $1 and leaderboard = $2 and run = $3 and user_id = $4 order by rank limit 1`,
+        `select user_id as "userId", null as "userName", value,
+                (select count(*)::int from leaderboard_rankings as above
+                  where above.tenant = own.tenant and above.leaderboard = own.leaderboard and above.run = own.run
+                    and above."group" = own."group" and above.rank <= own.rank) as rank
+           from leaderboard_rankings as own
+          where tenant = $1 and leaderboard = $2 and run = $3 and user_id = $4 order by own.rank limit 1`,
         [tenant, leaderboard, run, user],
       ),
     );

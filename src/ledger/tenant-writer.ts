@@ -3,7 +3,9 @@ import type pg from 'pg';
 import { limits } from '../limits.js';
 import { inTransaction } from '../postgres/pool.js';
 import { keyNames } from '../redis/contract.js';
+import { idAfter } from '../redis/stream.js';
 import { collectBatch } from './batch.js';
+import { deleteUser } from './delete-user.js';
 import { unpackEntry, type LedgerEntry } from './entry.js';
 import { acquireLease, advanceOffset, LeaseLost, type Lease, type StreamId } from './offsets.js';
 import type { Partitions } from './partitions.js';
@@ -27,6 +29,11 @@ export interface Position {
   readonly renewedAt: number;
 }
 
+interface ReadEntry {
+  readonly id: StreamId;
+  readonly entry: LedgerEntry;
+}
+
 /** Redis no longer is the one whose ledger was being committed. */
 export class RedisReplaced extends Error {
   constructor() {
@@ -41,6 +48,8 @@ export class TenantWriter {
   private readonly ledgerKey: string;
   private readonly metaKey: string;
   private held: Position | undefined;
+  /** Whether the stream has been trimmed up to the last id. */
+  private isTrimmed = false;
 
   constructor(options: TenantWriterOptions) {
     this.options = options;
@@ -66,10 +75,19 @@ export class TenantWriter {
     const position = await this.acquire();
     if (!position) return 'held';
     const entries = await this.read(position);
+    // Whoever had the lease before may have been killed between a commit and its trim.
+    if (!this.isTrimmed) await this.trim();
     if (entries.length === 0) return 0;
-    const lastId = await this.commit(position, entries);
-    await this.options.redis.xtrim(this.ledgerKey, 'MINID', lastId);
-    return entries.length;
+    const committed = await this.commit(position, entries);
+    await this.trim();
+    return committed;
+  }
+
+  /** What is committed does not stay in the stream: it may be of a user who is deleted. (Redis goes on to know the last id.) */
+  private async trim(): Promise<void> {
+    if (!this.held) return;
+    await this.options.redis.xtrim(this.ledgerKey, 'MINID', idAfter(this.held.lastId));
+    this.isTrimmed = true;
   }
 
   private async acquire(): Promise<Position | undefined> {
@@ -82,6 +100,7 @@ export class TenantWriter {
     }
     const acquired = await acquireLease(pool, tenant, holder);
     this.held = acquired && { ...acquired, renewedAt: now };
+    this.isTrimmed = false;
     return this.held;
   }
 
@@ -96,7 +115,7 @@ export class TenantWriter {
     }
   }
 
-  private async read(position: Position): Promise<{ id: StreamId; entry: LedgerEntry }[]> {
+  private async read(position: Position): Promise<ReadEntry[]> {
     const { redis } = this.options;
     const [epoch, entries] = await Promise.all([
       redis.hget(this.metaKey, 'epoch'),
@@ -106,10 +125,19 @@ export class TenantWriter {
     return entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackEntry(fields) }));
   }
 
-  private async commit({ lease, lastId }: Position, read: readonly { id: StreamId; entry: LedgerEntry }[]): Promise<StreamId> {
+  /** Commits the entries up to the next deletion of a user, or that deletion. Returns how many entries. */
+  private async commit(position: Position, read: readonly ReadEntry[]): Promise<number> {
+    const [first] = read;
+    if (first?.entry.kind === 'forget') {
+      await this.deleteUser(position, first.id, first.entry.user);
+      return 1;
+    }
+    const deletion = read.findIndex(({ entry }) => entry.kind === 'forget');
+    const entries = deletion < 0 ? read : read.slice(0, deletion);
     const { pool, tenant, months } = this.options;
-    const newest = read.at(-1)?.id ?? lastId;
-    const batch = collectBatch(read);
+    const { lease, lastId } = position;
+    const newest = entries.at(-1)?.id ?? lastId;
+    const batch = collectBatch(entries);
     await months.ensure([...batch.events.map(({ at }) => at), ...batch.awards.map(({ award }) => award.at)]);
     const now = Date.now();
     await inTransaction(pool, async (client) => {
@@ -117,6 +145,23 @@ export class TenantWriter {
       await writeBatch(client, tenant, batch);
     });
     this.held = { lease, lastId: newest, renewedAt: now };
-    return newest;
+    return entries.length;
+  }
+
+  /**
+   * Deletes a user: everything that the ledger had of the user by then is in Postgres, and nothing of what came later, which is of a new user.
+   * In bounded transactions; the offset passes the entry in the last of them, so a deletion that was cut off goes on.
+   */
+  private async deleteUser({ lease, lastId }: Position, id: StreamId, user: string): Promise<void> {
+    const { pool, tenant } = this.options;
+    for (let isDone = false; !isDone;) {
+      const now = Date.now();
+      isDone = await inTransaction(pool, async (client) => {
+        const isLast = await deleteUser(client, tenant, user);
+        await advanceOffset(client, lease, lastId, isLast ? id : lastId);
+        return isLast;
+      });
+      this.held = { lease, lastId: isDone ? id : lastId, renewedAt: now };
+    }
   }
 }

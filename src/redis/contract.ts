@@ -100,6 +100,8 @@ export const outcomes = {
   newerConfig: 6,
   /** More time has passed than one call settles: call again. */
   again: 9,
+  /** `trackBatch`: the part before this one has not been done to its end, so nothing of this one was: send again from there. */
+  outOfTurn: 10,
   /** `open`: Redis lacks what Postgres has committed. */
   behind: 7,
   /** `open`: this partition belongs to another database. */
@@ -162,6 +164,17 @@ export const functions = {
   activate: [...context, 'blob', 'planTtlS', 'channel'],
   /** One event. After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value. */
   track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'patchPairs'],
+  /**
+   * Events of a batch. A `sending` is made of parts, counted by `number` from 0 and pipelined: a part is done only when the one before it has
+   * been done to its end; `isLast` is 1 for the last of them. Then, for each event, the arguments of `track` with how many they are in the
+   * place of the context.
+   */
+  trackBatch: [...context, 'sending', 'number', 'isLast'],
+  /**
+   * Deletes a user for good. `metrics` and `systems` are the `no` of all that there have ever been, with a space between two. Then, for
+   * each place on a run that the user's hash need not know any more: leaderboard, run, group, seq.
+   */
+  forgetUser: [...context, 'user', 'entryId', 'metrics', 'systems'],
   /** Creates or changes a user. `mode` is create, update or upsert. Then `patchPairs` pairs of field and value. */
   identify: [...context, 'user', 'mode', 'entryId', 'patchPairs'],
   /** Completes an achievement by its key's `no`. Then `patchPairs` pairs of field and value. */

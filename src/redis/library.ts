@@ -11,6 +11,7 @@ const luaLimits = {
   maxAbsoluteTotal: limits.maxAbsoluteTotal,
   maxAwardsRead: limits.maxAwardsRead,
   maxAwardsKept: limits.maxAwardsKept,
+  maxBatchSendings: limits.maxBatchSendings,
   maxCachedPlans: limits.maxCachedPlans,
   maxCachedContexts: limits.maxCachedContexts,
   maxCachedZones: limits.maxCachedZones,

@@ -6,6 +6,7 @@ import type { Clock } from '../engine/clock.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
 import type { ConfigEditor } from '../engine/configuration.js';
 import type { HistoryReader } from '../ledger/reader.js';
+import type { UserDirectory } from '../ledger/user-directory.js';
 
 /** What handlers work with. */
 export interface Services {
@@ -19,6 +20,10 @@ export interface Services {
   readonly account: Account;
   /** Moves the test clock of all tenants, and returns when everything that is due by then has been done, and what the moment is. */
   readonly advance: (toMs: number) => Promise<number>;
+  /** The list of users. */
+  readonly directory: UserDirectory;
+  /** Deletes a user for good, and returns when nothing is left of the user. Throws a 404 for an unknown one. */
+  readonly forget: (tenant: number, user: string) => Promise<void>;
 }
 
 export interface Answer {
@@ -70,6 +75,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly query: z.ZodType<Q>;
   /** Null for an operation without a body. */
   readonly body: z.ZodType<B> | null;
+  /** Bytes that the body may have; limits.maxBodyBytes without it. */
+  readonly maxBodyBytes?: number;
   readonly handle: (request: RouteRequest<P, Q, B>) => Promise<Answer>;
 }
 

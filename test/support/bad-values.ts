@@ -209,7 +209,8 @@ function twice(path: Path, at: unknown, options: readonly Schema[], put: (what: 
   if (path.length > 1 || !options.some(({ items }) => items) || !Array.isArray(at) || at.length === 0) return [];
   const item = at[0] as unknown;
   const names = typeof item === 'object' && item !== null ? Object.keys(item) : [];
-  if (!['id', 'key', 'customerId'].some((name) => names.includes(name))) return [];
+  // The key of an event is its metric's, and the same may happen twice.
+  if (names.includes('user') || !['id', 'key', 'customerId'].some((name) => names.includes(name))) return [];
   return [{ ...put('one item twice', [item, item]), partly: true }];
 }
 

@@ -34,12 +34,16 @@ const relaxed: Readonly<Record<Name, readonly (readonly [pointer: string, type: 
   ],
 };
 
-/** What Laurel sends beyond the contract, because the official client library (1.0.42) asks for it. */
-const added: Readonly<Record<Name, readonly (readonly [schema: string, field: string])[]>> = {
-  application: [['MetricResponse', 'status']],
+/**
+ * What Laurel sends beyond the contract: what the official client library (1.0.42) asks for, and the issues of a batch of events, which the
+ * contract only counts.
+ */
+const added: Readonly<Record<Name, readonly (readonly [schema: string, field: string, is: Schema])[]>> = {
+  application: [['MetricResponse', 'status', { type: 'string' }]],
   admin: [
-    ['AdminIssue', 'level'],
-    ['AdminIssue', 'reason'],
+    ['AdminIssue', 'level', { type: 'string' }],
+    ['AdminIssue', 'reason', { type: 'string' }],
+    ['BatchEventsResponse', 'issues', { type: 'array', items: { $ref: '#/components/schemas/AdminIssue' } }],
   ],
 };
 
@@ -64,9 +68,9 @@ export class Contract {
   constructor(name: Name = 'application') {
     this.document = JSON.parse(readFileSync(fileOf(name), 'utf8')) as OpenApi;
     for (const [pointer, type] of relaxed[name]) this.at(`#/components/schemas/${pointer}`).type = type;
-    for (const [schemaName, field] of added[name]) {
+    for (const [schemaName, field, is] of added[name]) {
       const schema = this.at(`#/components/schemas/${schemaName}`);
-      schema.properties = { ...schema.properties, [field]: { type: 'string' } };
+      schema.properties = { ...schema.properties, [field]: is };
     }
     this.ajv = new Ajv2020({ strict: false, allErrors: true });
     formats.default(this.ajv);

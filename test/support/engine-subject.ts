@@ -14,6 +14,7 @@ import { trackEvent, type EventAnswer } from '../../src/engine/track.js';
 import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readUserPoints } from '../../src/engine/users.js';
 import { LaurelError } from '../../src/errors.js';
 import { Activations } from '../../src/jobs/activations.js';
+import { Deletion } from '../../src/jobs/deletion.js';
 import { Sweep } from '../../src/jobs/sweep.js';
 import { groupValues } from '../../src/leaderboards/response.js';
 import { runEnd, runOf } from '../../src/leaderboards/runs.js';
@@ -83,6 +84,7 @@ const item = (problem: string | undefined): Answer => ({ status: problem === und
 interface Tools extends Stores {
   readonly database: TestDatabase;
   readonly sweep: Sweep;
+  readonly deletion: Deletion;
 }
 
 function subjectOf(tools: Tools, tenant: number): Subject {
@@ -132,6 +134,10 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     },
     deletePause: async (id) => item(await removePause(engine, tenant, pauses.get(id) ?? '', id)),
     restoreStreak: async (user) => item(await restoreStreak(engine, tenant, user)),
+    deleteUser: async (user) => {
+      const { status } = await answered(() => tools.deletion.run(tenant, user));
+      return { status };
+    },
     user: (id) => answered(() => readProfile(engine, tenant, id)),
     metrics: (id) => answered(() => readUserMetrics(engine, tenant, id)),
     points: (id, key, awards) => answered(() => readUserPoints(engine, tenant, id, key, awards)),
@@ -167,8 +173,8 @@ async function finalRankings({ engine, clock, history, database }: Tools, tenant
   const overAt = Math.min(board.runUnit === null ? Infinity : runEnd(board, run), lastEnd) * 86_400_000 + limits.finalisationDelayMs;
   if ((await clock.now(tenant)) < overAt && !(await history.isFinal(tenant, board.no, run))) return { status: 404 };
   const { rows } = await database.pool.query<{ group: string; userId: string; rank: number; value: number }>(
-    `select "group", user_id as "userId", rank, value from leaderboard_rankings
-      where tenant = $1 and leaderboard = $2 and run = $3 order by "group", rank`,
+    `select "group", user_id as "userId", (row_number() over (partition by "group" order by rank))::integer as rank, value
+       from leaderboard_rankings where tenant = $1 and leaderboard = $2 and run = $3 order by "group", rank`,
     [tenant, board.no, run],
   );
   const rankings = rows.map((row) => ({ ...row, group: groupValues(row.group) }));
@@ -207,7 +213,8 @@ export async function startArena(): Promise<Arena> {
   const history = new OnceHistory(pool);
   const activations = new Activations(engine, pool, clock, history, log);
   const sweep = new Sweep(engine, pool, clock, history, activations, log);
-  const tools = { engine, clock, history, database, sweep };
+  const deletion = new Deletion(engine, pool, clock, history);
+  const tools = { engine, clock, history, database, sweep, deletion };
   await engine.loadLibrary();
   return {
     enter: async (document, nowMs) => {

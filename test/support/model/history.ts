@@ -14,7 +14,7 @@ import {
   type Subject,
 } from './subject.js';
 import { hourMs } from './time.js';
-import type { UserInCall, UserProperties } from './users.js';
+import { withoutBoostsOf, type UserInCall, type UserProperties } from './users.js';
 import type { Answer } from './world.js';
 
 export type Step =
@@ -45,6 +45,7 @@ export type Step =
   | { readonly do: 'pause'; readonly userId: string; readonly startsInDays: number; readonly lastsDays: number }
   | { readonly do: 'deletePause'; readonly nth: number }
   | { readonly do: 'restore'; readonly userId: string }
+  | { readonly do: 'delete'; readonly userId: string }
   | { readonly do: 'configure'; readonly edit: Edit }
   | ({ readonly do: 'read' } & Read);
 
@@ -122,6 +123,9 @@ class Run {
         return;
       case 'restore':
         await this.ask(['restoreStreak', step.userId]);
+        return;
+      case 'delete':
+        if ((await this.ask(['deleteUser', step.userId]))[0].status === 200) this.config = withoutBoostsOf(this.config, step.userId);
         return;
       case 'configure':
         await this.configure(step.edit);

@@ -8,7 +8,7 @@ import * as achievements from './achievements.js';
 import * as calls from './calls.js';
 import { shown } from './decimal.js';
 import { boardsBody, finalBody, placeBody, rankingsBody, type Page } from './leaderboard-answers.js';
-import { enterChanges } from './leaderboards.js';
+import { enterChanges, leaveForGood } from './leaderboards.js';
 import { pointsBody } from './points-answers.js';
 import { isOpen } from './runs.js';
 import { reconfigure, settleStored, sweep } from './settle.js';
@@ -16,7 +16,7 @@ import { rankedStreaks, userStreakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode, Operations, StreakPreferences } from './subject.js';
 import { dateOf, dayOf } from './time.js';
-import { knownUser, userBody, type User, type UserInCall, type UserProperties } from './users.js';
+import { knownUser, userBody, withoutBoostsOf, type User, type UserInCall, type UserProperties } from './users.js';
 import { byKey, live, Refused, type Answer, type World } from './world.js';
 
 const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(dayOf(text)) && dateOf(dayOf(text)) === text;
@@ -94,6 +94,17 @@ export class Model implements Operations {
   restoreStreak(userId: string): Answer {
     return this.administer(userId, (user) => {
       enterChanges(this.world, user, streaks.restore(this.world, user));
+    });
+  }
+
+  deleteUser(id: string): Answer {
+    return this.answer(() => {
+      // What was due happens first, to the others on the boards too.
+      this.settled(id);
+      this.world.users.delete(id);
+      leaveForGood(this.world, id);
+      this.world.config = withoutBoostsOf(this.world.config, id);
+      return { status: 200 };
     });
   }
 

@@ -256,3 +256,13 @@ export function finalise(world: World, board: Leaderboard, now: number): void {
     );
   }
 }
+
+/** Rule "Deleting": a user who is deleted leaves every run, and the places below move up, in final rankings too. */
+export function leaveForGood(world: World, userId: string): void {
+  for (const { runs } of world.boards.values()) {
+    for (const run of runs.values()) {
+      run.entries.delete(userId);
+      run.final = run.final?.filter((place) => place.userId !== userId) ?? null;
+    }
+  }
+}

@@ -259,4 +259,5 @@ export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('deletePause' as const), nth: fc.nat(5) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('restore' as const), userId }) },
   { weight: 1, arbitrary: preferences },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), userId }) },
 );

@@ -49,6 +49,9 @@ export interface Operations {
   /** 200, 422. Without a body. */
   restoreStreak(userId: string): Answer;
 
+  /** 200, 404. Without a body. */
+  deleteUser(id: string): Answer;
+
   user(id: string): Answer;
   metrics(id: string): Answer;
   points(id: string, key: string, awards: number): Answer;

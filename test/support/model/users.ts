@@ -1,5 +1,6 @@
 /** Rules "Users": who a user is, creating and changing one. */
 import { createHash } from 'node:crypto';
+import type { ConfigDocument } from '../../../src/config/model.js';
 import type { Amount } from './decimal.js';
 import type { SystemState } from './points.js';
 import { newStreaks, type Pause, type PersonalConditions, type Streaks } from './streaks.js';
@@ -166,4 +167,10 @@ export function knownUser(world: World, id: string): User {
   const user = world.users.get(id);
   if (!user) throw new Refused(404, `there is no user ${id}`);
   return user;
+}
+
+/** Rule "Deleting": a configuration without what is for one user alone. */
+export function withoutBoostsOf(config: ConfigDocument, id: string): ConfigDocument {
+  const pointsSystems = config.pointsSystems.map((system) => ({ ...system, boosts: system.boosts.filter(({ userId }) => userId !== id) }));
+  return { ...config, pointsSystems };
 }

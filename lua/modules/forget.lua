@@ -1,0 +1,86 @@
+-- Deleting a user for good: everything that Redis has of the user goes in one call, and the ledger tells Postgres, which follows in the
+-- same order. What it takes grows with the configuration alone: the metrics, systems and boards that there are.
+local contract = require('contract')
+local calls = require('calls')
+local leaderboards = require('leaderboards')
+local ledger = require('ledger')
+local partition = require('partition')
+local field, outcome = contract.field, contract.outcome
+
+local forget = {}
+
+-- Every field of the user's hash: what the user had under earlier configurations is in it as well.
+local function read_hash(key)
+  local all, row = redis.call('HGETALL', key), {}
+  for i = 1, #all, 2 do
+    row[all[i]] = all[i + 1]
+  end
+  return row
+end
+
+-- Takes the user off every board: those that the hash knows, and the places that the caller has found in Postgres.
+local function leave_boards(part, user, row, args, first)
+  for name, note in pairs(row) do
+    local no = name:sub(1, #field.boardSeq) == field.boardSeq and name:sub(#field.boardSeq + 1)
+    if no then
+      leaderboards.remove_noted(part, user, no, note)
+    end
+  end
+  for i = first, #args, 4 do
+    local group = args[i + 2]
+    leaderboards.remove(part, user, args[i], args[i + 1], group ~= '' and group or nil, tonumber(args[i + 3]))
+  end
+end
+
+-- Counts down. A count that nobody is left in goes: it is as if there had never been one.
+local function decrement(counts, name)
+  if redis.call('HINCRBY', counts, name, -1) <= 0 then
+    redis.call('HDEL', counts, name)
+  end
+end
+
+-- Counts the user out wherever users are counted.
+local function count_out(part, row)
+  redis.call('HINCRBY', part.meta, 'users', -1)
+  for no in pairs(row[field.achievements] and cmsgpack.unpack(row[field.achievements]) or {}) do
+    decrement(part.completions, no)
+  end
+  for name, level in pairs(row) do
+    if name:sub(1, #field.countedLevel) == field.countedLevel and tonumber(level) ~= 0 then
+      decrement(part.levels, level)
+    end
+  end
+end
+
+-- Unlinks a user's key of each of the objects, whose numbers are in a text.
+local function unlink_each(start, numbers, user)
+  for no in numbers:gmatch('%d+') do
+    redis.call('UNLINK', start .. no .. ':' .. user)
+  end
+end
+
+-- Answers with the id of the deletion in the ledger. The user is settled first, as before everything: whether what was due had been done a
+-- moment ago makes no difference to others.
+local function forget_user(keys, args)
+  local position = contract.arg.forgetUser
+  local one, first = calls.begin_known(keys, args, position)
+  if not one then
+    return first
+  end
+  local part, user = one.part, one.user
+  local row = read_hash(one.key)
+  leave_boards(part, user, row, args, position.rest)
+  count_out(part, row)
+  redis.call('ZREM', part.due, user)
+  unlink_each(part.idempotency, args[position.metrics], user)
+  unlink_each(part.awards, args[position.systems], user)
+  redis.call('UNLINK', one.key)
+  ledger.append(part, { kind = 'forget', id = args[position.entryId], user = user, at = one.now })
+  return { outcome.ok, partition.last_ledger_id(part) }
+end
+
+function forget.register()
+  redis.register_function(contract.name .. '_forgetUser', forget_user)
+end
+
+return forget

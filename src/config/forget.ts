@@ -1,0 +1,56 @@
+/** Deleting a user from a tenant's configuration: boosts that are for one user name that user, in old versions too. */
+import { type Pool } from 'pg';
+import { limits } from '../limits.js';
+import { type ConfigDocument, type ConfigVersion } from './model.js';
+import { ConfigConflict, loadConfig, loadConfigVersion, saveConfig } from './store.js';
+
+const names = (document: ConfigDocument, user: string): boolean =>
+  document.pointsSystems.some(({ boosts }) => boosts.some(({ userId }) => userId === user));
+
+function without(document: ConfigDocument, user: string): ConfigDocument {
+  const pointsSystems = document.pointsSystems.map((system) => ({
+    ...system,
+    boosts: system.boosts.filter(({ userId }) => userId !== user),
+  }));
+  return { ...document, pointsSystems };
+}
+
+/** Saves a version without the user's boosts, if the latest has any. Throws ConfigConflict when others are faster too often. */
+async function saveWithout(pool: Pool, tenant: number, user: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { version, document } = await loadConfig(pool, tenant);
+    if (!names(document, user)) return;
+    try {
+      await saveConfig(pool, tenant, version, without(document, user));
+      return;
+    } catch (error) {
+      if (!(error instanceof ConfigConflict) || attempt >= limits.maxApplyAttempts) throw error;
+    }
+  }
+}
+
+/**
+ * Takes the boosts of a user out of all versions of a tenant's configuration; where the latest has some, a new one follows it. Returns the
+ * versions that had some, as they were, so that what was made of them can be forgotten too. Nothing is done for a user who has none.
+ */
+export async function forgetInConfig(pool: Pool, tenant: number, user: string): Promise<ConfigVersion[]> {
+  await saveWithout(pool, tenant, user);
+  const { rows } = await pool.query<{ version: number }>(
+    `select version from config_versions
+      where tenant = $1 and jsonb_path_exists(document, '$.pointsSystems[*].boosts[*] ? (@.userId == $user)', jsonb_build_object('user', $2::text))
+      order by version`,
+    [tenant, user],
+  );
+  const cleaned: ConfigVersion[] = [];
+  for (const { version } of rows) {
+    const before = await loadConfigVersion(pool, tenant, version);
+    if (!before) continue;
+    cleaned.push(before);
+    await pool.query('update config_versions set document = $3::jsonb where tenant = $1 and version = $2', [
+      tenant,
+      version,
+      JSON.stringify(without(before.document, user)),
+    ]);
+  }
+  return cleaned;
+}

@@ -1,0 +1,47 @@
+import type pg from 'pg';
+import { limits } from '../limits.js';
+
+/**
+ * Every table whose rows are of a user of a tenant, as text that can stand in a statement. They are asked for and not listed: a table that
+ * is added must not be forgotten here. (Final rankings are among them. The places below move up where they are read, so that the runs of
+ * years need not be written anew.)
+ */
+const tablesOfUsers = `
+  select oid::regclass::text as name from pg_class
+   where relkind in ('r', 'p') and not relispartition
+     and relnamespace = (select relnamespace from pg_class where oid = 'users'::regclass)
+     and (select count(*) from pg_attribute where attrelid = pg_class.oid and attname in ('tenant', 'user_id') and not attisdropped) = 2`;
+
+/** Deletes at most `max` rows of a user from a table, or from one partition of it. Returns how many. */
+async function deleteRows(client: pg.ClientBase, table: string, tenant: number, user: string, max: number): Promise<number> {
+  const found = await client.query<{ part: string }>(
+    `select tableoid::regclass::text as part from ${table} where tenant = $1 and user_id = $2 limit 1`,
+    [tenant, user],
+  );
+  const part = found.rows[0]?.part;
+  if (part === undefined) return 0;
+  const { rowCount } = await client.query(
+    `delete from ${part} where ctid = any(array(select ctid from ${part} where tenant = $1 and user_id = $2 limit $3))`,
+    [tenant, user, max],
+  );
+  return rowCount ?? 0;
+}
+
+/**
+ * Deletes what Postgres has of a user, at most limits.forgetRows rows of it, within the transaction of `client`. Returns whether that was
+ * all; if not, the rest is for the next call.
+ */
+export async function deleteUser(client: pg.ClientBase, tenant: number, user: string): Promise<boolean> {
+  const { rows: tables } = await client.query<{ name: string }>(tablesOfUsers);
+  let left: number = limits.forgetRows;
+  for (const { name } of tables) {
+    for (let deleted = -1; deleted !== 0; left -= deleted) {
+      if (left <= 0) return false;
+      deleted = await deleteRows(client, name, tenant, user, left);
+    }
+  }
+  // A pass that was cut off right after this user begins anew: entering somebody twice changes nothing.
+  await client.query(`update activations set cursor = '' where tenant = $1 and right(cursor, length($2)) = $2`, [tenant, user]);
+  await client.query('delete from users where tenant = $1 and id = $2', [tenant, user]);
+  return true;
+}
