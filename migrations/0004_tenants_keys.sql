@@ -23,4 +23,4 @@ alter table api_keys add column last_used timestamptz;
 alter table api_keys add column deleted timestamptz;
 alter table api_keys add column revision bigint not null default 0;
 create index api_keys_by_revision on api_keys (revision) where revision > 0;
-create index api_keys_by_user on api_keys (tenant, user_id) where kind = 'application';
+create index api_keys_by_user on api_keys (tenant, user_id);

@@ -2,7 +2,6 @@
 
 create index leaderboard_entries_by_user on leaderboard_entries (tenant, user_id);
 create index if not exists leaderboard_history_by_user on leaderboard_history (tenant, user_id);
-create index api_keys_by_user on api_keys (tenant, user_id);
 
 -- The list goes by id, byte by byte, whatever the collation of the database; a search finds the start of an id, of an address, and of the
 -- words of a name.
