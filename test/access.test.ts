@@ -120,7 +120,7 @@ describe('Who may call', function () {
     expect(
       (await world.request('GET', '/v1/users/ana', { key: keys.get('the user’s key')!, headers: { 'tenant-id': tenant } })).status,
     ).to.equal(403);
-    expect(itemOf(await world.get('/v1/users/ana')).name).to.equal(null);
+    expect(itemOf(await world.get('/v1/users/ana')).name ?? null).to.equal(null);
   });
 
   it('says what to do', async () => {

@@ -130,7 +130,7 @@ async function longestStreak(
 }
 
 function completedIn(state: UserState): Year['completed'] {
-  const zone = state.fields[userFields.tz] || 'utc';
+  const zone = state.fields[userFields.tz] || state.config.document.settings.defaultTimeZone;
   return [...completedBy(state)]
     .map(([no, at]) => ({ no, at, day: dateToDay(DateTime.fromMillis(at, { zone }).toISODate() ?? utcDate(at)) }))
     .sort((a, b) => a.at - b.at || a.no - b.no);

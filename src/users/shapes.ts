@@ -7,7 +7,7 @@ export const userShape = z
     id: z.string().meta({ description: 'The id that the caller chose.' }),
     email: z.string().nullable(),
     name: z.string().nullable(),
-    tz: z.string().nullable().meta({ description: 'The IANA time zone; null is UTC.' }),
+    tz: z.string().nullable().meta({ description: "The IANA time zone; null is the account's default one." }),
     deviceTokens: z.array(z.string()).nullable(),
     subscribeToEmails: z.boolean(),
     attributes: z.record(z.string(), z.string()).meta({ description: 'Attribute key → value.' }),
