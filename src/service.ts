@@ -11,7 +11,7 @@ import { LaurelError } from './errors.js';
 import { createApp } from './http/app.js';
 import { RateLimit } from './http/rate-limit.js';
 import { startServer, type HttpServer } from './http/server.js';
-import { ensureAdminKey } from './keys/store.js';
+import { ensureAdminKey, eraseUserKeys } from './keys/store.js';
 import { UserDirectory } from './ledger/user-directory.js';
 import { WriteBehind } from './ledger/write-behind.js';
 import { limits } from './limits.js';
@@ -197,7 +197,11 @@ async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Roun
     },
   };
   const { engine, pool, clock, history, aggregates, configuration, account, redis } = base;
-  const deletion = new Deletion(engine, pool, clock, history);
+  const deletion = new Deletion(engine, pool, clock, history, async (tenant, user) => {
+    await account.store((keys) => eraseUserKeys(keys, tenant, user));
+    // Even if there is none: it may be the second time, after others could not be told the first.
+    await account.announce();
+  });
   const app = createApp({
     services: {
       ...{ engine, clock, history, aggregates, configuration, account },

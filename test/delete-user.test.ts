@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { limits } from '../src/limits.js';
 import { keyNames } from '../src/redis/contract.js';
 import { answer, bodyOf, configText, read, readBoard, track, userPath, type Rankings } from './support/answers.js';
+import { batchOf, first } from './support/admin.js';
 import { inParallel } from './support/client.js';
 import { differences } from './support/level.js';
 import { until } from './support/stage.js';
@@ -114,6 +115,17 @@ describe('Deleting a user', function () {
     expect((await world.get(userPath(zoe))).status).to.equal(404);
     await world.drain();
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
+  });
+
+  it('revokes the keys of the user at once', async () => {
+    const world = await start();
+    await live(world);
+    const made = await world.request('POST', '/admin/v1/application-api-keys', { body: [{ userId: zoe }] });
+    const key = first(batchOf(made).created).key;
+    expect((await world.request('GET', userPath(zoe), { key })).status).to.equal(200);
+    expect((await remove(world)).status).to.equal(200);
+    expect((await world.request('GET', userPath(zoe), { key })).status).to.equal(401);
+    expect(await traces(world)).to.deep.equal([]);
   });
 
   it('of metrics, systems and boards that are not in use any more leaves no trace either', async () => {

@@ -17,8 +17,8 @@ const numbersOf = (objects: readonly { readonly no: number }[]): string => objec
 /**
  * Deletes users for good, as privacy laws ask for: out of Redis, out of Postgres, out of the ledger stream and out of the configuration.
  *
- * The configuration goes first, then all of Redis in one call, which also puts the deletion into the ledger; the write-behind does it in
- * Postgres when it comes to it. Cut off before that call, a deletion has only taken away boosts, and can be asked for again; cut off
+ * Keys and the configuration go first, then all of Redis in one call, which also puts the deletion into the ledger; the write-behind does it in
+ * Postgres when it comes to it. Cut off before that call, a deletion has only taken away keys and boosts, and can be asked for again; cut off
  * after it, the rest is done by the write-behind alone.
  */
 export class Deletion {
@@ -26,12 +26,21 @@ export class Deletion {
   private readonly pool: pg.Pool;
   private readonly clock: Clock;
   private readonly history: HistoryReader;
+  private readonly eraseKeys: (tenant: number, user: string) => Promise<void>;
 
-  constructor(engine: Engine, pool: pg.Pool, clock: Clock, history: HistoryReader) {
+  /** `eraseKeys` revokes a user's keys in every process, and leaves no trace of whose they were. */
+  constructor(
+    engine: Engine,
+    pool: pg.Pool,
+    clock: Clock,
+    history: HistoryReader,
+    eraseKeys: (tenant: number, user: string) => Promise<void>,
+  ) {
     this.engine = engine;
     this.pool = pool;
     this.clock = clock;
     this.history = history;
+    this.eraseKeys = eraseKeys;
   }
 
   /**
@@ -40,6 +49,7 @@ export class Deletion {
    */
   async run(tenant: number, user: string): Promise<void> {
     await readProfile(this.engine, tenant, user);
+    await this.eraseKeys(tenant, user);
     await this.forgetBoosts(tenant, user);
     // Old runs that are not final yet, which only Postgres knows that the user is on. What comes in until the call below is in the user's hash.
     const { ledgerId } = await this.clock.ledgerId(tenant);

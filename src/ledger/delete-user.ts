@@ -4,11 +4,12 @@ import { limits } from '../limits.js';
 /**
  * Every table whose rows are of a user of a tenant, as text that can stand in a statement. They are asked for and not listed: a table that
  * is added must not be forgotten here. (Final rankings are among them. The places below move up where they are read, so that the runs of
- * years need not be written anew.)
+ * years need not be written anew. Keys are erased before: processes have them in memory, and see by the row that is left that they are revoked.)
  */
 const tablesOfUsers = `
   select oid::regclass::text as name from pg_class
    where relkind in ('r', 'p') and not relispartition
+     and oid <> 'api_keys'::regclass
      and relnamespace = (select relnamespace from pg_class where oid = 'users'::regclass)
      and (select count(*) from pg_attribute where attrelid = pg_class.oid and attname in ('tenant', 'user_id') and not attisdropped) = 2`;
 

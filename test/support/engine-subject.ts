@@ -19,6 +19,7 @@ import { Sweep } from '../../src/jobs/sweep.js';
 import { groupValues } from '../../src/leaderboards/response.js';
 import { runEnd, runOf } from '../../src/leaderboards/runs.js';
 import { limits } from '../../src/limits.js';
+import { eraseUserKeys } from '../../src/keys/store.js';
 import { loadOffset } from '../../src/ledger/offsets.js';
 import { HistoryReader } from '../../src/ledger/reader.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
@@ -213,7 +214,9 @@ export async function startArena(): Promise<Arena> {
   const history = new OnceHistory(pool);
   const activations = new Activations(engine, pool, clock, history, log);
   const sweep = new Sweep(engine, pool, clock, history, activations, log);
-  const deletion = new Deletion(engine, pool, clock, history);
+  const deletion = new Deletion(engine, pool, clock, history, async (tenant, user) => {
+    await eraseUserKeys(pool, tenant, user);
+  });
   const tools = { engine, clock, history, database, sweep, deletion };
   await engine.loadLibrary();
   return {
