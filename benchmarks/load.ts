@@ -10,6 +10,10 @@ export interface LoadOptions {
   readonly seconds: number;
   readonly nextEvent: () => BenchmarkEvent;
   readonly signal: AbortSignal;
+  /** Events a second over all connections; as many as will go without it. */
+  readonly rate?: number;
+  /** Ends the load in order before its time. */
+  readonly end?: AbortSignal;
 }
 
 export interface LoadResult {
@@ -17,6 +21,7 @@ export interface LoadResult {
   readonly eventsPerS: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  readonly maxMs: number;
   readonly answered: number;
   /** Answers with another status, failed connections and timeouts together. */
   readonly failed: number;
@@ -48,6 +53,7 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
     eventsPerS: result['2xx'] / result.duration,
     p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
+    maxMs: percentile(sorted, 1),
     answered: latenciesMs.length,
     failed: result.non2xx + result.errors,
     answerBytes: bodyBytes / Math.max(1, latenciesMs.length),
@@ -56,20 +62,28 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
 
 /** One run of autocannon, as a promise that also rejects when it is interrupted. */
 async function run(
-  { url, connections, seconds, apiKey, signal }: LoadOptions,
+  { url, connections, seconds, apiKey, signal, rate, end }: LoadOptions,
   request: autocannon.Request,
   onLatency: (responseMs: number) => void,
 ): Promise<autocannon.Result> {
   signal.throwIfAborted();
   const headers = { 'content-type': 'application/json', 'x-api-key': apiKey };
   const result = await new Promise<autocannon.Result>((resolve, reject) => {
-    const instance = autocannon({ url, connections, duration: seconds, headers, requests: [request] }, (error: Error | null, all) => {
-      signal.removeEventListener('abort', stop);
+    const options = {
+      url,
+      connections,
+      duration: seconds,
+      headers,
+      requests: [request],
+      ...(rate === undefined ? {} : { overallRate: rate }),
+    };
+    const instance = autocannon(options, (error: Error | null, all) => {
+      for (const each of [signal, end]) each?.removeEventListener('abort', stop);
       if (error) reject(error);
       else resolve(all);
     });
     const stop = () => instance.stop();
-    signal.addEventListener('abort', stop);
+    for (const each of [signal, end]) each?.addEventListener('abort', stop);
     instance.on('response', (_client, _status, _bytes, responseMs) => onLatency(responseMs));
   });
   signal.throwIfAborted();

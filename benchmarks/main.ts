@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { batch } from './batch.js';
 import { measureFunction } from './function.js';
+import { midnight } from './midnight.js';
 import { track } from './track.js';
 
 function count(text: string): number {
@@ -32,6 +33,17 @@ program
   .option('--events <number>', 'events of a round', count, 100)
   .action(async (options: { rounds: number; events: number }) => {
     await measureFunction({ ...options, signal: interrupted.signal, print: console.log });
+  });
+program
+  .command('midnight')
+  .description('Users whose streaks are due at midnight in 24 zones: what the sweep takes, and what events take meanwhile')
+  .option('--users <number>', 'how many users', count, 1_000_000)
+  .option('--rate <number>', 'events a second meanwhile', count, 300)
+  .option('--connections <number>', 'connections that send them', count, 32)
+  .option('--seconds <number>', 'length of the measurement with nobody due', count, 20)
+  .action(async (options: { users: number; rate: number; connections: number; seconds: number }) => {
+    const passed = await midnight({ ...options, signal: interrupted.signal, print: console.log });
+    process.exitCode = passed ? 0 : 1;
   });
 
 program

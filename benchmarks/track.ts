@@ -10,6 +10,7 @@ import { keyNames, partitionPrefix } from '../src/redis/contract.js';
 import { settingsSchema } from '../src/settings.js';
 import { startLocalRedis } from '../src/stores/local-redis.js';
 import { eventSequence, type BenchmarkEvent } from './events.js';
+import { listening, startProcess } from './laurel.js';
 import { load, type LoadResult } from './load.js';
 import { Processes, type RunningProcess } from './processes.js';
 import { comparison, roundLine, roundsHeader } from './report.js';
@@ -19,8 +20,6 @@ export const apiKey = 'benchmark.0123456789abcdef';
 export const path = '/v1/metrics/flashcards-viewed/event';
 /** Any number would do; it is the same for both sides and in every run. */
 export const seed = 20_260_101;
-/** The address that each server prints when it listens, once all of it is there. */
-const listening = /http:\/\/127\.0\.0\.1:\d+(?=\D)/;
 /** How long the write-behind may take to commit a round, and how often to look. */
 const drainMs = 120_000;
 const drainPollMs = 10;
@@ -66,19 +65,9 @@ export async function track(options: TrackOptions): Promise<boolean> {
   }
 }
 
-/** Laurel as its user runs it, with stores of its own; the sample configuration is applied because the account is empty. */
+/** Laurel with stores of its own; the sample configuration is applied because the account is empty. */
 export async function startLaurel(dataDir: string, processes: Processes, signal: AbortSignal): Promise<Side> {
-  const inherited = Object.entries(process.env).filter(([name]) => !(name in settingsSchema.shape));
-  const server = await processes.start(
-    {
-      name: 'Laurel',
-      command: process.execPath,
-      args: ['--max-semi-space-size=64', join(root, 'bin/start.mjs')],
-      env: { ...Object.fromEntries(inherited), PORT: '0', DATA_DIR: dataDir, ADMIN_API_KEY: apiKey },
-      ready: listening,
-    },
-    signal,
-  );
+  const server = await startProcess({ dataDir, apiKey }, processes, signal);
   return { name: 'Laurel', server, url: server.readyText, nextEvent: eventSequence(seed) };
 }
 

@@ -135,10 +135,12 @@ export const limits = {
   /** How long a stop leaves idle connections open, so that requests on their way still get an answer. */
   stopIdleMs: 300,
   stopDrainMs: 10_000,
-  /** Hours of a user's time that one call settles; the rest is for the next call. */
+  /** Hours of a user's time that one call settles, shared by the time triggers; the rest is for the next call. */
   maxSettleHours: 240,
-  /** Users that one call of the sweep settles. */
-  sweepUsers: 50,
+  /** Users that one call of the sweep settles: events wait meanwhile, for about 2 ms. */
+  sweepUsers: 25,
+  /** How often time triggers may come round, for all users of a call of the sweep together, before it leaves the rest to the next. */
+  sweepOccurrences: 200,
   /** Idempotency keys that one step of looking for those that have grown too old takes, and steps after which the sweep has its turn. */
   retentionPageKeys: 1_000,
   retentionPagesPerRun: 20,

@@ -91,15 +91,4 @@ function calendar.run(board, day)
   return run <= day and run or calendar.add_months(board.first, (count - 1) * months)
 end
 
--- The first day after a run.
-function calendar.run_end(board, run)
-  if board.unit == 'day' then
-    return run + board.interval
-  end
-  local months = board.unit == 'year' and board.interval * 12 or board.interval
-  local from_year, from_month = calendar.date(board.first)
-  local year, month = calendar.date(run)
-  return calendar.add_months(board.first, (year - from_year) * 12 + month - from_month + months)
-end
-
 return calendar

@@ -13,7 +13,7 @@ local streaks = require('streaks')
 local time = require('time')
 local turn = require('turn')
 local users = require('users')
-local outcome = contract.outcome
+local limit, outcome = contract.limit, contract.outcome
 
 local calls = {}
 
@@ -298,11 +298,12 @@ local function empty_board(keys, args)
   return { outcome.ok }
 end
 
--- Settles one user to whom something is due. Nil when that is done, else the outcome that the caller has to act on.
+-- Settles one user to whom something is due. Returns how often time triggers have come round for the user, or nil and the outcome that
+-- the caller has to act on.
 local function settle_due(part, plan, context, user, id)
   local one, unknown = turn.fetch(part, plan, context, user, plan.fields, nil)
   if not one then
-    return unknown
+    return nil, unknown
   end
   local stopped = settle.run(one, id)
   if not stopped then
@@ -310,12 +311,13 @@ local function settle_due(part, plan, context, user, id)
   elseif stopped[1] ~= outcome.again then
     return stopped
   end
-  return nil
+  return one.occurrences or 0
 end
 
--- Settles the users to whom something is due, at most as many as there are ids for their entries, each as an entry of its own. Answers how
--- many were due. With `upTo`, the test clock is moved from one moment at which something is due to the next, as far as that, so that what
--- happens to several users happens in the order of time.
+-- Settles the users to whom something is due, at most as many as there are ids for their entries, each as an entry of its own. Events wait
+-- meanwhile, so it ends early when the time triggers of these users have much to do. Answers how many it settled, and whether it
+-- has found nobody else who is due. With `upTo`, the test clock is moved from one moment at which something is due to the next, as far
+-- as that, so that what happens to several users happens in the order of time.
 local function sweep(keys, args)
   local position = contract.arg.sweep
   local part, context = partition.enter(keys, args)
@@ -328,26 +330,29 @@ local function sweep(keys, args)
   end
   if not plan.isTimed then
     -- They stay due: streaks or time triggers may be switched on again.
-    return { outcome.ok, 0 }
+    return { outcome.ok, 0, 1 }
   end
   local up_to = tonumber(args[position.upTo])
-  local settled = 0
+  local settled, occurrences = 0, 0
   for i = position.rest, #args do
     local now = time.now(part, context)
     local next = redis.call('ZRANGE', part.due, 0, 0, 'WITHSCORES')
     if not next[1] or tonumber(next[2]) > (up_to or now) then
-      break
+      return { outcome.ok, settled, 1 }
     end
     if up_to and tonumber(next[2]) > now then
       redis.call('SET', part.clock, next[2])
     end
-    local unknown = settle_due(part, plan, context, next[1], args[i])
-    if unknown then
+    local more, unknown = settle_due(part, plan, context, next[1], args[i])
+    if not more then
       return unknown
     end
-    settled = settled + 1
+    settled, occurrences = settled + 1, occurrences + more
+    if occurrences >= limit.sweepOccurrences then
+      break
+    end
   end
-  return { outcome.ok, settled }
+  return { outcome.ok, settled, 0 }
 end
 
 -- Ends a run of a board 12 hours after its last day has ended in UTC: from here on the final rankings are Postgres'. A run that is not over

@@ -32,15 +32,17 @@ local function collect(one, list, system, trigger, span, order)
   end
 end
 
--- The part of the time since the user was last settled that this call takes: no more than limit.maxSettleHours.
+-- The part of the time since the user was last settled that this call takes: no more than limit.maxSettleHours, shared by the time triggers
+-- (each of which may fire at every hour), and a day at the least.
 local function next_span(one)
   local row = one.row
   local to_hour = math.floor(one.now / HOUR_MS)
   local from_hour = tonumber(row[field.settledHour] or math.floor(tonumber(row[field.created]) / HOUR_MS))
   local from_day = tonumber(row[field.settledDay] or one.created_day)
   local to_day = math.max(one.day, from_day)
-  if to_hour - from_hour > limit.maxSettleHours then
-    to_hour = from_hour + limit.maxSettleHours
+  local most = math.max(math.floor(limit.maxSettleHours / #one.plan.timeTriggers), 24)
+  if to_hour - from_hour > most then
+    to_hour = from_hour + most
     local day = time.local_day(one.part, one.context.zones, turn.zone(one), to_hour * HOUR_MS)
     to_day = math.max(math.min(to_day, day or math.floor(to_hour / 24)), from_day)
     return { from_hour = from_hour, to_hour = to_hour, from_day = from_day, to_day = to_day, more = true }
@@ -79,6 +81,7 @@ local function fire_triggers(one)
   for _, occurrence in ipairs(list) do
     fire(one, occurrence)
   end
+  one.occurrences = #list
   if #list > 0 or span.more then
     turn.put(one, field.settledHour, span.to_hour)
     turn.put(one, field.settledDay, span.to_day)

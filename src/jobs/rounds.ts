@@ -13,6 +13,9 @@ export class Rounds {
   private readonly log: Logger;
   private readonly turns = new Turns(limits.sweepTenantsAtOnce);
   private readonly working = new Map<number, Promise<void>>();
+  /** Those of them that have a place, and what settles their users beside the longer work. */
+  private readonly begun = new Set<number>();
+  private readonly settling = new Map<number, Promise<void>>();
   private readonly first = new Set<number>();
   private next = 0;
   private stopping = false;
@@ -41,7 +44,7 @@ export class Rounds {
   /** Returns when what is being done has been done. */
   async stop(): Promise<void> {
     this.stopping = true;
-    await Promise.all(this.working.values());
+    await Promise.all([...this.working.values(), ...this.settling.values()]);
   }
 
   /** Moves the test clock of all tenants to a moment, as Sweep.advance does for one. */
@@ -53,15 +56,37 @@ export class Rounds {
   }
 
   private start(tenant: number): void {
+    if (this.begun.has(tenant)) this.settleBeside(tenant);
     if (this.working.has(tenant)) return;
     const work = this.turns
       .take(async () => {
+        this.begun.add(tenant);
         if (!this.stopping) await this.sweep.run(tenant);
       })
       .catch((error: unknown) => {
-        this.log.warn({ err: error, tenant }, 'what is due could not be done yet');
+        this.warn(tenant, error);
       })
-      .finally(() => this.working.delete(tenant));
+      .finally(() => {
+        this.working.delete(tenant);
+        this.begun.delete(tenant);
+      });
     this.working.set(tenant, work);
+  }
+
+  /** What has become active can take minutes to fill, and midnight does not wait for that. */
+  private settleBeside(tenant: number): void {
+    if (this.settling.has(tenant)) return;
+    const work = this.sweep
+      .settle(tenant)
+      .then(() => undefined)
+      .catch((error: unknown) => {
+        this.warn(tenant, error);
+      })
+      .finally(() => this.settling.delete(tenant));
+    this.settling.set(tenant, work);
+  }
+
+  private warn(tenant: number, error: unknown): void {
+    this.log.warn({ err: error, tenant }, 'what is due could not be done yet');
   }
 }

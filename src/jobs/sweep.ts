@@ -42,6 +42,8 @@ export class Sweep {
   private readonly checked = new Map<number, string>();
   /** Tenant → the configuration version and the boards for which what has become active has been filled. */
   private readonly activated = new Map<number, string>();
+  /** Tenant → the pass over its users that is under way. */
+  private readonly settling = new Map<number, Promise<number>>();
 
   constructor(engine: Engine, pool: pg.Pool, clock: Clock, history: HistoryReader, activations: Activations, log: Logger) {
     this.engine = engine;
@@ -54,9 +56,21 @@ export class Sweep {
     this.log = log;
   }
 
+  /**
+   * Settles everybody to whom something is due by now; returns how many that were. Callers at the same time share one pass. The service calls
+   * it beside `run`, whose work on boards and on what has become active can take minutes with many users, and midnight does not wait.
+   */
+  settle(tenant: number): Promise<number> {
+    const running = this.settling.get(tenant);
+    if (running) return running;
+    const settling = this.settleUsers(tenant, '').finally(() => this.settling.delete(tenant));
+    this.settling.set(tenant, settling);
+    return settling;
+  }
+
   /** Everything that is due by now. */
   async run(tenant: number): Promise<void> {
-    const settled = await this.settleUsers(tenant, '');
+    const settled = await this.settle(tenant);
     const finalised = await this.doBoards(tenant, await this.clock.now(tenant));
     await this.retention.run(tenant, limits.retentionPagesPerRun);
     if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'what was due has been done');
@@ -92,9 +106,8 @@ export class Sweep {
     for (;;) {
       const ids = Array.from({ length: limits.sweepUsers }, () => randomUUID());
       const { values } = await this.engine.call(tenant, 'sweep', () => ({ args: { upTo }, pairs: ids }));
-      const count = Number(values[0]);
-      settled += count;
-      if (count < ids.length) return settled;
+      settled += Number(values[0]);
+      if (Number(values[1]) === 1) return settled;
     }
   }
 

@@ -18,6 +18,7 @@ const luaLimits = {
   maxFreezes: limits.maxFreezes,
   maxPausesPerUser: limits.maxPausesPerUser,
   maxSettleHours: limits.maxSettleHours,
+  sweepOccurrences: limits.sweepOccurrences,
 };
 
 interface Part {
@@ -63,18 +64,21 @@ function requiredModules(source: string): string[] {
   return [...source.matchAll(/\brequire\('([a-z_]+)'\)/g)].flatMap(([, name]) => name ?? []);
 }
 
+/** What a part is bundled with instead of what its file holds: tests plant deliberate faults with it. */
+export type SourceChange = (file: string, source: string) => string;
+
 /** The modules that the entry file needs, each after those that it needs itself. */
-function collectParts(): (Part & { readonly module: string })[] {
+function collectParts(change: SourceChange): (Part & { readonly module: string })[] {
   const parts = new Map<string, Part & { readonly module: string }>();
   const visit = (module: string, trail: readonly string[]): void => {
     if (parts.has(module)) return;
     if (trail.includes(module)) throw new Error(`Lua modules need each other in a circle: ${[...trail, module].join(' → ')}`);
     const file = `modules/${module}.lua`;
-    const source = module === 'contract' ? contractModule(luaLimits) : readFileSync(luaFolder + file, 'utf8');
+    const source = module === 'contract' ? contractModule(luaLimits) : change(file, readFileSync(luaFolder + file, 'utf8'));
     for (const needed of requiredModules(source)) visit(needed, [...trail, module]);
     parts.set(module, { module, file, source });
   };
-  const entry = readFileSync(luaFolder + entryFile, 'utf8');
+  const entry = change(entryFile, readFileSync(luaFolder + entryFile, 'utf8'));
   for (const needed of requiredModules(entry)) visit(needed, [entryFile]);
   return [...parts.values(), { module: 'event', file: entryFile, source: entry }];
 }
@@ -91,12 +95,12 @@ export interface FunctionLibrary {
 
 /**
  * Joins the Lua modules. The library is named by the hash of its source, so that two versions of the service can work on one Redis side
- * by side, each with the functions that it was written for.
+ * by side, each with the functions that it was written for. The service bundles what the files hold; `change` is for tests.
  */
-export function bundleLibrary(): FunctionLibrary {
+export function bundleLibrary(change: SourceChange = (_, source) => source): FunctionLibrary {
   const lines: string[] = [...prelude];
   const origins: { readonly file: string; readonly firstLine: number }[] = [];
-  for (const part of collectParts()) {
+  for (const part of collectParts(change)) {
     lines.push(`modules['${part.module}'] = (function()`);
     // The line that `#!lua` takes is put in front below: the first line of a part is two further on than the lines before it.
     origins.push({ file: part.file, firstLine: lines.length + 2 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pino from 'pino';
 import { dateToDay } from '../../src/calendar.js';
@@ -7,6 +8,7 @@ import { loadConfig, saveConfig } from '../../src/config/store.js';
 import { completeAchievement, listAchievements } from '../../src/engine/achievements.js';
 import { Clock } from '../../src/engine/clock.js';
 import { Engine } from '../../src/engine/engine.js';
+import { summariseLevels } from '../../src/engine/points.js';
 import { setPreferences } from '../../src/engine/preferences.js';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard, type Stores } from '../../src/engine/rankings.js';
 import { addPause, grantFreeze, rankStreaks, readStreak, removePause, restoreStreak } from '../../src/engine/streaks.js';
@@ -20,13 +22,14 @@ import { groupValues } from '../../src/leaderboards/response.js';
 import { runEnd, runOf } from '../../src/leaderboards/runs.js';
 import { limits } from '../../src/limits.js';
 import { eraseUserKeys } from '../../src/keys/store.js';
+import { AggregateReader } from '../../src/ledger/aggregates.js';
 import { loadOffset } from '../../src/ledger/offsets.js';
 import { HistoryReader } from '../../src/ledger/reader.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
 import { redisOptions } from '../../src/redis/connection.js';
 import { attributeFilters } from '../../src/routing/query.js';
 import { userPropertiesSchema, type UserProperties } from '../../src/users/schema.js';
-import { bundleLibrary } from '../../src/redis/library.js';
+import { bundleLibrary, type FunctionLibrary } from '../../src/redis/library.js';
 import { Listener } from '../../src/redis/listener.js';
 import type { Subject } from './model/subject.js';
 import type { UserProperties as ModelProperties } from './model/users.js';
@@ -36,6 +39,7 @@ import { freshDatabase, keysOf, type TestDatabase } from './world.js';
 
 const log = pino({ level: process.env['MODEL_LOG'] ?? 'silent' });
 const drainMs = 20_000;
+const stopMs = 2_000;
 
 /** Asks Postgres once for each new place in the ledger, and not at each of the hundreds of reads with which a history ends. */
 class OnceHistory extends HistoryReader {
@@ -86,6 +90,7 @@ interface Tools extends Stores {
   readonly database: TestDatabase;
   readonly sweep: Sweep;
   readonly deletion: Deletion;
+  readonly aggregates: AggregateReader;
 }
 
 function subjectOf(tools: Tools, tenant: number): Subject {
@@ -142,6 +147,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     user: (id) => answered(() => readProfile(engine, tenant, id)),
     metrics: (id) => answered(() => readUserMetrics(engine, tenant, id)),
     points: (id, key, awards) => answered(() => readUserPoints(engine, tenant, id, key, awards)),
+    levels: (key) => answered(() => summariseLevels(tools, tenant, key)),
     achievements: (id, includeIncomplete) => answered(() => readUserAchievements(engine, tenant, id, includeIncomplete)),
     allAchievements: () => answered(() => listAchievements(engine, tenant, new Map())),
     streak: (id, periods) => answered(() => readStreak(engine, history, tenant, id, periods)),
@@ -185,14 +191,22 @@ async function finalRankings({ engine, clock, history, database }: Tools, tenant
   return { status: 200, body: { rankings } };
 }
 
+export interface ArenaOptions {
+  /** Another function library than the service's: one with a fault. It is gone from Redis when the arena stops. */
+  readonly library?: FunctionLibrary;
+  /** Another Redis than that of the run. */
+  readonly redisUrl?: string;
+}
+
 /** Starts an arena. Stop it in an `after` hook. */
-export async function startArena(): Promise<Arena> {
+export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOptions = {}): Promise<Arena> {
   const database = await freshDatabase({ connections: 12 });
-  const { redisUrl } = await stores();
+  const redisUrl = ownRedisUrl ?? (await stores()).redisUrl;
   // How long a machine that runs other things takes to answer is not what is compared.
   const connect = (): Redis =>
     new Redis(redisUrl, { ...redisOptions, commandTimeout: 120_000, enableOfflineQueue: true, lazyConnect: false });
   const [redis, workerRedis] = [connect(), connect()];
+  for (const each of [redis, workerRedis]) each.on('error', () => undefined);
   const { pool } = database;
   const prefix = `arena${randomUUID().slice(0, 8)}`;
   const writers = new Map<number, WriteBehind>();
@@ -205,7 +219,7 @@ export async function startArena(): Promise<Arena> {
   const engine = new Engine({
     redis,
     prefix,
-    library: bundleLibrary(),
+    library: library ?? bundleLibrary(),
     testClock: true,
     loadConfig: (tenant) => loadConfig(pool, tenant),
     loadOffset: (tenant) => loadOffset(pool, tenant),
@@ -217,7 +231,7 @@ export async function startArena(): Promise<Arena> {
   const deletion = new Deletion(engine, pool, clock, history, async (tenant, user) => {
     await eraseUserKeys(pool, tenant, user);
   });
-  const tools = { engine, clock, history, database, sweep, deletion };
+  const tools = { engine, clock, history, database, sweep, deletion, aggregates: new AggregateReader(pool) };
   await engine.loadLibrary();
   return {
     enter: async (document, nowMs) => {
@@ -251,6 +265,9 @@ export async function startArena(): Promise<Arena> {
       };
     },
     stop: async () => {
+      // One that hangs answers nothing, and is killed by whoever has planted the fault.
+      if (library)
+        await Promise.race([redis.function('DELETE', library.name).catch(() => undefined), delay(stopMs, undefined, { ref: false })]);
       redis.disconnect();
       workerRedis.disconnect();
       subscriber.disconnect();

@@ -12,10 +12,10 @@ const goneMs = 10_000;
  * Starts it so that everything that it has answered is in its file: with a sync each second, a disk that is busy makes it hold back up to
  * two seconds of writes, and what a kill then leaves is behind Postgres.
  */
-async function startServer(dataDir: string): Promise<LocalStore> {
+async function startServer(dataDir: string, durable: boolean): Promise<LocalStore> {
   const store = await startLocalRedis({ dataDir, log: () => undefined });
   const redis = new Redis(store.url);
-  await redis.config('SET', 'appendfsync', 'always');
+  await (durable ? redis.config('SET', 'appendfsync', 'always') : redis.config('SET', 'appendonly', 'no'));
   redis.disconnect();
   return store;
 }
@@ -25,17 +25,20 @@ export class OwnRedis {
   /** Its data folder; `redis/` in it is the server's. */
   readonly folder: string;
   readonly url: string;
+  private readonly durable: boolean;
   private store: LocalStore;
 
-  private constructor(folder: string, store: LocalStore) {
+  private constructor(folder: string, durable: boolean, store: LocalStore) {
     this.folder = folder;
+    this.durable = durable;
     this.url = store.url;
     this.store = store;
   }
 
-  static async start(): Promise<OwnRedis> {
+  /** One that is not durable keeps nothing when it goes. */
+  static async start({ durable = true } = {}): Promise<OwnRedis> {
     const folder = await mkdtemp(join(tmpdir(), 'laurel-redis-'));
-    return new OwnRedis(folder, await startServer(folder));
+    return new OwnRedis(folder, durable, await startServer(folder, durable));
   }
 
   /** `kill -9`; returns when it is gone. */
@@ -48,7 +51,7 @@ export class OwnRedis {
   }
 
   async startAgain(): Promise<void> {
-    this.store = await startServer(this.folder);
+    this.store = await startServer(this.folder, this.durable);
     if (this.store.url !== this.url) throw new Error('Redis has come back at another address');
   }
 

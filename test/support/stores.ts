@@ -69,10 +69,15 @@ export async function removeStores(dataDir: string): Promise<void> {
   await rm(dataDir, { recursive: true, force: true });
 }
 
+/** Stops what `stores` has started. */
+export async function stopStores(): Promise<void> {
+  if (starting) await (await starting).stop();
+}
+
 /** Mocha takes these for the whole run. */
 export const mochaHooks = {
   async afterAll(this: Mocha.Context): Promise<void> {
     this.timeout(60_000);
-    if (starting) await (await starting).stop();
+    await stopStores();
   },
 };

@@ -21,18 +21,23 @@ const metricKey = fc.constantFrom('m1', 'm2');
 /** Composites need these, so they are never composites themselves. */
 const plainKeys = ['a1', 'a2', 'a3', 'a4'];
 
-/** No filter most of the time. */
-const filters = (values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Filters> =>
-  fc.oneof(
+/** No filter most of the time, else one, and now and then all of them. */
+const filters = (values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Filters> => {
+  const kinds = Object.entries(values).map(([key, list]) => [key, fc.constantFrom(...list)] as const);
+  return fc.oneof(
     { weight: 4, arbitrary: fc.constant({}) },
-    ...Object.entries(values).map(([key, list]) => ({ weight: 1, arbitrary: fc.record({ [key]: fc.constantFrom(...list) }) })),
+    ...kinds.map(([key, value]) => ({ weight: 1, arbitrary: fc.record({ [key]: value }) })),
+    { weight: 1, arbitrary: fc.record(Object.fromEntries(kinds)) },
   );
+};
 const userFilters = filters(userAttributeValues);
 const eventFilters = filters(eventAttributeValues);
 
 const award = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 1, max: 20 }) },
   { weight: 1, arbitrary: fc.integer({ min: -20, max: -1 }) },
+  // Round ones, so that what is taken is now and then all that there is.
+  { weight: 2, arbitrary: fc.constantFrom(5, 10, -5, -10) },
 );
 
 const triggerKind: fc.Arbitrary<TriggerSpec> = fc.oneof(
@@ -140,7 +145,13 @@ const achievements: fc.Arbitrary<AchievementSpec[]> = fc.tuple(
   streakAchievement,
   withStatus(fc.constant({ trigger: 'api' as const })),
   composite(fc.subarray(plainKeys, { minLength: 1, maxLength: 2 })),
-  composite(fc.subarray(['a2', 'a5', 'a3'], { minLength: 1 }).map((keys) => (keys.includes('a5') ? keys : [...keys, 'a5']))),
+  composite(
+    fc.oneof(
+      // Completed by the event that completes a5.
+      fc.constant<string[]>(['a5']),
+      fc.subarray(['a2', 'a5', 'a3'], { minLength: 1 }).map((keys) => (keys.includes('a5') ? keys : [...keys, 'a5'])),
+    ),
+  ),
 );
 
 const streaks: fc.Arbitrary<StreaksSpec> = fc.record({

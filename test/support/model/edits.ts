@@ -26,7 +26,10 @@ export type Edit =
   | { readonly edit: 'condition'; readonly condition: number; readonly threshold: number }
   | { readonly edit: 'evaluationMode'; readonly mode: StreakSettings['evaluationMode'] }
   | { readonly edit: 'frequency'; readonly frequency: StreakSettings['frequency'] }
-  | { readonly edit: 'defaultZone'; readonly zone: string };
+  | { readonly edit: 'defaultZone'; readonly zone: string }
+  | { readonly edit: 'initialFreezes'; readonly initial: number }
+  /** Users may have conditions of their own, or may not any more. */
+  | { readonly edit: 'personalization' };
 
 /** The list with one object changed, if the change says something new. */
 function changed<T extends ConfigObject>(list: readonly T[], position: number, updated: string, change: (object: T) => T): readonly T[] {
@@ -141,5 +144,9 @@ export function applyEdit(document: ConfigDocument, edit: Edit, nowMs: number): 
       return streaks({ frequency: edit.frequency });
     case 'defaultZone':
       return { ...document, settings: { ...document.settings, defaultTimeZone: edit.zone } };
+    case 'initialFreezes':
+      return streaks({ freezes: { ...document.streaks.freezes, initial: edit.initial } });
+    case 'personalization':
+      return streaks({ personalization: !document.streaks.personalization });
   }
 }

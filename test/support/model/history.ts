@@ -40,7 +40,8 @@ export type Step =
   | { readonly do: 'identify'; readonly mode: IdentifyMode; readonly id: string; readonly properties: UserProperties }
   | { readonly do: 'complete'; readonly key: string; readonly user: UserInCall }
   | { readonly do: 'preferences'; readonly userId: string; readonly preferences: StreakPreferences }
-  | { readonly do: 'clock'; readonly jump: Jump }
+  /** The clock moves, and then a board is looked at unless it is null. */
+  | { readonly do: 'clock'; readonly jump: Jump; readonly look: number | null }
   | { readonly do: 'freeze'; readonly userId: string }
   | { readonly do: 'pause'; readonly userId: string; readonly startsInDays: number; readonly lastsDays: number }
   | { readonly do: 'deletePause'; readonly nth: number }
@@ -111,6 +112,7 @@ class Run {
         return;
       case 'clock':
         await this.moveTo(resolveJump(step.jump, this.now));
+        if (step.look !== null) await this.look(step.look);
         return;
       case 'freeze':
         await this.ask(['grantFreeze', step.userId]);
@@ -156,12 +158,19 @@ class Run {
     await this.subject.setNow(ms);
   }
 
+  /** Reads the first places of a board. */
+  private async look(board: number): Promise<void> {
+    const ask = askOf(this.config, this.now, { read: 'leaderboard', board, back: null, offset: 0, limit: 10, fromUser: null, group: 0 });
+    if (ask) await this.ask(ask);
+  }
+
   private async configure(edit: Edit): Promise<void> {
     const next = applyEdit(this.config, edit, this.now);
     if (JSON.stringify(next) === JSON.stringify(this.config)) return;
     this.config = next;
     this.model.configure(next);
     await this.subject.configure(next);
+    if ('leaderboard' in edit) await this.look(edit.leaderboard);
   }
 
   private async pause(userId: string, startsInDays: number, lastsDays: number): Promise<void> {

@@ -9,7 +9,7 @@ import * as calls from './calls.js';
 import { shown } from './decimal.js';
 import { boardsBody, finalBody, placeBody, rankingsBody, type Page } from './leaderboard-answers.js';
 import { enterChanges, leaveForGood } from './leaderboards.js';
-import { pointsBody } from './points-answers.js';
+import { levelsBody, pointsBody } from './points-answers.js';
 import { isOpen } from './runs.js';
 import { reconfigure, settleStored, sweep } from './settle.js';
 import { rankedStreaks, userStreakBody } from './streak-answers.js';
@@ -125,6 +125,10 @@ export class Model implements Operations {
 
   points(id: string, key: string, awards: number): Answer {
     return this.read(() => pointsBody(this.world, this.settled(id), byKey(this.world.config.pointsSystems, key), awards));
+  }
+
+  levels(key: string): Answer {
+    return this.read(() => levelsBody(this.world, byKey(this.world.config.pointsSystems, key)));
   }
 
   achievements(id: string, includeIncomplete: boolean): Answer {

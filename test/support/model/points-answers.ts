@@ -85,3 +85,10 @@ export function pointsBody(world: World, user: User, system: PointsSystem, count
   const awards = newest.map((each) => awardBody(world.config, system, each));
   return { ...systemBody(system), total, level: levelBody(levelAt(system, total)), awards };
 }
+
+/** How many users have each level, the lowest first. Who has no points has those of a level that begins with none. */
+export function levelsBody(world: World, system: PointsSystem): object[] {
+  const users = [...world.users.values()].map((user) => levelAt(system, totalOf(user, system))?.id);
+  const levels = live(system.levels).sort((a, b) => a.points - b.points);
+  return levels.map((level) => ({ level: levelBody(level), users: users.filter((id) => id === level.id).length }));
+}

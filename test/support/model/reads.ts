@@ -10,6 +10,7 @@ import { byId } from './world.js';
 export type Read =
   | { readonly read: 'user' | 'metrics'; readonly userId: string }
   | { readonly read: 'points'; readonly userId: string; readonly key: string; readonly awards: number }
+  | { readonly read: 'levels'; readonly key: string }
   | { readonly read: 'achievements'; readonly userId: string; readonly includeIncomplete: boolean }
   | { readonly read: 'allAchievements' }
   | { readonly read: 'streak'; readonly userId: string; readonly historyPeriods: number }
@@ -59,6 +60,8 @@ export function askOf(config: ConfigDocument, nowMs: number, read: Read): Ask | 
       return ['metrics', read.userId];
     case 'points':
       return ['points', read.userId, read.key, read.awards];
+    case 'levels':
+      return ['levels', read.key];
     case 'achievements':
       return ['achievements', read.userId, read.includeIncomplete];
     case 'allAchievements':
@@ -114,6 +117,7 @@ export function allReads(config: ConfigDocument, userIds: readonly string[]): Re
   ];
   return [
     ...userIds.flatMap(ofUser),
+    ...config.pointsSystems.map(({ key }): Read => ({ read: 'levels', key })),
     { read: 'allAchievements' },
     { read: 'streaks', userIds },
     { read: 'leaderboards', includeFinished: true },

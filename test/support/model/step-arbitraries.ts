@@ -77,8 +77,10 @@ const userInCall: fc.Arbitrary<UserInCall> = userId.chain((id) =>
 );
 
 const value = fc.oneof(
-  { weight: 8, arbitrary: fc.integer({ min: 1, max: 12 }) },
-  { weight: 2, arbitrary: fc.constantFrom(0.1, 0.25, 2.5, 7.75, 0.30000000000000004) },
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 12 }) },
+  // Users who are level, and stay where they are.
+  { weight: 4, arbitrary: fc.constantFrom(0, 1, 5, 5) },
+  { weight: 3, arbitrary: fc.constantFrom(0.1, 0.25, 2.5, 7.75, 0.30000000000000004, 100.1, -0.7, -100) },
   { weight: 2, arbitrary: fc.integer({ min: -8, max: 0 }) },
 );
 
@@ -199,14 +201,23 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ edit: fc.constant('achievementStatus' as const), achievement: position }) },
   fc.record({ edit: fc.constant('achievementValue' as const), achievement: position, value: fc.constantFrom(1, 2, 5, 12.5, 40) }),
   { weight: 2, arbitrary: fc.record({ edit: fc.constant('openLeaderboard' as const), leaderboard: position }) },
-  fc.record({ edit: fc.constant('lowerParticipants' as const), leaderboard: position, max: fc.integer({ min: 1, max: 3 }) }),
   { weight: 2, arbitrary: fc.record({ edit: fc.constant('defaultZone' as const), zone }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      edit: fc.constant('lowerParticipants' as const),
+      leaderboard: position,
+      max: fc.oneof({ weight: 2, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.integer({ min: 2, max: 3 }) }),
+    }),
+  },
   fc.record({ edit: fc.constant('condition' as const), condition: position, threshold: fc.constantFrom(1, 2, 5) }),
   fc.record({ edit: fc.constant('evaluationMode' as const), mode: fc.constantFrom('AND' as const, 'OR' as const) }),
   fc.record({
     edit: fc.constant('frequency' as const),
     frequency: fc.constantFrom('daily' as const, 'weekly' as const, 'monthly' as const),
   }),
+  fc.record({ edit: fc.constant('initialFreezes' as const), initial: fc.integer({ min: 0, max: 3 }) }),
+  fc.constant({ edit: 'personalization' as const }),
 );
 
 const read: fc.Arbitrary<Read> = fc.oneof(
@@ -217,28 +228,38 @@ const read: fc.Arbitrary<Read> = fc.oneof(
     key: mostly(fc.constantFrom('p1', 'p2'), 'p9'),
     awards: fc.integer({ min: 1, max: 100 }),
   }),
+  fc.record({ read: fc.constant('levels' as const), key: mostly(fc.constantFrom('p1', 'p2'), 'p9') }),
   fc.record({ read: fc.constant('achievements' as const), userId, includeIncomplete: fc.boolean() }),
   fc.constant({ read: 'allAchievements' as const }),
   fc.record({ read: fc.constant('streak' as const), userId, historyPeriods: fc.integer({ min: 0, max: 20 }) }),
   fc.record({ read: fc.constant('streaks' as const), userIds: fc.uniqueArray(userId, { minLength: 1, maxLength: 6 }) }),
   fc.record({ read: fc.constant('leaderboards' as const), includeFinished: fc.boolean() }),
-  fc.record({
-    read: fc.constant('leaderboard' as const),
-    board: position,
-    back: fc.option(fc.nat(3)),
-    offset: fc.nat(2),
-    limit: fc.integer({ min: 0, max: 10 }),
-    fromUser: fc.option(userId),
-    group: mostly<number | null>(fc.nat(3), null),
-  }),
-  fc.record({ read: fc.constant('place' as const), userId, board: position, back: fc.option(fc.nat(2)) }),
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      read: fc.constant('leaderboard' as const),
+      board: position,
+      back: fc.option(fc.nat(3), { freq: 2 }),
+      offset: fc.nat(2),
+      limit: fc.integer({ min: 0, max: 10 }),
+      fromUser: fc.option(userId, { freq: 2 }),
+      group: mostly<number | null>(fc.nat(3), null),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ read: fc.constant('place' as const), userId, board: position, back: fc.option(fc.nat(2), { freq: 2 }) }),
+  },
   fc.record({ read: fc.constant('final' as const), board: position, back: fc.nat(3) }),
 );
+
+/** Boards are looked at right after the clock has moved, when nobody has been settled by a call. */
+const clock: fc.Arbitrary<Step> = fc.tuple(jump, fc.option(position)).map(([to, look]) => ({ do: 'clock' as const, jump: to, look }));
 
 /** One step. Most are events; the clock moves about as often as somebody does something else. */
 export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   { weight: 30, arbitrary: event },
-  { weight: 20, arbitrary: jump.map((to) => ({ do: 'clock' as const, jump: to })) },
+  { weight: 20, arbitrary: clock },
   { weight: 8, arbitrary: identify },
   { weight: 8, arbitrary: read.map((what) => ({ do: 'read' as const, ...what })) },
   { weight: 5, arbitrary: routine },
@@ -248,7 +269,7 @@ export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: complete },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('freeze' as const), userId }) },
   {
-    weight: 2,
+    weight: 4,
     arbitrary: fc.record({
       do: fc.constant('pause' as const),
       userId,

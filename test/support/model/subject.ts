@@ -55,6 +55,8 @@ export interface Operations {
   user(id: string): Answer;
   metrics(id: string): Answer;
   points(id: string, key: string, awards: number): Answer;
+  /** How many users have each level of a system, the lowest first: the contract's `PointsLevelSummaryResponse`. */
+  levels(key: string): Answer;
   achievements(id: string, includeIncomplete: boolean): Answer;
   allAchievements(): Answer;
   streak(id: string, historyPeriods: number): Answer;

@@ -1,0 +1,66 @@
+import { defaultTenant } from '../src/account/tenants.js';
+import type { Base } from '../src/base.js';
+import { dateToDay } from '../src/calendar.js';
+import { keyNames, userFields } from '../src/redis/contract.js';
+import type { Population, User } from './midnight-users.js';
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const shownProblems = 10;
+
+/** Who has missed the first day, or the second too. */
+export type Missed = 'first' | 'second';
+
+export interface CheckOptions {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly missed: Missed;
+}
+
+interface State {
+  readonly length: number;
+  readonly freezes: number;
+  /** The local day at whose start something is next due. */
+  readonly dueDay: number;
+}
+
+/**
+ * What the rules make of a user whose only event was on 2 January: the first missed day costs the freeze or the streak, the second the streak
+ * of whoever had a freeze. The weekly streak, which nobody sees, is lost when the week from 9 January on is over.
+ */
+function expected({ hasFreeze }: User, missed: Missed): State {
+  return hasFreeze && missed === 'first'
+    ? { length: 1, freezes: 0, dueDay: dateToDay('2040-01-05') }
+    : { length: 0, freezes: 0, dueDay: dateToDay('2040-01-16') };
+}
+
+/** What is wrong: users who are still due, and those of the sample who are not as they should be. A read must have nothing left to settle. */
+export async function checkAfter(base: Base, users: Population, { url, apiKey, missed }: CheckOptions): Promise<string[]> {
+  const { redis } = base;
+  const partition = base.engine.partition(defaultTenant);
+  const due = partition + keyNames.due;
+  const problems: string[] = [];
+  const left = await redis.zcount(due, '-inf', await base.clock.now(defaultTenant));
+  if (left > 0) problems.push(`${left} users are still due`);
+  const noted = await redis.zcard(due);
+  if (noted !== users.size) problems.push(`something is due to ${noted} users, and not to all ${users.size}`);
+  for (const user of users.sample) {
+    const { length, freezes, dueDay } = expected(user, missed);
+    const key = `${partition}${keyNames.user}${user.id}`;
+    const [revision, score, note] = await Promise.all([
+      redis.hget(key, userFields.rev),
+      redis.zscore(due, user.id),
+      redis.hget(key, userFields.due),
+    ]);
+    const reply = await fetch(`${url}/v1/users/${user.id}/streak`, { headers: { 'x-api-key': apiKey } });
+    const body = (await reply.json()) as { length: number; freezes: number };
+    const dueAt = dueDay * dayMs - user.hoursEast * hourMs;
+    // Whoever had lost the streak before has nothing that time could take, and a read notes the new day.
+    const wasDue = missed === 'first' || user.hasFreeze;
+    if (wasDue && (await redis.hget(key, userFields.rev)) !== revision) problems.push(`${user.id} had not been settled before a read`);
+    if (body.length !== length || body.freezes !== freezes) problems.push(`${user.id} has ${JSON.stringify(body)}`);
+    if (Number(score) !== dueAt || Number(note) !== dueAt) problems.push(`${user.id} is due at ${score} (${note}), and not at ${dueAt}`);
+    if (problems.length >= shownProblems) break;
+  }
+  return problems;
+}
