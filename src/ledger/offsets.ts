@@ -53,6 +53,23 @@ export async function acquireLease(pool: pg.Pool, tenant: number, holder: string
 }
 
 /**
+ * Takes the lease of a tenant's stream for a restore, also from a worker that holds it: what it had in its hands is not committed any more.
+ * Throws LeaseLost while another restore is at work.
+ */
+export async function acquireRestoreLease(pool: pg.Pool, tenant: number, holder: string): Promise<{ lease: Lease; lastId: StreamId }> {
+  const { rows } = await pool.query<{ fence: string; epoch: string; last_id: StreamId }>(
+    `update stream_offsets
+        set fence = fence + 1, holder = $2, lease_until = clock_timestamp() + $3 * interval '1 millisecond'
+      where tenant = $1 and (holder is null or holder not like 'restore:%' or lease_until < clock_timestamp())
+      returning fence, epoch, last_ms || '-' || last_seq as last_id`,
+    [tenant, holder, limits.restoreLeaseMs],
+  );
+  const row = rows[0];
+  if (!row) throw new LeaseLost();
+  return { lease: { tenant, holder, fence: row.fence, epoch: row.epoch }, lastId: row.last_id };
+}
+
+/**
  * Moves the offset from one id to the next within the transaction of `client` (the same id only renews the lease). Throws LeaseLost when
  * the lease, the epoch or the offset is no longer what the worker thinks: the transaction then commits nothing.
  */

@@ -274,6 +274,25 @@ export function partitionPrefix(prefix: string, tenant: number): string {
   return `{${prefix}:${tenant}}:`;
 }
 
+/** Largest number that a member of a board counts down from (lua/modules/boards.lua), and its digits. */
+const maxSeq = Number.MAX_SAFE_INTEGER;
+const seqChars = 16;
+
+/** The sorted set of a board's run, and of one group of it where the board is broken down (`group` is empty where it is not). */
+export function boardKey(partition: string, leaderboard: number, run: number, group: string): string {
+  return `${partition}${keyNames.board}${leaderboard}:${run}${group === '' ? '' : `:${group}`}`;
+}
+
+/** The set of the groups of a board's run. */
+export function groupsKey(partition: string, leaderboard: number, run: number): string {
+  return `${partition}${keyNames.groups}${leaderboard}:${run}`;
+}
+
+/** The member of a board that stands for a user who reached the value at `seq`. */
+export function boardMember(seq: number, user: string): string {
+  return String(maxSeq - seq).padStart(seqChars, '0') + user;
+}
+
 /** The contract as a Lua module. Lists of names become tables from name to position. */
 export function contractModule(constants: Readonly<Record<string, number>>): string {
   const table = (entries: readonly (readonly [string, string | number])[]): string =>

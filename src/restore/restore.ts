@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import type { ChainableCommander, Redis } from 'ioredis';
+import type pg from 'pg';
+import { loadConfig } from '../config/store.js';
+import type { ConfigDocument } from '../config/model.js';
+import { acquireRestoreLease, advanceOffset, type Lease, type StreamId } from '../ledger/offsets.js';
+import { limits } from '../limits.js';
+import { inTransaction } from '../postgres/pool.js';
+import { boardKey, boardMember, groupsKey, keyNames, userFields } from '../redis/contract.js';
+import { packMessage } from '../redis/message.js';
+import { readStoredUsers, type StoredUser } from './stored-users.js';
+
+export interface RestoreOptions {
+  readonly tenant: number;
+  /** The start of the tenant's keys. */
+  readonly partition: string;
+  readonly redis: Redis;
+  readonly pool: pg.Pool;
+  readonly testClock: boolean;
+  /** Hears how many of the users are back. */
+  readonly onProgress?: (restored: number, users: number) => void;
+  /** Ends the restore between two steps; what is back by then stays. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Restored {
+  readonly users: number;
+  /** Whether a restore that had been cut off was gone on with. */
+  readonly resumed: boolean;
+}
+
+/** Fields of the partition's `meta` while it is being restored: the life of Redis that begins with it, and the last user who is back. */
+const restoringField = 'restoring';
+const cursorField = 'restored';
+const countField = 'restoredUsers';
+
+interface Start {
+  readonly epoch: string;
+  cursor: string;
+  users: number;
+  readonly resumed: boolean;
+}
+
+/**
+ * Fills a tenant's partition of Redis from Postgres (design.md, invariant 6). The partition takes no calls meanwhile: its `meta` has no
+ * epoch, so `open` says that it is behind. The users come back in the order of their ids, in chunks, each in one transaction of Redis together with
+ * how far the restore is, so that one that was cut off goes on where it was. At its end a new life of Redis (epoch) begins: a copy of the old one that
+ * turns up later is known as such.
+ */
+export async function restoreTenant(options: RestoreOptions): Promise<Restored> {
+  const { tenant, pool } = options;
+  // From here on no worker commits anything that it still had in its hands: what is read below is all that there will be.
+  const { lease, lastId } = await acquireRestoreLease(pool, tenant, `restore:${randomUUID()}`);
+  const { document } = await loadConfig(pool, tenant);
+  const start = await begin(options, lease.epoch);
+  const total = await countUsers(pool, tenant);
+  await eachChunk(options, lease, lastId, document, start, total);
+  await restoreCounters(options, document);
+  await finish(options, lease, lastId, start.epoch);
+  return { users: start.users, resumed: start.resumed };
+}
+
+async function begin({ redis, partition }: RestoreOptions, committedEpoch: string): Promise<Start> {
+  const meta = partition + keyNames.meta;
+  const [epoch, cursor, users, current] = await redis.hmget(meta, restoringField, cursorField, countField, 'epoch');
+  // One whose last step was cut off has the epoch of Postgres already, or none.
+  const goesOn = epoch && !current;
+  if (goesOn) return { epoch, cursor: cursor ?? '', users: Number(users ?? 0), resumed: true };
+  await wipe(redis, partition);
+  const fresh = randomUUID();
+  if (fresh === committedEpoch) throw new Error('a new epoch is the old one');
+  await redis.hset(meta, restoringField, fresh);
+  return { epoch: fresh, cursor: '', users: 0, resumed: false };
+}
+
+/** Removes every key of a partition: what an older Redis holds is not what Postgres knows. */
+async function wipe(redis: Redis, partition: string): Promise<void> {
+  let cursor = '0';
+  const pattern = `${partition.replace(/[\\*?[\]]/g, '\\$&')}*`;
+  // The epoch goes first, so that nothing is served from what is left.
+  await redis.unlink(partition + keyNames.meta);
+  do {
+    const [next, keys] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', limits.restoreScanKeys);
+    if (keys.length > 0) await redis.unlink(...keys);
+    cursor = next;
+  } while (cursor !== '0');
+}
+
+async function countUsers(pool: pg.Pool, tenant: number): Promise<number> {
+  const { rows } = await pool.query<{ users: string }>('select count(*) as users from users where tenant = $1', [tenant]);
+  return Number(rows[0]?.users ?? 0);
+}
+
+async function eachChunk(
+  options: RestoreOptions,
+  lease: Lease,
+  lastId: StreamId,
+  document: ConfigDocument,
+  start: Start,
+  total: number,
+): Promise<void> {
+  const { tenant, pool, signal } = options;
+  const read = (after: string): Promise<StoredUser[]> =>
+    inTransaction(pool, (client) => readStoredUsers(client, tenant, document, after, limits.restoreUsers));
+  // The next users are read while these are written.
+  let next = read(start.cursor);
+  for (;;) {
+    const users = await next;
+    const last = users.at(-1);
+    if (!last) return;
+    signal?.throwIfAborted();
+    next = read(last.id);
+    next.catch(() => undefined);
+    start.users += users.length;
+    await advanceOffset(pool, lease, lastId, lastId);
+    await writeUsers(options, users, start.users);
+    options.onProgress?.(start.users, total);
+  }
+}
+
+/** Writes users, and how far the restore is, in one step of Redis. */
+async function writeUsers({ redis, partition }: RestoreOptions, users: readonly StoredUser[], count: number): Promise<void> {
+  const multi = redis.multi();
+  for (const user of users) writeUser(multi, partition, user);
+  multi.hset(partition + keyNames.meta, cursorField, users.at(-1)?.id ?? '', countField, count);
+  await execute(multi);
+}
+
+function writeUser(multi: ChainableCommander, partition: string, { id, fields, keys, awards, places }: StoredUser): void {
+  // When time will next do something is worked out by the sweep, for which everybody is due now.
+  multi.hset(partition + keyNames.user + id, ...[...fields].flat(), userFields.due, '0');
+  multi.zadd(partition + keyNames.due, 0, id);
+  for (const [metric, used] of keys) multi.hset(`${partition}${keyNames.idempotency}${metric}:${id}`, used);
+  for (const [system, list] of awards)
+    multi.rpush(`${partition}${keyNames.awards}${system}:${id}`, ...list.map((award) => packMessage(award)));
+  for (const { leaderboard, run, group, value, seq } of places) {
+    multi.zadd(boardKey(partition, leaderboard, run, group), value, boardMember(seq, id));
+    if (group !== '') multi.sadd(groupsKey(partition, leaderboard, run), group);
+  }
+}
+
+/** Throws the first failure of a transaction. */
+async function execute(multi: ChainableCommander): Promise<void> {
+  const results = await multi.exec();
+  if (!results) throw new Error('Redis gave up a transaction of the restore');
+  for (const [error] of results) if (error) throw error;
+}
+
+/** What is counted over all users, and the sequence on which ties hang. */
+async function restoreCounters({ redis, pool, tenant, partition }: RestoreOptions, _document: ConfigDocument): Promise<void> {
+  const { rows } = await pool.query<{ users: string; seq: string }>(
+    `select (select count(*) from users where tenant = $1) as users,
+            (select coalesce(max(seq), 0) from leaderboard_entries where tenant = $1) as seq`,
+    [tenant],
+  );
+  const completions = await pool.query<{ achievement: number; users: string }>(
+    'select achievement, count(*) as users from user_achievements where tenant = $1 group by achievement',
+    [tenant],
+  );
+  const multi = redis.multi();
+  multi.hset(partition + keyNames.meta, 'users', rows[0]?.users ?? '0', 'seq', rows[0]?.seq ?? '0');
+  for (const { achievement, users } of completions.rows) multi.hset(partition + keyNames.completions, achievement, users);
+  await execute(multi);
+}
+
+/** Begins the new life: Postgres first, so that a Redis without it is never taken for level. */
+async function finish(
+  { redis, pool, tenant, partition, testClock }: RestoreOptions,
+  lease: Lease,
+  lastId: StreamId,
+  epoch: string,
+): Promise<void> {
+  const newestAt = await inTransaction(pool, async (client) => {
+    await advanceOffset(client, lease, lastId, lastId);
+    if (lease.epoch !== epoch) {
+      await client.query('insert into past_epochs (tenant, epoch) values ($1, $2) on conflict do nothing', [tenant, lease.epoch]);
+    }
+    const { rows } = await client.query<{ newest_at: string }>(
+      `update stream_offsets set epoch = $2, fence = fence + 1, lease_until = '-infinity' where tenant = $1 returning newest_at`,
+      [tenant, epoch],
+    );
+    return rows[0]?.newest_at ?? '0';
+  });
+  const multi = redis.multi();
+  const ledger = partition + keyNames.ledger;
+  if (lastId !== '0-0') multi.xadd(ledger, lastId, 'e', '').xtrim(ledger, 'MAXLEN', 0);
+  if (testClock && newestAt !== '0') multi.set(partition + keyNames.clock, newestAt);
+  const meta = partition + keyNames.meta;
+  multi.hset(meta, 'epoch', epoch).hdel(meta, restoringField, cursorField, countField);
+  await execute(multi);
+}

@@ -1,0 +1,224 @@
+import type pg from 'pg';
+import type { ConfigDocument } from '../config/model.js';
+import type { AwardFact, RecentAward } from '../ledger/entry.js';
+import { limits } from '../limits.js';
+import { boardKind, perpetualRun, type BoardKind } from '../plan/boards.js';
+import { textArray } from '../postgres/arrays.js';
+import { userFields } from '../redis/contract.js';
+import { packMessage } from '../redis/message.js';
+
+/** A place on a leaderboard, as the sorted set of its run and group holds it. */
+export interface StoredPlace {
+  readonly leaderboard: number;
+  /** The first local day of the run, 0 for a leaderboard that does not repeat. */
+  readonly run: number;
+  /** Empty for a board that is not broken down. */
+  readonly group: string;
+  readonly value: number;
+  readonly seq: number;
+}
+
+/** What Redis holds of a user when it is level with Postgres. */
+export interface StoredUser {
+  readonly id: string;
+  /** Field of the user's hash (redis/contract.ts, userFields) → value. */
+  readonly fields: Map<string, string | Buffer>;
+  /** Metric no → idempotency key → event id. */
+  readonly keys: Map<number, Map<string, string>>;
+  /** Points system no → the newest awards, the newest first. */
+  readonly awards: Map<number, RecentAward[]>;
+  readonly places: StoredPlace[];
+}
+
+/** Runs of a board that the user's hash notes (lua/modules/leaderboards.lua, RUNS). */
+const notedRuns = 3;
+
+type Row = readonly unknown[];
+type Put = (user: StoredUser, row: Row) => void;
+
+/** Numbers as the function library writes them: without an exponent. */
+const digits = (value: unknown): string => String(value);
+const moment = (column: string): string => `(extract(epoch from ${column}) * 1000)::bigint::text`;
+
+function optional(user: StoredUser, field: string, value: unknown): void {
+  if (value !== null) user.fields.set(field, String(value));
+}
+
+function putProfile(user: StoredUser, row: Row): void {
+  const [, rev, name, email, tz, subscribed, tokens, attributes, preferences, control, created, createdDay, updated] = row;
+  const { fields } = user;
+  fields.set(userFields.rev, digits(rev));
+  optional(user, userFields.name, name);
+  optional(user, userFields.email, email);
+  optional(user, userFields.tz, tz);
+  fields.set(userFields.subscribeToEmails, subscribed === true ? '1' : '0');
+  if (tokens !== null) fields.set(userFields.deviceTokens, JSON.stringify(tokens));
+  for (const [no, value] of Object.entries(attributes as Record<string, string>)) fields.set(userFields.attribute + no, value);
+  for (const [field, value] of Object.entries(preferences as Record<string, string>)) fields.set(field, value);
+  fields.set(userFields.control, control === true ? '1' : '0');
+  fields.set(userFields.created, digits(created));
+  fields.set(userFields.createdDay, digits(createdDay));
+  fields.set(userFields.updated, digits(updated));
+}
+
+/** The user's revision is the highest that any of the user's rows carries. */
+function raiseRevision({ fields }: StoredUser, rev: unknown): void {
+  if (Number(rev) > Number(fields.get(userFields.rev) ?? 0)) fields.set(userFields.rev, digits(rev));
+}
+
+const one = (map: StoredUser, field: string, value: unknown, rev: unknown): void => {
+  map.fields.set(field, digits(value));
+  raiseRevision(map, rev);
+};
+
+/** Where what has been fetched for some users goes. Each query takes the tenant and a list of users; its first column is the user. */
+const sources: readonly (readonly [text: string, put: Put])[] = [
+  [
+    `select user_id, metric, total, rev from user_metrics where tenant = $1 and user_id = any($2::text[])`,
+    (user, [, metric, total, rev]) => {
+      one(user, `${userFields.metricTotal}${String(metric)}`, total, rev);
+    },
+  ],
+  [
+    `select user_id, system, total, rev from user_points where tenant = $1 and user_id = any($2::text[])`,
+    (user, [, system, total, rev]) => {
+      one(user, `${userFields.pointsTotal}${String(system)}`, total, rev);
+    },
+  ],
+  [
+    `select user_id, trigger, progress, high_water, rev from user_triggers where tenant = $1 and user_id = any($2::text[])`,
+    (user, [, trigger, progress, high, rev]) => {
+      one(user, `${userFields.triggerProgress}${String(trigger)}`, progress, rev);
+      if (high !== progress) user.fields.set(`${userFields.triggerHighWater}${String(trigger)}`, digits(high));
+    },
+  ],
+  [
+    `select user_id, achievement, total, rev from user_achievement_sums where tenant = $1 and user_id = any($2::text[])`,
+    (user, [, achievement, total, rev]) => {
+      one(user, `${userFields.achievementSum}${String(achievement)}`, total, rev);
+    },
+  ],
+  [
+    `select user_id, jsonb_object_agg(achievement, ${moment('at')}) from user_achievements
+      where tenant = $1 and user_id = any($2::text[]) group by user_id`,
+    (user, [, achieved]) => {
+      const moments = Object.entries(achieved as Record<string, string>).map(([no, at]) => [no, Number(at)] as const);
+      user.fields.set(userFields.achievements, packMessage(Object.fromEntries(moments)));
+    },
+  ],
+  [
+    `select user_id, state, pauses, rev from user_streaks where tenant = $1 and user_id = any($2::text[])`,
+    (user, [, state, pauses, rev]) => {
+      if (state !== null) user.fields.set(userFields.streaks, packMessage(state));
+      if ((pauses as unknown[]).length > 0) user.fields.set(userFields.pauses, packMessage(pauses));
+      raiseRevision(user, rev);
+    },
+  ],
+  [
+    `select user_id, hour, day, rev from user_times where tenant = $1 and user_id = any($2::text[])`,
+    (user, [, hour, day, rev]) => {
+      one(user, userFields.settledHour, hour, rev);
+      user.fields.set(userFields.settledDay, digits(day));
+    },
+  ],
+  [
+    `select user_id, metric, key, event_id from idempotency_keys where tenant = $1 and user_id = any($2::text[])`,
+    (user, [, metric, key, eventId]) => {
+      const keys = user.keys.get(Number(metric)) ?? new Map<string, string>();
+      user.keys.set(Number(metric), keys.set(String(key), String(eventId)));
+    },
+  ],
+  [
+    `select points.user_id, points.system, award.event_id, award.trigger, award.ordinal, award.awarded, award.total, award.boosts,
+            ${moment('award.at')}, award.day - date '1970-01-01'
+       from user_points as points, lateral (
+         select * from awards where tenant = $1 and user_id = points.user_id and system = points.system
+          order by at desc, rev desc, ordinal desc limit ${limits.maxAwardsRead}) as award
+      where points.tenant = $1 and points.user_id = any($2::text[])`,
+    (user, [, system, id, trigger, ordinal, awarded, total, boosts, at, day]) => {
+      const list = user.awards.get(Number(system)) ?? [];
+      const award: AwardFact = {
+        trigger: Number(trigger),
+        ordinal: Number(ordinal),
+        awarded: Number(awarded),
+        total: Number(total),
+        boosts: boosts as number[],
+        at: Number(at),
+        day: Number(day),
+      };
+      list.push({ id: String(id), award });
+      user.awards.set(Number(system), list);
+    },
+  ],
+];
+
+const profiles = `
+  select id, rev, name, email, tz, subscribe_to_emails, device_tokens, attributes, preferences, control, ${moment('created')}, created_day,
+         ${moment('updated')}
+    from users where tenant = $1 and id collate "C" > $2 order by id collate "C" limit $3`;
+
+const entries = `
+  select user_id, leaderboard, run, "group", value, seq, present, exists (
+           select 1 from leaderboard_runs as over where over.tenant = $1 and over.leaderboard = entry.leaderboard and over.run = entry.run)
+    from leaderboard_entries as entry where tenant = $1 and user_id = any($2::text[]) order by user_id, leaderboard, run desc`;
+
+/** Reads the boards' part of users: their places, and what the users' hashes note of them. */
+function putPlaces(users: ReadonlyMap<string, StoredUser>, rows: readonly Row[], kinds: ReadonlyMap<number, BoardKind>): void {
+  const slots = new Map<StoredUser, Map<number, (readonly [run: number, value: number, seq: number, group: string | false])[]>>();
+  for (const [id, no, run, group, value, seq, isPresent, isOver] of rows) {
+    const user = users.get(String(id));
+    if (!user) continue;
+    const place = { leaderboard: Number(no), run: Number(run), group: String(group), value: Number(value), seq: Number(seq) };
+    const isHeld = isOver !== true || place.run === perpetualRun;
+    if (isPresent === true && isHeld) user.places.push(place);
+    if (kinds.get(place.leaderboard) === 'total') {
+      if (isPresent === true) user.fields.set(`${userFields.boardSeq}${place.leaderboard}`, digits(place.seq));
+      continue;
+    }
+    const ofUser = slots.get(user) ?? new Map<number, (readonly [number, number, number, string | false])[]>();
+    const ofBoard = ofUser.get(place.leaderboard) ?? [];
+    if (ofBoard.length < notedRuns) ofBoard.unshift([place.run, place.value, place.seq, place.group === '' ? false : place.group]);
+    slots.set(user, ofUser.set(place.leaderboard, ofBoard));
+  }
+  for (const [user, boards] of slots) for (const [no, list] of boards) user.fields.set(`${userFields.boardSeq}${no}`, packMessage(list));
+}
+
+async function fill(
+  client: pg.ClientBase,
+  tenant: number,
+  document: ConfigDocument,
+  users: ReadonlyMap<string, StoredUser>,
+): Promise<void> {
+  const ids = textArray([...users.keys()]);
+  for (const [text, put] of sources) {
+    const { rows } = await client.query<unknown[]>({ text, values: [tenant, ids], rowMode: 'array' });
+    for (const row of rows) {
+      const user = users.get(String(row[0]));
+      if (user) put(user, row);
+    }
+  }
+  const { rows } = await client.query<unknown[]>({ text: entries, values: [tenant, ids], rowMode: 'array' });
+  putPlaces(users, rows, new Map(document.leaderboards.map((board) => [board.no, boardKind(board)])));
+}
+
+/**
+ * The users of a tenant whose ids follow `after`, byte by byte, at most `count`, in this order, with everything that Redis holds of them
+ * (design.md, invariant 6). Run it in one snapshot of the database.
+ */
+export async function readStoredUsers(
+  client: pg.ClientBase,
+  tenant: number,
+  document: ConfigDocument,
+  after: string,
+  count: number,
+): Promise<StoredUser[]> {
+  const { rows } = await client.query<unknown[]>({ text: profiles, values: [tenant, after, count], rowMode: 'array' });
+  const users = new Map<string, StoredUser>();
+  for (const row of rows) {
+    const user: StoredUser = { id: String(row[0]), fields: new Map(), keys: new Map(), awards: new Map(), places: [] };
+    putProfile(user, row);
+    users.set(user.id, user);
+  }
+  if (users.size > 0) await fill(client, tenant, document, users);
+  return [...users.values()];
+}
