@@ -135,13 +135,12 @@ export const limits = {
   /** How long a stop leaves idle connections open, so that requests on their way still get an answer. */
   stopIdleMs: 300,
   stopDrainMs: 10_000,
-  /** Hours of a user's time that one call settles, shared by the time triggers; the rest is for the next call. */
   /** Users who are restored in one step, and keys that one scan looks at while an older Redis is emptied. */
   restoreUsers: 500,
   restoreScanKeys: 1_000,
   /** How long the lease of a restore lasts without being renewed, which every step does. */
   restoreLeaseMs: 30_000,
-  /** Hours of a user's time that one call settles; the rest is for the next call. */
+  /** Hours of a user's time that one call settles, shared by the time triggers; the rest is for the next call. */
   maxSettleHours: 240,
   /** Users that one call of the sweep settles: events wait meanwhile, for about 2 ms. */
   sweepUsers: 25,

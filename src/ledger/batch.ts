@@ -107,6 +107,8 @@ export interface Batch {
   readonly pushedOut: Map<string, PushedOut>;
   readonly history: Map<string, HistoryRow>;
   readonly days: Days;
+  /** The newest moment that an entry tells of, in milliseconds since 1970. */
+  newestAt: number;
   /** In order, after everything else. */
   readonly finals: FinalEntry[];
 }
@@ -132,6 +134,7 @@ export function collectBatch(entries: readonly Read[]): Batch {
     pushedOut: new Map(),
     history: new Map(),
     days: noDays(),
+    newestAt: 0,
     finals: [],
   };
   for (const { id, entry } of entries) collectEntry(batch, entry, sortable(id));
@@ -139,7 +142,10 @@ export function collectBatch(entries: readonly Read[]): Batch {
 }
 
 function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
+  if ('at' in entry) batch.newestAt = Math.max(batch.newestAt, entry.at);
   switch (entry.kind) {
+    case 'clock':
+      return;
     case 'trim':
       for (const { no, run, group = '', users, pushed = false } of entry.boards) {
         for (const user of users) pushOut(batch, { no, run, group, user }, !pushed);

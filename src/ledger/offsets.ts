@@ -12,6 +12,8 @@ export interface Lease {
   /** Grows with every holder; a commit that names an older one is refused. */
   readonly fence: string;
   readonly epoch: string;
+  /** How long it lasts without being renewed. */
+  readonly lastsMs: number;
 }
 
 /** Somebody else commits this stream now; whoever gets this stops and asks for the lease again. */
@@ -49,7 +51,7 @@ export async function acquireLease(pool: pg.Pool, tenant: number, holder: string
     [tenant, holder, limits.leaseMs],
   );
   const row = rows[0];
-  return row && { lease: { tenant, holder, fence: row.fence, epoch: row.epoch }, lastId: row.last_id };
+  return row && { lease: { tenant, holder, fence: row.fence, epoch: row.epoch, lastsMs: limits.leaseMs }, lastId: row.last_id };
 }
 
 /**
@@ -66,20 +68,28 @@ export async function acquireRestoreLease(pool: pg.Pool, tenant: number, holder:
   );
   const row = rows[0];
   if (!row) throw new LeaseLost();
-  return { lease: { tenant, holder, fence: row.fence, epoch: row.epoch }, lastId: row.last_id };
+  return { lease: { tenant, holder, fence: row.fence, epoch: row.epoch, lastsMs: limits.restoreLeaseMs }, lastId: row.last_id };
 }
 
 /**
  * Moves the offset from one id to the next within the transaction of `client` (the same id only renews the lease). Throws LeaseLost when
- * the lease, the epoch or the offset is no longer what the worker thinks: the transaction then commits nothing.
+ * the lease, the epoch or the offset is no longer what the worker thinks: the transaction then commits nothing. `newestAt` is the newest moment that
+ * the entries in between tell of, in milliseconds since 1970.
  */
-export async function advanceOffset(client: pg.ClientBase | pg.Pool, lease: Lease, from: StreamId, to: StreamId): Promise<void> {
+export async function advanceOffset(
+  client: pg.ClientBase | pg.Pool,
+  lease: Lease,
+  from: StreamId,
+  to: StreamId,
+  newestAt = 0,
+): Promise<void> {
   const { rowCount } = await client.query({
     name: 'advance-offset',
     text: `update stream_offsets
-              set last_ms = $6, last_seq = $7, lease_until = clock_timestamp() + $8 * interval '1 millisecond'
+              set last_ms = $6, last_seq = $7, lease_until = clock_timestamp() + $8 * interval '1 millisecond',
+                  newest_at = greatest(newest_at, $9)
             where tenant = $1 and fence = $2 and epoch = $3 and last_ms = $4 and last_seq = $5`,
-    values: [lease.tenant, lease.fence, lease.epoch, ...splitId(from), ...splitId(to), limits.leaseMs],
+    values: [lease.tenant, lease.fence, lease.epoch, ...splitId(from), ...splitId(to), lease.lastsMs, newestAt],
   });
   if (rowCount !== 1) throw new LeaseLost();
 }

@@ -44,6 +44,8 @@ export const awards: Table<AwardRow> = {
     { name: 'boosts', type: 'int[]', value: ({ award }) => `{${award.boosts.join(',')}}` },
     { name: 'day', type: 'date', value: ({ award }) => award.day },
     { name: 'at', type: 'moment', value: ({ award }) => award.at },
+    { name: 'rev', type: 'bigint', value: ({ entry }) => entry.rev },
+    { name: 'ordinal', type: 'integer', value: ({ award }) => award.ordinal },
   ],
 };
 

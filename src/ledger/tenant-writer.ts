@@ -141,7 +141,7 @@ export class TenantWriter {
     await months.ensure([...batch.events.map(({ at }) => at), ...batch.awards.map(({ award }) => award.at)]);
     const now = Date.now();
     await inTransaction(pool, async (client) => {
-      await advanceOffset(client, lease, lastId, newest);
+      await advanceOffset(client, lease, lastId, newest, batch.newestAt);
       await writeBatch(client, tenant, batch);
     });
     this.held = { lease, lastId: newest, renewedAt: now };

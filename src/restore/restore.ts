@@ -55,7 +55,7 @@ export async function restoreTenant(options: RestoreOptions): Promise<Restored> 
   const start = await begin(options, lease.epoch);
   const total = await countUsers(pool, tenant);
   await eachChunk(options, lease, lastId, document, start, total);
-  await restoreCounters(options, document);
+  await restoreCounters(options);
   await finish(options, lease, lastId, start.epoch);
   return { users: start.users, resumed: start.resumed };
 }
@@ -147,7 +147,7 @@ async function execute(multi: ChainableCommander): Promise<void> {
 }
 
 /** What is counted over all users, and the sequence on which ties hang. */
-async function restoreCounters({ redis, pool, tenant, partition }: RestoreOptions, _document: ConfigDocument): Promise<void> {
+async function restoreCounters({ redis, pool, tenant, partition }: RestoreOptions): Promise<void> {
   const { rows } = await pool.query<{ users: string; seq: string }>(
     `select (select count(*) from users where tenant = $1) as users,
             (select coalesce(max(seq), 0) from leaderboard_entries where tenant = $1) as seq`,

@@ -31,6 +31,7 @@ import { attributeFilters } from '../../src/routing/query.js';
 import { userPropertiesSchema, type UserProperties } from '../../src/users/schema.js';
 import { bundleLibrary, type FunctionLibrary } from '../../src/redis/library.js';
 import { Listener } from '../../src/redis/listener.js';
+import { restoreTenant } from '../../src/restore/restore.js';
 import type { Subject } from './model/subject.js';
 import type { UserProperties as ModelProperties } from './model/users.js';
 import type { Answer } from './model/world.js';
@@ -64,6 +65,8 @@ export interface Contestant {
   readonly subject: Subject;
   /** Moves the clock without a sweep: what has become due waits for an event, a read or the next sweep. */
   drift(ms: number): Promise<void>;
+  /** Loses everything that Redis holds of the tenant, once Postgres has it, and brings it back. */
+  loseRedis(): Promise<void>;
   /** Stops what works for the tenant and forgets its keys. */
   leave(): Promise<void>;
 }
@@ -198,6 +201,11 @@ export interface ArenaOptions {
   readonly redisUrl?: string;
 }
 
+async function unlinkAll(redis: Redis, partition: string): Promise<void> {
+  const keys = await keysOf(redis, partition);
+  if (keys.length > 0) await redis.unlink(...keys);
+}
+
 /** Starts an arena. Stop it in an `after` hook. */
 export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOptions = {}): Promise<Arena> {
   const database = await freshDatabase({ connections: 12 });
@@ -256,11 +264,17 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
         drift: async (ms) => {
           await clock.set(tenant, ms);
         },
+        loseRedis: async () => {
+          const { ledgerId } = await clock.ledgerId(tenant);
+          await history.waitFor(tenant, ledgerId);
+          await unlinkAll(redis, partition);
+          await restoreTenant({ tenant, partition, redis, pool, testClock: true });
+          await engine.open(tenant);
+        },
         leave: async () => {
           await writeBehind.stop(drainMs);
           writers.delete(tenant);
-          const keys = await keysOf(redis, partition);
-          if (keys.length > 0) await redis.unlink(...keys);
+          await unlinkAll(redis, partition);
         },
       };
     },
