@@ -13,7 +13,7 @@ local outcome = contract.outcome
 local levels = {}
 
 -- In the hash of counts, beside the numbers of levels: what everybody has been counted by. Empty once that is no longer in force.
-local DEFINITION = 'd-'
+local DEFINITION = contract.levelsDefinition
 
 local function system_of(plan, no)
   for _, system in ipairs(plan.systems) do

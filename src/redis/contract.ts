@@ -83,6 +83,9 @@ export const userFields = {
   boardSeq: 'l-',
 } as const;
 
+/** In the hash `levels`, followed by a points system's no: what everybody has been counted by (lua/modules/levels.lua). */
+export const levelsDefinitionField = 'd-';
+
 /** What a function answers with, first in its reply. From `refused` on, nothing was changed because of what the caller asked. */
 export const outcomes = {
   ok: 0,
@@ -304,6 +307,7 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     'return {',
     `  key = ${table(Object.entries(keyNames))},`,
     `  field = ${table(Object.entries(userFields))},`,
+    `  levelsDefinition = '${levelsDefinitionField}',`,
     `  context = { ${contextFields.map((field) => `'${field}'`).join(', ')} },`,
     `  outcome = ${table(Object.entries(outcomes))},`,
     `  channel = ${table(Object.entries(channelNames))},`,

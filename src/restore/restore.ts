@@ -5,8 +5,9 @@ import { loadConfig } from '../config/store.js';
 import type { ConfigDocument } from '../config/model.js';
 import { acquireRestoreLease, advanceOffset, type Lease, type StreamId } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
+import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { inTransaction } from '../postgres/pool.js';
-import { boardKey, boardMember, groupsKey, keyNames, userFields } from '../redis/contract.js';
+import { boardKey, boardMember, groupsKey, keyNames, levelsDefinitionField, userFields } from '../redis/contract.js';
 import { packMessage } from '../redis/message.js';
 import { readStoredUsers, type StoredUser } from './stored-users.js';
 
@@ -56,6 +57,7 @@ export async function restoreTenant(options: RestoreOptions): Promise<Restored> 
   const total = await countUsers(pool, tenant);
   await eachChunk(options, lease, lastId, document, start, total);
   await restoreCounters(options);
+  await restoreLevelCounts(options, document);
   await finish(options, lease, lastId, start.epoch);
   return { users: start.users, resumed: start.resumed };
 }
@@ -161,6 +163,28 @@ async function restoreCounters({ redis, pool, tenant, partition }: RestoreOption
   multi.hset(partition + keyNames.meta, 'users', rows[0]?.users ?? '0', 'seq', rows[0]?.seq ?? '0');
   for (const { achievement, users } of completions.rows) multi.hset(partition + keyNames.completions, achievement, users);
   await execute(multi);
+}
+
+/**
+ * How many users have each level. Where everybody's noted level is the one of the total, the counts are those of the levels in force; where the
+ * worker was about to count users anew, it does so after the restore (src/jobs/levels.ts).
+ */
+async function restoreLevelCounts({ redis, pool, tenant, partition }: RestoreOptions, document: ConfigDocument): Promise<void> {
+  const counts: (string | number)[] = [];
+  for (const system of document.pointsSystems) {
+    const levels = levelsOf(system);
+    const { rows } = await pool.query<{ level: number | null; users: string; misplaced: string }>(
+      `select row.level, count(*) as users, count(*) filter (where row.level is distinct from (
+                select no from unnest($3::integer[], $4::bigint[]) as level (no, points)
+                 where level.points <= row.total order by level.points desc limit 1)) as misplaced
+         from user_points as row where tenant = $1 and system = $2 group by row.level`,
+      [tenant, system.no, levels.map(({ no }) => no), levels.map(({ points }) => points)],
+    );
+    for (const { level, users } of rows) if (level !== null) counts.push(level, users);
+    const isRight = rows.every(({ misplaced }) => misplaced === '0');
+    if (isRight && !system.archived) counts.push(`${levelsDefinitionField}${system.no}`, levelsDefinition(system));
+  }
+  if (counts.length > 0) await redis.hset(partition + keyNames.levels, ...counts);
 }
 
 /** Begins the new life: Postgres first, so that a Redis without it is never taken for level. */

@@ -80,9 +80,10 @@ const sources: readonly (readonly [text: string, put: Put])[] = [
     },
   ],
   [
-    `select user_id, system, total, rev from user_points where tenant = $1 and user_id = any($2::text[])`,
-    (user, [, system, total, rev]) => {
+    `select user_id, system, total, rev, level from user_points where tenant = $1 and user_id = any($2::text[])`,
+    (user, [, system, total, rev, level]) => {
       one(user, `${userFields.pointsTotal}${String(system)}`, total, rev);
+      if (level !== null) user.fields.set(`${userFields.countedLevel}${String(system)}`, digits(level));
     },
   ],
   [
