@@ -62,7 +62,7 @@ async function checkServer(client: pg.Client): Promise<void> {
 }
 
 /** Runs `work` in one transaction: committed when it resolves, rolled back when it throws. */
-export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>, begin = 'begin'): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   const breaks = (error: Error): void => {
@@ -71,7 +71,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
   // The pool hears of idle connections only. One that breaks while it is lent out would, with nobody listening, end the process.
   client.on('error', breaks);
   try {
-    await client.query('begin');
+    await client.query(begin);
     const result = await work(client);
     await client.query('commit');
     return result;
@@ -82,6 +82,11 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     client.off('error', breaks);
     client.release(broken);
   }
+}
+
+/** Reads in one snapshot of the database: what is committed meanwhile is not seen. */
+export function inSnapshot<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  return inTransaction(pool, work, 'begin isolation level repeatable read read only');
 }
 
 /** What Postgres says, by SQLSTATE class, when it is away or overloaded rather than refusing what it was asked. */

@@ -296,6 +296,11 @@ export function boardMember(seq: number, user: string): string {
   return String(maxSeq - seq).padStart(seqChars, '0') + user;
 }
 
+/** Whom a member of a board stands for, and when the value was reached. */
+export function seatOf(member: string): { readonly user: string; readonly seq: number } {
+  return { user: member.slice(seqChars), seq: maxSeq - Number(member.slice(0, seqChars)) };
+}
+
 /** The contract as a Lua module. Lists of names become tables from name to position. */
 export function contractModule(constants: Readonly<Record<string, number>>): string {
   const table = (entries: readonly (readonly [string, string | number])[]): string =>

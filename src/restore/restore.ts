@@ -6,7 +6,7 @@ import type { ConfigDocument } from '../config/model.js';
 import { acquireRestoreLease, advanceOffset, type Lease, type StreamId } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
-import { inTransaction } from '../postgres/pool.js';
+import { inSnapshot, inTransaction } from '../postgres/pool.js';
 import { boardKey, boardMember, groupsKey, keyNames, levelsDefinitionField, userFields } from '../redis/contract.js';
 import { packMessage } from '../redis/message.js';
 import { readStoredUsers, type StoredUser } from './stored-users.js';
@@ -103,7 +103,7 @@ async function eachChunk(
 ): Promise<void> {
   const { tenant, pool, signal } = options;
   const read = (after: string): Promise<StoredUser[]> =>
-    inTransaction(pool, (client) => readStoredUsers(client, tenant, document, after, limits.restoreUsers));
+    inSnapshot(pool, (client) => readStoredUsers(client, tenant, document, after, limits.restoreUsers));
   // The next users are read while these are written.
   let next = read(start.cursor);
   for (;;) {

@@ -41,7 +41,7 @@ const digits = (value: unknown): string => String(value);
 const moment = (column: string): string => `(extract(epoch from ${column}) * 1000)::bigint::text`;
 
 function optional(user: StoredUser, field: string, value: unknown): void {
-  if (value !== null) user.fields.set(field, String(value));
+  if (typeof value === 'string') user.fields.set(field, value);
 }
 
 function putProfile(user: StoredUser, row: Row): void {
@@ -156,7 +156,7 @@ const sources: readonly (readonly [text: string, put: Put])[] = [
 const profiles = `
   select id, rev, name, email, tz, subscribe_to_emails, device_tokens, attributes, preferences, control, ${moment('created')}, created_day,
          ${moment('updated')}
-    from users where tenant = $1 and id collate "C" > $2 order by id collate "C" limit $3`;
+    from users where tenant = $1`;
 
 const entries = `
   select user_id, leaderboard, run, "group", value, seq, present, exists (
@@ -202,6 +202,18 @@ async function fill(
   putPlaces(users, rows, new Map(document.leaderboards.map((board) => [board.no, boardKind(board)])));
 }
 
+/** The users of some rows of profiles, with everything else that is stored of them. */
+async function complete(client: pg.ClientBase, tenant: number, document: ConfigDocument, rows: readonly Row[]): Promise<StoredUser[]> {
+  const users = new Map<string, StoredUser>();
+  for (const row of rows) {
+    const user: StoredUser = { id: String(row[0]), fields: new Map(), keys: new Map(), awards: new Map(), places: [] };
+    putProfile(user, row);
+    users.set(user.id, user);
+  }
+  if (users.size > 0) await fill(client, tenant, document, users);
+  return [...users.values()];
+}
+
 /**
  * The users of a tenant whose ids follow `after`, byte by byte, at most `count`, in this order, with everything that Redis holds of them
  * (design.md, invariant 6). Run it in one snapshot of the database.
@@ -213,13 +225,19 @@ export async function readStoredUsers(
   after: string,
   count: number,
 ): Promise<StoredUser[]> {
-  const { rows } = await client.query<unknown[]>({ text: profiles, values: [tenant, after, count], rowMode: 'array' });
-  const users = new Map<string, StoredUser>();
-  for (const row of rows) {
-    const user: StoredUser = { id: String(row[0]), fields: new Map(), keys: new Map(), awards: new Map(), places: [] };
-    putProfile(user, row);
-    users.set(user.id, user);
-  }
-  if (users.size > 0) await fill(client, tenant, document, users);
-  return [...users.values()];
+  const text = `${profiles} and id collate "C" > $2 order by id collate "C" limit $3`;
+  const { rows } = await client.query<unknown[]>({ text, values: [tenant, after, count], rowMode: 'array' });
+  return complete(client, tenant, document, rows);
+}
+
+/** The same, of the users with some ids. */
+export async function readStoredUsersById(
+  client: pg.ClientBase,
+  tenant: number,
+  document: ConfigDocument,
+  ids: readonly string[],
+): Promise<StoredUser[]> {
+  const text = `${profiles} and id = any($2::text[])`;
+  const { rows } = await client.query<unknown[]>({ text, values: [tenant, textArray(ids)], rowMode: 'array' });
+  return complete(client, tenant, document, rows);
 }

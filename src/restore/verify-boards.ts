@@ -1,0 +1,68 @@
+import { limits } from '../limits.js';
+import { perpetualRun } from '../plan/boards.js';
+import { boardKey, keyNames, seatOf } from '../redis/contract.js';
+import { compareFacts, type Difference, type Facts, type VerifyOptions } from './facts.js';
+
+interface Board {
+  readonly leaderboard: number;
+  readonly run: number;
+  readonly group: string;
+}
+
+/** Every board that either side has somebody on. */
+async function boards({ redis, partition, pool, tenant }: VerifyOptions): Promise<Board[]> {
+  const found = new Map<string, Board>();
+  const { rows } = await pool.query<Board>(
+    `select distinct leaderboard, run, "group" from leaderboard_entries as entry
+      where tenant = $1 and present and (run = $2 or not exists (
+        select 1 from leaderboard_runs as over where over.tenant = $1 and over.leaderboard = entry.leaderboard and over.run = entry.run))`,
+    [tenant, perpetualRun],
+  );
+  for (const row of rows) found.set(boardKey(partition, row.leaderboard, row.run, row.group), row);
+  const start = partition + keyNames.board;
+  let cursor = '0';
+  do {
+    const [next, keys] = await redis.scan(cursor, 'MATCH', `${start.replace(/[\\*?[\]]/g, '\\$&')}*`, 'COUNT', limits.restoreScanKeys);
+    for (const key of keys) {
+      const [, leaderboard, run, group] = /^(\d+):(\d+)(?::(.*))?$/s.exec(key.slice(start.length)) ?? [];
+      found.set(key, { leaderboard: Number(leaderboard), run: Number(run), group: group ?? '' });
+    }
+    cursor = next;
+  } while (cursor !== '0');
+  return [...found.values()];
+}
+
+const placeName = ({ leaderboard, run, group }: Board, user: string): string =>
+  `place of ${user} on ${leaderboard}, run ${run}${group === '' ? '' : `, group ${group}`}`;
+
+async function compareBoard({ redis, partition, pool, tenant, level }: VerifyOptions, board: Board): Promise<Difference[]> {
+  await level();
+  const { rows } = await pool.query<{ user_id: string; value: number; seq: string }>(
+    `select user_id, value, seq from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4 and present`,
+    [tenant, board.leaderboard, board.run, board.group],
+  );
+  const places = await redis.zrange(boardKey(partition, board.leaderboard, board.run, board.group), '0', '-1', 'WITHSCORES');
+  const held: Facts = new Map();
+  for (let i = 0; i < places.length; i += 2) {
+    const { user, seq } = seatOf(places[i] ?? '');
+    held.set(placeName(board, user), `${Number(places[i + 1])} at ${seq}`);
+  }
+  return compareFacts(held, new Map(rows.map(({ user_id: user, value, seq }) => [placeName(board, user), `${value} at ${seq}`])));
+}
+
+/** Compares every board, and looks again at those that seem to differ, as verify.ts does with users. */
+export async function boardDifferences(options: VerifyOptions): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  for (const board of await boards(options)) {
+    let last: Difference[] = [];
+    let same = 0;
+    for (let round = 0; round < limits.verifyRounds && same <= limits.verifyConfirmations; round += 1) {
+      const found = await compareBoard(options, board);
+      same = JSON.stringify(found) === JSON.stringify(last) ? same + 1 : 0;
+      last = found;
+      if (found.length === 0) break;
+    }
+    differences.push(...last);
+  }
+  return differences;
+}

@@ -1,0 +1,210 @@
+import type pg from 'pg';
+import type { RecentAward } from '../ledger/entry.js';
+import { awardId } from '../ledger/award-id.js';
+import { limits } from '../limits.js';
+import { boardKind } from '../plan/boards.js';
+import { inSnapshot } from '../postgres/pool.js';
+import { keyNames, userFields } from '../redis/contract.js';
+import { unpackMessage } from '../redis/message.js';
+import { compareFacts, type Difference, type Facts, type VerifyOptions } from './facts.js';
+import { boardDifferences } from './verify-boards.js';
+import { readStoredUsers, readStoredUsersById, type StoredUser } from './stored-users.js';
+
+export interface Verified {
+  readonly users: number;
+  readonly differences: readonly Difference[];
+}
+
+/** JSON in one spelling; Lua's empty table is both a list and a map. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value).sort(([x], [y]) => (x < y ? -1 : 1));
+  return entries.length === 0 ? '[]' : `{${entries.map(([key, item]) => `${key}:${canonical(item)}`).join()}}`;
+}
+
+const packed: ReadonlySet<string> = new Set([userFields.streaks, userFields.pauses, userFields.achievements]);
+/** When somebody is next looked at follows from the rest, and Postgres knows a revision only where it left a row. */
+const untold: ReadonlySet<string> = new Set([userFields.due, userFields.rev]);
+const spelledFreely = [userFields.metricTotal, userFields.achievementSum, userFields.triggerProgress, userFields.triggerHighWater];
+
+function factOf(field: string, value: string | Buffer): string {
+  if (packed.has(field)) return value.length === 0 ? '' : canonical(unpackMessage(value));
+  const text = value.toString();
+  return spelledFreely.some((start) => field.startsWith(start)) ? String(Number(text)) : text;
+}
+
+/** The facts of one user: the same names for what either side holds. Fields that are empty say nothing. */
+function userFacts(user: StoredUser, kinds: ReadonlyMap<string, string>): Facts {
+  const facts: Facts = new Map();
+  for (const [field, value] of user.fields) {
+    // A place on a board that does not rank totals is told by the board (verify-boards.ts).
+    const isElsewhere = field.startsWith(userFields.boardSeq) && kinds.get(field.slice(userFields.boardSeq.length)) !== 'total';
+    // A high-water mark that is the progress itself need not be written down.
+    const isProgress =
+      field.startsWith(userFields.triggerHighWater) &&
+      factOf(field, value) ===
+        factOf(field, user.fields.get(userFields.triggerProgress + field.slice(userFields.triggerHighWater.length)) ?? '');
+    const fact = factOf(field, value);
+    const isNothing = fact === '' || fact === '[]' || (field.startsWith(userFields.countedLevel) && fact === '0');
+    if (!untold.has(field) && !isElsewhere && !isProgress && !isNothing) facts.set(`${user.id}: ${field}`, fact);
+  }
+  for (const [metric, keys] of user.keys) for (const [key, event] of keys) facts.set(`${user.id}: key ${metric} ${key}`, event);
+  for (const [system, list] of user.awards) {
+    const newest = list.slice(0, limits.maxAwardsRead).map(({ id, award }) => awardId(id, award.ordinal));
+    facts.set(`${user.id}: awards ${system}`, newest.join(' '));
+  }
+  return facts;
+}
+
+const numberAfter = (start: string, field: string): number => Number(field.slice(start.length));
+
+/** What Redis holds of users, each in one step. */
+async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonly StoredUser[]): Promise<StoredUser[]> {
+  const hashes = await Promise.all(users.map(({ id }) => redis.hgetallBuffer(partition + keyNames.user + id)));
+  return Promise.all(
+    users.map(async ({ id, keys, awards }, i): Promise<StoredUser> => {
+      const fields = new Map<string, Buffer>(Object.entries(hashes[i] ?? {}));
+      const nos = (start: string): number[] =>
+        [...fields.keys()].filter((field) => field.startsWith(start)).map((field) => numberAfter(start, field));
+      const metrics = [...new Set([...nos(userFields.metricTotal), ...keys.keys()])];
+      const systems = [...new Set([...nos(userFields.pointsTotal), ...awards.keys()])];
+      const used = await Promise.all(metrics.map((no) => redis.hgetall(`${partition}${keyNames.idempotency}${no}:${id}`)));
+      const lists = await Promise.all(systems.map((no) => redis.lrangeBuffer(`${partition}${keyNames.awards}${no}:${id}`, 0, -1)));
+      return {
+        id,
+        fields,
+        keys: new Map(metrics.map((no, at) => [no, new Map(Object.entries(used[at] ?? {}))])),
+        awards: new Map(
+          systems
+            .map((no, at) => [no, (lists[at] ?? []).map((blob) => unpackMessage(blob) as RecentAward)] as const)
+            .filter(([, list]) => list.length > 0),
+        ),
+        places: [],
+      };
+    }),
+  );
+}
+
+type Read = (client: pg.ClientBase) => Promise<StoredUser[]>;
+
+/** The differences of some users as they are at one moment, by user; and the last user of those that Postgres was asked for. */
+async function compareOnce(options: VerifyOptions, read: Read): Promise<{ users: StoredUser[]; found: Map<string, Difference[]> }> {
+  const kinds = new Map(options.document.leaderboards.map((board) => [String(board.no), boardKind(board)]));
+  await options.level();
+  const users = await inSnapshot(options.pool, read);
+  const held = await readHeldUsers(options, users);
+  const found = new Map<string, Difference[]>();
+  for (const [i, user] of users.entries()) {
+    const other = held[i];
+    const differences = other ? compareFacts(userFacts(other, kinds), userFacts(user, kinds)) : [];
+    if (differences.length > 0) found.set(user.id, differences);
+  }
+  return { users, found };
+}
+
+const spelled = (differences: readonly Difference[] | undefined): string => JSON.stringify(differences ?? []);
+
+/**
+ * Looks again at users who seemed to differ, until each has either agreed once, or said the same some times in a row: what traffic changes between
+ * the reading of the one side and of the other is no difference.
+ */
+async function confirm(options: VerifyOptions, suspects: ReadonlyMap<string, Difference[]>): Promise<Difference[]> {
+  let open = new Map(suspects);
+  let same = new Map<string, number>();
+  const confirmed: Difference[] = [];
+  for (let round = 0; open.size > 0 && round < limits.verifyRounds; round += 1) {
+    const ids = [...open.keys()];
+    const { found } = await compareOnce(options, (client) => readStoredUsersById(client, options.tenant, options.document, ids));
+    const next = new Map<string, Difference[]>();
+    const counts = new Map<string, number>();
+    for (const [id, differences] of found) {
+      const count = spelled(open.get(id)) === spelled(differences) ? (same.get(id) ?? 0) + 1 : 0;
+      if (count >= limits.verifyConfirmations) confirmed.push(...differences);
+      else {
+        next.set(id, differences);
+        counts.set(id, count);
+      }
+    }
+    [open, same] = [next, counts];
+  }
+  // Whoever never held still was never caught in agreement either: that is told, too.
+  return [...confirmed, ...[...open.values()].flat()];
+}
+
+/** Users whom Redis knows and Postgres doesn't. */
+async function strangers(options: VerifyOptions): Promise<Difference[]> {
+  const { redis, partition, pool, tenant } = options;
+  const start = partition + keyNames.user;
+  const found: Difference[] = [];
+  let cursor = '0';
+  do {
+    const [next, keys] = await redis.scan(cursor, 'MATCH', `${start.replace(/[\\*?[\]]/g, '\\$&')}*`, 'COUNT', limits.restoreScanKeys);
+    cursor = next;
+    if (keys.length === 0) continue;
+    await options.level();
+    const { rows } = await pool.query<{ id: string }>(
+      `select id from unnest($2::text[]) as held (id) where not exists (select 1 from users where tenant = $1 and users.id = held.id)`,
+      [tenant, keys.map((key) => key.slice(start.length))],
+    );
+    for (const { id } of rows) {
+      if ((await redis.exists(start + id)) === 1) found.push({ what: `${id}: the user`, redis: 'there', postgres: null });
+    }
+  } while (cursor !== '0');
+  return found;
+}
+
+/** What is counted over all users, in Redis and from the rows; undefined where it changed meanwhile. */
+async function counterDifferences(options: VerifyOptions): Promise<Difference[]> {
+  const { redis, partition, pool, tenant } = options;
+  const read = async (): Promise<Facts> => {
+    const [users, completions, levels] = await Promise.all([
+      redis.hget(partition + keyNames.meta, 'users'),
+      redis.hgetall(partition + keyNames.completions),
+      redis.hgetall(partition + keyNames.levels),
+    ]);
+    const counted = Object.entries(levels).filter(([field, count]) => /^\d+$/.test(field) && count !== '0');
+    return new Map([
+      ['users', users ?? '0'],
+      ...Object.entries(completions).flatMap(([no, count]) => (count === '0' ? [] : [[`completions of ${no}`, count] as const])),
+      ...counted.map(([no, count]) => [`users at level ${no}`, count] as const),
+    ]);
+  };
+  const queries = `
+    select 'users' as what, count(*)::text as value from users where tenant = $1
+    union all select 'completions of ' || achievement, count(*)::text from user_achievements where tenant = $1 group by achievement
+    union all select 'users at level ' || level, count(*)::text from user_points where tenant = $1 and level is not null group by level`;
+  let last: Difference[] = [];
+  for (let round = 0; round < limits.verifyRounds; round += 1) {
+    const before = await read();
+    await options.level();
+    const { rows } = await pool.query<{ what: string; value: string }>(queries, [tenant]);
+    const after = await read();
+    last = compareFacts(after, new Map(rows.map(({ what, value }) => [what, value])));
+    if (last.length === 0 || compareFacts(before, after).length === 0) return last;
+  }
+  return last;
+}
+
+/**
+ * Compares what Redis holds of a tenant with what Postgres has, field by field, also while events come in. Returns what they do not agree
+ * about.
+ */
+export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
+  const { tenant, pool, document, onProgress } = options;
+  const { rows } = await pool.query<{ users: string }>('select count(*) as users from users where tenant = $1', [tenant]);
+  const total = Number(rows[0]?.users ?? 0);
+  const differences: Difference[] = [];
+  let compared = 0;
+  for (let after = ''; ;) {
+    const { users, found } = await compareOnce(options, (client) => readStoredUsers(client, tenant, document, after, limits.verifyUsers));
+    const last = users.at(-1);
+    if (!last) break;
+    differences.push(...(await confirm(options, found)));
+    compared += users.length;
+    after = last.id;
+    onProgress?.(compared, total);
+  }
+  differences.push(...(await strangers(options)), ...(await boardDifferences(options)), ...(await counterDifferences(options)));
+  return { users: compared, differences };
+}
