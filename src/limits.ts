@@ -138,9 +138,8 @@ export const limits = {
   /** Users who are restored in one step, and keys that one scan looks at while an older Redis is emptied. */
   restoreUsers: 500,
   restoreScanKeys: 1_000,
-  /** Users who are compared in one step; how often what seems to differ is looked at, and how often it must say the same to be told. */
+  /** Users who are compared in one step, and how often what seems to differ is looked at again. */
   verifyUsers: 200,
-  verifyRounds: 20,
   verifyConfirmations: 3,
   /** How long the lease of a restore lasts without being renewed, which every step does. */
   restoreLeaseMs: 30_000,

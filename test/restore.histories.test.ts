@@ -14,14 +14,22 @@ const seed = Number(process.env['RESTORE_SEED'] ?? 20_500_101);
 const lanes = 6;
 const laneTimeoutMs = 90 * 60_000;
 
-/** Loses Redis and restores it before the operation that comes after `calls` others, and again after as many. */
-function losing({ subject, loseRedis }: Contestant, calls: number): Subject {
+async function verify(contestant: Contestant): Promise<void> {
+  const differences = await contestant.verify();
+  if (differences.length > 0) throw new Error(`Redis and Postgres differ: ${JSON.stringify(differences)}`);
+}
+
+/** Loses Redis and restores it before the operation that comes after `calls` others, and again after as many. Before that, both must agree. */
+function losing(contestant: Contestant, calls: number): Subject {
   let called = 0;
-  return new Proxy(subject, {
+  return new Proxy(contestant.subject, {
     get:
       (target, name) =>
       async (...args: unknown[]) => {
-        if ((called += 1) % calls === 0) await loseRedis();
+        if ((called += 1) % calls === 0) {
+          await verify(contestant);
+          await contestant.loseRedis();
+        }
         return (target[name as keyof Subject] as (...all: unknown[]) => unknown)(...args);
       },
   });
@@ -39,6 +47,7 @@ describe('A Redis that was lost and restored, on random histories', () => {
     const contestant = await arena.enter(history.config, baseMs);
     try {
       await runHistory(history, new Model(history.config, baseMs), losing(contestant, calls));
+      await verify(contestant);
     } finally {
       await contestant.leave();
     }

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { ConfigDocument } from '../config/model.js';
+import { limits } from '../limits.js';
 
 export interface VerifyOptions {
   readonly tenant: number;
@@ -30,4 +31,19 @@ export function compareFacts(redis: Facts, postgres: Facts): Difference[] {
     const [inRedis, inPostgres] = [redis.get(what) ?? null, postgres.get(what) ?? null];
     return inRedis === inPostgres ? [] : [{ what, redis: inRedis, postgres: inPostgres }];
   });
+}
+
+const spelled = ({ what, redis, postgres }: Difference): string => JSON.stringify([what, redis, postgres]);
+
+/**
+ * Those of some differences that stay the same when they are looked at again, a few times: what events change between the reading of the one side
+ * and of the other is no difference. (What changes without pause never stays the same: verify it when it rests.)
+ */
+export async function confirm(suspected: Difference[], look: () => Promise<readonly Difference[]>): Promise<Difference[]> {
+  let open = suspected;
+  for (let round = 0; open.length > 0 && round < limits.verifyConfirmations; round += 1) {
+    const found = new Set((await look()).map(spelled));
+    open = open.filter((difference) => found.has(spelled(difference)));
+  }
+  return open;
 }

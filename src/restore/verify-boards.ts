@@ -1,7 +1,7 @@
 import { limits } from '../limits.js';
 import { perpetualRun } from '../plan/boards.js';
 import { boardKey, keyNames, seatOf } from '../redis/contract.js';
-import { compareFacts, type Difference, type Facts, type VerifyOptions } from './facts.js';
+import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 
 interface Board {
   readonly leaderboard: number;
@@ -50,19 +50,11 @@ async function compareBoard({ redis, partition, pool, tenant, level }: VerifyOpt
   return compareFacts(held, new Map(rows.map(({ user_id: user, value, seq }) => [placeName(board, user), `${value} at ${seq}`])));
 }
 
-/** Compares every board, and looks again at those that seem to differ, as verify.ts does with users. */
+/** Compares every board. */
 export async function boardDifferences(options: VerifyOptions): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const board of await boards(options)) {
-    let last: Difference[] = [];
-    let same = 0;
-    for (let round = 0; round < limits.verifyRounds && same <= limits.verifyConfirmations; round += 1) {
-      const found = await compareBoard(options, board);
-      same = JSON.stringify(found) === JSON.stringify(last) ? same + 1 : 0;
-      last = found;
-      if (found.length === 0) break;
-    }
-    differences.push(...last);
+    differences.push(...(await confirm(await compareBoard(options, board), () => compareBoard(options, board))));
   }
   return differences;
 }

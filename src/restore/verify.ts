@@ -6,7 +6,7 @@ import { boardKind } from '../plan/boards.js';
 import { inSnapshot } from '../postgres/pool.js';
 import { keyNames, userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
-import { compareFacts, type Difference, type Facts, type VerifyOptions } from './facts.js';
+import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 import { boardDifferences } from './verify-boards.js';
 import { readStoredUsers, readStoredUsersById, type StoredUser } from './stored-users.js';
 
@@ -25,7 +25,7 @@ function canonical(value: unknown): string {
 
 const packed: ReadonlySet<string> = new Set([userFields.streaks, userFields.pauses, userFields.achievements]);
 /** When somebody is next looked at follows from the rest, and Postgres knows a revision only where it left a row. */
-const untold: ReadonlySet<string> = new Set([userFields.due, userFields.rev]);
+const untold: ReadonlySet<string> = new Set([userFields.due, userFields.rev, userFields.newestDay]);
 const spelledFreely = [userFields.metricTotal, userFields.achievementSum, userFields.triggerProgress, userFields.triggerHighWater];
 
 function factOf(field: string, value: string | Buffer): string {
@@ -103,33 +103,14 @@ async function compareOnce(options: VerifyOptions, read: Read): Promise<{ users:
   return { users, found };
 }
 
-const spelled = (differences: readonly Difference[] | undefined): string => JSON.stringify(differences ?? []);
-
-/**
- * Looks again at users who seemed to differ, until each has either agreed once, or said the same some times in a row: what traffic changes between
- * the reading of the one side and of the other is no difference.
- */
-async function confirm(options: VerifyOptions, suspects: ReadonlyMap<string, Difference[]>): Promise<Difference[]> {
-  let open = new Map(suspects);
-  let same = new Map<string, number>();
-  const confirmed: Difference[] = [];
-  for (let round = 0; open.size > 0 && round < limits.verifyRounds; round += 1) {
-    const ids = [...open.keys()];
-    const { found } = await compareOnce(options, (client) => readStoredUsersById(client, options.tenant, options.document, ids));
-    const next = new Map<string, Difference[]>();
-    const counts = new Map<string, number>();
-    for (const [id, differences] of found) {
-      const count = spelled(open.get(id)) === spelled(differences) ? (same.get(id) ?? 0) + 1 : 0;
-      if (count >= limits.verifyConfirmations) confirmed.push(...differences);
-      else {
-        next.set(id, differences);
-        counts.set(id, count);
-      }
-    }
-    [open, same] = [next, counts];
-  }
-  // Whoever never held still was never caught in agreement either: that is told, too.
-  return [...confirmed, ...[...open.values()].flat()];
+/** Looks again at users who seemed to differ. */
+async function confirmUsers(options: VerifyOptions, suspects: ReadonlyMap<string, Difference[]>): Promise<Difference[]> {
+  return confirm([...suspects.values()].flat(), async () => {
+    const { found } = await compareOnce(options, (client) =>
+      readStoredUsersById(client, options.tenant, options.document, [...suspects.keys()]),
+    );
+    return [...found.values()].flat();
+  });
 }
 
 /** Users whom Redis knows and Postgres doesn't. */
@@ -154,41 +135,29 @@ async function strangers(options: VerifyOptions): Promise<Difference[]> {
   return found;
 }
 
-/** What is counted over all users, in Redis and from the rows; undefined where it changed meanwhile. */
-async function counterDifferences(options: VerifyOptions): Promise<Difference[]> {
-  const { redis, partition, pool, tenant } = options;
-  const read = async (): Promise<Facts> => {
-    const [users, completions, levels] = await Promise.all([
-      redis.hget(partition + keyNames.meta, 'users'),
-      redis.hgetall(partition + keyNames.completions),
-      redis.hgetall(partition + keyNames.levels),
-    ]);
-    const counted = Object.entries(levels).filter(([field, count]) => /^\d+$/.test(field) && count !== '0');
-    return new Map([
-      ['users', users ?? '0'],
-      ...Object.entries(completions).flatMap(([no, count]) => (count === '0' ? [] : [[`completions of ${no}`, count] as const])),
-      ...counted.map(([no, count]) => [`users at level ${no}`, count] as const),
-    ]);
-  };
-  const queries = `
-    select 'users' as what, count(*)::text as value from users where tenant = $1
-    union all select 'completions of ' || achievement, count(*)::text from user_achievements where tenant = $1 group by achievement
-    union all select 'users at level ' || level, count(*)::text from user_points where tenant = $1 and level is not null group by level`;
-  let last: Difference[] = [];
-  for (let round = 0; round < limits.verifyRounds; round += 1) {
-    const before = await read();
-    await options.level();
-    const { rows } = await pool.query<{ what: string; value: string }>(queries, [tenant]);
-    const after = await read();
-    last = compareFacts(after, new Map(rows.map(({ what, value }) => [what, value])));
-    if (last.length === 0 || compareFacts(before, after).length === 0) return last;
-  }
-  return last;
+const counters = `
+  select 'users' as what, count(*)::text as value from users where tenant = $1
+  union all select 'completions of ' || achievement, count(*)::text from user_achievements where tenant = $1 group by achievement
+  union all select 'users at level ' || level, count(*)::text from user_points where tenant = $1 and level is not null group by level`;
+
+/** What is counted over all users. */
+async function compareCounters({ redis, partition, pool, tenant, level }: VerifyOptions): Promise<Difference[]> {
+  await level();
+  const { rows } = await pool.query<{ what: string; value: string }>(counters, [tenant]);
+  const [users, completions, levels] = await Promise.all([
+    redis.hget(partition + keyNames.meta, 'users'),
+    redis.hgetall(partition + keyNames.completions),
+    redis.hgetall(partition + keyNames.levels),
+  ]);
+  const held: Facts = new Map([['users', users ?? '0']]);
+  for (const [no, count] of Object.entries(completions)) if (count !== '0') held.set(`completions of ${no}`, count);
+  for (const [no, count] of Object.entries(levels)) if (/^\d+$/.test(no) && count !== '0') held.set(`users at level ${no}`, count);
+  return compareFacts(held, new Map(rows.map(({ what, value }) => [what, value])));
 }
 
 /**
- * Compares what Redis holds of a tenant with what Postgres has, field by field, also while events come in. Returns what they do not agree
- * about.
+ * Compares what Redis holds of a tenant with what Postgres has, field by field, also while events come in: each part is compared at a position of the
+ * ledger that both have reached, and what seems to differ is looked at again (facts.ts, `confirm`). Returns what they do not agree about.
  */
 export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
   const { tenant, pool, document, onProgress } = options;
@@ -200,11 +169,12 @@ export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
     const { users, found } = await compareOnce(options, (client) => readStoredUsers(client, tenant, document, after, limits.verifyUsers));
     const last = users.at(-1);
     if (!last) break;
-    differences.push(...(await confirm(options, found)));
+    differences.push(...(await confirmUsers(options, found)));
     compared += users.length;
     after = last.id;
     onProgress?.(compared, total);
   }
-  differences.push(...(await strangers(options)), ...(await boardDifferences(options)), ...(await counterDifferences(options)));
+  differences.push(...(await strangers(options)), ...(await boardDifferences(options)));
+  differences.push(...(await confirm(await compareCounters(options), () => compareCounters(options))));
   return { users: compared, differences };
 }

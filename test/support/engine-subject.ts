@@ -31,7 +31,9 @@ import { attributeFilters } from '../../src/routing/query.js';
 import { userPropertiesSchema, type UserProperties } from '../../src/users/schema.js';
 import { bundleLibrary, type FunctionLibrary } from '../../src/redis/library.js';
 import { Listener } from '../../src/redis/listener.js';
+import type { Difference } from '../../src/restore/facts.js';
 import { restoreTenant } from '../../src/restore/restore.js';
+import { verifyTenant } from '../../src/restore/verify.js';
 import type { Subject } from './model/subject.js';
 import type { UserProperties as ModelProperties } from './model/users.js';
 import type { Answer } from './model/world.js';
@@ -67,6 +69,8 @@ export interface Contestant {
   drift(ms: number): Promise<void>;
   /** Loses everything that Redis holds of the tenant, once Postgres has it, and brings it back. */
   loseRedis(): Promise<void>;
+  /** What Redis and Postgres do not agree about. */
+  verify(): Promise<readonly Difference[]>;
   /** Stops what works for the tenant and forgets its keys. */
   leave(): Promise<void>;
 }
@@ -270,6 +274,11 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           await unlinkAll(redis, partition);
           await restoreTenant({ tenant, partition, redis, pool, testClock: true });
           await engine.open(tenant);
+        },
+        verify: async () => {
+          const { document } = await engine.config(tenant);
+          const level = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
+          return (await verifyTenant({ tenant, partition, redis, pool, document, level })).differences;
         },
         leave: async () => {
           await writeBehind.stop(drainMs);

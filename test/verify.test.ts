@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import { loadConfig } from '../src/config/store.js';
+import type { Difference } from '../src/restore/facts.js';
+import { verifyTenant } from '../src/restore/verify.js';
+import { keyNames, userFields } from '../src/redis/contract.js';
+import { startWorld, tenant, type World } from './support/world.js';
+
+/** What somebody did behind Laurel's back, and who or what the difference that is found names. */
+const tampered: readonly (readonly [what: string, act: (world: World) => Promise<unknown>, named: RegExp])[] = [
+  ['a total in Redis', (world) => world.redis.hincrbyfloat(`${world.partition}${keyNames.user}ana`, metricField(world), 1), /^ana: m-/],
+  ['a total in Postgres', (world) => world.pool.query(`update user_metrics set total = total + 1 where user_id = 'ben'`), /^ben: m-/],
+  ['points in Postgres', (world) => world.pool.query(`update user_points set total = total + 1 where user_id = 'ana'`), /^ana: p-/],
+  ['a name in Redis', (world) => world.redis.hset(`${world.partition}${keyNames.user}ana`, userFields.name, 'Eve'), /^ana: n$/],
+  ['a streak in Redis', (world) => world.redis.hdel(`${world.partition}${keyNames.user}ana`, userFields.streaks), /^ana: k$/],
+  [
+    'a user who is only in Redis',
+    (world) => world.redis.hset(`${world.partition}${keyNames.user}eve`, userFields.rev, '1'),
+    /^eve: the user$/,
+  ],
+  ['a user who is only in Postgres', (world) => world.redis.unlink(`${world.partition}${keyNames.user}ben`), /^ben: /],
+  ['an idempotency key', (world) => world.pool.query(`delete from idempotency_keys where user_id = 'ana'`), /^ana: key \d+ once$/],
+  ['the newest awards', (world) => unlinkLike(world, `${keyNames.awards}*:ana`), /^ana: awards/],
+  ['a board', (world) => unlinkLike(world, `${keyNames.board}*`), /^place of ana on/],
+  ['a place', (world) => world.pool.query(`update leaderboard_entries set value = value + 1 where user_id = 'ben'`), /^place of ben on/],
+  ['the count of users', (world) => world.redis.hincrby(world.partition + keyNames.meta, 'users', 1), /^users$/],
+];
+
+const metricField = (world: World): string => `${userFields.metricTotal}${metricNos.get(world) ?? 0}`;
+const metricNos = new WeakMap<World, number>();
+
+async function unlinkLike(world: World, pattern: string): Promise<void> {
+  const keys = await world.redis.keys(world.partition.replace(/[{}]/g, '?') + pattern);
+  expect(keys).not.to.deep.equal([]);
+  await world.redis.unlink(...keys);
+}
+
+describe('Verifying that Redis and Postgres agree', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = await startWorld();
+    for (const id of ['ana', 'ben']) {
+      for (let i = 0; i < 3; i += 1) await world.event('flashcards-viewed', { user: { id, name: id }, value: 5 });
+    }
+    await world.event('flashcards-viewed', { user: { id: 'ana' }, value: 5 }, { 'idempotency-key': 'once' });
+    await world.drain();
+    const { document } = await loadConfig(world.pool, tenant);
+    metricNos.set(world, document.metrics.find(({ key }) => key === 'flashcards-viewed')?.no ?? 0);
+  });
+  afterEach(() => world.stop());
+
+  async function differences(): Promise<readonly Difference[]> {
+    const { redis, pool, partition } = world;
+    const { document } = await loadConfig(pool, tenant);
+    return (await verifyTenant({ tenant, partition, redis, pool, document, level: () => world.drain() })).differences;
+  }
+
+  it('finds nothing where nobody has tampered, also while events come in', async () => {
+    const stop = new AbortController();
+    const traffic = (async () => {
+      for (let i = 0; !stop.signal.aborted; i += 1) await world.event('flashcards-viewed', { user: { id: `user-${i % 20}` }, value: 1 });
+    })();
+    for (let round = 0; round < 5; round += 1) expect(await differences()).to.deep.equal([]);
+    stop.abort();
+    await traffic;
+    expect(await differences()).to.deep.equal([]);
+  });
+
+  for (const [what, act, named] of tampered) {
+    it(`finds ${what}`, async () => {
+      await act(world);
+      const found = await differences();
+      expect(
+        found.some((difference) => named.test(difference.what)),
+        JSON.stringify(found),
+      ).to.be.true;
+    });
+  }
+});
