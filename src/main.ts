@@ -5,6 +5,7 @@ import { OperatorError } from './errors.js';
 import { startService, type Roles, type Service } from './service.js';
 import { parseSettings } from './settings.js';
 import { createKey, listKeys, revokeKey, type Print } from './cli/keys.js';
+import { restore, verify } from './cli/restore.js';
 import { welcome } from './cli/welcome.js';
 
 function options(): BaseOptions {
@@ -89,6 +90,17 @@ function program(): Command {
     .option('--tenant <id>', 'the tenant whose configuration it is, by its id or customerId; without it, the default tenant')
     .description('apply a configuration file; every running process switches at once')
     .action(apply);
+  laurel
+    .command('restore')
+    .description('fill a Redis that lacks what Postgres has; one that was cut off goes on')
+    .option('--tenant <tenant>', 'only this tenant, by its id or customerId')
+    .action((how: { tenant?: string }) => withBase((base, print) => restore(base, print, how)));
+  laurel
+    .command('verify')
+    .description('compare Redis with Postgres, field by field, also while events come in')
+    .option('--tenant <tenant>', 'only this tenant, by its id or customerId')
+    .option('--json <file>', 'write the differences to a file')
+    .action((how: { tenant?: string; json?: string }) => withBase((base, print) => verify(base, print, how)));
   const keys = laurel.command('keys').description('admin keys, for an account whose keys are lost too');
   keys
     .command('list', { isDefault: true })

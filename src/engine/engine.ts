@@ -209,10 +209,21 @@ export class Engine {
     return Number(values[0]) === 1 ? 'written' : 'awaited';
   }
 
-  private async compareAndOpen(tenant: number): Promise<void> {
+  /** Compares a partition with what Postgres has committed, and opens it if they are level; else tells the life of Redis that it is of. */
+  async compare(tenant: number): Promise<{ readonly found: 'level' | 'behind' | 'foreign'; readonly epoch: string }> {
+    const { outcome, values } = await this.tryOpen(tenant);
+    if (outcome === outcomes.ok) return { found: 'level', epoch: '' };
+    return outcome === outcomes.behind ? { found: 'behind', epoch: '' } : { found: 'foreign', epoch: text(values[0]) };
+  }
+
+  private async tryOpen(tenant: number): Promise<Reply & { offset: CommittedOffset }> {
     const offset = await this.options.loadOffset(tenant);
     this.epochs.set(tenant, offset.epoch);
-    const { outcome, values } = await this.run(tenant, 'open', orderArguments('open', offset));
+    return { ...(await this.run(tenant, 'open', orderArguments('open', offset))), offset };
+  }
+
+  private async compareAndOpen(tenant: number): Promise<void> {
+    const { outcome, values, offset } = await this.tryOpen(tenant);
     switch (outcome) {
       case outcomes.ok:
         return;
@@ -220,7 +231,7 @@ export class Engine {
         throw new LaurelError(
           'not_ready',
           `Redis is behind Postgres: it has the ledger up to ${text(values[0]) || 'nothing'}, Postgres has committed ${offset.lastId}. ` +
-            'Nothing is served until it is brought level: start the Redis that holds the data.',
+            'Nothing is served until it is brought level: start the Redis that holds the data, or run laurel restore.',
         );
       case outcomes.foreign:
         throw new LaurelError(

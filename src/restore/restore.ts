@@ -187,6 +187,12 @@ async function restoreLevelCounts({ redis, pool, tenant, partition }: RestoreOpt
   if (counts.length > 0) await redis.hset(partition + keyNames.levels, ...counts);
 }
 
+/** Whether an epoch is of a life of Redis that a restore of the tenant has ended. */
+export async function isPastEpoch(pool: pg.Pool, tenant: number, epoch: string): Promise<boolean> {
+  const { rowCount } = await pool.query('select 1 from past_epochs where tenant = $1 and epoch::text = $2', [tenant, epoch]);
+  return rowCount === 1;
+}
+
 /** Begins the new life: Postgres first, so that a Redis without it is never taken for level. */
 async function finish(
   { redis, pool, tenant, partition, testClock }: RestoreOptions,

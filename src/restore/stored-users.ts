@@ -23,7 +23,7 @@ export interface StoredUser {
   readonly id: string;
   /** Field of the user's hash (redis/contract.ts, userFields) → value. */
   readonly fields: Map<string, string | Buffer>;
-  /** Metric no → idempotency key → event id. */
+  /** Metric no → idempotency key → event id and the moment from which on the key ages (lua/event.lua). */
   readonly keys: Map<number, Map<string, string>>;
   /** Points system no → the newest awards, the newest first. */
   readonly awards: Map<number, RecentAward[]>;
@@ -123,10 +123,10 @@ const sources: readonly (readonly [text: string, put: Put])[] = [
     },
   ],
   [
-    `select user_id, metric, key, event_id from idempotency_keys where tenant = $1 and user_id = any($2::text[])`,
-    (user, [, metric, key, eventId]) => {
+    `select user_id, metric, key, event_id, ${moment('at')} from idempotency_keys where tenant = $1 and user_id = any($2::text[])`,
+    (user, [, metric, key, eventId, at]) => {
       const keys = user.keys.get(Number(metric)) ?? new Map<string, string>();
-      user.keys.set(Number(metric), keys.set(String(key), String(eventId)));
+      user.keys.set(Number(metric), keys.set(String(key), `${String(eventId)} ${String(at)}`));
     },
   ],
   [

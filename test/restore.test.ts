@@ -1,0 +1,102 @@
+import { expect } from 'chai';
+import pino from 'pino';
+import { Base } from '../src/base.js';
+import { restore, verify } from '../src/cli/restore.js';
+import { restoreTenant } from '../src/restore/restore.js';
+import { differences } from './support/level.js';
+import { keysOf, startWorld, tenant, type World } from './support/world.js';
+
+const users = 1_200;
+
+describe('laurel restore and laurel verify', function () {
+  this.timeout(60_000);
+  let world: World;
+  let base: Base;
+  let printed: string[];
+  const print = (line: string): void => void printed.push(line);
+
+  beforeEach(async () => {
+    printed = [];
+    world = await startWorld();
+    base = await Base.start({ settings: world.settings, log: pino({ level: 'silent' }), print });
+    for (let first = 0; first < users; first += 600) {
+      const events = Array.from({ length: 600 }, (_, i) => ({
+        ...{ key: 'flashcards-viewed', value: 5, idempotencyKey: `key-${first + i}` },
+        user: { id: `user-${first + i}`, tz: 'Pacific/Auckland' },
+      }));
+      expect((await world.request('POST', '/admin/v1/metrics/events', { body: events })).status).to.be.below(300);
+    }
+    await world.drain();
+  });
+  afterEach(async () => {
+    await base.stop();
+    await world.stop();
+  });
+
+  async function lose(): Promise<void> {
+    const keys = await keysOf(world.redis, world.partition);
+    await world.redis.unlink(...keys);
+    // What a server that has been started anew does not remember.
+    await world.redis.function('FLUSH');
+    expect((await event('user-1', 'while Redis is empty')).status).to.equal(503);
+  }
+
+  const event = (id: string, key: string): ReturnType<World['event']> =>
+    world.event('flashcards-viewed', { user: { id }, value: 5 }, { 'idempotency-key': key });
+
+  it('bring back a Redis that has lost everything, while the service runs', async () => {
+    await lose();
+    await restore(base, print, {});
+    expect(printed.at(-1)).to.equal(`${users} users of the default tenant are back: Redis is level with Postgres.`);
+    expect((await event('user-1', 'key-1')).status).to.equal(202);
+    const after = await event('user-1', 'another');
+    expect([after.status, (after.body as { total: number }).total]).to.deep.equal([201, 10]);
+    await world.drain();
+    expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
+    await verify(base, print, {});
+    expect(printed.at(-1)).to.equal(`${users} users of the default tenant: 0 differences.`);
+  });
+
+  it('leave alone a Redis that is level', async () => {
+    const before = await world.snapshot();
+    await restore(base, print, {});
+    expect(printed.at(-1)).to.equal('Redis is level with Postgres for the default tenant: nothing is to be restored.');
+    expect(await world.snapshot()).to.equal(before);
+  });
+
+  it('go on with a restore that was cut off', async () => {
+    await lose();
+    const { redis, pool, partition } = world;
+    const stop = new AbortController();
+    const counts: number[] = [];
+    const onProgress = (restored: number): void => {
+      counts.push(restored);
+      stop.abort(new Error('cut off'));
+    };
+    const cut = await restoreTenant({ tenant, partition, redis, pool, testClock: true, onProgress, signal: stop.signal }).catch(
+      (error: unknown) => (error as Error).message,
+    );
+    expect(cut).to.equal('cut off');
+    expect((await event('user-1', 'while half of the users are back')).status).to.equal(503);
+    await pool.query(`update stream_offsets set lease_until = '-infinity'`);
+    await restore(base, print, {});
+    expect(printed.at(-1)).to.equal(
+      `${users} users of the default tenant are back, with those of a restore that was cut off: Redis is level with Postgres.`,
+    );
+    expect((await event('user-1', 'key-1')).status).to.equal(202);
+    expect(await differences(redis, pool, partition)).to.deep.equal([]);
+  });
+
+  it('know an old copy of Redis, and refuse one of another database', async () => {
+    const meta = `${world.partition}meta`;
+    const old = await world.redis.hget(meta, 'epoch');
+    await lose();
+    await restore(base, print, {});
+    await world.redis.hset(meta, 'epoch', old ?? '');
+    await restore(base, print, {});
+    expect(printed.at(-1)).to.match(/are back/);
+    await world.redis.hset(meta, 'epoch', '00000000-0000-4000-8000-000000000000');
+    const refused = await restore(base, print, {}).catch((error: unknown) => (error as Error).message);
+    expect(refused).to.match(/^This Redis belongs to another database/);
+  });
+});
