@@ -107,6 +107,15 @@ describe('Keys', function () {
       expect(batchOf(reply)).to.deep.equal({ deleted: [{ id: made.id }], issues: [issue(0, unknownId), issue(2, made.id)] });
     });
 
+    it('end with their user, in every process, and leave no trace of whose they were', async () => {
+      const made = await keyFor('gone');
+      for (const address of [world.address, second.address!]) expect(await eventAt(address, made.key, 'gone')).to.equal(201);
+      expect((await admin('DELETE', '/users/gone')).status).to.equal(200);
+      for (const address of [world.address, second.address!]) expect(await eventAt(address, made.key, 'gone')).to.equal(401);
+      expect((await world.get('/v1/users/gone')).status).to.equal(404);
+      expect((await world.pool.query(`select 1 from api_keys where user_id = 'gone'`)).rowCount).to.equal(0);
+    });
+
     it('are at most 100 for a user', async () => {
       const many = await admin('POST', '/application-api-keys', Array(99).fill({ userId: 'many' }));
       expect(batchOf(many).created).to.have.lengthOf(99);

@@ -155,8 +155,8 @@ local function await_entries(keys, args)
   if epoch ~= args[position.epoch] and (epoch or last_id ~= '0-0') then
     return { outcome.foreign }
   end
-  -- What is committed but still there has to be trimmed: whoever wrote it down was killed before that.
-  local has_entries = redis.call('XLEN', part.ledger) > 0 or id_is_below(last_id, partition.last_ledger_id(part))
+  -- What is committed is trimmed. If it is still there, whoever wrote it down was killed before that, and it has to be trimmed.
+  local has_entries = redis.call('XLEN', part.ledger) > 0
   part.is_awaited = not has_entries
   return { outcome.ok, has_entries and 1 or 0 }
 end

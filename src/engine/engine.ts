@@ -202,7 +202,7 @@ export class Engine {
     await this.run(tenant, 'shut', []);
   }
 
-  /** Looks whether a ledger has entries after an id that come from a life of Redis; if not, its next one will be told of. */
+  /** Looks whether a ledger has entries, and is of a life of Redis; if it has none, its next one will be told of. */
   async awaitEntries(tenant: number, epoch: string, lastId: string): Promise<'written' | 'awaited' | 'foreign'> {
     const { outcome, values } = await this.run(tenant, 'awaitEntries', orderArguments('awaitEntries', { epoch, lastId }));
     if (outcome === outcomes.foreign) return 'foreign';

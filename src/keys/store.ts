@@ -141,7 +141,7 @@ export async function deleteApplicationKeys(pool: pg.Pool, tenant: number, ids: 
 export async function eraseUserKeys(pool: pg.Pool, tenant: number, userId: string): Promise<number> {
   return changeAccount(pool, async (client, revision) => {
     const { rowCount } = await client.query(
-      `update api_keys set user_id = null, revoked = coalesce(revoked, now()), deleted = now(), revision = $3
+      `update api_keys set user_id = null, revoked = coalesce(revoked, now()), deleted = coalesce(deleted, now()), revision = $3
         where kind = 'application' and tenant = $1 and user_id = $2`,
       [tenant, userId, revision],
     );

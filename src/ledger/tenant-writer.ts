@@ -67,6 +67,11 @@ export class TenantWriter {
     this.held = undefined;
   }
 
+  /** There are entries that can't be read: they are committed, and were not trimmed. */
+  trimAgain(): void {
+    this.isTrimmed = false;
+  }
+
   /**
    * One batch. Returns how many entries it committed, `held` while another worker holds the lease. Throws LeaseLost and RedisReplaced, after
    * which the caller forgets the position.

@@ -18,7 +18,7 @@ export interface WriteBehindOptions {
   /** The start of a tenant's keys. */
   readonly partition: (tenant: number) => string;
   /**
-   * Looks whether a ledger has entries after an id. When it has none, `wake` is to be called as soon as there is one (contract.ts,
+   * Looks whether a ledger has entries, of which Postgres has committed up to an id. When it has none, `wake` is to be called as soon as there is one (contract.ts,
    * `awaitEntries`).
    */
   readonly awaitEntries: (tenant: number, epoch: string, lastId: StreamId) => Promise<LedgerState>;
@@ -179,7 +179,9 @@ export class WriteBehind {
     }
     const { position } = writer;
     if (!position) return false;
-    return this.awaits(tenant, position.lease.epoch, position.lastId);
+    const isAtEnd = await this.awaits(tenant, position.lease.epoch, position.lastId);
+    if (!isAtEnd) writer.trimAgain();
+    return isAtEnd;
   }
 
   /** Whether the worker that holds the lease has committed everything. */

@@ -159,8 +159,8 @@ export const functions = {
   /** Undoes `open`: whoever finds that Redis has lost something calls it, and every process asks again. */
   shut: [],
   /**
-   * Whether the ledger has entries after `lastId` that come from the life `epoch`: 1 or 0 with `ok`, or `foreign`. With 0, the next entry is
-   * published on the partition's channel `written`, so that nobody has to look again until then.
+   * Whether the ledger has entries: 1 or 0 with `ok`, or `foreign` when it is not of the life `epoch`, of which Postgres has committed up to
+   * `lastId`. With 0, the next entry is published on the partition's channel `written`, so that nobody has to look again until then.
    */
   awaitEntries: ['epoch', 'lastId'],
   /** Puts a configuration version into force, unless a newer one is. `blob` is the plan, `channel` is told of the switch. */

@@ -51,7 +51,7 @@ export async function freshDatabase({ connections = 4 } = {}): Promise<TestDatab
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed body; tests look into it by path. */
+  /** The parsed body, a text if it is not JSON; tests look into it by path. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly body: any;
 }
@@ -137,7 +137,8 @@ async function send(address: string, method: string, path: string, { body, raw, 
     ...(sent === undefined ? {} : { body: sent }),
   });
   const text = await response.text();
-  const answered = text === '' ? undefined : (JSON.parse(text) as unknown);
+  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  const answered = text === '' ? undefined : isJson ? (JSON.parse(text) as unknown) : text;
   holdToReference(method, path, response.status, answered);
   return { status: response.status, headers: response.headers, body: answered };
 }
