@@ -78,7 +78,8 @@ export class Base {
         log.warn(line);
       });
       const pool = createPool(databaseUrl, settings.postgresPoolSize, (error) => {
-        log.warn({ err: error }, 'a connection to Postgres broke');
+        // The whole error would carry its connection, settings and all. One that breaks because everything stops is no news.
+        if (!pool.ending) log.warn({ error: error.message }, 'a connection to Postgres broke');
       });
       stops.push(() => pool.end());
       const redis = await Base.connect(redisUrl, log, stops);
