@@ -4,8 +4,8 @@ import { faults, namedFaults, unseenModules } from './faults/table.js';
 import { candidates, plant, tryHistories, type Candidate } from './faults/trial.js';
 
 const seeds = [20_400_102, 20_400_103, 20_400_104, 20_400_105];
-const perSeed = 15;
-const maxSteps = 60;
+const perSeed = 20;
+const maxSteps = 45;
 const lanes = 4;
 
 /** The short form of `npm run faults`, which tries all of them. */
