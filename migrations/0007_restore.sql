@@ -4,7 +4,7 @@
 alter table awards add column rev bigint not null default 0;
 alter table awards add column ordinal integer not null default 0;
 
--- The newest moment that the ledger tells of: where the test clock goes on.
+-- The newest moment that the ledger, or the test clock, has told of: where the test clock goes on.
 alter table stream_offsets add column newest_at bigint not null default 0;
 
 -- The lives of Redis that a restore has ended. A Redis of one of them is an old copy of this account's, and no stranger.

@@ -1,7 +1,6 @@
 -- The one clock, and local dates. Lua knows no calendar rules of zones: it is given each zone's offsets and when they change.
 local contract = require('contract')
 local key, outcome, limit = contract.key, contract.outcome, contract.limit
-local ledger = require('ledger')
 local partition = require('partition')
 
 local time = {}
@@ -127,8 +126,6 @@ local function clock(keys, args)
       return { outcome.clockBackward, string.format('%.0f', now) }
     end
     redis.call('SET', part.prefix .. key.clock, string.format('%.0f', to))
-    -- A restore of Redis begins at the newest moment that the ledger tells of.
-    ledger.append(part, { kind = 'clock', at = to })
     now = to
   end
   local is_set = context.testClock and redis.call('EXISTS', part.clock) == 1

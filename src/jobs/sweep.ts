@@ -7,6 +7,7 @@ import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
 import { statusOn } from '../leaderboards/response.js';
 import { runEnd, runOf } from '../leaderboards/runs.js';
+import { noteMoment } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
 import type { Activations } from './activations.js';
@@ -87,6 +88,7 @@ export class Sweep {
       await this.doBoards(tenant, await this.clock.set(tenant, moment));
     }
     await this.retention.run(tenant, Infinity);
+    await noteMoment(this.pool, tenant, toMs);
     return toMs;
   }
 

@@ -144,8 +144,6 @@ export function collectBatch(entries: readonly Read[]): Batch {
 function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
   if ('at' in entry) batch.newestAt = Math.max(batch.newestAt, entry.at);
   switch (entry.kind) {
-    case 'clock':
-      return;
     case 'trim':
       for (const { no, run, group = '', users, pushed = false } of entry.boards) {
         for (const user of users) pushOut(batch, { no, run, group, user }, !pushed);

@@ -167,12 +167,6 @@ export interface EmptyEntry {
   readonly no: number;
 }
 
-/** The test clock was moved. */
-export interface ClockEntry {
-  readonly kind: 'clock';
-  readonly at: number;
-}
-
 /** A run of a leaderboard is over: its rankings are final. */
 export interface FinalEntry {
   readonly kind: 'final';
@@ -192,7 +186,7 @@ export interface ForgetEntry {
   readonly at: number;
 }
 
-export type LedgerEntry = EventEntry | UserEntry | TrimEntry | EmptyEntry | ClockEntry | FinalEntry | ForgetEntry;
+export type LedgerEntry = EventEntry | UserEntry | TrimEntry | EmptyEntry | FinalEntry | ForgetEntry;
 
 /** What Redis keeps of a recent award. */
 export interface RecentAward {

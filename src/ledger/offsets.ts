@@ -124,3 +124,8 @@ export async function hasCommitted(pool: pg.Pool, tenant: number, id: StreamId):
   );
   return rowCount === 1;
 }
+
+/** Notes where the test clock is, in milliseconds since 1970: a restore of Redis goes on from there. */
+export async function noteMoment(pool: pg.Pool, tenant: number, atMs: number): Promise<void> {
+  await pool.query('update stream_offsets set newest_at = greatest(newest_at, $2) where tenant = $1', [tenant, atMs]);
+}
