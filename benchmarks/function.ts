@@ -7,11 +7,14 @@ import { trackEvent, type EventRequest } from '../src/engine/track.js';
 import { redisOptions } from '../src/redis/connection.js';
 import { keyNames } from '../src/redis/contract.js';
 import { startLocalRedis } from '../src/stores/local-redis.js';
+import { inside, Monitor } from '../test/support/monitor.js';
 import { statsOf, total, type CommandStats } from './command-stats.js';
 import { engineAlone } from './engine-alone.js';
 import { eventRequests, users, workloadConfig } from './function-workload.js';
-import { InsideMonitor } from './monitor.js';
 import { functionReport, type Round } from './function-report.js';
+
+/** The words of one command. */
+type Words = readonly Buffer[];
 
 /** Any number would do; it is the same in every run. */
 const seed = 20_260_101;
@@ -42,19 +45,17 @@ export async function measureFunction(options: FunctionOptions): Promise<void> {
     undo.push(() => store.stop());
     const redis = new Redis(store.url, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
     undo.push(() => redis.disconnect());
-    const monitored = (work: () => Promise<void>): Promise<Buffer[][]> => whatFunctionsDo(store.url, redis, work);
+    const monitored = (work: () => Promise<void>): Promise<Words[]> => whatFunctionsDo(store.url, redis, work);
     await new Comparison(redis, options, monitored).run();
   } finally {
     for (const step of undo.reverse()) await step();
   }
 }
 
-async function whatFunctionsDo(url: string, redis: Redis, work: () => Promise<void>): Promise<Buffer[][]> {
-  const monitor = await InsideMonitor.start(url);
+async function whatFunctionsDo(url: string, redis: Redis, work: () => Promise<void>): Promise<Words[]> {
+  const monitor = await Monitor.start(url);
   try {
-    await monitor.taken((mark) => redis.echo(mark));
-    await work();
-    return await monitor.taken((mark) => redis.echo(mark));
+    return inside(await monitor.during((mark) => redis.echo(mark), work)).map(({ words }) => words);
   } finally {
     monitor.stop();
   }
@@ -63,11 +64,11 @@ async function whatFunctionsDo(url: string, redis: Redis, work: () => Promise<vo
 class Comparison {
   private readonly redis: Redis;
   private readonly options: FunctionOptions;
-  private readonly monitored: (work: () => Promise<void>) => Promise<Buffer[][]>;
+  private readonly monitored: (work: () => Promise<void>) => Promise<Words[]>;
   private readonly engine: Engine;
   private readonly nextEvent = eventRequests(seed);
 
-  constructor(redis: Redis, options: FunctionOptions, monitored: (work: () => Promise<void>) => Promise<Buffer[][]>) {
+  constructor(redis: Redis, options: FunctionOptions, monitored: (work: () => Promise<void>) => Promise<Words[]>) {
     this.redis = redis;
     this.options = options;
     this.monitored = monitored;
@@ -113,7 +114,7 @@ class Comparison {
   }
 
   /** The commands, on the keys of the third partition. */
-  private moved(commands: readonly (readonly Buffer[])[]): Buffer[][] {
+  private moved(commands: readonly Words[]): Buffer[][] {
     const [from, to] = [watched, replayed].map((tenant) => Buffer.from(this.engine.partition(tenant)));
     if (!from || !to) return [];
     return commands.map((words) =>

@@ -4,6 +4,7 @@ import { engineAlone } from '../benchmarks/engine-alone.js';
 import { statsOf } from '../benchmarks/command-stats.js';
 import type { Engine } from '../src/engine/engine.js';
 import { trackEvent, type EventRequest } from '../src/engine/track.js';
+import { inside, Monitor, wordsOf } from './support/monitor.js';
 import { OwnRedis } from './support/own-redis.js';
 
 /** `unused` is a metric on which nothing hangs, in a configuration in which everything hangs on `cards`. */
@@ -120,24 +121,18 @@ describe('What a call of the function costs, in commands', function () {
 
   it('no page of a sorted set that an event reads is longer than one member, and nothing is read whole', async () => {
     await inLisbon(1_500);
-    const monitor = await redis.monitor();
-    const seen: string[][] = [];
+    const monitor = await Monitor.start(server.url);
     try {
-      const done = new Promise<void>((resolve) => {
-        monitor.on('monitor', (_: string, words: string[], source: string) => {
-          if (source === 'lua') seen.push(words);
-          if (words[1] === 'done') resolve();
-        });
-      });
-      await event('cards', 'user-7');
-      await redis.echo('done');
-      await done;
+      const commands = await monitor.during(
+        (mark) => redis.echo(mark),
+        () => event('cards', 'user-7'),
+      );
+      const pages = wordsOf(inside(commands)).filter(([name]) => name === 'ZREVRANGE');
+      expect(pages).to.have.length(3);
+      for (const [, , first, last] of pages) expect(first).to.equal(last);
     } finally {
-      monitor.disconnect();
+      monitor.stop();
     }
-    const pages = seen.filter(([name]) => name === 'ZREVRANGE');
-    expect(pages).to.have.length(3);
-    for (const [, , first, last] of pages) expect(first).to.equal(last);
   });
 
   it('the sweep reads the clock and the first who is due, however many users are not', async () => {

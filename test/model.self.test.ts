@@ -190,7 +190,7 @@ describe('The model: histories', () => {
 
   it('a difference shrinks to the steps that it needs', async function () {
     this.timeout(120_000);
-    const property = fc.asyncProperty(historyArbitrary(), (history: History) =>
+    const property = fc.asyncProperty(historyArbitrary({ maxSteps: 40 }), (history: History) =>
       runHistory(history, new Model(history.config, baseMs), new Faulty(history.config, baseMs)),
     );
     const { failed, counterexample } = await fc.check(property, { ...seeded, numRuns: 200 });

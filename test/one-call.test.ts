@@ -9,19 +9,13 @@ import { accountPrefix } from '../src/redis/contract.js';
 import { bundleLibrary } from '../src/redis/library.js';
 import { freePort } from '../src/stores/processes.js';
 import { findOrInstallRedis, thisMachine } from '../src/stores/redis-program.js';
+import { inside, Monitor, wordsOf, type Command } from './support/monitor.js';
 import { richConfig } from './support/rich-config.js';
 import { until } from './support/stage.js';
 import { startWorld, type Reply, type World } from './support/world.js';
 
-/** One command as MONITOR shows it. */
-interface Command {
-  /** The address of the connection that sent it; `lua` when a function made it. */
-  readonly source: string;
-  readonly words: readonly string[];
-}
-
 /** What was called: the command, and of a function call its name and how many keys it declares. */
-const named = (commands: readonly Command[]): string[][] => commands.map(({ words }) => words.slice(0, 3));
+const named = (commands: readonly Command[]): string[][] => wordsOf(commands).map((words) => words.slice(0, 3));
 
 const slots = 16_384;
 
@@ -56,8 +50,7 @@ describe('One event', function () {
   /** What has been started, stopped at the end however far it came. */
   const cleaning: (() => unknown)[] = [];
   let world: World;
-  const seen: Command[] = [];
-  let marks = 0;
+  let monitor: Monitor;
   const track = `${bundleLibrary().name}_track`;
 
   before(async () => {
@@ -68,11 +61,8 @@ describe('One event', function () {
     // Without the worker, so that everything that the service sends belongs to a request.
     world = await startWorld({ redisUrl: url, config: JSON.stringify(richConfig), roles: { api: true, worker: false } });
     cleaning.push(() => world.stop());
-    const monitor = await world.redis.monitor();
-    cleaning.push(() => monitor.disconnect());
-    monitor.on('monitor', (_time: string, words: string[], source: string) => {
-      seen.push({ source, words });
-    });
+    monitor = await Monitor.start(url);
+    cleaning.push(() => monitor.stop());
     // Steady state: the library, the plan and the zones are there.
     for (const tz of ['Asia/Tokyo', 'America/Lima']) await event('cards', { user: { id: 'first', tz }, value: 1 });
   });
@@ -85,20 +75,18 @@ describe('One event', function () {
 
   /** What the service sent, and what the functions did, while `work` ran. */
   async function during<T>(work: () => Promise<T>): Promise<{ result: T; sent: Command[]; inside: Command[] }> {
-    const mark = async (): Promise<string> => {
-      const text = `mark ${(marks += 1)}`;
-      await world.redis.echo(text);
-      await until(`the monitor shows ${text}`, () => seen.some(({ words }) => words[1] === text));
-      return text;
-    };
-    const begin = await mark();
-    const result = await work();
-    const end = await mark();
-    const at = (text: string): number => seen.findIndex(({ words }) => words[1] === text);
+    let result: T | undefined;
+    const seen = await monitor.during(
+      (mark) => world.redis.echo(mark),
+      async () => {
+        result = await work();
+      },
+    );
     // What the processes tell each other of tenants and keys, twice a second, belongs to no request.
-    const isOfAccount = ({ words }: Command): boolean => words.some((word) => word.startsWith(accountPrefix(world.settings.redisPrefix)));
-    const all = seen.slice(at(begin) + 1, at(end)).filter((command) => !isOfAccount(command));
-    return { result, sent: all.filter(({ source }) => source !== 'lua'), inside: all.filter(({ source }) => source === 'lua') };
+    const isOfAccount = ({ words }: Command): boolean =>
+      words.some((word) => String(word).startsWith(accountPrefix(world.settings.redisPrefix)));
+    const all = seen.filter((command) => !isOfAccount(command));
+    return { result: result as T, sent: all.filter(({ source }) => source !== 'lua'), inside: inside(all) };
   }
 
   /** The keys of commands, by asking Redis itself which of their words are keys. */
@@ -174,7 +162,7 @@ describe('One event', function () {
       const { result, sent } = await during(() => world.get(`/v1/${path}`));
       expect(result.status, path).to.equal(200);
       expect(
-        sent.map(({ words }) => words[0]),
+        wordsOf(sent).map(([name]) => name),
         path,
       ).to.deep.equal(['fcall']);
     }
@@ -210,7 +198,7 @@ describe('One event', function () {
     const keys = await keysOfCommands([...sent, ...inside]);
     for (const key of keys) expect(key.startsWith(world.partition), key).to.be.true;
     // Besides the calls: the test's own flush and the loading of the library, and a zone that nobody had used before.
-    const commands = new Set(sent.map(({ words }) => words[0]?.toLowerCase()));
+    const commands = new Set(wordsOf(sent).map(([name]) => name?.toLowerCase()));
     expect([...commands].sort()).to.deep.equal(['fcall', 'function', 'hlen', 'hset']);
   });
 });

@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { bodyOf, configText, read, readPoints, track, until, userPath } from './support/answers.js';
 import { differences } from './support/level.js';
+import { Monitor, wordsOf } from './support/monitor.js';
 import { Random, runSeed } from './support/random.js';
-import { startWorld, type World } from './support/world.js';
+import { startSecond } from './support/second.js';
+import { adminKey, startWorld, type World } from './support/world.js';
 
 interface Named {
   readonly key: string;
@@ -204,19 +206,23 @@ describe(`A level summary (SEED=${seed})`, function () {
     world = await startWorld({ config: config({ levels: levels({ bronze: 10 }), boosts: [] }) });
     await untilCounted();
     await earn(world, 'ana', 10);
-    const monitor = await world.redis.monitor();
-    const calls: string[] = [];
-    monitor.on('monitor', (_time: string, words: string[], source: string) => {
-      if (source !== 'lua' && words[2] === '1' && words[3] === `${world.partition}meta`) calls.push(words[1] ?? '');
-    });
-    const reads = (): string[] => calls.filter((name) => /readLevels|ledgerId|clock/.test(name));
-    expect(await levelCounts(world)).to.deep.equal(['bronze 1']);
-    await until('the monitor shows the call', () => Promise.resolve(reads().some((name) => name.endsWith('readLevels'))));
-    // The sweep reads the clock and the counts once a second beside it. What Postgres answers asks for the newest id of the ledger first.
-    const own = reads().filter((name) => !name.endsWith('clock'));
-    expect(own.filter((name) => !name.endsWith('readLevels'))).to.deep.equal([]);
-    expect(own.length).to.be.at.most(2);
-    monitor.disconnect();
+    // A service without the worker, whose sweep reads the counts each second too.
+    await world.stopService();
+    const alone = await startSecond(world, { api: true, worker: false });
+    const monitor = await Monitor.start(world.settings.redisUrl!);
+    try {
+      const readSummary = async (): Promise<unknown> =>
+        (await fetch(`${alone.address}/v1/points/p/level-summary`, { headers: { 'x-api-key': adminKey } })).json();
+      const isOfTenant = ([, , keys, key]: readonly string[]): boolean => keys === '1' && key === `${world.partition}meta`;
+      await readSummary();
+      const commands = await monitor.during((mark) => world.redis.echo(mark), readSummary);
+      const calls = wordsOf(commands.filter(({ source }) => source !== 'lua')).filter(isOfTenant);
+      expect(calls.map(([, name]) => name?.replace(/^.*_/, ''))).to.deep.equal(['readLevels']);
+      expect(await readSummary()).to.have.nested.property('[0].users', 1);
+    } finally {
+      monitor.stop();
+      await alone.stop();
+    }
   });
 
   it('counts everybody without a higher one at a level of 0 points', async () => {

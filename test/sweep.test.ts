@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { limits } from '../src/limits.js';
 import { keyNames } from '../src/redis/contract.js';
 import { configText } from './support/answers.js';
-import { until } from './support/stage.js';
+import { Monitor, wordsOf } from './support/monitor.js';
 import { startWorld, type World } from './support/world.js';
 
 const users = 2_000;
@@ -21,18 +21,14 @@ const config = configText({
 describe(`The sweep, with ${users} users in 24 zones`, function () {
   this.timeout(120_000);
   let world: World;
-  /** The commands that Redis has got since they were last forgotten, as MONITOR shows them: functions' and callers'. */
-  let seen: string[][] = [];
-  let monitor: { disconnect(): void };
+  let monitor: Monitor;
 
   before(async () => {
     world = await startWorld({ config });
-    const redis = await world.redis.monitor();
-    monitor = redis;
-    redis.on('monitor', (_time: string, words: string[]) => seen.push(words));
+    monitor = await Monitor.start(world.settings.redisUrl!);
   });
   after(async () => {
-    monitor.disconnect();
+    monitor.stop();
     await world.stop();
   });
 
@@ -47,11 +43,11 @@ describe(`The sweep, with ${users} users in 24 zones`, function () {
 
   /** Moves the clock, and returns how many calls of the sweep that took and which users were looked at. */
   async function moveTo(ms: number): Promise<{ calls: number; looked: string[] }> {
-    seen = [];
-    await world.setClock(new Date(ms).toISOString());
-    const mark = `mark ${ms}`;
-    await world.redis.echo(mark);
-    await until('the monitor shows the mark', () => seen.some(([, text]) => text === mark));
+    const commands = await monitor.during(
+      (mark) => world.redis.echo(mark),
+      () => world.setClock(new Date(ms).toISOString()),
+    );
+    const seen = wordsOf(commands);
     const prefix = world.partition + keyNames.user;
     return {
       // The worker sweeps every second too, but never up to a moment.

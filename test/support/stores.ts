@@ -74,10 +74,22 @@ export async function stopStores(): Promise<void> {
   if (starting) await (await starting).stop();
 }
 
+const endsWithinMs = 30_000;
+
+/** Fails a run that is over and does not end, because a test has left something open, with a line that says what. */
+function endSoon(): void {
+  const late = setTimeout(() => {
+    console.error(`A test has left something open, so the run does not end by itself: ${process.getActiveResourcesInfo().join(', ')}`);
+    process.exit(1);
+  }, endsWithinMs);
+  late.unref();
+}
+
 /** Mocha takes these for the whole run. */
 export const mochaHooks = {
   async afterAll(this: Mocha.Context): Promise<void> {
     this.timeout(60_000);
     await stopStores();
+    endSoon();
   },
 };

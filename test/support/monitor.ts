@@ -15,14 +15,28 @@ function bytesOf(escaped: string): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
+/** One command as MONITOR shows it. */
+export interface Command {
+  /** The address of the connection that sent it; `lua` when a function made it. */
+  readonly source: string;
+  /** The words, byte for byte. */
+  readonly words: readonly Buffer[];
+}
+
+/** The words of commands as texts. */
+export const wordsOf = (commands: readonly Command[]): string[][] => commands.map(({ words }) => words.map(String));
+
+/** What functions did, and not connections. */
+export const inside = (commands: readonly Command[]): Command[] => commands.filter(({ source }) => source === 'lua');
+
 /**
- * What functions do inside Redis, as MONITOR shows it: the words of each command, byte for byte. (The monitor of ioredis leaves the escapes in
- * and takes a word that ends in a quote and a space for two, so it can't show what is packed.)
+ * What Redis is told, as MONITOR shows it. (The monitor of ioredis breaks down when another connection's command comes in one read with the
+ * answer to MONITOR, leaves the escapes in, and takes a word that ends in a quote and a space for two.)
  */
-export class InsideMonitor {
+export class Monitor {
   private readonly socket: Socket;
   private rest = '';
-  private commands: Buffer[][] = [];
+  private commands: Command[] = [];
   private waiting: { readonly mark: string; readonly done: () => void } | null = null;
 
   private constructor(socket: Socket) {
@@ -30,21 +44,21 @@ export class InsideMonitor {
     socket.setEncoding('latin1').on('data', (chunk: string) => this.take(chunk));
   }
 
-  static async start(redisUrl: string): Promise<InsideMonitor> {
+  static async start(redisUrl: string): Promise<Monitor> {
     const { hostname, port, password } = new URL(redisUrl);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
-    const monitor = new InsideMonitor(socket);
+    const monitor = new Monitor(socket);
     if (password !== '') await monitor.ask(`AUTH ${decodeURIComponent(password)}`);
     await monitor.ask('MONITOR');
     return monitor;
   }
 
   /**
-   * The commands that functions have made since the last call. `send` makes Redis see a command (of a connection, not of a function) with the
-   * text that it is given among its words: once MONITOR has shown it, everything before it is here.
+   * The commands since the last call. `send` makes Redis see a command (of a connection, not of a function) with the text that it is given
+   * among its words: once MONITOR has shown it, everything before it is here.
    */
-  async taken(send: (mark: string) => Promise<unknown>): Promise<Buffer[][]> {
+  async taken(send: (mark: string) => Promise<unknown>): Promise<Command[]> {
     const mark = `mark-${Math.random()}`;
     const seen = new Promise<void>((resolve) => {
       this.waiting = { mark, done: resolve };
@@ -54,6 +68,13 @@ export class InsideMonitor {
     const { commands } = this;
     this.commands = [];
     return commands;
+  }
+
+  /** The commands while `work` runs. */
+  async during(send: (mark: string) => Promise<unknown>, work: () => Promise<unknown>): Promise<Command[]> {
+    await this.taken(send);
+    await work();
+    return this.taken(send);
   }
 
   stop(): void {
@@ -72,9 +93,9 @@ export class InsideMonitor {
     const lines = (this.rest + chunk).split('\r\n');
     this.rest = lines.pop() ?? '';
     for (const text of lines) {
-      const [, source, words = ''] = line.exec(text) ?? [];
-      if (source === 'lua') this.commands.push([...words.matchAll(word)].map(([, escaped = '']) => bytesOf(escaped)));
-      else if (this.waiting && words.includes(this.waiting.mark)) this.waiting.done();
+      const [, source = '', words = ''] = line.exec(text) ?? [];
+      if (source !== 'lua' && this.waiting && words.includes(this.waiting.mark)) this.waiting.done();
+      else if (source !== '') this.commands.push({ source, words: [...words.matchAll(word)].map(([, escaped = '']) => bytesOf(escaped)) });
     }
   }
 }
