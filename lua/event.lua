@@ -77,12 +77,7 @@ end
 local function enter_boards(one, metric, event, earned, streak_before)
   leaderboards.enter_totals(one, metric.boards, earned.before, earned.total)
   leaderboards.enter_gains(one, metric.boards, event.value, one.now, one.day)
-  settle.enter_points(one)
-  for _, state in ipairs(one.earned_order) do
-    if #state.awards > 0 then
-      leaderboards.enter_gains(one, state.system.boards, state.total - state.before, one.now, one.day)
-    end
-  end
+  settle.enter_earned(one)
   settle.enter_streak(one, streak_before)
 end
 
@@ -149,21 +144,8 @@ local function count_event(part, plan, context, args, base, last)
   return { outcome.ok, turn.commit(one, entry) }
 end
 
--- The partition, the plan and the context of a call about events; nil and the outcome that the caller has to act on.
-local function enter(keys, args)
-  local part, context = partition.enter(keys, args)
-  if not part then
-    return nil, context
-  end
-  local plan = plans.get(part, context.plan)
-  if not plan then
-    return nil, { outcome.unknownPlan }
-  end
-  return part, plan, context
-end
-
 local function track(keys, args)
-  local part, plan, context = enter(keys, args)
+  local part, plan, context = plans.enter(keys, args)
   if not part then
     return plan
   end
@@ -183,7 +165,7 @@ local function track_batch(keys, args)
   if not sendings.take_turn(sending, number) then
     return { outcome.outOfTurn }
   end
-  local part, plan, context = enter(keys, args)
+  local part, plan, context = plans.enter(keys, args)
   if not part then
     return plan
   end

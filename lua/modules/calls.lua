@@ -19,13 +19,9 @@ local calls = {}
 
 -- Begins a call about one user: the partition, the plan, and the user's turn, settled. Nil and the outcome that the caller has to act on.
 local function begin(keys, args, position, id, patch, extra)
-  local part, context = partition.enter(keys, args)
+  local part, plan, context = plans.enter(keys, args)
   if not part then
-    return nil, context
-  end
-  local plan = plans.get(part, context.plan)
-  if not plan then
-    return nil, { outcome.unknownPlan }
+    return nil, plan
   end
   local fields = plan.fields
   if extra then
@@ -54,20 +50,10 @@ local function begin_known(keys, args, position)
   return one, first
 end
 
--- Enters what the turn has done to the user's points and streak on the boards.
-local function enter_boards(one, streak_before)
-  settle.enter_points(one)
-  for _, state in ipairs(one.earned_order) do
-    if #state.awards > 0 then
-      leaderboards.enter_gains(one, state.system.boards, state.total - state.before, one.now, one.day)
-    end
-  end
-  settle.enter_streak(one, streak_before)
-end
-
 -- Commits a turn of a call as an entry of the given kind.
 local function commit(one, entry, streak_before)
-  enter_boards(one, streak_before)
+  settle.enter_earned(one)
+  settle.enter_streak(one, streak_before)
   users.keep(one)
   achievements.keep(one)
   entry.achieved = one.achieved
@@ -282,13 +268,9 @@ end
 
 -- Takes everybody off a streak board, because it is to rank another frequency; the users are entered again by activateFor.
 local function empty_board(keys, args)
-  local part, context = partition.enter(keys, args)
+  local part, plan = plans.enter(keys, args)
   if not part then
-    return context
-  end
-  local plan = plans.get(part, context.plan)
-  if not plan then
-    return { outcome.unknownPlan }
+    return plan
   end
   local board = plan.boards[args[contract.arg.emptyBoard.leaderboard]]
   if board then
@@ -320,13 +302,9 @@ end
 -- as that, so that what happens to several users happens in the order of time.
 local function sweep(keys, args)
   local position = contract.arg.sweep
-  local part, context = partition.enter(keys, args)
+  local part, plan, context = plans.enter(keys, args)
   if not part then
-    return context
-  end
-  local plan = plans.get(part, context.plan)
-  if not plan then
-    return { outcome.unknownPlan }
+    return plan
   end
   if not plan.isTimed then
     -- They stay due: streaks or time triggers may be switched on again.

@@ -63,13 +63,9 @@ end
 
 local function levels_counted(keys, args)
   local position = contract.arg.levelsCounted
-  local part, context = partition.enter(keys, args)
+  local part, plan = plans.enter(keys, args)
   if not part then
-    return context
-  end
-  local plan = plans.get(part, context.plan)
-  if not plan then
-    return { outcome.unknownPlan }
+    return plan
   end
   local system = system_of(plan, tonumber(args[position.system]))
   if system and system.levelsAre == args[position.definition] then

@@ -1,5 +1,6 @@
 -- Compiled configurations (src/plan/compile.ts), unpacked once per server and kept under their hash.
 local contract = require('contract')
+local partition = require('partition')
 local limit = contract.limit
 
 local plans = {}
@@ -27,6 +28,20 @@ function plans.get(part, hash)
   cache[hash] = plan
   cached = cached + 1
   return plan
+end
+
+-- How a call that goes by the configuration begins: the partition, the plan and the context; nil and the outcome that the caller has to
+-- act on.
+function plans.enter(keys, args)
+  local part, context = partition.enter(keys, args)
+  if not part then
+    return nil, context
+  end
+  local plan = plans.get(part, context.plan)
+  if not plan then
+    return nil, { contract.outcome.unknownPlan }
+  end
+  return part, plan, context
 end
 
 return plans

@@ -44,13 +44,9 @@ end
 -- The shown streaks of several users, each settled: pairs of an entry id and a user. False for an unknown user.
 local function read_streaks(keys, args)
   local position = contract.arg.readStreaks
-  local part, context = partition.enter(keys, args)
+  local part, plan, context = plans.enter(keys, args)
   if not part then
-    return context
-  end
-  local plan = plans.get(part, context.plan)
-  if not plan then
-    return { outcome.unknownPlan }
+    return plan
   end
   local facts = {}
   for i = position.rest, #args, 2 do

@@ -99,6 +99,16 @@ function settle.enter_points(one)
   end
 end
 
+-- Enters the points totals, and what the call has earned on the boards that rank gains.
+function settle.enter_earned(one)
+  settle.enter_points(one)
+  for _, state in ipairs(one.earned_order) do
+    if #state.awards > 0 then
+      leaderboards.enter_gains(one, state.system.boards, state.total - state.before, one.now, one.day)
+    end
+  end
+end
+
 -- Enters the shown streak on the boards that rank it, if it has changed.
 function settle.enter_streak(one, before)
   local length = streaks.length(one)
