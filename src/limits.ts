@@ -92,6 +92,8 @@ export const limits = {
   /** First and longest pause of the write-behind after a failed batch. */
   writeBehindRetryMs: 100,
   writeBehindRetryMaxMs: 5_000,
+  /** Tenants whose ledgers are looked at when somebody asks how far Postgres is behind. */
+  maxLagTenants: 1_000,
   /** How long a write-behind lease lasts without being renewed. Renewed with every batch, and when idle at a third of it. */
   leaseMs: 3_000,
   /** How long Postgres may take to answer one statement before it counts as away. */

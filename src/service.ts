@@ -101,7 +101,7 @@ async function applyAtStart(base: Base, { settings, print }: BaseOptions): Promi
   if (applied.saved) for (const line of describeApplied(file, applied)) print(line);
 }
 
-async function startWorker(base: Base, listener: Listener, { log }: BaseOptions): Promise<void> {
+async function startWorker(base: Base, listener: Listener, { log }: BaseOptions): Promise<WriteBehind> {
   const writeBehind = new WriteBehind({
     tenants: () => base.account.tenants,
     partition: (tenant) => base.engine.partition(tenant),
@@ -119,6 +119,7 @@ async function startWorker(base: Base, listener: Listener, { log }: BaseOptions)
   await listener.on('written', (of) => writeBehind.wake(Number(of)), lookAtAll);
   writeBehind.start();
   base.onStop(() => writeBehind.stop(limits.stopDrainMs));
+  return writeBehind;
 }
 
 /**

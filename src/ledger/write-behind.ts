@@ -5,6 +5,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { limits } from '../limits.js';
 import { Turns } from '../turns.js';
+import { readLag, WriteBehindProgress, type LedgerLag } from './lag.js';
 import { LeaseLost, loadOffsets, releaseLeases, type StreamId } from './offsets.js';
 import { Partitions } from './partitions.js';
 import { RedisReplaced, TenantWriter } from './tenant-writer.js';
@@ -48,6 +49,8 @@ interface Work {
  * in case that it could not, all are looked at from time to time, some each second.
  */
 export class WriteBehind {
+  /** What it has done, for whoever watches it. */
+  readonly progress = new WriteBehindProgress();
   private readonly options: WriteBehindOptions;
   private readonly holder = randomUUID();
   private readonly months: Partitions;
@@ -78,6 +81,16 @@ export class WriteBehind {
     const started: Work = { again: false, failures: 0, done: Promise.resolve() };
     this.working.set(tenant, started);
     started.done = this.work(tenant, started);
+  }
+
+  /**
+   * How far Postgres is behind those ledgers that this worker is at work on, or waits for another worker to write down; the others have been
+   * read to their end. At most limits.maxLagTenants of them.
+   */
+  lag(): Promise<LedgerLag[]> {
+    const { redis, partition } = this.options;
+    const tenants = [...this.working.keys()].slice(0, limits.maxLagTenants);
+    return Promise.all(tenants.map((tenant) => readLag(redis, partition(tenant), tenant)));
   }
 
   /** Looks at the ledgers of all tenants, because messages may have been lost. */
@@ -166,7 +179,7 @@ export class WriteBehind {
   /** Writes batches until there are no entries left. Returns whether the next one will be told of; false to look again. */
   private async drain(tenant: number, writer: TenantWriter, work: Work): Promise<boolean> {
     for (let empty = 0; empty < 2;) {
-      const committed = await this.turns.take(() => writer.step());
+      const committed = await this.turns.take(() => this.step(tenant, writer));
       work.failures = 0;
       if (Date.now() > this.stopBy) return false;
       if (committed === 'held') {
@@ -182,6 +195,13 @@ export class WriteBehind {
     const isAtEnd = await this.awaits(tenant, position.lease.epoch, position.lastId);
     if (!isAtEnd) writer.trimAgain();
     return isAtEnd;
+  }
+
+  private async step(tenant: number, writer: TenantWriter): Promise<number | 'held'> {
+    const startedAt = performance.now();
+    const committed = await writer.step();
+    if (committed !== 'held' && committed > 0) this.progress.batch(tenant, committed, performance.now() - startedAt);
+    return committed;
   }
 
   /** Whether the worker that holds the lease has committed everything. */
@@ -202,6 +222,7 @@ export class WriteBehind {
       this.options.log.warn({ tenant }, error.message);
       return;
     }
+    this.progress.failure(tenant);
     this.options.log.error({ err: error, tenant, failures }, 'the write-behind failed and will try again');
     if (error instanceof RedisReplaced) await this.options.onBehind(tenant).catch(() => undefined);
     await this.pause(Math.min(limits.writeBehindRetryMs * 2 ** (failures - 1), limits.writeBehindRetryMaxMs));
