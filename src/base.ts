@@ -63,7 +63,10 @@ export class Base {
     this.history = new HistoryReader(pool);
     this.aggregates = new AggregateReader(pool);
     this.clock = new Clock(this.engine, settings.testClock);
-    this.configuration = new ConfigEditor({ pool, engine: this.engine, clock: this.clock, failure: postgresFailure });
+    this.configuration = new ConfigEditor({
+      ...{ pool, engine: this.engine, clock: this.clock, failure: postgresFailure },
+      allowPrivateWebhooks: settings.webhookAllowPrivate,
+    });
     this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log: options.log });
   }
 
@@ -135,7 +138,8 @@ export class Base {
       throw new OperatorError(`There is no tenant ${JSON.stringify(named)}: name one by its id or its customerId.`);
     }
     const now = new Date(await this.clock.now(tenant)).toISOString();
-    const applied = await applyConfigText({ pool: this.pool, tenant, text, fileName: name, now, prune, dryRun });
+    const { webhookAllowPrivate: allowPrivateWebhooks } = this.options.settings;
+    const applied = await applyConfigText({ pool: this.pool, tenant, text, fileName: name, now, prune, dryRun, allowPrivateWebhooks });
     if (!dryRun) await this.engine.activate(await this.engine.refreshConfig(tenant));
     return applied;
   }

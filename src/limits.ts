@@ -72,6 +72,9 @@ export const limits = {
   maxRetentionDays: 36_500,
   /** Objects of one kind in a tenant's configuration. */
   maxConfigObjects: 1_000,
+  /** Webhook endpoints of a tenant: each message is kept once for each of them that subscribes to it. */
+  maxWebhooks: 50,
+  maxWebhookUrlChars: 2_048,
   /** Bytes of a configuration file. */
   maxConfigFileBytes: 1024 * 1024,
   /** Collections inside each other in a configuration file: one needs 7, and the recursive part of the parser dies at some thousands. */

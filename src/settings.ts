@@ -51,6 +51,10 @@ export const settingsSchema = z.object({
     .transform((value) => value === '1'),
   LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
   POSTGRES_POOL_SIZE: wholeNumber(1, 500).default(10),
+  WEBHOOK_ALLOW_PRIVATE: z
+    .enum(['0', '1'], { error: 'must be 1 (on) or 0 (off)' })
+    .default('0')
+    .transform((value) => value === '1'),
   RATE_LIMIT: wholeNumber(0, 100_000_000, ' (0 for none)').default(0),
   RATE_LIMIT_WINDOW_S: wholeNumber(1, 86_400).default(60),
 });
@@ -75,6 +79,8 @@ export interface Settings {
   logLevel: (typeof logLevels)[number];
   /** Connections to Postgres that one process may hold. */
   postgresPoolSize: number;
+  /** Whether webhooks may go to private addresses, and over http. */
+  webhookAllowPrivate: boolean;
   /** Requests that one key may make in a window; 0: as many as it likes. */
   rateLimit: number;
   rateLimitWindowS: number;
@@ -102,6 +108,7 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     testClock: values.TEST_CLOCK,
     logLevel: values.LOG_LEVEL,
     postgresPoolSize: values.POSTGRES_POOL_SIZE,
+    webhookAllowPrivate: values.WEBHOOK_ALLOW_PRIVATE,
     rateLimit: values.RATE_LIMIT,
     rateLimitWindowS: values.RATE_LIMIT_WINDOW_S,
   };

@@ -83,6 +83,7 @@ leaderboards:
           ...{ runUnit: null, runInterval: 0, rankBy: 'points', pointsSystemId: 'id-4' },
         },
       ],
+      webhooks: [],
     });
   });
 

@@ -17,6 +17,7 @@ import {
   settingsSchema,
   streaksSchema,
   triggerSchema,
+  webhookSchema,
 } from '../src/config/schema.js';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
@@ -45,6 +46,7 @@ describe('docs/configuration.md', () => {
     streaks: streaksSchema,
     freezes: freezesSchema,
     leaderboards: leaderboardSchema,
+    webhooks: webhookSchema,
   };
   for (const [name, schema] of Object.entries(sections)) {
     it(`has every field of ${name}, and no other, in its table`, () => {

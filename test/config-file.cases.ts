@@ -68,7 +68,7 @@ metrics:
 = metric "b": unknown field "<<" (it has key, name, unitType, units)
 # a list of something else
 §badges: []
-= unknown field "badges" (it has settings, attributes, metrics, points, achievements, streaks, leaderboards)
+= unknown field "badges" (it has settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks)
 # a map for a list
 metrics: §{}
 points: §5
@@ -284,4 +284,4 @@ leaderboards:
 = leaderboard "l": name is missing
 = leaderboard "l": there is no points system "q"
 = leaderboard "l": start must be a day of the calendar written YYYY-MM-DD, not "2026-13-01"
-= unknown field "unknown" (it has settings, attributes, metrics, points, achievements, streaks, leaderboards)`;
+= unknown field "unknown" (it has settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks)`;

@@ -19,6 +19,7 @@ export interface Options {
   readonly now?: string;
   readonly prune?: boolean;
   readonly newId?: () => string;
+  readonly allowPrivateWebhooks?: boolean;
 }
 
 export function apply(current: ConfigDocument, text: string, { now = monday, prune = false, newId = newIds }: Options = {}): ApplyPlan {

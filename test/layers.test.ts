@@ -31,7 +31,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   // What works beside the requests.
   ['jobs', `engine ${domain} ledger plan redis config postgres`],
   ['restore', 'engine ledger plan redis config postgres'],
-  ['notify', 'config postgres'],
+  ['notify', 'plan config postgres'],
 
   // One event, from a valid request to the facts that it led to.
   ['engine', `${domain} plan redis config ledger`],

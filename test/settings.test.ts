@@ -17,6 +17,7 @@ const defaults: Settings = {
   postgresPoolSize: 10,
   rateLimit: 0,
   rateLimitWindowS: 60,
+  webhookAllowPrivate: false,
 };
 
 /** The message for an environment that must be refused. */
@@ -52,6 +53,7 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
   [{ TEST_CLOCK: '0' }, { testClock: false }],
   [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [{ POSTGRES_POOL_SIZE: '1' }, { postgresPoolSize: 1 }],
+  [{ WEBHOOK_ALLOW_PRIVATE: '1' }, { webhookAllowPrivate: true }],
   [
     { RATE_LIMIT: '600', RATE_LIMIT_WINDOW_S: '10' },
     { rateLimit: 600, rateLimitWindowS: 10 },

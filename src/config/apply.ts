@@ -3,9 +3,9 @@ import { utcDate } from '../calendar.js';
 import { type Change } from './changes.js';
 import { type ConfigFile, type Placed, type PlacedPointsSystem } from './file.js';
 import { Draft, type PlanOptions } from './merge.js';
-import { type Achievement, type ConfigDocument, type Leaderboard, type PointsSystem, type Settings } from './model.js';
-import { type FileProblem, problemsError } from './problems.js';
-import { type AchievementInput, type LeaderboardInput } from './schema.js';
+import { type Achievement, type ConfigDocument, type Leaderboard, type PointsSystem, type Settings, type Webhook } from './model.js';
+import { type FileProblem, named, problemsError } from './problems.js';
+import { type AchievementInput, type LeaderboardInput, type WebhookInput } from './schema.js';
 import {
   firstDayOf,
   type Identity,
@@ -20,9 +20,11 @@ import {
   storedSettings,
   storedStreaks,
   storedTrigger,
+  storedWebhook,
 } from './stored.js';
 import { achievementRefusals, leaderboardRefusals, type Refusal, scheduleRefusals } from './transitions.js';
 import { validateConfig } from './validate.js';
+import { privateUrlFault } from './webhook-url.js';
 import { type Path } from './yaml.js';
 
 export { type PlanOptions } from './merge.js';
@@ -38,7 +40,7 @@ export interface ApplyPlan {
 /**
  * Plans what applying a file does (issue 2, "Configuration as a file"; docs/configuration.md, "What applying does"). An object of the
  * file replaces the object with its key as a whole; one that isn't there is added, or revived if it was archived (but an archived
- * leaderboard stays archived, and its key gets a new one). Objects that the file doesn't mention are kept, or archived with `prune`;
+ * leaderboard or webhook stays archived, and its key gets a new one). Objects that the file doesn't mention are kept, or archived with `prune`;
  * levels, triggers and boosts that the lists of their system don't mention are archived in any case. Nothing is ever removed, an unchanged
  * object keeps its `updated`, and applying the same file again changes nothing.
  *
@@ -94,7 +96,14 @@ export function planChanges(
     make: (identity, given, existing, resolve) =>
       mergeLeaderboard(draft, { identity, given, existing, resolve }, { today, weekStart: settings.weekStart }),
   });
-  const document = { nextNo: draft.nextNo, settings, attributes, metrics, pointsSystems, achievements, streaks, leaderboards };
+  const webhooks = draft.merge(current.webhooks, file.webhooks, {
+    ...top,
+    kind: () => 'webhook',
+    // Its secret went with it.
+    comesBack: false,
+    make: (identity, given) => mergeWebhook(draft, identity, given, options.allowPrivateWebhooks ?? false),
+  });
+  const document = { nextNo: draft.nextNo, settings, attributes, metrics, pointsSystems, achievements, streaks, leaderboards, webhooks };
   draft.reportAll(document, validateConfig(document));
   const { changes, kept, problems } = draft;
   return { document: changes.length === 0 ? current : document, changes, kept, problems };
@@ -145,6 +154,12 @@ function mergeLeaderboard(
   if (existing) reportRefusals(draft, given.path, leaderboardRefusals(existing, board, today, draft.keyOf));
   if (given.value.status === 'scheduled') reportRefusals(draft, given.path, scheduleRefusals(existing, board, today));
   return board;
+}
+
+function mergeWebhook(draft: Draft, identity: Identity, { value, path }: Placed<WebhookInput>, allowPrivate: boolean): Webhook {
+  const fault = allowPrivate ? null : privateUrlFault(value.url);
+  if (fault !== null) draft.report([...path, 'url'], `${named('webhook', identity)}: url ${fault}`);
+  return storedWebhook(identity, value);
 }
 
 function reportRefusals(draft: Draft, path: Path, refusals: readonly Refusal[]): void {

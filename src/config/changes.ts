@@ -3,7 +3,16 @@ import { isDeepStrictEqual } from 'node:util';
 import { type AttributeFilter, type ConfigObject, type Settings, type StreakCondition, type StreakSettings } from './model.js';
 
 export type ObjectKind =
-  'user attribute' | 'event attribute' | 'metric' | 'points system' | 'level' | 'trigger' | 'boost' | 'achievement' | 'leaderboard';
+  | 'user attribute'
+  | 'event attribute'
+  | 'metric'
+  | 'points system'
+  | 'level'
+  | 'trigger'
+  | 'boost'
+  | 'achievement'
+  | 'leaderboard'
+  | 'webhook';
 
 /**
  * `field` is the file's, with `badge.url` for the badge and `freezes.initial` and its like. Values have keys in place of ids; a list is one

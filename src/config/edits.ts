@@ -18,6 +18,7 @@ import {
   type PointsLevel,
   type PointsSystem,
   type PointsTrigger,
+  type Webhook,
 } from './model.js';
 import { partsOf } from './parts.js';
 import { named } from './problems.js';
@@ -34,6 +35,7 @@ import {
   pointsSystemSchema,
   triggerKinds,
   triggerSchema,
+  webhookSchema,
 } from './schema.js';
 import { type ReferenceKind } from './stored.js';
 import { validateConfig } from './validate.js';
@@ -46,6 +48,7 @@ export interface Lists {
   readonly pointsSystems: PointsSystem;
   readonly achievements: Achievement;
   readonly leaderboards: Leaderboard;
+  readonly webhooks: Webhook;
   readonly levels: PointsLevel;
   readonly triggers: PointsTrigger;
   readonly boosts: PointsBoost;
@@ -62,6 +65,8 @@ export interface EditContext {
   /** ISO 8601 instant. */
   readonly now: string;
   readonly newId: () => string;
+  /** As of PlanOptions. */
+  readonly allowPrivateWebhooks?: boolean | undefined;
 }
 
 /** A document that has been changed, and the object in it that was meant. */
@@ -95,6 +100,7 @@ const rules: Readonly<Record<ListName, Rules>> = {
   pointsSystems: { kind: 'points system', file: 'points', schema: pointsSystemSchema },
   achievements: { kind: 'achievement', file: 'achievements', schema: achievementSchema, by: 'trigger', kinds: achievementKinds },
   leaderboards: { kind: 'leaderboard', file: 'leaderboards', schema: leaderboardSchema, by: 'rankBy', kinds: leaderboardKinds },
+  webhooks: { kind: 'webhook', file: 'webhooks', schema: webhookSchema },
   levels: { kind: 'level', file: 'levels', schema: levelSchema },
   triggers: { kind: 'trigger', file: 'triggers', schema: triggerSchema, by: 'type', kinds: triggerKinds },
   boosts: { kind: 'boost', file: 'boosts', schema: boostSchema },

@@ -13,6 +13,7 @@ import {
   settingsSchema,
   streaksSchema,
   triggerSchema,
+  webhookSchema,
 } from './schema.js';
 import { type ReferenceKind } from './stored.js';
 
@@ -114,6 +115,7 @@ export function exportConfig(document: ConfigDocument): string {
       freezes: wholeFields({ ...document.streaks.freezes }, freezesSchema),
     },
     leaderboards: list(document.leaderboards, leaderboardSchema),
+    webhooks: list(document.webhooks, webhookSchema),
   };
   // Texts over several lines are written with escapes: a block would lose what its line ends are.
   return stringify(contents, { lineWidth: 0, blockQuote: false, aliasDuplicateObjects: false });

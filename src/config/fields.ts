@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { isDate, isKnownZone } from '../calendar.js';
 import { scaleMultiplier } from '../decimal.js';
 import { limits } from '../limits.js';
+import { urlFault } from './webhook-url.js';
 
 /** A value as a sentence shows it: texts quoted and cut, everything else with its kind. */
 function shown(value: unknown): string {
@@ -76,6 +77,9 @@ export const keySchema = checkedText('a text', (value) => {
 export const day = checkedText('a day written YYYY-MM-DD', (value) =>
   isDate(value) && !value.startsWith('0000') ? null : `must be a day of the calendar written YYYY-MM-DD, not ${shown(value)}`,
 );
+
+/** The URL of a webhook endpoint. Whether it may be a private one is a rule of the installation: merge of apply.ts. */
+export const webhookUrl = checkedText('a URL like https://example.com/webhooks', urlFault);
 
 /** A time of the day, as the contract writes it. */
 export const timeOfDay = checkedText('a time written HH:MM or HH:MM:SS', (value) =>

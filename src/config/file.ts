@@ -24,6 +24,8 @@ import {
   streaksSchema,
   type TriggerInput,
   triggerSchema,
+  type WebhookInput,
+  webhookSchema,
 } from './schema.js';
 import { type Path, type Position, readYaml } from './yaml.js';
 
@@ -48,6 +50,7 @@ export interface ConfigFile {
   readonly achievements: readonly Placed<AchievementInput>[];
   readonly streaks: Placed<StreaksInput> | null;
   readonly leaderboards: readonly Placed<LeaderboardInput>[];
+  readonly webhooks: readonly Placed<WebhookInput>[];
   readonly problems: readonly FileProblem[];
   /** Where the value at a path stands, or the innermost object around a value that isn't there. */
   readonly locate: (path: Path) => Position;
@@ -115,6 +118,7 @@ export function configFileOf(contents: unknown, { fileName, locate, faults }: Or
       kind: 'leaderboard',
       standIns: [{ name, start: firstDay }],
     }),
+    webhooks: parser.list(webhookSchema, root.webhooks, { path: ['webhooks'], kind: 'webhook', standIns: [webhookStandIn] }),
     problems: parser.problems,
     locate: (path) => locate(path),
   };
@@ -123,6 +127,7 @@ export function configFileOf(contents: unknown, { fileName, locate, faults }: Or
 /** What stands in for a field that was refused: whatever breaks no rule. A key, a reference and the points of a level have no such value. */
 const name = 'unnamed';
 const firstDay = '0001-01-01';
+const webhookStandIn = { name, url: 'https://example.com/', events: ['points.changed'] };
 /** An attribute of a type that does not exist may have been meant as either; a trigger, as whichever has the fields that it has. */
 const attributeStandIns = (['user', 'event'] as const).map((type) => ({ name, type }));
 const triggerStandIns = (['metric', 'achievement', 'streak', 'time', 'user_creation'] as const).map((type) => ({

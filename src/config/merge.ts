@@ -13,6 +13,8 @@ export interface PlanOptions {
   readonly prune: boolean;
   /** What becomes of levels, triggers and boosts that the lists of their system don't mention: a file's lists are whole. */
   readonly lists?: 'replaced' | 'extended';
+  /** Whether the URLs of webhooks may be http ones, or lead to private addresses (WEBHOOK_ALLOW_PRIVATE). */
+  readonly allowPrivateWebhooks?: boolean | undefined;
   /** A new UUID at every call. */
   readonly newId: () => string;
 }

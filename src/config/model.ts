@@ -6,6 +6,8 @@
  * and Postgres columns use. Objects refer to each other by `id`. An archived object stays in the document, so that what it once
  * awarded can still be named and so that its data is found again when its key comes back.
  */
+import { type WebhookKind } from './webhook-kinds.js';
+
 export interface ConfigObject {
   readonly id: string;
   readonly no: number;
@@ -219,6 +221,18 @@ export interface Settings {
   readonly idempotencyRetentionDays: number | null;
 }
 
+/**
+ * Where messages of some kinds are sent. Its secret is not here (table webhook_endpoints): a configuration is shown, exported and kept in
+ * versions.
+ */
+export interface Webhook extends ConfigObject {
+  /** http or https, without credentials. */
+  readonly url: string;
+  /** At least one kind, each once. */
+  readonly events: readonly WebhookKind[];
+  readonly status: 'active' | 'inactive';
+}
+
 export interface ConfigDocument {
   /** The number that the next new object gets. */
   readonly nextNo: number;
@@ -229,6 +243,7 @@ export interface ConfigDocument {
   readonly achievements: readonly Achievement[];
   readonly streaks: StreakSettings;
   readonly leaderboards: readonly Leaderboard[];
+  readonly webhooks: readonly Webhook[];
 }
 
 export const emptyConfig: ConfigDocument = {
@@ -247,6 +262,7 @@ export const emptyConfig: ConfigDocument = {
     personalization: false,
   },
   leaderboards: [],
+  webhooks: [],
 };
 
 /** One stored version of a tenant's configuration. Versions count up from 1; version 0 is the empty configuration before the first. */

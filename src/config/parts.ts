@@ -8,6 +8,7 @@ import {
   type PointsLevel,
   type PointsSystem,
   type PointsTrigger,
+  type Webhook,
 } from './model.js';
 import { type Path } from './yaml.js';
 
@@ -24,6 +25,7 @@ export interface Parts {
   readonly boosts: readonly At<PointsBoost>[];
   readonly achievements: readonly At<Achievement>[];
   readonly leaderboards: readonly At<Leaderboard>[];
+  readonly webhooks: readonly At<Webhook>[];
 }
 
 /** The un-archived objects of a list, with their paths. */
@@ -40,5 +42,6 @@ export function partsOf(document: ConfigDocument): Parts {
     boosts: systems.flatMap(({ object, path }) => live(object.boosts, [...path, 'boosts'])),
     achievements: live(document.achievements, ['achievements']),
     leaderboards: live(document.leaderboards, ['leaderboards']),
+    webhooks: live(document.webhooks, ['webhooks']),
   };
 }

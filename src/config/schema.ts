@@ -25,10 +25,12 @@ import {
   timeZone,
   triggerPoints,
   userId,
+  webhookUrl,
   whatever,
   whole,
   yesOrNo,
 } from './fields.js';
+import { webhookKinds } from './webhook-kinds.js';
 
 /** Lists whose elements are parsed one by one, so that a mistake in one doesn't hide those of the others. */
 const rawList = list(z.unknown()).nullish();
@@ -185,6 +187,16 @@ export const leaderboardSchema = object({
     }
   }, whatever);
 
+export const webhookSchema = object({
+  key: keySchema,
+  name: filledText(),
+  url: webhookUrl,
+  events: list(oneOf(webhookKinds))
+    .min(1, { error: 'must name at least one kind of event' })
+    .refine((kinds) => new Set(kinds).size === kinds.length, { error: 'must name each kind once' }),
+  status: oneOf(['active', 'inactive']).nullish(),
+});
+
 /** The whole file, without the elements of its lists. */
 export const configFileSchema = object({
   settings: z.unknown().optional(),
@@ -194,6 +206,7 @@ export const configFileSchema = object({
   achievements: rawList,
   streaks: z.unknown().optional(),
   leaderboards: rawList,
+  webhooks: rawList,
 });
 
 export type AttributeFilterInput = z.output<typeof attributeFilterSchema>;
@@ -208,3 +221,4 @@ export type AchievementInput = z.output<typeof achievementSchema>;
 export type FreezesInput = z.output<typeof freezesSchema>;
 export type StreaksInput = z.output<typeof streaksSchema>;
 export type LeaderboardInput = z.output<typeof leaderboardSchema>;
+export type WebhookInput = z.output<typeof webhookSchema>;

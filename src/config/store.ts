@@ -92,6 +92,8 @@ export interface ApplyTextOptions {
   /** ISO 8601 instant. */
   readonly now: string;
   readonly prune: boolean;
+  /** As of PlanOptions. */
+  readonly allowPrivateWebhooks?: boolean;
   /** Plan and report, but save nothing. */
   readonly dryRun: boolean;
   /** How often to plan anew when another writer was faster. */
@@ -112,11 +114,11 @@ export interface AppliedConfig {
  * of the file (planApply), or after `attempts` conflicts.
  */
 export async function applyConfigText(options: ApplyTextOptions): Promise<AppliedConfig> {
-  const { pool, tenant, text, fileName, now, prune, dryRun, attempts = limits.maxApplyAttempts } = options;
+  const { pool, tenant, text, fileName, now, prune, dryRun, allowPrivateWebhooks, attempts = limits.maxApplyAttempts } = options;
   const file = parseConfigFile(text, fileName);
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const current = await loadConfig(pool, tenant);
-    const { document, changes, kept } = planApply(current.document, file, { now, prune, newId: randomUUID });
+    const { document, changes, kept } = planApply(current.document, file, { now, prune, allowPrivateWebhooks, newId: randomUUID });
     if (dryRun || changes.length === 0) return { config: current, saved: false, changes, kept };
     try {
       return { config: await saveConfig(pool, tenant, current.version, document), saved: true, changes, kept };

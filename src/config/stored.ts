@@ -17,6 +17,7 @@ import {
   type PointsTrigger,
   type Settings,
   type StreakSettings,
+  type Webhook,
 } from './model.js';
 import {
   type AchievementInput,
@@ -31,6 +32,7 @@ import {
   type SettingsInput,
   type StreaksInput,
   type TriggerInput,
+  type WebhookInput,
 } from './schema.js';
 
 /** What an object has whatever it is. Its name is its own field. */
@@ -212,6 +214,15 @@ export function storedLeaderboard(identity: Identity, input: LeaderboardInput, f
       return { ...base, rankBy: 'streak', runUnit: null, runInterval: 0 };
   }
 }
+
+/** `status` defaults to active: an endpoint that is written down is one to send to. */
+export const storedWebhook = (identity: Identity, { name, url, events, status }: WebhookInput): Webhook => ({
+  ...identity,
+  name,
+  url,
+  events,
+  status: status ?? 'active',
+});
 
 /** Days of a week. */
 const weekDays = 7;

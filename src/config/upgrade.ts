@@ -7,7 +7,7 @@ const plainBoard = { startTime: null, endTime: null, breakdownAttributes: [], ru
 const plainTrigger = { blockIfOutOfPoints: false } as const;
 
 /**
- * The document, with what it lacks: streaks, achievements and settings other than the control ratio came after the first release, as did some fields
+ * The document, with what it lacks: streaks, achievements, webhooks and settings other than the control ratio came after the first release, as did some fields
  * of triggers and leaderboards. What is missing means what was true then: no streaks, boards that run on, triggers that
  * block nothing, UTC for users without a zone, keys that are kept for ever.
  */

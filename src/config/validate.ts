@@ -11,7 +11,7 @@ import { type Path } from './yaml.js';
 /**
  * What is wrong with a document, each problem with its path from the document's root; an empty list if it can be compiled and run. The
  * rules are those of issue 2, "Configuration as a file", issue 3, "Bad input", and docs/configuration.md. What is archived may say what it
- * likes, except that its key stays its own, so that a key that comes back finds its object again; leaderboards don't come back.
+ * likes, except that its key stays its own, so that a key that comes back finds its object again; leaderboards and webhooks don't come back.
  */
 export function validateConfig(document: ConfigDocument): ConfigProblem[] {
   const parts = partsOf(document);
@@ -46,6 +46,7 @@ function keyProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
     ...inSystems,
     ...repeated('achievement', at(document.achievements, ['achievements'])),
     ...repeated('leaderboard', parts.leaderboards),
+    ...repeated('webhook', parts.webhooks),
   ];
 }
 
@@ -60,17 +61,21 @@ function repeated<T extends ConfigObject>(kind: string, list: readonly At<T>[], 
 
 /** Only what is in use counts: archived objects cost an event nothing. */
 function countProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
-  const counts: [what: string, path: Path, count: number][] = [
+  const counts: [what: string, path: Path, count: number, most?: number][] = [
     ['attributes', ['attributes'], live(document.attributes, []).length],
     ['metrics', ['metrics'], live(document.metrics, []).length],
     ['points systems', ['pointsSystems'], parts.systems.length],
     ['achievements', ['achievements'], parts.achievements.length],
     ['leaderboards', ['leaderboards'], parts.leaderboards.length],
+    ['webhooks', ['webhooks'], parts.webhooks.length, limits.maxWebhooks],
     ...nestedLists.map((list): [string, Path, number] => [`${list} in all points systems`, ['pointsSystems'], parts[list].length]),
   ];
   return counts
-    .filter(([, , count]) => count > limits.maxConfigObjects)
-    .map(([what, path, count]) => ({ path, sentence: `there would be ${count} ${what}: ${limits.maxConfigObjects} is the most` }));
+    .filter(([, , count, most = limits.maxConfigObjects]) => count > most)
+    .map(([what, path, count, most = limits.maxConfigObjects]) => ({
+      path,
+      sentence: `there would be ${count} ${what}: ${most} is the most`,
+    }));
 }
 
 function levelProblems({ object: system, path }: At<PointsSystem>): ConfigProblem[] {

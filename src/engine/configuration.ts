@@ -20,6 +20,7 @@ export interface ConfigEditorOptions {
   readonly clock: Clock;
   /** What becomes of a failure of Postgres. */
   readonly failure: (error: unknown) => unknown;
+  readonly allowPrivateWebhooks: boolean;
 }
 
 /** Reads and changes what operators configure, for the Admin API. Knows nothing of what is changed. */
@@ -56,8 +57,8 @@ export class ConfigEditor {
   }
 
   private async editNow<T>(tenant: number, change: (document: ConfigDocument, context: EditContext) => Promise<Change<T>>): Promise<T> {
-    const { pool, engine, clock } = this.options;
-    const context = { now: new Date(await clock.now(tenant)).toISOString(), newId: randomUUID };
+    const { pool, engine, clock, allowPrivateWebhooks } = this.options;
+    const context = { now: new Date(await clock.now(tenant)).toISOString(), newId: randomUUID, allowPrivateWebhooks };
     for (let attempt = 1; attempt <= limits.maxApplyAttempts; attempt += 1) {
       const current = await this.stored(loadConfig(pool, tenant));
       const { document, result } = await change(current.document, context);

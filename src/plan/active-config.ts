@@ -9,6 +9,7 @@ import type {
   PointsLevel,
   PointsSystem,
   PointsTrigger,
+  Webhook,
 } from '../config/model.js';
 import { LaurelError } from '../errors.js';
 import { compilePlan, type CompiledPlan } from './compile.js';
@@ -47,6 +48,8 @@ export class ActiveConfig {
   readonly achievementByNo: ReadonlyMap<number, Achievement>;
   readonly achievementById: ReadonlyMap<string, Achievement>;
   readonly leaderboardByNo: ReadonlyMap<number, Leaderboard>;
+  /** The endpoints that there are, inactive ones included. */
+  readonly webhooks: readonly Webhook[];
 
   constructor(config: ConfigVersion) {
     const { document } = config;
@@ -72,6 +75,7 @@ export class ActiveConfig {
     this.achievementByNo = byNo(document.achievements);
     this.achievementById = new Map(document.achievements.map((achievement) => [achievement.id, achievement]));
     this.leaderboardByNo = byNo(document.leaderboards);
+    this.webhooks = document.webhooks.filter(({ archived }) => !archived);
   }
 }
 

@@ -14,6 +14,10 @@ const fileOf = (name: Name): string => fileURLToPath(new URL(`../../../shared/co
 /** Whether the contract is there to compare with. */
 export const hasContract = existsSync(fileOf('application')) && existsSync(fileOf('admin'));
 
+/** The kinds of webhooks of the contract. */
+export const contractWebhooks = (): string[] =>
+  Object.keys((JSON.parse(readFileSync(fileOf('application'), 'utf8')) as { readonly webhooks: object }).webhooks);
+
 /**
  * Where the spec wins over the contract: values of metrics, and of the leaderboards that rank by them, are numbers, decimals included.
  * (The contract allows by itself what else the spec asks for: a description that is null, and 0 for a run interval.)

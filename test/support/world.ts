@@ -125,6 +125,7 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     postgresPoolSize: 6,
     rateLimit: 0,
     rateLimitWindowS: 60,
+    webhookAllowPrivate: true,
     ...options.settings,
   };
 }

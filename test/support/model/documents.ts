@@ -267,6 +267,7 @@ export function buildDocument(spec: DocumentSpec): ConfigDocument {
     achievements: keyed(spec.achievements, 'a', achievement),
     streaks: streakSettings(builder, spec.streaks),
     leaderboards: keyed(spec.boards, 'b', board),
+    webhooks: [],
   };
   return { nextNo: builder.nextNo, ...document };
 }
