@@ -8,7 +8,7 @@ import { Clock } from './engine/clock.js';
 import { describeChanges } from './config/changes.js';
 import { applyConfigText, loadConfig, type AppliedConfig } from './config/store.js';
 import { ConfigEditor } from './engine/configuration.js';
-import { Engine } from './engine/engine.js';
+import { Engine, type AroundCall } from './engine/engine.js';
 import { OperatorError } from './errors.js';
 import { AggregateReader } from './ledger/aggregates.js';
 import { loadOffset } from './ledger/offsets.js';
@@ -28,6 +28,8 @@ export interface BaseOptions {
   readonly log: Logger;
   /** Takes one plain line for the operator. */
   readonly print: (line: string) => void;
+  /** Measures the calls of the function library. */
+  readonly aroundCall?: AroundCall | undefined;
 }
 
 /** The stores, connected and checked, and what works on them in every process: what `serve`, `worker` and `apply` have in common. */
@@ -59,6 +61,7 @@ export class Base {
       testClock: settings.testClock,
       loadConfig: (tenant) => asked(loadConfig(pool, tenant)),
       loadOffset: (tenant) => asked(loadOffset(pool, tenant)),
+      aroundCall: options.aroundCall,
     });
     this.history = new HistoryReader(pool);
     this.aggregates = new AggregateReader(pool);

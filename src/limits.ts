@@ -148,6 +148,16 @@ export const limits = {
   verifyConfirmations: 3,
   /** How long the lease of a restore lasts without being renewed, which every step does. */
   restoreLeaseMs: 30_000,
+  /** How long a scrape of the metrics waits for what is looked up in the stores, and for how many tenants it looks that it has not heard of. */
+  metricsWaitMs: 1_000,
+  metricsTenants: 250,
+  /** Tenants that are known to have something to do at which one scrape looks again, and of how many the lag is told by name. */
+  metricsBusyTenants: 1_000,
+  metricsWorstTenants: 5,
+  /** How long sending traces may take, also when the service stops. */
+  tracesSendMs: 5_000,
+  /** Characters of an X-Request-Id header that is taken over. */
+  maxRequestIdChars: 128,
   /** Hours of a user's time that one call settles, shared by the time triggers; the rest is for the next call. */
   maxSettleHours: 240,
   /** Users that one call of the sweep settles: events wait meanwhile, for about 2 ms. */

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import pino from 'pino';
 import { Base, describeApplied, readConfigText, type BaseOptions } from './base.js';
 import { OperatorError } from './errors.js';
+import { createLog } from './observe/log.js';
 import { startService, type Roles, type Service } from './service.js';
 import { parseSettings } from './settings.js';
 import { createKey, listKeys, revokeKey, type Print } from './cli/keys.js';
@@ -12,7 +13,7 @@ function options(): BaseOptions {
   const settings = parseSettings(process.env);
   return {
     settings,
-    log: pino({ level: settings.logLevel, base: null }, pino.destination({ dest: 2, sync: true })),
+    log: createLog(settings.logLevel, pino.destination({ dest: 2, sync: true })),
     print: (line) => {
       process.stdout.write(`${line}\n`);
     },

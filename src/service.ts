@@ -16,6 +16,8 @@ import { UserDirectory } from './ledger/user-directory.js';
 import { WriteBehind } from './ledger/write-behind.js';
 import { limits } from './limits.js';
 import { messageOf } from './redis/connection.js';
+import { metricsEndpoint } from './observe/endpoint.js';
+import { Observed } from './observe/observed.js';
 import { Listener } from './redis/listener.js';
 
 const everySecond = '* * * * * *';
@@ -30,6 +32,8 @@ export interface Service {
   readonly base: Base;
   /** `http://host:port`; undefined for a worker without the API. */
   readonly address: string | undefined;
+  /** Where the metrics are; undefined when there are none. */
+  readonly metricsAddress: string | undefined;
   /** The admin key that was made at this start, the only time that it can be shown. */
   readonly newAdminKey: string | undefined;
   /** Stops taking requests, answers what has come, drains the ledger, and stops what was started, in this order. */
@@ -38,24 +42,41 @@ export interface Service {
 
 /** Starts the service with everything that it needs. Throws an OperatorError for what the operator has to mend. */
 export async function startService(options: BaseOptions, roles: Roles): Promise<Service> {
-  const base = await Base.start(options);
+  const watch = await Observed.start(options, roles);
+  const base = await Base.start({ ...options, aroundCall: watch.aroundCall });
   try {
+    base.onStop(() => watch.stop());
+    const metricsAddress = await startMetrics(base, options, watch);
     const newAdminKey = await startAccount(base, options);
     const problem = await openPartition(base, options);
     const listener = new Listener(await base.connectAgain(), options.settings.redisPrefix);
-    if (roles.worker) await startWorker(base, listener, options);
+    if (roles.worker) await startWorker(base, listener, watch, options);
     if (problem === undefined) await applyAtStart(base, options);
     const activations = new Activations(base.engine, base.pool, base.clock, base.history, options.log);
     const sweep = new Sweep(base.engine, base.pool, base.clock, base.history, activations, options.log);
     const rounds = new Rounds(sweep, () => base.account.tenants, options.log);
     await watchChanges(base, listener, rounds, options);
     if (roles.worker) startSweep(base, rounds);
-    const server = roles.api ? await startApi(base, options, rounds) : undefined;
-    return { base, address: server?.address, newAdminKey, stop: () => base.stop() };
+    const server = roles.api ? await startApi(base, options, rounds, watch) : undefined;
+    return { base, address: server?.address, metricsAddress, newAdminKey, stop: () => base.stop() };
   } catch (error) {
     await base.stop();
     throw error;
   }
+}
+
+/** Lets the metrics be read from as early as there are stores to look at, so that a start that takes long can be watched. */
+async function startMetrics(base: Base, { settings }: BaseOptions, watch: Observed): Promise<string | undefined> {
+  if (!watch.metrics || settings.metricsPort === null) return undefined;
+  watch.stores({
+    ...{ redis: await base.connectAgain(), pool: base.pool },
+    partition: (tenant) => base.engine.partition(tenant),
+    tenants: () => base.account.tenants,
+  });
+  const where = { host: settings.metricsHost, port: settings.metricsPort, variable: 'METRICS_PORT' };
+  const server = await startServer(metricsEndpoint(watch.metrics, settings.metricsToken), where);
+  base.onStop(() => server.stop(limits.stopIdleMs));
+  return server.address;
 }
 
 /** Takes up who may call, and for which tenants. Returns the admin key that was made. */
@@ -101,7 +122,7 @@ async function applyAtStart(base: Base, { settings, print }: BaseOptions): Promi
   if (applied.saved) for (const line of describeApplied(file, applied)) print(line);
 }
 
-async function startWorker(base: Base, listener: Listener, { log }: BaseOptions): Promise<WriteBehind> {
+async function startWorker(base: Base, listener: Listener, watch: Observed, { log }: BaseOptions): Promise<WriteBehind> {
   const writeBehind = new WriteBehind({
     tenants: () => base.account.tenants,
     partition: (tenant) => base.engine.partition(tenant),
@@ -110,7 +131,9 @@ async function startWorker(base: Base, listener: Listener, { log }: BaseOptions)
     pool: base.pool,
     log,
     onBehind: (tenant) => base.engine.shut(tenant),
+    aroundBatch: watch.aroundBatch,
   });
+  watch.writeBehind(writeBehind);
   const lookAtAll = (): void => {
     writeBehind.scanAll().catch((error: unknown) => {
       log.warn({ err: error }, 'the write-behind could not look at all ledgers and will try again');
@@ -184,7 +207,7 @@ function startSweep(base: Base, rounds: Rounds): void {
   });
 }
 
-async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Rounds): Promise<HttpServer> {
+async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Rounds, watch: Observed): Promise<HttpServer> {
   let stopping = false;
   const health = {
     problem: async () => {
@@ -216,9 +239,12 @@ async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Roun
         : new RateLimit({ redis, prefix: settings.redisPrefix, requests: settings.rateLimit, windowS: settings.rateLimitWindowS }),
     health,
     log,
+    accessLog: settings.accessLog,
+    watch,
   });
   const handle = app.callback();
-  const server = await startServer((request, response) => void handle(request, response), settings.host, settings.port);
+  const where = { host: settings.host, port: settings.port, variable: 'PORT' };
+  const server = await startServer((request, response) => void handle(request, response), where);
   base.onStop(async () => {
     stopping = true;
     await server.stop(limits.stopRequestsMs);

@@ -23,8 +23,11 @@ const address = (protocols: readonly string[], example: string) =>
     error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}, like ${example}`,
   });
 
+/** Reachable from this machine only. */
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+
 /** Every setting, by the name of its variable. docs/settings.md lists them all, and a test holds the two together. */
-export const settingsSchema = z.object({
+const variables = z.object({
   PORT: wholeNumber(0, 65_535, ' (0 for any free port)').default(7070),
   HOST: z.string().regex(/^\S+$/, { error: 'must be a host name or an IP address' }).default('127.0.0.1'),
   REDIS_URL: address(['redis:', 'rediss:'], 'redis://localhost:6379').nullable().default(null),
@@ -57,6 +60,21 @@ export const settingsSchema = z.object({
     .transform((value) => value === '1'),
   RATE_LIMIT: wholeNumber(0, 100_000_000, ' (0 for none)').default(0),
   RATE_LIMIT_WINDOW_S: wholeNumber(1, 86_400).default(60),
+  ACCESS_LOG: z.enum(['debug', 'info'], { error: 'must be debug or info: the level of the lines' }).default('debug'),
+  METRICS_PORT: wholeNumber(0, 65_535, ' (0 for any free port)').nullable().default(null),
+  METRICS_HOST: z.string().regex(/^\S+$/, { error: 'must be a host name or an IP address', abort: true }).default('127.0.0.1'),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{16,256}$/, { error: 'must be 16 to 256 visible ASCII characters' })
+    .nullable()
+    .default(null),
+  OTEL_EXPORTER_OTLP_ENDPOINT: address(['http:', 'https:'], 'http://localhost:4318').nullable().default(null),
+});
+
+/** docs/operations/monitoring.md: what the metrics tell of an installation is not for everybody. */
+export const settingsSchema = variables.refine((values) => values.METRICS_TOKEN !== null || isLoopback(values.METRICS_HOST), {
+  path: ['METRICS_TOKEN'],
+  error: 'must be set when METRICS_HOST is not an address of this machine alone, like 127.0.0.1',
 });
 
 export interface Settings {
@@ -84,6 +102,15 @@ export interface Settings {
   /** Requests that one key may make in a window; 0: as many as it likes. */
   rateLimit: number;
   rateLimitWindowS: number;
+  /** The level of the lines that tell of each request. */
+  accessLog: 'debug' | 'info';
+  /** Null: no metrics are kept. 0: any free port. */
+  metricsPort: number | null;
+  metricsHost: string;
+  /** What a reader of the metrics has to send. Null: nothing. */
+  metricsToken: string | null;
+  /** Where traces go, by OTLP over HTTP. Null: there are none. */
+  otlpEndpoint: string | null;
 }
 
 /**
@@ -111,6 +138,11 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     webhookAllowPrivate: values.WEBHOOK_ALLOW_PRIVATE,
     rateLimit: values.RATE_LIMIT,
     rateLimitWindowS: values.RATE_LIMIT_WINDOW_S,
+    accessLog: values.ACCESS_LOG,
+    metricsPort: values.METRICS_PORT,
+    metricsHost: values.METRICS_HOST,
+    metricsToken: values.METRICS_TOKEN,
+    otlpEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
   };
 }
 

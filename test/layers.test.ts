@@ -32,6 +32,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['jobs', `engine ${domain} ledger plan redis config postgres`],
   ['restore', 'engine ledger plan redis config postgres'],
   ['notify', 'plan config postgres'],
+  ['observe', 'engine ledger redis settings.ts'],
 
   // One event, from a valid request to the facts that it led to.
   ['engine', `${domain} plan redis config ledger`],

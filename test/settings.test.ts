@@ -18,6 +18,11 @@ const defaults: Settings = {
   rateLimit: 0,
   rateLimitWindowS: 60,
   webhookAllowPrivate: false,
+  accessLog: 'debug',
+  metricsPort: null,
+  metricsHost: '127.0.0.1',
+  metricsToken: null,
+  otlpEndpoint: null,
 };
 
 /** The message for an environment that must be refused. */
@@ -58,6 +63,17 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
     { RATE_LIMIT: '600', RATE_LIMIT_WINDOW_S: '10' },
     { rateLimit: 600, rateLimitWindowS: 10 },
   ],
+  [{ ACCESS_LOG: 'info' }, { accessLog: 'info' }],
+  [
+    { METRICS_PORT: '9464', METRICS_HOST: '127.0.0.2' },
+    { metricsPort: 9464, metricsHost: '127.0.0.2' },
+  ],
+  [{ METRICS_HOST: '::1' }, { metricsHost: '::1' }],
+  [
+    { METRICS_HOST: '0.0.0.0', METRICS_TOKEN: 'a-token-of-some-length' },
+    { metricsHost: '0.0.0.0', metricsToken: 'a-token-of-some-length' },
+  ],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' }, { otlpEndpoint: 'http://localhost:4318' }],
 ];
 
 const refused: readonly (readonly [variable: string, values: readonly string[], must: string])[] = [
@@ -84,6 +100,11 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
   ['LOG_LEVEL', ['INFO', 'verbose', '30'], 'one of silent, fatal, error, warn, info, debug, trace'],
   ['RATE_LIMIT', ['-1', '1.5', 'off'], 'a whole number from 0 to 100000000'],
   ['RATE_LIMIT_WINDOW_S', ['0', '86401', '1m'], 'a whole number from 1 to 86400'],
+  ['ACCESS_LOG', ['on', 'trace'], 'debug or info'],
+  ['METRICS_PORT', ['-1', '65536', 'on'], 'a whole number from 0 to 65535'],
+  ['METRICS_HOST', [' ', 'a b'], 'a host name or an IP address'],
+  ['METRICS_TOKEN', ['short', 'a token with some spaces', 'ä'.repeat(16)], '16 to 256 visible ASCII characters'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://localhost', 'http://'], 'http:// or https://'],
   ['POSTGRES_POOL_SIZE', ['0', '501', '-3', 'ten'], 'a whole number from 1 to 500'],
 ];
 
@@ -104,6 +125,12 @@ describe('The settings', () => {
         expect(message).not.to.contain('\n');
       });
     }
+  }
+
+  for (const host of ['0.0.0.0', '::', '10.0.0.7', 'metrics.internal', '127.0.0.1.example']) {
+    it(`do not let others than this machine read the metrics without a token (${host})`, () => {
+      expect(refusalOf({ METRICS_HOST: host })).to.match(/^METRICS_TOKEN must be set when METRICS_HOST /);
+    });
   }
 
   it('name every bad variable at once', () => {

@@ -17,12 +17,14 @@ function sampleRequest(address: string, key: string): string[] {
 }
 
 /** What the operator sees when the service is up: the address, the admin key the first time, and a request to paste. */
-export function welcome({ address, newAdminKey }: Service, { config }: Settings): string[] {
-  if (address === undefined) return ['Laurel works on the ledger.'];
+export function welcome({ address, metricsAddress, newAdminKey }: Service, { config }: Settings): string[] {
+  const metrics = metricsAddress === undefined ? [] : [`Its metrics are at ${metricsAddress}/metrics`];
+  if (address === undefined) return ['Laurel works on the ledger.', ...metrics];
   const key = newAdminKey ?? 'YOUR-API-KEY';
   return [
     '',
     `Laurel is ready at ${address}`,
+    ...metrics,
     ...(newAdminKey === undefined ? [] : [`Its admin key, which is shown only this once: ${newAdminKey}`]),
     ...(config === null ? ['', 'Try it:', ...sampleRequest(address, key)] : []),
     '',

@@ -41,6 +41,9 @@ export interface CommittedOffset {
   readonly lastId: string;
 }
 
+/** Does a call of a function, and something before and after it: measures it. */
+export type AroundCall = <T>(name: FunctionName, call: () => Promise<T>) => Promise<T>;
+
 export interface EngineOptions {
   readonly redis: Redis;
   /** A connection of its own for pipelines of long calls, behind which nobody else's reply is to wait; `redis` without it. */
@@ -52,6 +55,8 @@ export interface EngineOptions {
   readonly loadConfig: (tenant: number) => Promise<ConfigVersion>;
   /** What Postgres has committed of a tenant's ledger. */
   readonly loadOffset: (tenant: number) => Promise<CommittedOffset>;
+  /** Undefined: calls are not measured. */
+  readonly aroundCall?: AroundCall | undefined;
 }
 
 /**
@@ -295,9 +300,10 @@ export class Engine {
     args: readonly (string | number | Buffer)[],
     connection: Redis = this.options.redis,
   ): Promise<Reply> {
-    const { library } = this.options;
+    const { library, aroundCall } = this.options;
     const key = this.partition(tenant) + keyNames.meta;
-    const fcall = (): Promise<unknown> => this.command(() => callFunction(connection, library.functionName(name), key, args));
+    const call = (): Promise<unknown> => callFunction(connection, library.functionName(name), key, args);
+    const fcall = (): Promise<unknown> => this.command(() => (aroundCall ? aroundCall(name, call) : call()));
     let reply: unknown;
     try {
       reply = await fcall();

@@ -22,6 +22,7 @@ import { errorAnswer } from './errors.js';
 import { healthRoutes, type Health } from './health.js';
 import { leaderboardRoutes } from './leaderboards.js';
 import { metricRoutes } from './metrics.js';
+import { observed, requestLog, type ObservedOptions } from './observed.js';
 import { pointsRoutes } from './points.js';
 import { preferenceRoutes } from './preferences.js';
 import type { RateLimit } from './rate-limit.js';
@@ -54,12 +55,11 @@ export const adminRoutes: readonly Route[] = [
   ...userAdminRoutes,
 ];
 
-export interface AppOptions {
+export interface AppOptions extends ObservedOptions {
   readonly services: Services;
   /** Undefined: keys may make as many requests as they like. */
   readonly rateLimit: RateLimit | undefined;
   readonly health: Health;
-  readonly log: Logger;
 }
 
 type Middleware = Koa.Middleware;
@@ -73,7 +73,7 @@ function errors(log: Logger): Middleware {
         throw new LaurelError('not_found', `There is nothing at ${context.method} ${context.path}.`);
       }
     } catch (error) {
-      const { status, body, headers } = errorAnswer(error, log);
+      const { status, body, headers } = errorAnswer(error, () => requestLog(log, context));
       context.status = status;
       context.set(headers);
       context.body = body;
@@ -202,6 +202,11 @@ export function createApp(options: AppOptions): Koa {
   mount(router, '/api', 'application', applicationRoutes, options);
   mount(router, '/admin/v1', 'admin', adminRoutes, options);
   const app = new Koa();
+  // A client that left before its answer was through is no news; what else breaks then is not for the console, where nobody would find it.
+  app.on('error', (error: unknown) => {
+    options.log.debug({ err: error }, 'an answer could not be sent');
+  });
+  app.use(observed(options));
   app.use(errors(options.log));
   app.use(router.routes());
   app.use(

@@ -10,6 +10,14 @@ const pollMs = 10;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** An address to listen on, and the setting that another port is set with. */
+export interface Listen {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly variable: string;
+}
+
 export interface HttpServer {
   /** `http://host:port`. */
   readonly address: string;
@@ -45,10 +53,10 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
   response.end(body);
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
+function listen(server: Server, { host, port, variable }: Listen): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: Error & { code?: string }) => {
-      const message = error.code === 'EADDRINUSE' ? `Port ${port} of ${host} is taken: set PORT to another one.` : error.message;
+      const message = error.code === 'EADDRINUSE' ? `Port ${port} of ${host} is taken: set ${variable} to another one.` : error.message;
       reject(new OperatorError(message, { cause: error }));
     });
     server.listen(port, host, resolve);
@@ -56,7 +64,8 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 }
 
 /** Serves on an address; port 0 takes any free one. Throws an OperatorError when the port is taken. */
-export async function startServer(handle: Handler, host: string, port: number): Promise<HttpServer> {
+export async function startServer(handle: Handler, where: Listen): Promise<HttpServer> {
+  const { host } = where;
   let stopping = false;
   let open = 0;
   const server = createServer(
@@ -74,7 +83,7 @@ export async function startServer(handle: Handler, host: string, port: number): 
       open -= 1;
     });
   });
-  await listen(server, host, port);
+  await listen(server, where);
   const { port: boundPort } = server.address() as AddressInfo;
   return {
     address: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,

@@ -13,6 +13,9 @@ import { RedisReplaced, TenantWriter } from './tenant-writer.js';
 /** What is known of a ledger: whether it has entries that are not committed, or is of another life of Redis. */
 export type LedgerState = 'written' | 'awaited' | 'foreign';
 
+/** Does a batch, or finds that there is none, and something before and after it: traces it. */
+export type AroundBatch = (tenant: number, write: () => Promise<number | 'held'>) => Promise<number | 'held'>;
+
 export interface WriteBehindOptions {
   /** The tenants that there are now. */
   readonly tenants: () => readonly number[];
@@ -29,6 +32,8 @@ export interface WriteBehindOptions {
   readonly log: Logger;
   /** Called when Redis turns out to lack what Postgres has, so that nothing is served from it. */
   readonly onBehind: (tenant: number) => Promise<void>;
+  /** Undefined: batches are not traced. */
+  readonly aroundBatch?: AroundBatch | undefined;
 }
 
 /** A tenant that is being worked on. */
@@ -91,6 +96,11 @@ export class WriteBehind {
     const { redis, partition } = this.options;
     const tenants = [...this.working.keys()].slice(0, limits.maxLagTenants);
     return Promise.all(tenants.map((tenant) => readLag(redis, partition(tenant), tenant)));
+  }
+
+  /** The tenants whose ledgers have, or may have, entries that are not committed. */
+  get busy(): readonly number[] {
+    return [...this.working.keys()];
   }
 
   /** Looks at the ledgers of all tenants, because messages may have been lost. */
@@ -198,8 +208,9 @@ export class WriteBehind {
   }
 
   private async step(tenant: number, writer: TenantWriter): Promise<number | 'held'> {
+    const { aroundBatch } = this.options;
     const startedAt = performance.now();
-    const committed = await writer.step();
+    const committed = await (aroundBatch ? aroundBatch(tenant, () => writer.step()) : writer.step());
     if (committed !== 'held' && committed > 0) this.progress.batch(tenant, committed, performance.now() - startedAt);
     return committed;
   }

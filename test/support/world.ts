@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { hasCommitted } from '../../src/ledger/offsets.js';
 import { redisOptions } from '../../src/redis/connection.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
@@ -73,6 +73,8 @@ export interface WorldOptions {
   readonly roles?: Roles;
   /** Another Redis than that of the run. */
   readonly redisUrl?: string;
+  /** Silent without one. */
+  readonly log?: Logger;
   /** Settings besides those of a world. */
   readonly settings?: Partial<Settings>;
 }
@@ -80,6 +82,8 @@ export interface WorldOptions {
 /** A whole service on real stores, in a partition and a database of its own. */
 export interface World {
   readonly address: string;
+  /** Of the metrics; empty without them. */
+  readonly metricsAddress: string;
   readonly settings: Settings;
   readonly pool: pg.Pool;
   readonly redis: Redis;
@@ -126,6 +130,11 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     rateLimit: 0,
     rateLimitWindowS: 60,
     webhookAllowPrivate: true,
+    accessLog: 'debug',
+    metricsPort: null,
+    metricsHost: '127.0.0.1',
+    metricsToken: null,
+    otlpEndpoint: null,
     ...options.settings,
   };
 }
@@ -205,7 +214,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = await freshDatabase();
   const settings = await settingsOf(database.url, options);
   const service = await startService(
-    { settings, log: pino({ level: 'silent' }), print: () => undefined },
+    { settings, log: options.log ?? pino({ level: 'silent' }), print: () => undefined },
     options.roles ?? { api: true, worker: true },
   );
   const redis = new Redis(settings.redisUrl ?? '', { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
@@ -215,6 +224,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   let serving = true;
   const world: World = {
     address,
+    metricsAddress: service.metricsAddress ?? '',
     settings,
     pool: database.pool,
     redis,

@@ -1,0 +1,69 @@
+import { Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import { limits } from '../limits.js';
+import { processMetrics } from './process.js';
+
+/** Brings the figures of one concern up to date before they are read. What it can't find out it leaves out of the answer. */
+export type Refresh = () => Promise<void>;
+
+/**
+ * What this process tells Prometheus. Each concern (requests.ts, functions.ts, …) registers its own metrics, those that are counted while
+ * something happens as well as those that are looked up when somebody reads them; to add a concern, give `add` a function that does it.
+ *
+ * Labels are of bounded variety: routes as they are declared, functions, statuses. Tenants and users are no labels, since there may be
+ * 100,000 of the one and millions of the other: what is theirs is given as a sum, a maximum, or of the worst few.
+ */
+export class Observation {
+  private readonly registry = new Registry();
+  private readonly log: Logger;
+  private readonly refreshes: (() => Promise<void>)[] = [];
+  private reading: Promise<string> | undefined;
+
+  constructor(log: Logger) {
+    this.log = log;
+  }
+
+  /** Registers a concern. `register` makes its metrics in the registry, and returns how they are brought up to date if that takes looking. */
+  add(register: (registry: Registry) => Refresh | undefined): void {
+    const refresh = register(this.registry);
+    if (refresh) this.refreshes.push(this.bounded(refresh));
+  }
+
+  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
+
+  /**
+   * All metrics in the text format of Prometheus. It always answers, and within limits.metricsWaitMs or little more: a store that is away
+   * makes `laurel_redis_up` or `laurel_postgres_up` 0, and what was to be read from it is left out. Those who read at the same time share an answer.
+   */
+  read(): Promise<string> {
+    this.reading ??= this.readAll().finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  private async readAll(): Promise<string> {
+    await Promise.all(this.refreshes.map((refresh) => refresh()));
+    return `${await this.registry.metrics()}\n${await processMetrics().metrics()}`;
+  }
+
+  /** One look at a time, which nobody waits for longer than allowed. */
+  private bounded(refresh: Refresh): () => Promise<void> {
+    let looking: Promise<void> | undefined;
+    return async () => {
+      looking ??= refresh()
+        .catch((error: unknown) => {
+          this.log.debug({ err: error }, 'some metrics could not be looked up');
+        })
+        .finally(() => (looking = undefined));
+      await atMost(looking, limits.metricsWaitMs);
+    };
+  }
+}
+
+/** Waits for some work, but not longer than `ms`. */
+async function atMost(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, over]).finally(() => clearTimeout(timer));
+}

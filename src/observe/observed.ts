@@ -1,0 +1,104 @@
+import { Gauge } from 'prom-client';
+import type { Redis } from 'ioredis';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { AroundCall } from '../engine/engine.js';
+import type { AroundBatch, WriteBehind } from '../ledger/write-behind.js';
+import type { Settings } from '../settings.js';
+import { timeFunctions } from './functions.js';
+import { Observation } from './observation.js';
+import { partitionMetrics } from './partitions.js';
+import { countRequests, type AnsweredRequest } from './requests.js';
+import { diskMetrics, postgresMetrics, redisMetrics } from './stores.js';
+import type { Tracing } from './tracing.js';
+import { writeBehindMetrics } from './write-behind.js';
+
+export interface ObservedOptions {
+  readonly settings: Settings;
+  readonly log: Logger;
+}
+
+/** What the figures of the stores are taken from. */
+export interface ObservedStores {
+  /** A connection of its own. */
+  readonly redis: Redis;
+  readonly pool: pg.Pool;
+  readonly partition: (tenant: number) => string;
+  readonly tenants: () => readonly number[];
+}
+
+/** How a service is watched: by metrics, by traces, by both or not at all. What is switched off is undefined here, and costs nothing. */
+export class Observed {
+  /** Undefined without METRICS_PORT. Others add their concerns to it. */
+  readonly metrics: Observation | undefined;
+  readonly answered: ((request: AnsweredRequest) => void) | undefined;
+  readonly around: Tracing['request'] | undefined;
+  readonly aroundCall: AroundCall | undefined;
+  readonly aroundBatch: AroundBatch | undefined;
+  private readonly settings: Settings;
+  private readonly tracing: Tracing | undefined;
+  private writer: WriteBehind | undefined;
+
+  private constructor(
+    { settings, log }: ObservedOptions,
+    roles: { readonly api: boolean; readonly worker: boolean },
+    tracing: Tracing | undefined,
+  ) {
+    this.settings = settings;
+    this.tracing = tracing;
+    this.metrics = settings.metricsPort === null ? undefined : new Observation(log);
+    let answered: Observed['answered'];
+    let timed: AroundCall | undefined;
+    this.metrics?.add((registry) => {
+      const role = new Gauge({
+        ...{ name: 'laurel_role', help: 'What this process does: api, worker.' },
+        ...{ labelNames: ['role'], registers: [registry] },
+      });
+      role.set({ role: 'api' }, Number(roles.api));
+      role.set({ role: 'worker' }, Number(roles.worker));
+      if (roles.api) answered = countRequests(registry);
+      timed = timeFunctions(registry);
+      return undefined;
+    });
+    this.answered = answered;
+    this.around = tracing?.request;
+    this.aroundCall = tracing && timed ? nested(timed, tracing.call) : (timed ?? tracing?.call);
+    this.aroundBatch = tracing?.batch;
+  }
+
+  /** Loads what is switched on. */
+  static async start(options: ObservedOptions, roles: { readonly api: boolean; readonly worker: boolean }): Promise<Observed> {
+    const { otlpEndpoint } = options.settings;
+    if (otlpEndpoint === null) return new Observed(options, roles, undefined);
+    // Loaded only here: OpenTelemetry costs nothing where it is not wanted.
+    const { startTracing } = await import('./tracing.js');
+    return new Observed(options, roles, startTracing(otlpEndpoint, options.log));
+  }
+
+  /** Takes up the stores. */
+  stores({ redis, pool, partition, tenants }: ObservedStores): void {
+    const { metrics, settings } = this;
+    if (!metrics) return;
+    metrics.add((registry) => redisMetrics(registry, redis));
+    metrics.add((registry) => postgresMetrics(registry, pool));
+    const busy = (): readonly number[] => this.writer?.busy ?? [];
+    metrics.add((registry) => partitionMetrics(registry, { redis, partition, tenants, busy, testClock: settings.testClock }));
+    if (settings.redisUrl === null || settings.databaseUrl === null) metrics.add((registry) => diskMetrics(registry, settings.dataDir));
+  }
+
+  /** Takes up the write-behind of this process. */
+  writeBehind(writer: WriteBehind): void {
+    this.writer = writer;
+    this.metrics?.add((registry) => writeBehindMetrics(registry, writer.progress));
+  }
+
+  /** Sends the traces that are not sent yet. */
+  async stop(): Promise<void> {
+    await this.tracing?.stop();
+  }
+}
+
+const nested =
+  (outer: AroundCall, inner: AroundCall): AroundCall =>
+  (name, call) =>
+    outer(name, () => inner(name, call));

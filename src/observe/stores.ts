@@ -1,0 +1,102 @@
+import { statfs } from 'node:fs/promises';
+import type { Redis } from 'ioredis';
+import type pg from 'pg';
+import { Gauge, type Registry } from 'prom-client';
+import { absentGauge } from './absent.js';
+import type { Refresh } from './observation.js';
+
+/** How old the size of the database may be: Postgres looks at every file for it. */
+const databaseSizeMs = 60_000;
+
+/** What INFO says, by field. */
+function infoFields(info: string): ReadonlyMap<string, string> {
+  const pairs = info.split('\r\n').map((line) => line.split(':', 2) as [string, string | undefined]);
+  return new Map(pairs.flatMap(([field, value]) => (value === undefined ? [] : [[field, value] as const])));
+}
+
+/** Whether Redis answers, how much memory it has left, whether it gets its data onto the disk, and what functions cost it. */
+export function redisMetrics(registry: Registry, redis: Redis): Refresh {
+  const up = new Gauge({ name: 'laurel_redis_up', help: 'Whether Redis answered when the metrics were read.', registers: [registry] });
+  const memory = absentGauge(registry, 'laurel_redis_memory_bytes', 'Memory that Redis uses.');
+  const allowed = absentGauge(
+    registry,
+    'laurel_redis_memory_limit_bytes',
+    'Memory that Redis may use: maxmemory, or else what the machine has.',
+  );
+  const saves = absentGauge(
+    registry,
+    'laurel_redis_persistence_ok',
+    'Whether Redis keeps an append-only file and its last writes to the disk succeeded.',
+  );
+  const calls = absentGauge(registry, 'laurel_redis_function_calls', 'Calls of functions since Redis started, of all processes.');
+  const seconds = absentGauge(registry, 'laurel_redis_function_seconds', 'Time that Redis has spent in functions since it started.');
+  return async () => {
+    up.set(0);
+    for (const gauge of [memory, allowed, saves, calls, seconds]) gauge.remove();
+    const fields = infoFields(await redis.info('memory', 'persistence', 'commandstats'));
+    up.set(1);
+    memory.set(Number(fields.get('used_memory') ?? 0));
+    allowed.set(Number(fields.get('maxmemory') ?? 0) || Number(fields.get('total_system_memory') ?? 0));
+    const wrote = ['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'].every(
+      (field) => fields.get(field) !== 'err',
+    );
+    saves.set(fields.get('aof_enabled') === '1' && wrote ? 1 : 0);
+    const [count = '0', micros = '0'] = [...(fields.get('cmdstat_fcall') ?? '').matchAll(/(?:^calls|,usec)=(\d+)/g)].map(
+      ([, value]) => value,
+    );
+    calls.set(Number(count));
+    seconds.set(Number(micros) / 1e6);
+  };
+}
+
+/** Whether Postgres answers, how this process' connections to it are used, who writes ledgers, and how large the database is. */
+export function postgresMetrics(registry: Registry, pool: pg.Pool): Refresh {
+  const up = new Gauge({
+    name: 'laurel_postgres_up',
+    help: 'Whether Postgres answered when the metrics were read.',
+    registers: [registry],
+  });
+  const connections = new Gauge({
+    name: 'laurel_postgres_connections',
+    help: 'Connections of this process to Postgres by state; `waiting` are those who wait for one.',
+    labelNames: ['state'],
+    registers: [registry],
+  });
+  const leases = absentGauge(
+    registry,
+    'laurel_ledger_leases',
+    'Ledgers that a worker, or a restore, has the lease of. Idle ones need none.',
+  );
+  const size = absentGauge(registry, 'laurel_postgres_database_bytes', 'Size of the database.');
+  let sizedAt = -Infinity;
+  return async () => {
+    up.set(0);
+    leases.remove();
+    connections.set({ state: 'used' }, pool.totalCount - pool.idleCount);
+    connections.set({ state: 'idle' }, pool.idleCount);
+    connections.set({ state: 'waiting' }, pool.waitingCount);
+    const sizes = performance.now() - sizedAt > databaseSizeMs;
+    const { rows } = await pool.query<{ leases: string; bytes: string | null }>(
+      `select (select count(*) from stream_offsets where lease_until > clock_timestamp()) as leases,
+              case when $1::boolean then pg_database_size(current_database()) end as bytes`,
+      [sizes],
+    );
+    up.set(1);
+    const [row] = rows;
+    leases.set(Number(row?.leases ?? 0));
+    if (typeof row?.bytes !== 'string') return;
+    size.set(Number(row.bytes));
+    sizedAt = performance.now();
+  };
+}
+
+/** The room on the disk of the data folder, for a Laurel that runs its own stores. */
+export function diskMetrics(registry: Registry, dataDir: string): Refresh {
+  const free = absentGauge(registry, 'laurel_data_folder_free_bytes', 'Free room on the disk of the data folder.');
+  const size = absentGauge(registry, 'laurel_data_folder_size_bytes', 'Size of the disk of the data folder.');
+  return async () => {
+    const { bavail, blocks, bsize } = await statfs(dataDir);
+    free.set(bavail * bsize);
+    size.set(blocks * bsize);
+  };
+}

@@ -1,0 +1,46 @@
+/** One sample of an answer of /metrics. */
+export interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** What a process tells Prometheus. */
+export interface Scrape {
+  /** The names of the metrics, also of those without a value. */
+  readonly names: ReadonlySet<string>;
+  readonly samples: readonly Sample[];
+  /** The value of a sample with these labels, among others it may have; undefined when there is none. */
+  value(name: string, labels?: Readonly<Record<string, string>>): number | undefined;
+}
+
+const sampleLine = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)$/;
+
+function parse(text: string): Pick<Scrape, 'names' | 'samples'> {
+  const names = new Set<string>();
+  const samples: Sample[] = [];
+  for (const line of text.split('\n')) {
+    const [, declared] = /^# TYPE (\S+) \w+$/.exec(line) ?? [];
+    if (declared !== undefined) names.add(declared);
+    if (line === '' || line.startsWith('#')) continue;
+    const [, name = '', labels = '', value = ''] = sampleLine.exec(line) ?? [];
+    if (name === '') throw new Error(`not a line of Prometheus' text format: ${line}`);
+    const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, key = '', text = '']) => [key, text] as const);
+    samples.push({ name, labels: Object.fromEntries(pairs), value: Number(value.replace('Inf', 'Infinity')) });
+  }
+  return { names, samples };
+}
+
+/** Reads the metrics of a process. Throws when they are not answered with 200. */
+export async function scrape(metricsAddress: string, headers: Readonly<Record<string, string>> = {}): Promise<Scrape> {
+  const response = await fetch(`${metricsAddress}/metrics`, { headers });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`/metrics answered ${response.status}: ${text}`);
+  const { names, samples } = parse(text);
+  return {
+    names,
+    samples,
+    value: (name, labels = {}) =>
+      samples.find((sample) => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value))?.value,
+  };
+}
