@@ -6,6 +6,7 @@ local contract = require('contract')
 local achievements = require('achievements')
 local decimal = require('decimal')
 local leaderboards = require('leaderboards')
+local ledger = require('ledger')
 local metrics = require('metrics')
 local partition = require('partition')
 local plans = require('plans')
@@ -101,6 +102,9 @@ local function count_event(part, plan, context, args, base, last)
   if first_id then
     return replay(one, metric, first_id)
   end
+  if ledger.is_full(part, context) then
+    return { outcome.ledgerFull }
+  end
   if users.lacks_email(one) then
     return { outcome.emailRequired }
   end
@@ -154,7 +158,7 @@ end
 
 -- Whether the caller has something to do before an event can be counted: nothing of it has been, and none may be counted before it.
 local function stops(reply)
-  return reply[1] == outcome.again or reply[1] == outcome.unknownZone
+  return reply[1] == outcome.again or reply[1] == outcome.unknownZone or reply[1] == outcome.ledgerFull
 end
 
 -- Counts a part of a batch, each event by itself. Answers with the outcome of each; the reply of an event at which it had to stop comes

@@ -59,6 +59,7 @@ export class Base {
       prefix: settings.redisPrefix,
       library: bundleLibrary(),
       testClock: settings.testClock,
+      maxLedgerEntries: settings.maxLedgerEntries,
       loadConfig: (tenant) => asked(loadConfig(pool, tenant)),
       loadOffset: (tenant) => asked(loadOffset(pool, tenant)),
       aroundCall: options.aroundCall,

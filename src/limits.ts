@@ -85,6 +85,12 @@ export const limits = {
   maxApplyAttempts: 20,
   /** Ledger entries that one Postgres transaction takes. */
   writeBehindBatchEntries: 1_000,
+  /** Ledger entries of a tenant that may wait for Postgres, unless MAX_LEDGER_ENTRIES says otherwise (docs/operations/back-pressure.md). */
+  maxLedgerEntries: 1_000_000,
+  /** Seconds after which a caller is to try again while the ledger is full. */
+  ledgerFullRetryS: 5,
+  /** Ledger entries that the function library appends before it looks at the length of the ledger again. */
+  ledgerLookEntries: 1_000,
   /** Pause of the write-behind when a stream held nothing new, before it looks once more and then waits to be told. */
   writeBehindIdleMs: 15,
   /** Tenants whose ledgers one worker writes down at the same time; each takes a connection to Postgres. The others take turns. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { OperatorError } from './errors.js';
+import { limits } from './limits.js';
 
 /** The levels of pino, from the least to the most said. */
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
@@ -58,6 +59,7 @@ const variables = z.object({
     .enum(['0', '1'], { error: 'must be 1 (on) or 0 (off)' })
     .default('0')
     .transform((value) => value === '1'),
+  MAX_LEDGER_ENTRIES: wholeNumber(1_000, 500_000_000).default(limits.maxLedgerEntries),
   RATE_LIMIT: wholeNumber(0, 100_000_000, ' (0 for none)').default(0),
   RATE_LIMIT_WINDOW_S: wholeNumber(1, 86_400).default(60),
   ACCESS_LOG: z.enum(['debug', 'info'], { error: 'must be debug or info: the level of the lines' }).default('debug'),
@@ -99,6 +101,8 @@ export interface Settings {
   postgresPoolSize: number;
   /** Whether webhooks may go to private addresses, and over http. */
   webhookAllowPrivate: boolean;
+  /** Entries of a tenant's ledger that may wait for Postgres. */
+  maxLedgerEntries: number;
   /** Requests that one key may make in a window; 0: as many as it likes. */
   rateLimit: number;
   rateLimitWindowS: number;
@@ -136,6 +140,7 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     logLevel: values.LOG_LEVEL,
     postgresPoolSize: values.POSTGRES_POOL_SIZE,
     webhookAllowPrivate: values.WEBHOOK_ALLOW_PRIVATE,
+    maxLedgerEntries: values.MAX_LEDGER_ENTRIES,
     rateLimit: values.RATE_LIMIT,
     rateLimitWindowS: values.RATE_LIMIT_WINDOW_S,
     accessLog: values.ACCESS_LOG,

@@ -15,6 +15,7 @@ const defaults: Settings = {
   testClock: false,
   logLevel: 'info',
   postgresPoolSize: 10,
+  maxLedgerEntries: 1_000_000,
   rateLimit: 0,
   rateLimitWindowS: 60,
   webhookAllowPrivate: false,
@@ -59,6 +60,7 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
   [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [{ POSTGRES_POOL_SIZE: '1' }, { postgresPoolSize: 1 }],
   [{ WEBHOOK_ALLOW_PRIVATE: '1' }, { webhookAllowPrivate: true }],
+  [{ MAX_LEDGER_ENTRIES: '1000' }, { maxLedgerEntries: 1_000 }],
   [
     { RATE_LIMIT: '600', RATE_LIMIT_WINDOW_S: '10' },
     { rateLimit: 600, rateLimitWindowS: 10 },
@@ -105,6 +107,7 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
   ['METRICS_HOST', [' ', 'a b'], 'a host name or an IP address'],
   ['METRICS_TOKEN', ['short', 'a token with some spaces', 'ä'.repeat(16)], '16 to 256 visible ASCII characters'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://localhost', 'http://'], 'http:// or https://'],
+  ['MAX_LEDGER_ENTRIES', ['999', '500000001', '1e6', '-1'], 'a whole number from 1000 to 500000000'],
   ['POSTGRES_POOL_SIZE', ['0', '501', '-3', 'ten'], 'a whole number from 1 to 500'],
 ];
 

@@ -29,6 +29,7 @@ local function activate(keys, args)
   local plan = cmsgpack.unpack(args[position.blob])
   levels.forget(part, plan)
   local trimmed = leaderboards.trim(part, plan.boards, time.now(part, context))
+  -- One entry for each configuration, which Postgres has stored just now: it is not held to the limit of the ledger.
   if #trimmed > 0 then
     ledger.append(part, { kind = 'trim', boards = trimmed })
   end

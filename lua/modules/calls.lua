@@ -17,8 +17,8 @@ local limit, outcome = contract.limit, contract.outcome
 
 local calls = {}
 
--- Begins a call about one user: the partition, the plan, and the user's turn, settled. Nil and the outcome that the caller has to act on.
-local function begin(keys, args, position, id, patch, extra)
+-- Begins a read of one user: the partition, the plan, and the user's turn, settled. Nil and the outcome that the caller has to act on.
+local function begin_read(keys, args, position, id, patch, extra)
   local part, plan, context = plans.enter(keys, args)
   if not part then
     return nil, plan
@@ -41,13 +41,29 @@ local function begin(keys, args, position, id, patch, extra)
   return one
 end
 
--- Like begin, for a user who must exist.
-local function begin_known(keys, args, position)
-  local one, first = begin(keys, args, position, args[position.entryId])
+-- Begins a call that may change a user, in the same way: for what it is to change there is room in the ledger.
+local function begin(keys, args, position, id, patch, extra)
+  local one, first = begin_read(keys, args, position, id, patch, extra)
+  if one and ledger.is_full(one.part, one.context) then
+    return nil, { outcome.ledgerFull }
+  end
+  return one, first
+end
+
+local function known(one, first)
   if one and not one.exists then
     return nil, { outcome.userUnknown }
   end
   return one, first
+end
+
+-- The same two, for a user who must exist.
+local function read_known(keys, args, position)
+  return known(begin_read(keys, args, position, args[position.entryId]))
+end
+
+local function begin_known(keys, args, position)
+  return known(begin(keys, args, position, args[position.entryId]))
 end
 
 -- Commits a turn of a call as an entry of the given kind.
@@ -268,9 +284,12 @@ end
 
 -- Takes everybody off a streak board, because it is to rank another frequency; the users are entered again by activateFor.
 local function empty_board(keys, args)
-  local part, plan = plans.enter(keys, args)
+  local part, plan, context = plans.enter(keys, args)
   if not part then
     return plan
+  end
+  if ledger.is_full(part, context) then
+    return { outcome.ledgerFull }
   end
   local board = plan.boards[args[contract.arg.emptyBoard.leaderboard]]
   if board then
@@ -291,7 +310,7 @@ local function settle_due(part, plan, context, user, id)
   if not stopped then
     settle.reschedule(one)
   elseif stopped[1] ~= outcome.again then
-    return stopped
+    return nil, stopped
   end
   return one.occurrences or 0
 end
@@ -340,6 +359,9 @@ local function finalise(keys, args)
   local part, context = partition.enter(keys, args)
   if not part then
     return context
+  end
+  if ledger.is_full(part, context) then
+    return { outcome.ledgerFull }
   end
   local no, run = tonumber(args[position.leaderboard]), tonumber(args[position.run])
   local groups = redis.call('SMEMBERS', part.groups .. no .. ':' .. run)
@@ -395,5 +417,6 @@ end
 
 calls.begin = begin
 calls.begin_known = begin_known
+calls.read_known = read_known
 
 return calls

@@ -33,6 +33,8 @@ local function of(meta_key)
       written = prefix .. channel.written,
       -- Whether the next entry of the ledger is to be told of. As long as nobody has looked, somebody is to.
       is_awaited = true,
+      -- How many entries the ledger takes before its length is looked at (ledger.lua).
+      room = 0,
       is_open = false,
       version = 0,
     }
@@ -61,6 +63,7 @@ local function take_apart(argument)
   end
   context.version = tonumber(context.version)
   context.testClock = context.testClock == '1'
+  context.maxLedger = tonumber(context.maxLedger)
   contexts[argument] = context
   return context
 end

@@ -16,7 +16,7 @@ local reads = {}
 -- the moment and the user's local day.
 local function read_user(keys, args)
   local position = contract.arg.readUser
-  local one, first = calls.begin_known(keys, args, position)
+  local one, first = calls.read_known(keys, args, position)
   if not one then
     return first
   end
@@ -125,7 +125,7 @@ end
 -- Postgres holds must have reached, and the run. An empty run is the one that the user's local date is in.
 local function read_place(keys, args)
   local position = contract.arg.readPlace
-  local one, first = calls.begin_known(keys, args, position)
+  local one, first = calls.read_known(keys, args, position)
   if not one then
     return first
   end

@@ -3,6 +3,7 @@
 local contract = require('contract')
 local filters = require('filters')
 local leaderboards = require('leaderboards')
+local ledger = require('ledger')
 local points = require('points')
 local streaks = require('streaks')
 local time = require('time')
@@ -188,7 +189,7 @@ function settle.start(one)
 end
 
 -- Settles a user up to now, and commits what that changed as an entry of its own. Returns nil, or the outcome that the caller has to act
--- on: there is more than one call may do, or a time zone is not known.
+-- on: there is more than one call may do, a time zone is not known, or what time has done can't be stored.
 function settle.run(one, id)
   settle.start(one)
   if not one.exists or not one.plan.isTimed then
@@ -204,6 +205,9 @@ function settle.run(one, id)
     streaks.settle(one)
   end
   if one.settled or one.streaks_settled then
+    if ledger.is_full(one.part, one.context) then
+      return { outcome.ledgerFull }
+    end
     settle.enter_points(one)
     settle.enter_streak(one, before)
     local entry = settle.facts(one, { kind = 'settle', id = id })

@@ -51,6 +51,8 @@ export interface EngineOptions {
   readonly prefix: string;
   readonly library: FunctionLibrary;
   readonly testClock: boolean;
+  /** MAX_LEDGER_ENTRIES; limits.maxLedgerEntries without it. */
+  readonly maxLedgerEntries?: number;
   /** The newest configuration of a tenant, from Postgres. */
   readonly loadConfig: (tenant: number) => Promise<ConfigVersion>;
   /** What Postgres has committed of a tenant's ledger. */
@@ -254,13 +256,14 @@ export class Engine {
     const epoch = this.epochs.get(tenant) ?? 'unknown';
     let context = this.contexts.get(config);
     if (context?.startsWith(epoch) !== true) {
-      context = contextArgument({ epoch, version, plan: plan.hash, zones: zoneDataVersion, testClock: this.options.testClock });
+      const { testClock, maxLedgerEntries: maxLedger = limits.maxLedgerEntries } = this.options;
+      context = contextArgument({ epoch, version, plan: plan.hash, zones: zoneDataVersion, testClock, maxLedger });
       this.contexts.set(config, context);
     }
     return context;
   }
 
-  /** Does what an outcome asks for; whether the call is to be made again. */
+  /** Does what an outcome asks for; whether the call is to be made again. Throws a 503 for what only time mends. */
   async remedy(tenant: number, config: ActiveConfig, { outcome, values }: Reply): Promise<boolean> {
     switch (outcome) {
       case outcomes.notOpen:
@@ -280,6 +283,12 @@ export class Engine {
       case outcomes.newerConfig:
         await this.activate(config);
         return true;
+      case outcomes.ledgerFull:
+        throw new LaurelError(
+          'not_ready',
+          'Nothing can be stored for now: Postgres is away or slow, and the ledger is as long as it may be. Try again later.',
+          { retryAfterS: limits.ledgerFullRetryS },
+        );
       default:
         return false;
     }

@@ -105,6 +105,8 @@ export const outcomes = {
   again: 9,
   /** `trackBatch`: the part before this one has not been done to its end, so nothing of this one was: send again from there. */
   outOfTurn: 10,
+  /** There are as many entries in the ledger as there may be before Postgres has committed some. */
+  ledgerFull: 12,
   /** `open`: Redis lacks what Postgres has committed. */
   behind: 7,
   /** `open`: this partition belongs to another database. */
@@ -138,9 +140,11 @@ export interface CallContext {
   readonly zones: string;
   /** Whether time comes from the test clock. */
   readonly testClock: boolean;
+  /** Entries of the ledger that may wait for Postgres. */
+  readonly maxLedger: number;
 }
 
-const contextFields = ['epoch', 'version', 'plan', 'zones', 'testClock'] as const;
+const contextFields = ['epoch', 'version', 'plan', 'zones', 'testClock', 'maxLedger'] as const;
 
 /** The context as the library takes it apart: the fields in order, with a space between two. */
 export function contextArgument(context: CallContext): string {

@@ -8,6 +8,7 @@ const luaFolder = fileURLToPath(new URL('../../lua/', import.meta.url));
 const entryFile = 'event.lua';
 /** The limits that Lua enforces too. */
 const luaLimits = {
+  ledgerLookEntries: limits.ledgerLookEntries,
   maxAbsoluteTotal: limits.maxAbsoluteTotal,
   maxAwardsRead: limits.maxAwardsRead,
   maxAwardsKept: limits.maxAwardsKept,

@@ -28,9 +28,9 @@ export function startWorker(world: World, databaseUrl = world.settings.databaseU
   const log = pino({ level: 'warn' }, { write: (line) => said.push(readMessage(line)) });
   const subscriber = redis.duplicate();
   subscriber.on('error', () => undefined);
-  const { redisPrefix: prefix, testClock } = world.settings;
+  const { redisPrefix: prefix, testClock, maxLedgerEntries } = world.settings;
   const engine = new Engine({
-    ...{ redis, prefix, testClock, library: bundleLibrary() },
+    ...{ redis, prefix, testClock, maxLedgerEntries, library: bundleLibrary() },
     loadConfig: (no) => loadConfig(pool, no),
     loadOffset: (no) => loadOffset(pool, no),
   });

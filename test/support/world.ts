@@ -30,6 +30,13 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** A database that its test has made, and takes away. */
+function givenDatabase(url: string): TestDatabase {
+  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  pool.on('error', () => undefined);
+  return { pool, url, drop: () => pool.end() };
+}
+
 /** An empty, migrated database of its own. */
 export async function freshDatabase({ connections = 4 } = {}): Promise<TestDatabase> {
   const { postgresUrl, template } = await stores();
@@ -75,6 +82,8 @@ export interface WorldOptions {
   readonly redisUrl?: string;
   /** Silent without one. */
   readonly log?: Logger;
+  /** An empty database on another Postgres than that of the run. */
+  readonly databaseUrl?: string;
   /** Settings besides those of a world. */
   readonly settings?: Partial<Settings>;
 }
@@ -127,6 +136,7 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     testClock: options.now !== null,
     logLevel: 'silent',
     postgresPoolSize: 6,
+    maxLedgerEntries: 1_000_000,
     rateLimit: 0,
     rateLimitWindowS: 60,
     webhookAllowPrivate: true,
@@ -211,7 +221,7 @@ async function snapshot(redis: Redis, pool: pg.Pool, partition: string): Promise
 
 /** Starts a world. Stop it in an `after` hook. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
-  const database = await freshDatabase();
+  const database = options.databaseUrl === undefined ? await freshDatabase() : givenDatabase(options.databaseUrl);
   const settings = await settingsOf(database.url, options);
   const service = await startService(
     { settings, log: options.log ?? pino({ level: 'silent' }), print: () => undefined },
