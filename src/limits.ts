@@ -12,6 +12,14 @@ export const limits = {
   maxBodyBytes: 128 * 1024,
   /** Bytes of all request headers together. */
   maxHeaderBytes: 16 * 1024,
+  /** How long the headers of a request, and the whole of it, may take to arrive, and how often connections are looked at for it. */
+  requestHeadersMs: 10_000,
+  requestMs: 30_000,
+  requestCheckMs: 1_000,
+  /** How long a connection may move no byte while an answer is due or under way. */
+  connectionIdleMs: 60_000,
+  /** Connections that a process has open at the same time; others are closed at once. */
+  maxConnections: 10_000,
   /** The absolute value that an event, a metric total or a points total may have (semantics.md, "Numbers"). */
   maxAbsoluteTotal: 1e15,
   /** Participants of one leaderboard (spec, "Limits"). */

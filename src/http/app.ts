@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import Koa from 'koa';
 import bodyParser from 'koa-bodyparser';
+import helmet from 'koa-helmet';
 import type { Logger } from 'pino';
 import { adminKeyRoutes } from '../admin/admin-keys.js';
 import { applicationKeyRoutes } from '../admin/application-keys.js';
@@ -63,6 +64,21 @@ export interface AppOptions extends ObservedOptions {
 }
 
 type Middleware = Koa.Middleware;
+
+/**
+ * What browsers are told: an answer is data, loads nothing, and may not be shown in a frame. (`/docs` has a policy of its own. That a browser
+ * must come by TLS is for the proxy to say that has the certificate.)
+ */
+const securityHeaders = helmet({
+  contentSecurityPolicy: { useDefaults: false, directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] } },
+  strictTransportSecurity: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
+  originAgentCluster: false,
+  crossOriginOpenerPolicy: false,
+});
 
 /** Every failure becomes an answer here, and nowhere else. */
 function errors(log: Logger): Middleware {
@@ -176,6 +192,7 @@ function handler(route: Route, { services }: AppOptions): Middleware {
       idempotencyKey: route.idempotent ? idempotencyKey(context) : undefined,
     });
     context.status = answer.status;
+    context.set('Cache-Control', 'no-store');
     context.body = answer.body;
     if (route.produces !== undefined) context.type = route.produces;
   };
@@ -207,6 +224,7 @@ export function createApp(options: AppOptions): Koa {
     options.log.debug({ err: error }, 'an answer could not be sent');
   });
   app.use(observed(options));
+  app.use(securityHeaders);
   app.use(errors(options.log));
   app.use(router.routes());
   app.use(

@@ -60,7 +60,7 @@ const files = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-
 
 /** Answers with a part of the page. */
 function send(context: Koa.Context, type: string, body: string | Buffer): void {
-  context.set({ 'Content-Security-Policy': policy, 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer' });
+  context.set('Content-Security-Policy', policy);
   context.type = type;
   context.body = body;
 }

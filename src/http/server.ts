@@ -4,8 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OperatorError } from '../errors.js';
 import { limits } from '../limits.js';
 
-const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 30_000;
 const pollMs = 10;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -63,18 +61,40 @@ function listen(server: Server, { host, port, variable }: Listen): Promise<void>
   });
 }
 
-/** Serves on an address; port 0 takes any free one. Throws an OperatorError when the port is taken. */
-export async function startServer(handle: Handler, where: Listen): Promise<HttpServer> {
+/** How long clients may take; `limits` says what each means. */
+export type ClientLimits = Readonly<
+  Record<'requestHeadersMs' | 'requestMs' | 'requestCheckMs' | 'connectionIdleMs' | 'maxConnections', number>
+>;
+
+/**
+ * Serves on an address; port 0 takes any free one. Clients that are too slow are cut off, so that they can't hold connections for nothing.
+ * Throws an OperatorError when the port is taken.
+ */
+export async function startServer(
+  handle: Handler,
+  where: Listen,
+  { requestHeadersMs, requestMs, requestCheckMs, connectionIdleMs, maxConnections }: ClientLimits = limits,
+): Promise<HttpServer> {
   const { host } = where;
   let stopping = false;
   let open = 0;
   const server = createServer(
-    { maxHeaderSize: limits.maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs, requireHostHeader: false },
+    {
+      maxHeaderSize: limits.maxHeaderBytes,
+      headersTimeout: requestHeadersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: requestCheckMs,
+      requireHostHeader: false,
+    },
     (request, response) => {
       if (stopping) response.setHeader('Connection', 'close');
       handle(request, response);
     },
   );
+  // Node would leave out what is beyond 2,000 without a word: a key, perhaps. Their bytes are limited.
+  server.maxHeadersCount = 0;
+  server.timeout = connectionIdleMs;
+  server.maxConnections = maxConnections;
   server.on('clientError', answerMalformed);
   server.on('checkExpectation', refuseExpectation);
   server.on('connection', (socket) => {
