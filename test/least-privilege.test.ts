@@ -31,6 +31,7 @@ describe('The role that the compose file makes for Laurel', function () {
     Object.assign(changed, { username: role, password });
     url = changed.href;
     pool = new pg.Pool({ connectionString: url, max: 2 });
+    pool.on('error', () => undefined);
   });
   after(async () => {
     await pool?.end();
