@@ -4,6 +4,7 @@
  *
  * Started by track.ts, which says by message how large the answers are to be. It ends when that channel closes, so it can't outlive it.
  */
+import type { Redis } from 'ioredis';
 import { type AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Koa from 'koa';
@@ -16,7 +17,7 @@ redis.register_function('laurel_bench_nothing', function() return 0 end)`;
 const [, , redisUrl] = process.argv;
 if (redisUrl === undefined) throw new Error('Usage: bare-server.ts <redis URL>');
 
-const redis = await connectRedis(redisUrl, (error) => console.error(error.message));
+const redis = (await connectRedis({ url: redisUrl }, (error) => console.error(error.message))) as Redis;
 await redis.function('LOAD', 'REPLACE', library);
 
 const empty = { answer: '' };

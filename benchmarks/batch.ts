@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +42,7 @@ export async function batch(options: BatchOptions): Promise<boolean> {
     await chmod(folder, 0o755);
     const store = await startLocalRedis({ dataDir: folder, log: options.print });
     undo.push(() => store.stop());
-    const redis = await connectRedis(store.url, (error) => options.print(error.message));
+    const redis = (await connectRedis({ url: store.url }, (error) => options.print(error.message))) as Redis;
     undo.push(() => redis.disconnect());
     const processes = new Processes();
     undo.push(() => processes.stop());

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -76,7 +77,7 @@ export async function midnight(options: MidnightOptions): Promise<boolean> {
     undo.push(() => processes.stop());
     const server = await startProcess({ dataDir, apiKey, env: { TEST_CLOCK: '1', CONFIG: configFile } }, processes, options.signal);
     const partition = partitionPrefix(settings.redisPrefix, tenant);
-    const watch = await Watch.start(await base.connectAgain(), partition);
+    const watch = await Watch.start((await base.connectAgain()) as Redis, partition);
     undo.push(() => watch.stop());
     const passed = await measure({ options, base, watch, url: server.readyText, users: population(options.users), partition });
     if (!passed) options.print(`The last output of Laurel:\n${server.output()}`);

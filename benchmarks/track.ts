@@ -52,7 +52,7 @@ export async function track(options: TrackOptions): Promise<boolean> {
     // Laurel finds this Redis running in its data folder and uses it, so it is the one that Laurel would have started itself.
     const store = await startLocalRedis({ dataDir: folder, log: options.print });
     undo.push(() => store.stop());
-    const redis = await connectRedis(store.url, (error) => options.print(error.message));
+    const redis = (await connectRedis({ url: store.url }, (error) => options.print(error.message))) as Redis;
     undo.push(() => redis.disconnect());
 
     const processes = new Processes();

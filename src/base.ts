@@ -14,8 +14,9 @@ import { AggregateReader } from './ledger/aggregates.js';
 import { loadOffset } from './ledger/offsets.js';
 import { HistoryReader } from './ledger/reader.js';
 import { createPool, migrate, postgresFailure } from './postgres/pool.js';
-import { checkRedisServer, connectRedis, messageOf } from './redis/connection.js';
+import { connectListener, connectRedis, messageOf, type RedisConnection, type RedisTarget } from './redis/connection.js';
 import { bundleLibrary } from './redis/library.js';
+import { checkRedisServers } from './redis/server.js';
 import type { Settings } from './settings.js';
 import { startLocalPostgres } from './stores/local-postgres.js';
 import { startLocalRedis } from './stores/local-redis.js';
@@ -34,7 +35,7 @@ export interface BaseOptions {
 
 /** The stores, connected and checked, and what works on them in every process: what `serve`, `worker` and `apply` have in common. */
 export class Base {
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly engine: Engine;
   readonly history: HistoryReader;
@@ -43,14 +44,21 @@ export class Base {
   readonly configuration: ConfigEditor;
   readonly account: Account;
   private readonly options: BaseOptions;
-  private readonly redisUrl: string;
+  private readonly target: RedisTarget;
   private readonly stops: Stop[];
 
-  private constructor(options: BaseOptions, redis: Redis, bulkRedis: Redis, redisUrl: string, pool: pg.Pool, stops: Stop[]) {
+  private constructor(
+    options: BaseOptions,
+    redis: RedisConnection,
+    bulkRedis: RedisConnection,
+    target: RedisTarget,
+    pool: pg.Pool,
+    stops: Stop[],
+  ) {
     const { settings } = options;
     this.options = options;
     this.redis = redis;
-    this.redisUrl = redisUrl;
+    this.target = target;
     this.pool = pool;
     this.stops = stops;
     this.engine = new Engine({
@@ -89,10 +97,17 @@ export class Base {
         if (!pool.ending) log.warn({ error: error.message }, 'a connection to Postgres broke');
       });
       stops.push(() => pool.end());
-      const redis = await Base.connect(redisUrl, log, stops);
-      await checkRedisServer(redis);
-      const bulkRedis = await Base.connect(redisUrl, log, stops);
-      return new Base(options, redis, bulkRedis, redisUrl, pool, stops);
+      const target: RedisTarget = {
+        url: redisUrl,
+        caFile: settings.redisCaFile,
+        certFile: settings.redisCertFile,
+        keyFile: settings.redisKeyFile,
+        sentinelPassword: settings.redisSentinelPassword,
+      };
+      const redis = await Base.connect(log, stops, (onError) => connectRedis(target, onError));
+      await checkRedisServers(redis);
+      const bulkRedis = await Base.connect(log, stops, (onError) => connectRedis(target, onError));
+      return new Base(options, redis, bulkRedis, target, pool, stops);
     } catch (error) {
       await stopAll(stops, log);
       throw error;
@@ -105,8 +120,12 @@ export class Base {
     return store.url;
   }
 
-  private static async connect(url: string, log: Logger, stops: Stop[]): Promise<Redis> {
-    const redis = await connectRedis(url, (error) => {
+  private static async connect<C extends RedisConnection>(
+    log: Logger,
+    stops: Stop[],
+    connecting: (onError: (error: Error) => void) => Promise<C>,
+  ): Promise<C> {
+    const redis = await connecting((error) => {
       log.warn({ err: error }, 'the connection to Redis is down');
     });
     stops.push(async () => {
@@ -118,8 +137,13 @@ export class Base {
   }
 
   /** One more connection, closed with the others. */
-  connectAgain(): Promise<Redis> {
-    return Base.connect(this.redisUrl, this.options.log, this.stops);
+  connectAgain(): Promise<RedisConnection> {
+    return Base.connect(this.options.log, this.stops, (onError) => connectRedis(this.target, onError));
+  }
+
+  /** A connection that listens to channels, closed with the others. */
+  connectListener(): Promise<Redis> {
+    return Base.connect(this.options.log, this.stops, (onError) => connectListener(this.target, this.redis, onError));
   }
 
   /** Something else to stop, before everything that has been started until now. */

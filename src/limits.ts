@@ -119,6 +119,9 @@ export const limits = {
   readYourWritesWaitMs: 5_000,
   /** How long one Redis call may take before the request is answered with a 503. */
   redisCallTimeoutMs: 5_000,
+  /** How often a command is sent on to another node of a cluster, and the pause from the second time on, while the nodes may not agree. */
+  maxRedisMoves: 8,
+  redisMovePauseMs: 50,
   /**
    * How long a process goes by what it knows of tenants and keys without asking, and for how long others wait for it before they take it for
    * dead. The second is longer, since it starts later and clocks differ.

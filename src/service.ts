@@ -49,7 +49,7 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
     const metricsAddress = await startMetrics(base, options, watch);
     const newAdminKey = await startAccount(base, options);
     const problem = await openPartition(base, options);
-    const listener = new Listener(await base.connectAgain(), options.settings.redisPrefix);
+    const listener = new Listener(await base.connectListener(), options.settings.redisPrefix);
     if (roles.worker) await startWorker(base, listener, watch, options);
     if (problem === undefined) await applyAtStart(base, options);
     const activations = new Activations(base.engine, base.pool, base.clock, base.history, options.log);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseRedisAddress, redisAddressForms } from './addresses.js';
 import { OperatorError } from './errors.js';
 import { limits } from './limits.js';
 
@@ -31,7 +32,15 @@ const isLoopback = (host: string): boolean => host === 'localhost' || host === '
 const variables = z.object({
   PORT: wholeNumber(0, 65_535, ' (0 for any free port)').default(7070),
   HOST: z.string().regex(/^\S+$/, { error: 'must be a host name or an IP address' }).default('127.0.0.1'),
-  REDIS_URL: address(['redis:', 'rediss:'], 'redis://localhost:6379').nullable().default(null),
+  REDIS_URL: z
+    .string()
+    .refine((value) => parseRedisAddress(value) !== undefined, { error: `must be ${redisAddressForms}` })
+    .nullable()
+    .default(null),
+  REDIS_CA_FILE: z.string().nullable().default(null),
+  REDIS_CERT_FILE: z.string().nullable().default(null),
+  REDIS_KEY_FILE: z.string().nullable().default(null),
+  REDIS_SENTINEL_PASSWORD: z.string().nullable().default(null),
   // It goes into the hash tag of every key, so a brace or a colon in it would move keys to other slots or other owners.
   REDIS_PREFIX: z
     .string()
@@ -85,6 +94,12 @@ export interface Settings {
   host: string;
   /** Null: Laurel runs its own Redis in the data folder. */
   redisUrl: string | null;
+  /** Files in PEM for TLS with Redis: who has signed its certificate, and a certificate and key of our own. */
+  redisCaFile: string | null;
+  redisCertFile: string | null;
+  redisKeyFile: string | null;
+  /** What Sentinels want to hear. */
+  redisSentinelPassword: string | null;
   /** Starts the hash tag of every key, so that several installations can share one Redis. */
   redisPrefix: string;
   /** Null: Laurel runs its own Postgres in the data folder. */
@@ -131,6 +146,10 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     port: values.PORT,
     host: values.HOST,
     redisUrl: values.REDIS_URL,
+    redisCaFile: values.REDIS_CA_FILE,
+    redisCertFile: values.REDIS_CERT_FILE,
+    redisKeyFile: values.REDIS_KEY_FILE,
+    redisSentinelPassword: values.REDIS_SENTINEL_PASSWORD,
     redisPrefix: values.REDIS_PREFIX,
     databaseUrl: values.DATABASE_URL,
     dataDir: values.DATA_DIR,

@@ -58,7 +58,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
 ];
 
 /** Every part may import these, and each of these may import those after it. */
-const bottom = ['shapes.ts', 'calendar.ts', 'decimal.ts', 'turns.ts', 'errors.ts', 'limits.ts'];
+const bottom = ['addresses.ts', 'shapes.ts', 'calendar.ts', 'decimal.ts', 'turns.ts', 'errors.ts', 'limits.ts'];
 
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [

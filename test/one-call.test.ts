@@ -1,49 +1,13 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import { accountPrefix } from '../src/redis/contract.js';
 import { bundleLibrary } from '../src/redis/library.js';
-import { freePort } from '../src/stores/processes.js';
-import { findOrInstallRedis, thisMachine } from '../src/stores/redis-program.js';
 import { inside, Monitor, wordsOf, type Command } from './support/monitor.js';
+import { startCluster } from './support/redis-cluster.js';
 import { richConfig } from './support/rich-config.js';
-import { until } from './support/stage.js';
 import { startWorld, type Reply, type World } from './support/world.js';
 
 /** What was called: the command, and of a function call its name and how many keys it declares. */
 const named = (commands: readonly Command[]): string[][] => wordsOf(commands).map((words) => words.slice(0, 3));
-
-const slots = 16_384;
-
-/** A node of a Redis Cluster that has all slots: unlike a single server it refuses a call whose keys are in several slots. */
-async function startClusterNode(folder: string): Promise<{ url: string; stop: () => Promise<void> }> {
-  // Without a port of its own, the one for the cluster's nodes would be 10,000 higher, which may be none.
-  const [port, busPort] = [await freePort(), await freePort()];
-  const program = await findOrInstallRedis(thisMachine, () => undefined);
-  const network = ['--port', String(port), '--bind', '127.0.0.1', '--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
-  const server = spawn(program, [...network, '--save', '', '--dir', folder], { stdio: 'ignore' });
-  const stop = async (): Promise<void> => {
-    const gone = once(server, 'exit');
-    server.kill('SIGKILL');
-    await gone;
-  };
-  const redis = new Redis(port);
-  redis.on('error', () => undefined);
-  try {
-    await redis.call('CLUSTER', 'ADDSLOTSRANGE', 0, slots - 1);
-    await until('the cluster is up', async () => String(await redis.call('CLUSTER', 'INFO')).includes('cluster_state:ok'));
-  } catch (error) {
-    await stop();
-    throw error;
-  } finally {
-    redis.disconnect();
-  }
-  return { url: `redis://127.0.0.1:${port}`, stop };
-}
 
 describe('One event', function () {
   this.timeout(60_000);
@@ -54,10 +18,10 @@ describe('One event', function () {
   const track = `${bundleLibrary().name}_track`;
 
   before(async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'laurel-cluster-'));
-    cleaning.push(() => rm(folder, { recursive: true }));
-    const { url, stop } = await startClusterNode(folder);
-    cleaning.push(stop);
+    // Unlike a single server, a node of a cluster refuses a call whose keys are in several slots.
+    const cluster = await startCluster(1);
+    cleaning.push(() => cluster.stop());
+    const url = `redis://127.0.0.1:${cluster.nodes[0]!.port}`;
     // Without the worker, so that everything that the service sends belongs to a request.
     world = await startWorld({ redisUrl: url, config: JSON.stringify(richConfig), roles: { api: true, worker: false } });
     cleaning.push(() => world.stop());

@@ -11,8 +11,23 @@ local partition = {}
 -- prefix -> partition; one entry for each tenant, so it is as bounded as they are.
 local partitions = {}
 
+-- Whether this server is a node of a cluster; nil before the first call.
+local is_clustered
+
+-- In a cluster, keys of this partition may be on their way to another master, one by one. No key has the bare prefix as its name: a command
+-- on it fails in just that case, before anything has been changed or a key that is gone been taken for one that never was.
+local function refuse_half(prefix)
+  if is_clustered == nil then
+    is_clustered = redis.call('INFO', 'cluster'):find('cluster_enabled:1', 1, true) ~= nil
+  end
+  if is_clustered then
+    redis.call('EXISTS', prefix)
+  end
+end
+
 local function of(meta_key)
   local prefix = meta_key:sub(1, -#key.meta - 1)
+  refuse_half(prefix)
   local part = partitions[prefix]
   if not part then
     part = {

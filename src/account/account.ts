@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { KeyRing, type Principal } from '../keys/key-ring.js';
@@ -8,12 +7,13 @@ import { keysSince, loadAdminKeys, loadKeys } from '../keys/store.js';
 import { limits } from '../limits.js';
 import { postgresFailure } from '../postgres/pool.js';
 import { accountRevision } from '../postgres/revision.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { Lease } from './lease.js';
 import { TenantDirectory } from './tenant-directory.js';
 import { tenantsSince } from './tenants.js';
 
 export interface AccountOptions {
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   /** REDIS_PREFIX. */
   readonly prefix: string;
   readonly pool: pg.Pool;
@@ -40,9 +40,12 @@ export class Account {
     this.options = options;
     this.ring = new KeyRing(new KeyLookup((prefixes) => asked(loadKeys(pool, prefixes))));
     this.lease = new Lease({ redis, prefix, catchUp: () => asked(this.catchUp()) });
-    redis.on('close', () => {
-      this.lease.drop();
-    });
+    // Of a cluster, the connection to one node: it may be the one that knows of this process.
+    for (const event of ['close', '-node']) {
+      redis.on(event, () => {
+        this.lease.drop();
+      });
+    }
   }
 
   /** Reads what there is, and keeps up with it from here on. A Redis that can't answer yet is asked again with the first request. */

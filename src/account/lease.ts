@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import { LaurelError } from '../errors.js';
 import { limits } from '../limits.js';
-import { redisFailure } from '../redis/connection.js';
+import { redisFailure, type RedisConnection } from '../redis/connection.js';
 import { accountKeyNames, accountPrefix, channelNames } from '../redis/contract.js';
 
 const pollMs = 5;
@@ -12,7 +11,7 @@ const pollMs = 5;
 const forgetDead = `if redis.call('EXISTS', KEYS[2]) == 0 then return redis.call('SREM', KEYS[1], ARGV[1]) end`;
 
 export interface LeaseOptions {
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   /** REDIS_PREFIX. */
   readonly prefix: string;
   /** Reads all changes that Postgres has. Everything that had been committed when it was called is known when it returns. */

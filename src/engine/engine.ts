@@ -4,7 +4,8 @@ import { LaurelError } from '../errors.js';
 import { limits } from '../limits.js';
 import { ActiveConfig } from '../plan/active-config.js';
 import type { ConfigVersion } from '../config/model.js';
-import { callFunction, messageOf, redisFailure } from '../redis/connection.js';
+import { followMoved, mastersOf, prepareServers } from '../redis/cluster.js';
+import { callFunction, messageOf, redisFailure, type RedisConnection } from '../redis/connection.js';
 import {
   channelNames,
   contextArgument,
@@ -45,9 +46,9 @@ export interface CommittedOffset {
 export type AroundCall = <T>(name: FunctionName, call: () => Promise<T>) => Promise<T>;
 
 export interface EngineOptions {
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   /** A connection of its own for pipelines of long calls, behind which nobody else's reply is to wait; `redis` without it. */
-  readonly bulkRedis?: Redis;
+  readonly bulkRedis?: RedisConnection;
   readonly prefix: string;
   readonly library: FunctionLibrary;
   readonly testClock: boolean;
@@ -75,6 +76,8 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     this.options = options;
+    const { redis, bulkRedis = redis } = options;
+    for (const connection of new Set([redis, bulkRedis])) prepareServers(connection, (server) => this.renewLibrary(server));
   }
 
   /** The start of all keys of a tenant. */
@@ -307,12 +310,12 @@ export class Engine {
     tenant: number,
     name: FunctionName,
     args: readonly (string | number | Buffer)[],
-    connection: Redis = this.options.redis,
+    connection: RedisConnection = this.options.redis,
   ): Promise<Reply> {
     const { library, aroundCall } = this.options;
     const key = this.partition(tenant) + keyNames.meta;
     const call = (): Promise<unknown> => callFunction(connection, library.functionName(name), key, args);
-    const fcall = (): Promise<unknown> => this.command(() => (aroundCall ? aroundCall(name, call) : call()));
+    const fcall = (): Promise<unknown> => this.command(() => (aroundCall ? aroundCall(name, call) : call()), connection);
     let reply: unknown;
     try {
       reply = await fcall();
@@ -326,14 +329,26 @@ export class Engine {
     return { outcome: Number(outcome), values };
   }
 
-  /** Loads the function library; one that is there already is left as it is, with what it remembers. */
+  /**
+   * Loads the function library on every master; one that has it is left as it is, with what it remembers. One that is away gets it when it is
+   * back. Throws when none can take it.
+   */
   async loadLibrary(): Promise<void> {
-    const { library } = this.options;
-    try {
-      await this.command((redis) => redis.function('LOAD', library.source));
-    } catch (error) {
-      if (!messageOf(error).includes('already exists')) throw this.located('library', error);
-    }
+    const { library, redis } = this.options;
+    const loading = mastersOf(redis).map((server) => server.function('LOAD', library.source));
+    const failures = (await Promise.allSettled(loading)).flatMap((load) =>
+      load.status === 'rejected' && !messageOf(load.reason).includes('already exists') ? [load.reason as unknown] : [],
+    );
+    if (failures.length < loading.length) return;
+    throw this.located('library', redisFailure(failures[0] ?? new Error('no master of the cluster is known')));
+  }
+
+  /**
+   * Makes a server forget what the library remembers of its partitions, so that each is compared with Postgres anew: a server that the
+   * connection comes to may have been a replica meanwhile, and lack what another master has told Postgres.
+   */
+  private async renewLibrary(server: Redis): Promise<void> {
+    await server.function('LOAD', 'REPLACE', this.options.library.source).catch(() => undefined);
   }
 
   private located(what: string, error: unknown): unknown {
@@ -341,9 +356,9 @@ export class Engine {
     return new Error(`${what}: ${this.options.library.locate(messageOf(error))}`, { cause: error });
   }
 
-  private async command<T>(use: (redis: Redis) => Promise<T>): Promise<T> {
+  private async command<T>(use: (redis: RedisConnection) => Promise<T>, connection: RedisConnection = this.options.redis): Promise<T> {
     try {
-      return await use(this.options.redis);
+      return await followMoved(connection, () => use(connection));
     } catch (error) {
       throw redisFailure(error);
     }

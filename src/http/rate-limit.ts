@@ -1,10 +1,9 @@
-import type { Redis } from 'ioredis';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { LaurelError } from '../errors.js';
-import { redisFailure } from '../redis/connection.js';
+import { redisFailure, type RedisConnection } from '../redis/connection.js';
 
 export interface RateLimitOptions {
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   /** REDIS_PREFIX. */
   readonly prefix: string;
   /** Requests that one key may make in a window. */

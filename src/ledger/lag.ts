@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '../redis/connection.js';
 import { keyNames } from '../redis/contract.js';
 
 /** What a worker has done for a tenant's ledger since its start. */
@@ -68,7 +68,7 @@ export class WriteBehindProgress {
 }
 
 /** Asks Redis how much of a tenant's ledger is still to be committed: two commands that cost the same however much that is. */
-export async function readLag(redis: Redis, partition: string, tenant: number): Promise<LedgerLag> {
+export async function readLag(redis: RedisConnection, partition: string, tenant: number): Promise<LedgerLag> {
   const ledger = partition + keyNames.ledger;
   const [lagEntries, oldest] = await Promise.all([redis.xlen(ledger), redis.xrange(ledger, '-', '+', 'COUNT', 1)]);
   const [id] = oldest[0] ?? [];

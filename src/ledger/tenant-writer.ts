@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { limits } from '../limits.js';
 import { inTransaction } from '../postgres/pool.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { keyNames } from '../redis/contract.js';
 import { idAfter } from '../redis/stream.js';
 import { collectBatch } from './batch.js';
@@ -17,7 +17,7 @@ export interface TenantWriterOptions {
   readonly partition: string;
   /** Who holds the leases: the same for all tenants of a worker. */
   readonly holder: string;
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly months: Partitions;
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { limits } from '../limits.js';
 import { Turns } from '../turns.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { readLag, WriteBehindProgress, type LedgerLag } from './lag.js';
 import { LeaseLost, loadOffsets, releaseLeases, type StreamId } from './offsets.js';
 import { Partitions } from './partitions.js';
@@ -27,7 +27,7 @@ export interface WriteBehindOptions {
    */
   readonly awaitEntries: (tenant: number, epoch: string, lastId: StreamId) => Promise<LedgerState>;
   /** A connection of its own: large replies must not hold up events. */
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly log: Logger;
   /** Called when Redis turns out to lack what Postgres has, so that nothing is served from it. */

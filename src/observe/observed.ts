@@ -1,10 +1,10 @@
 import { Gauge } from 'prom-client';
-import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { AroundCall } from '../engine/engine.js';
 import type { AroundBatch, WriteBehind } from '../ledger/write-behind.js';
 import type { Settings } from '../settings.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { timeFunctions } from './functions.js';
 import { Observation } from './observation.js';
 import { partitionMetrics } from './partitions.js';
@@ -21,7 +21,7 @@ export interface ObservedOptions {
 /** What the figures of the stores are taken from. */
 export interface ObservedStores {
   /** A connection of its own. */
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly partition: (tenant: number) => string;
   readonly tenants: () => readonly number[];

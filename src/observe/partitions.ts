@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis';
 import { Gauge, type Registry } from 'prom-client';
 import { readLag, type LedgerLag } from '../ledger/lag.js';
 import { limits } from '../limits.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { keyNames } from '../redis/contract.js';
 import { absentGauge } from './absent.js';
 import type { Refresh } from './observation.js';
@@ -11,7 +11,7 @@ const worthNamingS = 10;
 
 export interface PartitionsOptions {
   /** A connection of its own: nobody's event waits behind these questions. */
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   /** The start of a tenant's keys. */
   readonly partition: (tenant: number) => string;
   /** The tenants that there are now. */

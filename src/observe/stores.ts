@@ -1,7 +1,8 @@
 import { statfs } from 'node:fs/promises';
-import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { Gauge, type Registry } from 'prom-client';
+import { mastersOf } from '../redis/cluster.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { absentGauge } from './absent.js';
 import type { Refresh } from './observation.js';
 
@@ -15,9 +16,9 @@ function infoFields(info: string): ReadonlyMap<string, string> {
 }
 
 /** Whether Redis answers, how much memory it has left, whether it gets its data onto the disk, and what functions cost it. */
-export function redisMetrics(registry: Registry, redis: Redis): Refresh {
+export function redisMetrics(registry: Registry, redis: RedisConnection): Refresh {
   const up = new Gauge({ name: 'laurel_redis_up', help: 'Whether Redis answered when the metrics were read.', registers: [registry] });
-  const memory = absentGauge(registry, 'laurel_redis_memory_bytes', 'Memory that Redis uses.');
+  const memory = absentGauge(registry, 'laurel_redis_memory_bytes', 'Memory that Redis uses; in a cluster, the master that is fullest.');
   const allowed = absentGauge(
     registry,
     'laurel_redis_memory_limit_bytes',
@@ -33,20 +34,39 @@ export function redisMetrics(registry: Registry, redis: Redis): Refresh {
   return async () => {
     up.set(0);
     for (const gauge of [memory, allowed, saves, calls, seconds]) gauge.remove();
-    const fields = infoFields(await redis.info('memory', 'persistence', 'commandstats'));
+    const asked = mastersOf(redis).map((server) => server.info('memory', 'persistence', 'commandstats'));
+    const servers = (await Promise.all(asked)).map(infoFields);
+    if (servers.length === 0) return;
     up.set(1);
-    memory.set(Number(fields.get('used_memory') ?? 0));
-    allowed.set(Number(fields.get('maxmemory') ?? 0) || Number(fields.get('total_system_memory') ?? 0));
-    const wrote = ['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'].every(
-      (field) => fields.get(field) !== 'err',
-    );
-    saves.set(fields.get('aof_enabled') === '1' && wrote ? 1 : 0);
-    const [count = '0', micros = '0'] = [...(fields.get('cmdstat_fcall') ?? '').matchAll(/(?:^calls|,usec)=(\d+)/g)].map(
-      ([, value]) => value,
-    );
-    calls.set(Number(count));
-    seconds.set(Number(micros) / 1e6);
+    // Of a cluster, the master that is fullest; the others have room, but not for its tenants.
+    const [fullest] = servers.map(memoryOf).sort((one, other) => other.used / other.limit - one.used / one.limit);
+    memory.set(fullest?.used ?? 0);
+    allowed.set(fullest?.limit ?? 0);
+    saves.set(servers.every(keepsData) ? 1 : 0);
+    const sum = (of: (fields: Fields) => number): number => servers.reduce((total, fields) => total + of(fields), 0);
+    calls.set(sum((fields) => functionStat(fields, 'calls')));
+    seconds.set(sum((fields) => functionStat(fields, 'usec')) / 1e6);
   };
+}
+
+type Fields = ReadonlyMap<string, string>;
+
+/** Bytes; the limit is maxmemory, or else what the machine has. */
+function memoryOf(fields: Fields): { used: number; limit: number } {
+  const limit = Number(fields.get('maxmemory') ?? 0) || Number(fields.get('total_system_memory') ?? 0);
+  return { used: Number(fields.get('used_memory') ?? 0), limit };
+}
+
+/** Whether it keeps an append-only file, and nothing that it last wrote failed. */
+function keepsData(fields: Fields): boolean {
+  const writes = ['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'];
+  return fields.get('aof_enabled') === '1' && writes.every((field) => fields.get(field) !== 'err');
+}
+
+/** A number of what the calls of functions have cost since the server started. */
+function functionStat(fields: Fields, name: 'calls' | 'usec'): number {
+  const stat = new RegExp(`(?:^|,)${name}=(\\d+)`).exec(fields.get('cmdstat_fcall') ?? '');
+  return Number(stat?.[1] ?? 0);
 }
 
 /** Whether Postgres answers, how this process' connections to it are used, who writes ledgers, and how large the database is. */

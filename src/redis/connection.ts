@@ -1,9 +1,16 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { parseRedisAddress, type HostAndPort, type RedisAddress } from '../addresses.js';
 import { LaurelError, OperatorError } from '../errors.js';
 import { limits } from '../limits.js';
+import { ClusterConnection, mastersOf, slotIsMoving } from './cluster.js';
+
+/** A connection that all commands can be given to: to one server (found by Sentinel or not), or to a cluster. */
+export type RedisConnection = Redis | Cluster;
 
 /**
- * How every connection to Redis is made. Commands are never queued for a connection that is down and never sent twice: an event whose
+ * How every connection to a server is made. Commands are never queued for a connection that is down and never sent twice: an event whose
  * answer was lost may have been counted, and only its caller, who has the idempotency key, may send it again.
  */
 export const redisOptions = {
@@ -13,50 +20,195 @@ export const redisOptions = {
   maxRetriesPerRequest: 0,
   // Half of it: a command waits for the pipeline in front of it before its own time begins.
   commandTimeout: limits.redisCallTimeoutMs / 2,
+  // A server that says nothing at all is given up with its connection, so that what waits for it does not grow.
+  socketTimeout: limits.redisCallTimeoutMs,
   connectTimeout: limits.redisCallTimeoutMs,
   lazyConnect: true,
   retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000),
+  // A master that has become a replica: the next connection finds the new one. What it refused was not executed, and is not sent again here.
+  reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
 } as const satisfies RedisOptions;
 
-/** Connects, or fails with a sentence for the operator. */
-export async function connectRedis(url: string, onError: (error: Error) => void): Promise<Redis> {
-  const redis = new Redis(url, redisOptions);
-  redis.on('error', onError);
+/** The nodes of a cluster come and go with it, so they are not connected to again by themselves. */
+const { enableAutoPipelining, retryStrategy, enableOfflineQueue: _, reconnectOnError: __, ...nodeOptions } = redisOptions;
+
+/** How a cluster is spoken to. */
+const clusterOptions = {
+  enableAutoPipelining,
+  lazyConnect: true,
+  clusterRetryStrategy: retryStrategy,
+  // A command waits for a node that is being connected to, for as long as a command may take (cluster.ts refuses it when there is none).
+  enableOfflineQueue: true,
+  // Zero is never: a connection that broke may have taken the answer of an event that was counted.
+  retryDelayOnFailover: 0,
+  maxRedirections: limits.maxRedisMoves,
+} as const satisfies ClusterOptions;
+
+/** What connections are made from. */
+export interface RedisTarget {
+  /** REDIS_URL, in a form that addresses.ts reads. */
+  readonly url: string;
+  /** Files in PEM: who has signed the server's certificate, and our own certificate and its key. */
+  readonly caFile?: string | null;
+  readonly certFile?: string | null;
+  readonly keyFile?: string | null;
+  /** What Sentinels want to hear, which is not what the server wants. */
+  readonly sentinelPassword?: string | null;
+}
+
+interface Access {
+  readonly address: RedisAddress;
+  readonly login: Pick<RedisOptions, 'username' | 'password'>;
+  readonly tls: Pick<RedisOptions, 'tls'>;
+}
+
+function pem(variable: string, file: string | null | undefined): string | undefined {
+  if (file === null || file === undefined) return undefined;
   try {
-    await redis.connect();
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new OperatorError(`${variable} names a file that can't be read: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+function accessOf(target: RedisTarget): Access {
+  const address = parseRedisAddress(target.url);
+  if (!address) throw new OperatorError('REDIS_URL is not an address of Redis: docs/settings.md has its forms.');
+  const { username, password, nodes } = address;
+  const files = Object.entries({
+    ca: pem('REDIS_CA_FILE', target.caFile),
+    cert: pem('REDIS_CERT_FILE', target.certFile),
+    key: pem('REDIS_KEY_FILE', target.keyFile),
+    // The name that the certificate is to be for; Node takes none that is an IP address.
+    servername: /^[\d.]+$|:/.test(nodes[0]?.host ?? '') ? undefined : nodes[0]?.host,
+  }).filter(([name, value]) => value !== undefined && (name !== 'servername' || address.kind === 'server'));
+  return {
+    address,
+    login: { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) },
+    tls: address.tls ? { tls: Object.fromEntries(files) } : {},
+  };
+}
+
+function openServer({ address, login, tls }: Access): Redis {
+  const [node] = address.nodes;
+  return new Redis({ ...redisOptions, ...node, ...login, ...tls, db: address.db });
+}
+
+function openSentinel({ address, login, tls }: Access, sentinelPassword: string | null | undefined): Redis {
+  const { nodes, masterName, db } = address;
+  return new Redis({
+    ...redisOptions,
+    ...login,
+    ...tls,
+    db,
+    sentinels: [...nodes],
+    name: masterName,
+    role: 'master',
+    ...(sentinelPassword ? { sentinelPassword } : {}),
+    ...(tls.tls ? { enableTLSForSentinelMode: true, sentinelTLS: tls.tls } : {}),
+    sentinelCommandTimeout: limits.redisCallTimeoutMs / 2,
+    sentinelRetryStrategy: retryStrategy,
+    // Told by a Sentinel that the master is another one, the connection changes over at once.
+    failoverDetector: true,
+  });
+}
+
+function openCluster({ address, login, tls }: Access): ClusterConnection {
+  const cluster = new ClusterConnection([...address.nodes], {
+    ...clusterOptions,
+    redisOptions: { ...nodeOptions, ...login, ...tls },
+    // Certificates are made out to names.
+    ...(tls.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
+  });
+  cluster.on('+node', (node: Redis) => {
+    cluster.take(node);
+  });
+  return cluster;
+}
+
+function open(target: RedisTarget): RedisConnection {
+  const access = accessOf(target);
+  switch (access.address.kind) {
+    case 'server':
+      return openServer(access);
+    case 'sentinel':
+      return openSentinel(access, target.sentinelPassword);
+    case 'cluster':
+      return openCluster(access);
+  }
+}
+
+/** Connects, or fails with a sentence for the operator. */
+export async function connectRedis(target: RedisTarget, onError: (error: Error) => void): Promise<RedisConnection> {
+  const redis = open(target);
+  let last: Error | undefined;
+  const told = (error: Error): void => {
+    last = error;
+    onError(error);
+  };
+  redis.on('error', told);
+  redis.on('node error', told);
+  const abort = new AbortController();
+  try {
+    // Where there are several servers to ask, connecting goes on for ever.
+    const tooLate = delay(limits.redisCallTimeoutMs, undefined, { signal: abort.signal }).then(() => {
+      throw last ?? new Error(`not within ${limits.redisCallTimeoutMs} ms`);
+    });
+    await Promise.race([redis.connect(), tooLate]);
+    await Promise.race([Promise.all(mastersOf(redis).map(ready)), tooLate]);
   } catch (error) {
     redis.disconnect();
-    throw new OperatorError(`Redis does not answer: ${messageOf(error)}. Start it, or set REDIS_URL to one that runs.`, { cause: error });
+    throw new OperatorError(`Redis does not answer: ${messageOf(last ?? error)}. Start it, or set REDIS_URL to one that runs.`, {
+      cause: error,
+    });
+  } finally {
+    abort.abort();
   }
   return redis;
 }
 
-function infoFields(info: string): Map<string, string> {
-  return new Map(
-    info.split('\r\n').flatMap((line) => {
-      const colon = line.indexOf(':');
-      return colon > 0 ? [[line.slice(0, colon), line.slice(colon + 1)] as const] : [];
-    }),
-  );
+/**
+ * Connects to listen to channels. In a cluster every node passes on what is published at any of them, so it is a connection to one node, and
+ * to the next one whenever it breaks; `beside` knows which there are.
+ */
+export async function connectListener(target: RedisTarget, beside: RedisConnection, onError: (error: Error) => void): Promise<Redis> {
+  const access = accessOf(target);
+  const { kind, nodes: named } = access.address;
+  if (kind !== 'cluster' || !(beside instanceof Cluster)) return (await connectRedis(target, onError)) as Redis;
+  let turn = 0;
+  const nextNode = (): HostAndPort => {
+    const known = beside
+      .nodes()
+      .flatMap(({ options: { host, port } }) => (host === undefined || port === undefined ? [] : [{ host, port }]));
+    const all = known.length > 0 ? known : named;
+    turn += 1;
+    return all[turn % all.length] ?? { host: '', port: 0 };
+  };
+  const { login, tls } = access;
+  const redis = new Redis({
+    ...redisOptions,
+    ...login,
+    ...tls,
+    ...nextNode(),
+    retryStrategy: (attempt) => {
+      Object.assign(redis.options, nextNode());
+      return retryStrategy(attempt);
+    },
+  });
+  redis.on('error', onError);
+  await new Promise<void>((resolve) => {
+    redis.once('ready', resolve);
+    redis.connect().catch(() => undefined);
+  });
+  return redis;
 }
 
-/**
- * Refuses a server that Laurel must not run on: one too old for functions, or one that may evict keys, which would silently lose users'
- * progress. Throws an OperatorError.
- */
-export async function checkRedisServer(redis: Redis): Promise<void> {
-  const fields = infoFields(await redis.info());
-  const version = fields.get('redis_version') ?? '0';
-  if (Number(version.split('.')[0]) < 7) {
-    throw new OperatorError(`This Redis is version ${version}; Laurel needs Redis 7.0 or Valkey 7.2 at least.`);
-  }
-  const policy = fields.get('maxmemory_policy');
-  if (policy !== undefined && policy !== 'noeviction') {
-    throw new OperatorError(
-      `This Redis evicts keys when memory runs out (maxmemory-policy is ${policy}), which would lose users' progress. ` +
-        'Set maxmemory-policy to noeviction and start again.',
-    );
-  }
+/** Resolves when a node of a cluster that is being connected to is ready; a node that can't be reached is left to the commands. */
+function ready(node: Redis): Promise<void> {
+  if (node.status === 'ready' || node.status === 'end') return Promise.resolve();
+  return new Promise((resolve) => {
+    for (const event of ['ready', 'end'] as const) node.once(event, resolve);
+  });
 }
 
 export function messageOf(error: unknown): string {
@@ -69,6 +221,8 @@ const unavailableReplies = [
   'OOM',
   'READONLY',
   'MASTERDOWN',
+  'MOVED',
+  slotIsMoving,
   'CLUSTERDOWN',
   'BUSY',
   'MISCONF',
@@ -77,6 +231,9 @@ const unavailableReplies = [
   'NOAUTH',
 ];
 
+/** What a function is told that finds its tenant's keys on two masters (lua/modules/partition.lua): it has changed nothing. */
+const partlyMoved = 'access a non local key';
+
 /**
  * Turns a failed Redis call into what the caller is told: a 503 when Redis is away, full or starting. Anything else is returned as it
  * came.
@@ -84,7 +241,8 @@ const unavailableReplies = [
 export function redisFailure(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if (error.name === 'ReplyError') {
-    if (!unavailableReplies.some((prefix) => error.message.startsWith(prefix))) return error;
+    const isUnavailable = unavailableReplies.some((prefix) => error.message.startsWith(prefix)) || error.message.includes(partlyMoved);
+    if (!isUnavailable) return error;
     return new LaurelError('not_ready', 'The service is not ready: its Redis cannot take requests right now. Try again shortly.', {
       cause: error,
     });
@@ -102,6 +260,11 @@ interface FunctionCaller {
  * Calls a Redis function with one key; texts in the reply are buffers. (ioredis makes `fcallBuffer` from the server's command list and
  * its types leave it out. Its typed `callBuffer` loses the command's name when commands are pipelined automatically.)
  */
-export function callFunction(redis: Redis, name: string, key: string, args: readonly (string | number | Buffer)[]): Promise<unknown> {
+export function callFunction(
+  redis: RedisConnection,
+  name: string,
+  key: string,
+  args: readonly (string | number | Buffer)[],
+): Promise<unknown> {
   return (redis as unknown as FunctionCaller).fcallBuffer(name, 1, key, ...args);
 }

@@ -1,13 +1,13 @@
-import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { ConfigDocument } from '../config/model.js';
 import { limits } from '../limits.js';
+import type { RedisConnection } from '../redis/connection.js';
 
 export interface VerifyOptions {
   readonly tenant: number;
   /** The start of the tenant's keys. */
   readonly partition: string;
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly document: ConfigDocument;
   /** Resolves when Postgres has everything that the ledger holds when it is called. */

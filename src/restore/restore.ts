@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { ChainableCommander } from 'ioredis';
 import type pg from 'pg';
 import { loadConfig } from '../config/store.js';
 import type { ConfigDocument } from '../config/model.js';
@@ -7,15 +7,17 @@ import { acquireRestoreLease, advanceOffset, type Lease, type StreamId } from '.
 import { limits } from '../limits.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { inSnapshot, inTransaction } from '../postgres/pool.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { boardKey, boardMember, groupsKey, keyNames, levelsDefinitionField, userFields } from '../redis/contract.js';
 import { packMessage } from '../redis/message.js';
+import { partitionKeys } from '../redis/scan.js';
 import { readStoredUsers, type StoredUser } from './stored-users.js';
 
 export interface RestoreOptions {
   readonly tenant: number;
   /** The start of the tenant's keys. */
   readonly partition: string;
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly testClock: boolean;
   /** Hears how many of the users are back. */
@@ -76,16 +78,10 @@ async function begin({ redis, partition }: RestoreOptions, committedEpoch: strin
 }
 
 /** Removes every key of a partition: what an older Redis holds is not what Postgres knows. */
-async function wipe(redis: Redis, partition: string): Promise<void> {
-  let cursor = '0';
-  const pattern = `${partition.replace(/[\\*?[\]]/g, '\\$&')}*`;
+async function wipe(redis: RedisConnection, partition: string): Promise<void> {
   // The epoch goes first, so that nothing is served from what is left.
   await redis.unlink(partition + keyNames.meta);
-  do {
-    const [next, keys] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', limits.restoreScanKeys);
-    if (keys.length > 0) await redis.unlink(...keys);
-    cursor = next;
-  } while (cursor !== '0');
+  for await (const keys of partitionKeys(redis, partition)) if (keys.length > 0) await redis.unlink(...keys);
 }
 
 async function countUsers(pool: pg.Pool, tenant: number): Promise<number> {

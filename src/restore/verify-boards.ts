@@ -1,6 +1,6 @@
-import { limits } from '../limits.js';
 import { perpetualRun } from '../plan/boards.js';
 import { boardKey, keyNames, seatOf } from '../redis/contract.js';
+import { partitionKeys } from '../redis/scan.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 
 interface Board {
@@ -20,15 +20,12 @@ async function boards({ redis, partition, pool, tenant }: VerifyOptions): Promis
   );
   for (const row of rows) found.set(boardKey(partition, row.leaderboard, row.run, row.group), row);
   const start = partition + keyNames.board;
-  let cursor = '0';
-  do {
-    const [next, keys] = await redis.scan(cursor, 'MATCH', `${start.replace(/[\\*?[\]]/g, '\\$&')}*`, 'COUNT', limits.restoreScanKeys);
+  for await (const keys of partitionKeys(redis, partition, start)) {
     for (const key of keys) {
       const [, leaderboard, run, group] = /^(\d+):(\d+)(?::(.*))?$/s.exec(key.slice(start.length)) ?? [];
       found.set(key, { leaderboard: Number(leaderboard), run: Number(run), group: group ?? '' });
     }
-    cursor = next;
-  } while (cursor !== '0');
+  }
   return [...found.values()];
 }
 

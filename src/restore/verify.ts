@@ -6,6 +6,7 @@ import { boardKind } from '../plan/boards.js';
 import { inSnapshot } from '../postgres/pool.js';
 import { keyNames, userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
+import { partitionKeys } from '../redis/scan.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 import { boardDifferences } from './verify-boards.js';
 import { readStoredUsers, readStoredUsersById, type StoredUser } from './stored-users.js';
@@ -118,10 +119,7 @@ async function strangers(options: VerifyOptions): Promise<Difference[]> {
   const { redis, partition, pool, tenant } = options;
   const start = partition + keyNames.user;
   const found: Difference[] = [];
-  let cursor = '0';
-  do {
-    const [next, keys] = await redis.scan(cursor, 'MATCH', `${start.replace(/[\\*?[\]]/g, '\\$&')}*`, 'COUNT', limits.restoreScanKeys);
-    cursor = next;
+  for await (const keys of partitionKeys(redis, partition, start)) {
     if (keys.length === 0) continue;
     await options.level();
     const { rows } = await pool.query<{ id: string }>(
@@ -131,7 +129,7 @@ async function strangers(options: VerifyOptions): Promise<Difference[]> {
     for (const { id } of rows) {
       if ((await redis.exists(start + id)) === 1) found.push({ what: `${id}: the user`, redis: 'there', postgres: null });
     }
-  } while (cursor !== '0');
+  }
   return found;
 }
 

@@ -5,7 +5,8 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import pino, { type Logger } from 'pino';
 import { hasCommitted } from '../../src/ledger/offsets.js';
-import { redisOptions } from '../../src/redis/connection.js';
+import { mastersOf } from '../../src/redis/cluster.js';
+import { connectRedis, redisOptions } from '../../src/redis/connection.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { startService, type Roles } from '../../src/service.js';
 import type { Settings } from '../../src/settings.js';
@@ -128,6 +129,10 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     port: 0,
     host: '127.0.0.1',
     redisUrl,
+    redisCaFile: null,
+    redisCertFile: null,
+    redisKeyFile: null,
+    redisSentinelPassword: null,
     redisPrefix: uniqueName(),
     databaseUrl,
     dataDir: '/nowhere',
@@ -202,12 +207,14 @@ async function dumpKey(redis: Redis, key: string): Promise<unknown> {
 /** All keys that start with a prefix. */
 export async function keysOf(redis: Redis, prefix: string): Promise<string[]> {
   const keys: string[] = [];
-  let cursor = '0';
-  do {
-    const [next, found] = await redis.scan(cursor, 'MATCH', `${prefix.replace(/[[\]*?\\]/g, '\\$&')}*`, 'COUNT', 1000);
-    cursor = next;
-    keys.push(...found);
-  } while (cursor !== '0');
+  for (const server of mastersOf(redis)) {
+    let cursor = '0';
+    do {
+      const [next, found] = await server.scan(cursor, 'MATCH', `${prefix.replace(/[[\]*?\\]/g, '\\$&')}*`, 'COUNT', 1000);
+      cursor = next;
+      keys.push(...found);
+    } while (cursor !== '0');
+  }
   return [...new Set(keys)].sort();
 }
 
@@ -219,6 +226,14 @@ async function snapshot(redis: Redis, pool: pg.Pool, partition: string): Promise
   return JSON.stringify(dump, null, 1);
 }
 
+/** A connection for a test to look with. One to a cluster takes the same commands. */
+async function ownConnection(url: string): Promise<Redis> {
+  if (url.includes('+')) return (await connectRedis({ url }, () => undefined)) as Redis;
+  const redis = new Redis(url, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
+  redis.on('error', () => undefined);
+  return redis;
+}
+
 /** Starts a world. Stop it in an `after` hook. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = options.databaseUrl === undefined ? await freshDatabase() : givenDatabase(options.databaseUrl);
@@ -227,8 +242,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     { settings, log: options.log ?? pino({ level: 'silent' }), print: () => undefined },
     options.roles ?? { api: true, worker: true },
   );
-  const redis = new Redis(settings.redisUrl ?? '', { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
-  redis.on('error', () => undefined);
+  const redis = await ownConnection(settings.redisUrl ?? '');
   const partition = partitionPrefix(settings.redisPrefix, tenant);
   const address = service.address ?? '';
   let serving = true;
