@@ -193,6 +193,16 @@ export const limits = {
   relevelUsers: 200,
   /** How long after its end in UTC a run is final: every time zone has then ended it (semantics.md, "Leaderboards"). */
   finalisationDelayMs: 12 * 3_600_000,
+  /** How often at the most receivers are told of a user's points, of a board, and of a user's place on it (docs/webhooks.md). */
+  toldEveryMs: 15 * 60_000,
+  /** How often at the most the places of a board that goes on changing are compared with what users were told. */
+  ranksComparedEveryMs: 60_000,
+  /** Changes of points, boards, and groups of a final run that one transaction tells, and transactions after which the sweep has its turn. */
+  toldPointsAtOnce: 200,
+  toldBoardsAtOnce: 5,
+  tellingsPerRun: 20,
+  /** Runs of a leaderboard that have begun while nobody looked and are told one by one; of more, the newest. */
+  toldRuns: 100,
   /** Plans, call contexts (one for each tenant and process' version), and time zones that the function library caches in Redis' Lua. */
   maxCachedPlans: 256,
   maxCachedContexts: 4_096,

@@ -15,6 +15,7 @@ import { ensureAdminKey, eraseUserKeys } from './keys/store.js';
 import { UserDirectory } from './ledger/user-directory.js';
 import { WriteBehind } from './ledger/write-behind.js';
 import { limits } from './limits.js';
+import { tellerFrom } from './notify/teller.js';
 import { messageOf } from './redis/connection.js';
 import { metricsEndpoint } from './observe/endpoint.js';
 import { Observed } from './observe/observed.js';
@@ -127,6 +128,7 @@ async function startWorker(base: Base, listener: Listener, watch: Observed, { lo
     tenants: () => base.account.tenants,
     partition: (tenant) => base.engine.partition(tenant),
     awaitEntries: (tenant, epoch, lastId) => base.engine.awaitEntries(tenant, epoch, lastId),
+    teller: tellerFrom(base.engine, () => undefined),
     redis: await base.connectAgain(),
     pool: base.pool,
     log,

@@ -29,9 +29,9 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['routing', 'engine account keys ledger'],
 
   // What works beside the requests.
-  ['jobs', `engine ${domain} ledger plan redis config postgres`],
+  ['jobs', `notify engine ${domain} ledger plan redis config postgres`],
   ['restore', 'engine ledger plan redis config postgres'],
-  ['notify', 'plan config postgres'],
+  ['notify', `engine ${domain} ledger plan redis config postgres`],
   ['observe', 'engine ledger redis settings.ts'],
 
   // One event, from a valid request to the facts that it led to.

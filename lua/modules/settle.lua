@@ -176,6 +176,7 @@ function settle.facts(one, entry)
   entry.boards = one.boards
   streaks.keep(one)
   entry.periods = #one.periods > 0 and one.periods or nil
+  entry.freezes = one.freezes_earned > 0 and one.freezes_earned or nil
   entry.time = one.settled and { tonumber(one.row[field.settledHour]), tonumber(one.row[field.settledDay]) } or nil
   return entry
 end
@@ -184,7 +185,7 @@ end
 function settle.start(one)
   points.start(one)
   leaderboards.start(one)
-  one.achieved, one.sums, one.periods = {}, {}, {}
+  one.achieved, one.sums, one.periods, one.freezes_earned = {}, {}, {}, 0
   one.extended, one.created, one.settled, one.streak_changed = false, false, false, false
 end
 

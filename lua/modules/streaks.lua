@@ -97,7 +97,7 @@ local function is_paused(one, frequency, period, shift)
   return false
 end
 
--- Adds the freezes that were earned by the end of a day.
+-- Adds the freezes that were earned by the end of a day; `one.freezes_earned` counts them.
 local function earn_freezes(one, all, up_to)
   local freezes = one.plan.streaks.freezes
   if freezes.interval == 0 or up_to <= all[EARNED_UP_TO] then
@@ -106,7 +106,9 @@ local function earn_freezes(one, all, up_to)
   local created = one.created_day
   local times = math.floor((up_to - created) / freezes.interval) - math.floor((all[EARNED_UP_TO] - created) / freezes.interval)
   if times > 0 and all[FREEZES] < freezes.maximum then
-    all[FREEZES] = math.min(all[FREEZES] + times * freezes.amount, freezes.maximum)
+    local before = all[FREEZES]
+    all[FREEZES] = math.min(before + times * freezes.amount, freezes.maximum)
+    one.freezes_earned = one.freezes_earned + all[FREEZES] - before
   end
   all[EARNED_UP_TO] = up_to
 end

@@ -106,6 +106,7 @@ function turn.fetch(part, plan, context, user, fields, patch)
     achieved = nil,
     sums = nil,
     periods = nil,
+    freezes_earned = 0,
     settled = false,
   }
 end

@@ -7,6 +7,7 @@ import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
 import { statusOn } from '../leaderboards/response.js';
 import { runEnd, runOf } from '../leaderboards/runs.js';
+import { DueMessages } from '../notify/due.js';
 import { noteMoment } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
@@ -38,6 +39,7 @@ export class Sweep {
   private readonly activations: Activations;
   private readonly levels: Levels;
   private readonly retention: KeyRetention;
+  private readonly messages: DueMessages;
   private readonly log: Logger;
   /** Tenant → the configuration version, and up to where the runs of each board were over when they were looked at. */
   private readonly checked = new Map<number, string>();
@@ -46,7 +48,16 @@ export class Sweep {
   /** Tenant → the pass over its users that is under way. */
   private readonly settling = new Map<number, Promise<number>>();
 
-  constructor(engine: Engine, pool: pg.Pool, clock: Clock, history: HistoryReader, activations: Activations, log: Logger) {
+  /** `onMessages` hears that there are messages to deliver. */
+  constructor(
+    engine: Engine,
+    pool: pg.Pool,
+    clock: Clock,
+    history: HistoryReader,
+    activations: Activations,
+    log: Logger,
+    onMessages: () => void = () => undefined,
+  ) {
     this.engine = engine;
     this.pool = pool;
     this.clock = clock;
@@ -54,6 +65,7 @@ export class Sweep {
     this.activations = activations;
     this.levels = new Levels(engine, pool, history, log);
     this.retention = new KeyRetention(engine, pool, clock, log);
+    this.messages = new DueMessages(pool, onMessages);
     this.log = log;
   }
 
@@ -72,8 +84,10 @@ export class Sweep {
   /** Everything that is due by now. */
   async run(tenant: number): Promise<void> {
     const settled = await this.settle(tenant);
-    const finalised = await this.doBoards(tenant, await this.clock.now(tenant));
+    const now = await this.clock.now(tenant);
+    const finalised = await this.doBoards(tenant, now);
     await this.retention.run(tenant, limits.retentionPagesPerRun);
+    await this.tell(tenant, now, limits.tellingsPerRun);
     if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'what was due has been done');
   }
 
@@ -88,8 +102,22 @@ export class Sweep {
       await this.doBoards(tenant, await this.clock.set(tenant, moment));
     }
     await this.retention.run(tenant, Infinity);
+    if (await this.isHeard(tenant)) {
+      // What has happened until then is told too.
+      await this.history.waitFor(tenant, (await this.clock.ledgerId(tenant)).ledgerId);
+      await this.tell(tenant, toMs, Infinity);
+    }
     await noteMoment(this.pool, tenant, toMs);
     return toMs;
+  }
+
+  private async isHeard(tenant: number): Promise<boolean> {
+    return !this.messages.isIdle(await this.engine.config(tenant));
+  }
+
+  /** Makes messages of what is due for those who wait for them. */
+  private async tell(tenant: number, now: number, transactions: number): Promise<void> {
+    if (await this.isHeard(tenant)) await this.messages.tell(await this.engine.config(tenant), now, transactions);
   }
 
   /**

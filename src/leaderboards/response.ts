@@ -5,6 +5,9 @@ import { known, type ActiveConfig } from '../plan/active-config.js';
 import { runEnd } from './runs.js';
 import type { EventLeaderboardResponse, LeaderboardResponse } from './shapes.js';
 
+/** A leaderboard, and of which group of it something is told. */
+type BoardRunResponse = LeaderboardResponse & Pick<EventLeaderboardResponse, 'breakdownAttributeValue' | 'breakdownAttributeValues'>;
+
 export type LeaderboardStatus = LeaderboardResponse['status'];
 
 /**
@@ -74,7 +77,7 @@ export function groupOf(values: readonly string[]): string {
   return values.map((value) => `${Buffer.byteLength(value)}:${value}`).join('');
 }
 
-function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string | undefined): Partial<EventLeaderboardResponse> {
+function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string | undefined): Partial<BoardRunResponse> {
   if (group === undefined) return {};
   const values = groupValues(group).map((value, i) => ({
     key: known(config.attributeById, board.breakdownAttributes[i] ?? '', 'attribute').key,
@@ -84,19 +87,28 @@ function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string 
 }
 
 /** The first date of the run that a fact is of, and its last; those of the leaderboard when it does not repeat. */
-function eventDates(board: Leaderboard, run: number): Partial<EventLeaderboardResponse> {
+function eventDates(board: Leaderboard, run: number): Partial<LeaderboardResponse> {
   if (board.runUnit === null) return {};
   const last = dayToDate(runEnd(board, run) - 1);
   return { start: dayToDate(run), end: board.end !== null && board.end < last ? board.end : last };
+}
+
+/** A leaderboard as one run and group of it is shown where nobody has asked for these: with the dates of the run, and the values of the group. */
+export function boardRunResponse(
+  config: ActiveConfig,
+  board: Leaderboard,
+  run: number,
+  group: string | undefined,
+  today: string,
+): BoardRunResponse {
+  return { ...leaderboardResponse(config, board, today), ...eventDates(board, run), ...breakdownBlock(config, board, group) };
 }
 
 /** A leaderboard's block in the response to an event. */
 export function eventLeaderboardResponse(config: ActiveConfig, fact: BoardFact, today: string): EventLeaderboardResponse {
   const board = known(config.leaderboardByNo, fact.no, 'leaderboard');
   return {
-    ...leaderboardResponse(config, board, today),
-    ...eventDates(board, fact.run),
-    ...breakdownBlock(config, board, fact.group),
+    ...boardRunResponse(config, board, fact.run, fact.group, today),
     threshold: fact.threshold,
     previousRank: fact.previousRank ?? null,
     rank: fact.rank ?? null,

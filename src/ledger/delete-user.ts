@@ -43,6 +43,15 @@ export async function deleteUser(client: pg.ClientBase, tenant: number, user: st
   }
   // A pass that was cut off right after this user begins anew: entering somebody twice changes nothing.
   await client.query(`update activations set cursor = '' where tenant = $1 and right(cursor, length($2)) = $2`, [tenant, user]);
+  // The name of a group that nobody is in any more is made of the attributes of those who were.
+  for (const table of ['told_boards', 'told_rankings']) {
+    await client.query(
+      `delete from ${table} as told where tenant = $1 and "group" <> '' and not exists (
+         select 1 from leaderboard_entries as entry
+          where entry.tenant = told.tenant and entry.leaderboard = told.leaderboard and entry.run = told.run and entry."group" = told."group")`,
+      [tenant],
+    );
+  }
   await client.query('delete from users where tenant = $1 and id = $2', [tenant, user]);
   return true;
 }

@@ -23,6 +23,8 @@ interface EntryBase {
   readonly streaks?: unknown;
   readonly periods?: readonly PeriodFact[];
   readonly pauses?: readonly PauseFact[];
+  /** Streak freezes that the passing of days has earned. */
+  readonly freezes?: number;
   /** Up to which UTC hour and local day time triggers have fired, when that has changed. */
   readonly time?: readonly [hour: number, day: number];
   /** Present when something was counted for a local day before one that had been counted already, or may have been. */

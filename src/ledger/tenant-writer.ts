@@ -11,6 +11,23 @@ import { acquireLease, advanceOffset, LeaseLost, type Lease, type StreamId } fro
 import type { Partitions } from './partitions.js';
 import { writeBatch } from './write-batch.js';
 
+/**
+ * What tells receivers of entries (src/notify), in the transaction that commits them and before what they lead to is written. It answers with how
+ * many messages there are to deliver.
+ */
+export type Tell = (client: pg.ClientBase, entries: readonly LedgerEntry[]) => Promise<number>;
+
+/** Who tells receivers of a tenant's entries. */
+export interface Teller {
+  /**
+   * What tells of entries that came about under a version of the configuration or an earlier one; undefined when nobody wants to hear of anything.
+   * Called outside of transactions.
+   */
+  tellerOf(tenant: number, version: number): Promise<Tell | undefined>;
+  /** There are messages to deliver. */
+  wake(): void;
+}
+
 export interface TenantWriterOptions {
   readonly tenant: number;
   /** The start of the tenant's keys. */
@@ -20,6 +37,7 @@ export interface TenantWriterOptions {
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly months: Partitions;
+  readonly teller: Teller | undefined;
 }
 
 /** How far a worker is: its lease and the last id that it has committed under it. */
@@ -79,11 +97,12 @@ export class TenantWriter {
   async step(): Promise<number | 'held'> {
     const position = await this.acquire();
     if (!position) return 'held';
-    const entries = await this.read(position);
+    const { entries, version } = await this.read(position);
     // Whoever had the lease before may have been killed between a commit and its trim.
     if (!this.isTrimmed) await this.trim();
     if (entries.length === 0) return 0;
-    const committed = await this.commit(position, entries);
+    const tell = await this.options.teller?.tellerOf(this.options.tenant, version);
+    const committed = await this.commit(position, entries, tell);
     await this.trim();
     return committed;
   }
@@ -120,18 +139,20 @@ export class TenantWriter {
     }
   }
 
-  private async read(position: Position): Promise<ReadEntry[]> {
+  /** The next entries, and the version of the configuration that none of them is later than: it is read after them. */
+  private async read(position: Position): Promise<{ entries: ReadEntry[]; version: number }> {
     const { redis } = this.options;
-    const [epoch, entries] = await Promise.all([
+    const [epoch, entries, version] = await Promise.all([
       redis.hget(this.metaKey, 'epoch'),
       redis.xrangeBuffer(this.ledgerKey, `(${position.lastId}`, '+', 'COUNT', limits.writeBehindBatchEntries),
+      redis.hget(this.metaKey, 'version'),
     ]);
     if (epoch !== position.lease.epoch) throw new RedisReplaced();
-    return entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackEntry(fields) }));
+    return { entries: entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackEntry(fields) })), version: Number(version ?? 0) };
   }
 
   /** Commits the entries up to the next deletion of a user, or that deletion. Returns how many entries. */
-  private async commit(position: Position, read: readonly ReadEntry[]): Promise<number> {
+  private async commit(position: Position, read: readonly ReadEntry[], tell: Tell | undefined): Promise<number> {
     const [first] = read;
     if (first?.entry.kind === 'forget') {
       await this.deleteUser(position, first.id, first.entry.user);
@@ -145,10 +166,16 @@ export class TenantWriter {
     const batch = collectBatch(entries);
     await months.ensure([...batch.events.map(({ at }) => at), ...batch.awards.map(({ award }) => award.at)]);
     const now = Date.now();
-    await inTransaction(pool, async (client) => {
+    const messages = await inTransaction(pool, async (client) => {
       await advanceOffset(client, lease, lastId, newest, batch.newestAt);
+      const told = await tell?.(
+        client,
+        entries.map(({ entry }) => entry),
+      );
       await writeBatch(client, tenant, batch);
+      return told ?? 0;
     });
+    if (messages > 0) this.options.teller?.wake();
     this.held = { lease, lastId: newest, renewedAt: now };
     return entries.length;
   }

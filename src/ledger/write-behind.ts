@@ -8,7 +8,7 @@ import type { RedisConnection } from '../redis/connection.js';
 import { readLag, WriteBehindProgress, type LedgerLag } from './lag.js';
 import { LeaseLost, loadOffsets, releaseLeases, type StreamId } from './offsets.js';
 import { Partitions } from './partitions.js';
-import { RedisReplaced, TenantWriter } from './tenant-writer.js';
+import { RedisReplaced, TenantWriter, type Teller } from './tenant-writer.js';
 
 /** What is known of a ledger: whether it has entries that are not committed, or is of another life of Redis. */
 export type LedgerState = 'written' | 'awaited' | 'foreign';
@@ -30,6 +30,8 @@ export interface WriteBehindOptions {
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly log: Logger;
+  /** Who tells receivers of what the ledgers say; nobody without one. */
+  readonly teller?: Teller;
   /** Called when Redis turns out to lack what Postgres has, so that nothing is served from it. */
   readonly onBehind: (tenant: number) => Promise<void>;
   /** Undefined: batches are not traced. */
@@ -161,8 +163,8 @@ export class WriteBehind {
   private writer(tenant: number): TenantWriter {
     let writer = this.writers.get(tenant);
     if (!writer) {
-      const { redis, pool, partition } = this.options;
-      writer = new TenantWriter({ tenant, partition: partition(tenant), holder: this.holder, redis, pool, months: this.months });
+      const { redis, pool, partition, teller } = this.options;
+      writer = new TenantWriter({ tenant, partition: partition(tenant), holder: this.holder, redis, pool, months: this.months, teller });
       this.writers.set(tenant, writer);
     }
     return writer;

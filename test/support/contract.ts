@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { type OpenApi, resolve } from './openapi.js';
 
@@ -27,6 +27,7 @@ const relaxed: Readonly<Record<Name, readonly (readonly [pointer: string, type: 
     ['MetricEventLeaderboardResponse/allOf/1/properties/threshold', 'number'],
     ['LeaderboardRanking/properties/value', 'number'],
     ['UserLeaderboardResponse/allOf/1/properties/value', ['number', 'null']],
+    ['WebhookUserLeaderboardResponse/allOf/1/properties/previousValue', ['number', 'null']],
     ['LeaderboardEvent/properties/previousValue', ['number', 'null']],
     ['LeaderboardEvent/properties/value', ['number', 'null']],
     ['PointsTrigger/properties/metricThreshold', 'number'],
@@ -68,6 +69,7 @@ const escaped = (segment: string): string => segment.replaceAll('~', '~0').repla
 export class Contract {
   readonly document: OpenApi;
   private readonly ajv: Ajv2020;
+  private readonly validators = new Map<string, ValidateFunction>();
 
   constructor(name: Name = 'application') {
     this.document = JSON.parse(readFileSync(fileOf(name), 'utf8')) as OpenApi;
@@ -87,8 +89,17 @@ export class Contract {
    */
   problems(method: string, path: string, status: number, body: unknown): string[] {
     const operation = `#/paths/${escaped(path)}/${method.toLowerCase()}/responses/${status}`;
-    const pointer = `${operation}/content/application~1json/schema`;
-    const validate = this.ajv.compile({ $ref: `contract${pointer}` });
+    return this.check(`${operation}/content/application~1json/schema`, body);
+  }
+
+  /** The same for the body of a webhook of a kind. */
+  webhookProblems(kind: string, body: unknown): string[] {
+    return this.check(`#/webhooks/${escaped(kind)}/post/requestBody/content/application~1json/schema`, body);
+  }
+
+  private check(pointer: string, body: unknown): string[] {
+    const validate = this.validators.get(pointer) ?? this.ajv.compile({ $ref: `contract${pointer}` });
+    this.validators.set(pointer, validate);
     validate(body);
     const broken = (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`);
     return [...broken, ...this.unknownFields(this.at(pointer), body, '')];

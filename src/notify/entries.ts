@@ -1,0 +1,41 @@
+import type pg from 'pg';
+import type { LedgerEntry } from '../ledger/entry.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { userResponse } from '../users/response.js';
+import type { UserResponse } from '../users/shapes.js';
+import { draftsOf, isOfUser, type Draft } from './drafts.js';
+import type { WebhookKind } from './kinds.js';
+import { addToOutbox, type OutboxMessage } from './outbox.js';
+import { readUsers } from './profiles.js';
+
+/** A draft, and the user as the entries of the batch up to it tell; undefined when they don't. */
+type Told = readonly [draft: Draft, user: UserResponse | undefined];
+
+/** A draft with its user, as a message. */
+export function messageOf({ kind, user: id, at, body }: Draft, user: UserResponse): OutboxMessage {
+  return { kind, subject: `user:${id}`, user: id, at: new Date(at), payload: { type: kind, user, ...body } };
+}
+
+/**
+ * Adds the messages that entries make at once to the outbox. Call it before what the entries lead to is written, in the same transaction: a user
+ * is shown as the user was at that entry. (A user whom nobody knows is one whose creation Postgres has refused: there is nobody to tell of.)
+ */
+export async function tellEntries(
+  client: pg.ClientBase,
+  config: ActiveConfig,
+  kinds: ReadonlySet<WebhookKind>,
+  entries: readonly LedgerEntry[],
+): Promise<number> {
+  const told: Told[] = [];
+  const known = new Map<string, UserResponse>();
+  for (const entry of entries) {
+    if (!isOfUser(entry)) continue;
+    if (entry.profile) known.set(entry.user, userResponse(config, entry.user, entry.profile));
+    for (const draft of draftsOf(config, kinds, entry)) told.push([draft, known.get(entry.user)]);
+  }
+  if (told.length === 0) return 0;
+  const missing = told.filter(([, user]) => !user).map(([draft]) => draft.user);
+  const stored = await readUsers(client, config, missing);
+  const messages = told.flatMap(([draft, user = stored.get(draft.user)]) => (user ? [messageOf(draft, user)] : []));
+  return addToOutbox(client, config.tenant, config, messages);
+}

@@ -1,0 +1,43 @@
+import type { Engine } from '../engine/engine.js';
+import type { Tell, Teller } from '../ledger/tenant-writer.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { boardChangesOf } from './board-changes.js';
+import { tellEntries } from './entries.js';
+import { subscribedKinds } from './outbox.js';
+import { noteBoards, noteFinals } from './told-boards.js';
+import { notePoints } from './told-points.js';
+import { noteRanks } from './told-ranks.js';
+
+/**
+ * What tells of a tenant's entries under a configuration; undefined when nobody subscribes to anything: then nothing is worked out. What is told at
+ * once is added to the outbox; of the rest it is noted that there is something to tell (notify/due.ts).
+ */
+function tellerOf(config: ActiveConfig): Tell | undefined {
+  const kinds = subscribedKinds(config);
+  if (kinds.size === 0) return undefined;
+  const { tenant } = config;
+  const concernsBoards = [...kinds].some((kind) => kind.startsWith('leaderboard.'));
+  return async (client, entries) => {
+    const sent = await tellEntries(client, config, kinds, entries);
+    if (kinds.has('points.changed')) await notePoints(client, tenant, entries);
+    if (!concernsBoards) return sent;
+    const newest = entries.reduce((at, entry) => ('at' in entry ? Math.max(at, entry.at) : at), 0);
+    const changes = boardChangesOf(entries, newest);
+    if (kinds.has('leaderboard.changed')) await noteBoards(client, tenant, [...changes.changed.values()]);
+    if (kinds.has('leaderboard.rank_changed')) await noteRanks(client, tenant, changes);
+    await noteFinals(client, tenant, changes.ended, kinds.has('leaderboard.finished'));
+    return sent;
+  };
+}
+
+/** Tells of entries under the newest configuration. `wake` hears that there are messages to deliver. */
+export function tellerFrom(engine: Pick<Engine, 'config' | 'refreshConfig'>, wake: () => void): Teller {
+  return {
+    tellerOf: async (tenant, version) => {
+      const config = await engine.config(tenant);
+      // Another process may have been quicker to know of a receiver, and of what the entries name.
+      return tellerOf(config.version < version ? await engine.refreshConfig(tenant) : config);
+    },
+    wake,
+  };
+}

@@ -1,0 +1,173 @@
+import type pg from 'pg';
+import type { Leaderboard } from '../config/model.js';
+import { boardRunResponse } from '../leaderboards/response.js';
+import type { RankingsResponse } from '../leaderboards/shapes.js';
+import { limits } from '../limits.js';
+import { utcDate } from '../calendar.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { numberArray, textArray } from '../postgres/arrays.js';
+import type { BoardKey } from './board-changes.js';
+import { addToOutbox, type OutboxMessage } from './outbox.js';
+
+type Kind = 'leaderboard.started' | 'leaderboard.changed' | 'leaderboard.finished';
+type Ranking = RankingsResponse['rankings'][number];
+
+const columns = (keys: readonly BoardKey[]): string[] => [
+  numberArray(keys.map(({ no }) => no)),
+  numberArray(keys.map(({ run }) => run)),
+  textArray(keys.map(({ group }) => group)),
+];
+
+/** Notes boards whose rankings have changed: at once due, or 15 minutes after they were told last. */
+export async function noteBoards(
+  client: pg.ClientBase,
+  tenant: number,
+  keys: readonly (BoardKey & { readonly at: number })[],
+): Promise<void> {
+  if (keys.length === 0) return;
+  await client.query(
+    `insert into told_boards (tenant, kind, leaderboard, run, "group", at)
+     select $1, 'leaderboard.changed', * from unnest($2::integer[], $3::integer[], $4::text[], $5::bigint[])
+     on conflict (tenant, kind, leaderboard, run, "group") do update set changed = true where not told_boards.changed`,
+    [tenant, ...columns(keys), numberArray(keys.map(({ at }) => at))],
+  );
+}
+
+/**
+ * Notes runs that end now: their final rankings are told at once, and nothing else of them any more. A run that had ended before is left as it is:
+ * two workers may have ended it.
+ */
+export async function noteFinals(
+  client: pg.ClientBase,
+  tenant: number,
+  runs: readonly { readonly no: number; readonly run: number; readonly at: number }[],
+  isTold: boolean,
+): Promise<void> {
+  for (const { no, run, at } of runs) {
+    for (const table of [`told_boards where kind = 'leaderboard.changed' and`, 'told_rankings where', 'told_ranks where'])
+      await client.query(`delete from ${table} tenant = $1 and leaderboard = $2 and run = $3`, [tenant, no, run]);
+    if (!isTold) continue;
+    await client.query(
+      `insert into told_boards (tenant, kind, leaderboard, run, "group", at)
+       select $1, 'leaderboard.finished', $2, $3, '', $4
+        where not exists (select 1 from leaderboard_runs where tenant = $1 and leaderboard = $2 and run = $3)
+       on conflict do nothing`,
+      [tenant, no, run, at],
+    );
+  }
+}
+
+/** What receivers are told of a board: its rankings, as the contract's `LeaderboardResponseWithRankings`. */
+export function boardMessage(
+  config: ActiveConfig,
+  kind: Kind,
+  board: Leaderboard,
+  { run, group }: BoardKey,
+  rankings: readonly Ranking[],
+  at: number,
+): OutboxMessage {
+  const response = boardRunResponse(config, board, run, group || undefined, utcDate(at));
+  const status = kind === 'leaderboard.finished' ? 'finished' : kind === 'leaderboard.started' ? 'active' : response.status;
+  const [only, ...others] = rankings;
+  return {
+    kind,
+    subject: `leaderboard:${board.no}`,
+    // The values of a group with one user say something of that user.
+    ...(group !== '' && only && others.length === 0 ? { user: only.userId } : {}),
+    others: rankings.map(({ userId }) => userId),
+    at: new Date(at),
+    payload: { type: kind, leaderboard: { ...response, status, rankings } },
+  };
+}
+
+/** The rankings of a run and group as Postgres has them in the transaction of `client`. */
+export async function readStanding(client: pg.ClientBase, tenant: number, { no, run, group }: BoardKey): Promise<Ranking[]> {
+  const { rows } = await client.query<Ranking>(
+    `select entry.user_id as "userId", users.name as "userName", (row_number() over (order by entry.value desc, entry.seq))::int as rank, entry.value
+       from leaderboard_entries as entry left join users on users.tenant = entry.tenant and users.id = entry.user_id
+      where entry.tenant = $1 and entry.leaderboard = $2 and entry.run = $3 and entry."group" = $4 and entry.present
+      order by rank limit ${limits.maxParticipants}`,
+    [tenant, no, run, group],
+  );
+  return rows;
+}
+
+interface Due {
+  readonly leaderboard: number;
+  readonly run: number;
+  readonly group: string;
+  readonly at: string;
+}
+
+const due = (kind: Kind): string => `
+  select leaderboard, run, "group", at from told_boards where tenant = $1 and kind = '${kind}' and changed and at <= $2
+   order by at, leaderboard, run, "group" limit ${limits.toldBoardsAtOnce}`;
+
+interface FinalGroup {
+  readonly group: string;
+  readonly rankings: Ranking[];
+}
+
+/** Whether a board is still there to tell of; one that is not leaves no rows. */
+export const isThere = (board: Leaderboard | undefined): board is Leaderboard =>
+  board !== undefined && !board.archived && board.status === 'active';
+
+/** Tells of boards that are due at a moment. Returns how many were, and how many deliveries there are. */
+export async function tellBoards(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<readonly [due: number, sent: number]> {
+  const { tenant } = config;
+  const { rows } = await client.query<Due>(due('leaderboard.changed'), [tenant, now]);
+  const messages: OutboxMessage[] = [];
+  for (const { leaderboard, run, group } of rows) {
+    const key = { no: leaderboard, run, group };
+    const board = config.leaderboardByNo.get(leaderboard);
+    if (isThere(board))
+      messages.push(boardMessage(config, 'leaderboard.changed', board, key, await readStanding(client, tenant, key), now));
+  }
+  if (rows.length > 0) {
+    await client.query(
+      `update told_boards set changed = false, at = $5 where tenant = $1 and kind = 'leaderboard.changed'
+          and (leaderboard, run, "group") in (select * from unnest($2::integer[], $3::integer[], $4::text[]))`,
+      [tenant, ...columns(rows.map(({ leaderboard: no, run, group }) => ({ no, run, group }))), now + limits.toldEveryMs],
+    );
+  }
+  await client.query('delete from told_boards where tenant = $1 and at <= $2 and not changed', [tenant, now]);
+  return [rows.length, await addToOutbox(client, tenant, config, messages)];
+}
+
+/** The next groups of a run that is final, after the one that was told last, with their rankings as reads show them. */
+async function nextGroups(client: pg.ClientBase, tenant: number, { leaderboard, run, group }: Due): Promise<FinalGroup[]> {
+  const { rows } = await client.query<FinalGroup>(
+    `select "group", json_agg(json_build_object('userId', user_id, 'userName', name, 'rank', place, 'value', value) order by place) as rankings
+       from (select ranking.*, users.name, row_number() over (partition by ranking."group" order by ranking.rank) as place
+               from leaderboard_rankings as ranking left join users on users.tenant = ranking.tenant and users.id = ranking.user_id
+              where ranking.tenant = $1 and ranking.leaderboard = $2 and ranking.run = $3 and ranking."group" in (
+                select distinct "group" from leaderboard_rankings
+                 where tenant = $1 and leaderboard = $2 and run = $3 and ("group" > $4 or $4 = '')
+                 order by "group" limit ${limits.toldBoardsAtOnce})) as ranked
+      group by "group" order by "group"`,
+    [tenant, leaderboard, run, group],
+  );
+  return rows;
+}
+
+/** Tells the next groups of a run that has ended, and notes how far that is. Returns how many runs were due, and how many deliveries there are. */
+export async function tellFinals(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<readonly [due: number, sent: number]> {
+  const { tenant } = config;
+  const { rows } = await client.query<Due>(due('leaderboard.finished'), [tenant, now]);
+  const [final] = rows;
+  if (!final) return [0, 0];
+  const { leaderboard: no, run } = final;
+  const board = config.leaderboardByNo.get(no);
+  const groups = await nextGroups(client, tenant, final);
+  const isDone = groups.length < limits.toldBoardsAtOnce;
+  const row = `tenant = $1 and kind = 'leaderboard.finished' and leaderboard = $2 and run = $3`;
+  if (isDone) await client.query(`delete from told_boards where ${row}`, [tenant, no, run]);
+  else await client.query(`update told_boards set "group" = $4 where ${row}`, [tenant, no, run, groups.at(-1)?.group]);
+  if (!board) return [1, 0];
+  // Those who took part may have been deleted since.
+  if (groups.length === 0 && board.breakdownAttributes.length === 0) groups.push({ group: '', rankings: [] });
+  const messages = groups.map(({ group, rankings }) =>
+    boardMessage(config, 'leaderboard.finished', board, { no, run, group }, rankings, Number(final.at)),
+  );
+  return [1, await addToOutbox(client, tenant, config, messages)];
+}

@@ -1,0 +1,58 @@
+import { bodyOf } from './answers.js';
+import type { World } from './world.js';
+
+/** The parts of payloads that tests look into; each kind has some of them. The whole shapes are held to the contract. */
+export interface Payload {
+  readonly type: string;
+  readonly timestamp?: string;
+  readonly user?: { readonly id: string };
+  readonly previousLevel?: { readonly key: string } | null;
+  readonly newLevel?: { readonly key: string } | null;
+  readonly points?: { readonly key: string; readonly total: number };
+  readonly achievement?: { readonly key: string };
+  readonly streak?: { readonly length: number };
+  readonly boost?: { readonly name: string; readonly status: string };
+  readonly leaderboard?: {
+    readonly key: string;
+    readonly status: string;
+    readonly start: string;
+    readonly end: string | null;
+    readonly breakdownAttributeValue?: string;
+    readonly rankings?: readonly { readonly userId: string }[];
+    readonly rank?: number | null;
+    readonly value?: number | null;
+    readonly previousRank?: number | null;
+    readonly previousValue?: number | null;
+  };
+}
+
+/** A message of the outbox. */
+export interface Message {
+  readonly kind: string;
+  readonly subject: string;
+  readonly user: string | null;
+  readonly at: Date;
+  readonly payload: Payload;
+}
+
+/** An endpoint that subscribes to some kinds, in a configuration file. Nobody listens there. */
+export const subscription = (...events: string[]): object => ({ key: 'all', name: 'All', url: 'https://receiver.example.com/', events });
+
+/** All messages of the default tenant, the oldest first, when Postgres has everything that the ledger holds now. */
+export async function messagesOf(world: World): Promise<Message[]> {
+  await world.drain();
+  const { rows } = await world.pool.query<Message>(
+    'select kind, subject, user_id as "user", at, payload from outbox where tenant = 1 order by id',
+  );
+  return rows;
+}
+
+/** The time of the test clock, in milliseconds since 1970. */
+export async function clockOf(world: World): Promise<number> {
+  return Date.parse(bodyOf<{ now: string }>(await world.get('/admin/v1/clock'), 200).now);
+}
+
+/** Moves the test clock on, and so makes everything that is due by then happen. */
+export async function pass(world: World, ms: number): Promise<void> {
+  await world.setClock(new Date((await clockOf(world)) + ms).toISOString());
+}
