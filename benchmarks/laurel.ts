@@ -12,11 +12,16 @@ export interface LaurelOptions {
   readonly apiKey: string;
   /** Settings by the names of their variables; none is taken over from the environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Another script that starts Laurel than that of this folder. */
+  readonly program?: string;
+  readonly nodeArgs?: readonly string[];
+  /** Whether to open a channel for messages. */
+  readonly channel?: boolean;
 }
 
 /** Starts Laurel as its user runs it, in a process of its own; it uses the stores that run in its data folder. */
 export function startProcess(
-  { dataDir, apiKey, env = {} }: LaurelOptions,
+  { dataDir, apiKey, env = {}, program = join(root, 'bin/start.mjs'), nodeArgs = [], channel = false }: LaurelOptions,
   processes: Processes,
   signal: AbortSignal,
 ): Promise<RunningProcess> {
@@ -25,7 +30,8 @@ export function startProcess(
     {
       name: 'Laurel',
       command: process.execPath,
-      args: ['--max-semi-space-size=64', join(root, 'bin/start.mjs')],
+      args: ['--max-semi-space-size=64', ...nodeArgs, program],
+      channel,
       env: { ...Object.fromEntries(inherited), PORT: '0', DATA_DIR: dataDir, ADMIN_API_KEY: apiKey, ...env },
       ready: listening,
     },

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { batch } from './batch.js';
 import { measureFunction } from './function.js';
 import { midnight } from './midnight.js';
+import { soak } from './soak.js';
 import { track } from './track.js';
 
 function count(text: string): number {
@@ -54,6 +55,18 @@ program
   .option('--connections <number>', 'connections that send single events', count, 64)
   .action(async (options: { rounds: number; seconds: number; connections: number }) => {
     const passed = await batch({ ...options, signal: interrupted.signal, print: console.log });
+    process.exitCode = passed ? 0 : 1;
+  });
+
+program
+  .command('soak')
+  .description('Half of what the service can do, for a time: memory and stream stay level, and every event is answered')
+  .option('--minutes <number>', 'how long', count, 60)
+  .option('--capacity-seconds <number>', 'length of the measurement of what it can do', count, 10)
+  .option('--connections <number>', 'connections that send at the same time', count, 32)
+  .option('--program <file>', 'the script that starts Laurel, such as that of an unpacked release')
+  .action(async (options: { minutes: number; capacitySeconds: number; connections: number; program?: string }) => {
+    const passed = await soak({ ...options, signal: interrupted.signal, print: console.log });
     process.exitCode = passed ? 0 : 1;
   });
 

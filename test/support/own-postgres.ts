@@ -62,9 +62,11 @@ export class OwnPostgres {
     await this.store.stop();
   }
 
-  /** `kill -9` of one of its processes: the server then ends all the others, and recovers. */
-  killChild(pid: number): void {
-    if (parentOf(pid) === this.store.pid) process.kill(pid, 'SIGKILL');
+  /** `kill -9` of one of its processes: the server then ends all the others, and recovers. False when it was gone. */
+  killChild(pid: number): boolean {
+    if (!childrenOf(this.store.pid).includes(pid)) return false;
+    new ProcessHandle(pid).signal('SIGKILL');
+    return true;
   }
 
   /** Stops it in order. */

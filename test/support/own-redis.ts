@@ -1,10 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startLocalRedis } from '../../src/stores/local-redis.js';
 import type { LocalStore } from '../../src/stores/local-store.js';
 import { ProcessHandle } from '../../src/stores/processes.js';
+import { until } from './stage.js';
 
 const goneMs = 10_000;
 
@@ -48,6 +49,29 @@ export class OwnRedis {
     for (const signal of ['SIGKILL', 'SIGCONT'] as const) server.signal(signal);
     if (!(await server.isGoneWithin(goneMs))) throw new Error('Redis does not go');
     await this.store.stop();
+  }
+
+  private get files(): string {
+    return join(this.folder, 'redis', 'appendonlydir');
+  }
+
+  /** Copies its append-only file, as it is now, and returns where the copy is. None is rewritten meanwhile (as Redis' manual has it). */
+  async copy(): Promise<string> {
+    const copy = await mkdtemp(join(this.folder, 'copy-'));
+    const redis = new Redis(this.url);
+    const [, share = '100'] = await redis.config('GET', 'auto-aof-rewrite-percentage');
+    await redis.config('SET', 'auto-aof-rewrite-percentage', '0');
+    await until('no rewriting', async () => !/aof_rewrite_in_progress:1/.test(await redis.info('persistence')));
+    await cp(this.files, copy, { recursive: true });
+    await redis.config('SET', 'auto-aof-rewrite-percentage', share);
+    redis.disconnect();
+    return copy;
+  }
+
+  /** While it is down: takes a copy of its append-only file for the file, or none, so that it comes back empty. */
+  async putBack(copy: string | undefined): Promise<void> {
+    await rm(this.files, { recursive: true });
+    if (copy !== undefined) await cp(copy, this.files, { recursive: true });
   }
 
   async startAgain(): Promise<void> {

@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type pg from 'pg';
+import pg from 'pg';
 import { hasCommitted } from '../../src/ledger/offsets.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { differences } from './level.js';
 import { stores } from './stores.js';
-import { adminKey, freshDatabase, keysOf, tenant, type Reply, type World } from './world.js';
+import { adminKey, freshDatabase, keysOf, tenant, type Reply, type TestDatabase, type World } from './world.js';
 
 const pollMs = 10;
 
@@ -51,6 +51,10 @@ export interface StageOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Another Redis than that of the run. */
   readonly redisUrl?: string;
+  /** An empty database elsewhere, which nobody else uses. */
+  readonly databaseUrl?: string;
+  /** How long `drain` may take. */
+  readonly drainMs?: number;
 }
 
 let stages = 0;
@@ -63,8 +67,14 @@ export async function configFile(config: object | string): Promise<string> {
   return file;
 }
 
-export async function setStage({ env = {}, redisUrl }: StageOptions = {}): Promise<Stage> {
-  const database = await freshDatabase();
+function emptyDatabase(url: string): TestDatabase {
+  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  pool.on('error', () => undefined);
+  return { pool, url, drop: () => pool.end() };
+}
+
+export async function setStage({ env = {}, redisUrl, databaseUrl, drainMs = 30_000 }: StageOptions = {}): Promise<Stage> {
+  const database = databaseUrl === undefined ? await freshDatabase() : emptyDatabase(databaseUrl);
   const url = redisUrl ?? (await stores()).redisUrl;
   const prefix = `s${process.pid}_${(stages += 1)}`;
   const redis = new Redis(url);
@@ -85,7 +95,7 @@ export async function setStage({ env = {}, redisUrl }: StageOptions = {}): Promi
     ledgerEnd,
     drain: async () => {
       const end = await ledgerEnd();
-      await until(`the ledger in Postgres up to ${end}`, () => hasCommitted(database.pool, tenant, end), 30_000);
+      await until(`the ledger in Postgres up to ${end}`, () => hasCommitted(database.pool, tenant, end), drainMs);
     },
     differences: () => differences(redis, database.pool, partition),
     stop: async () => {

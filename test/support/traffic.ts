@@ -49,8 +49,15 @@ function bodyOf({ user, value, attributes, device }: Drawn): object {
 }
 
 /** Sends an event; `body` replaces its own. */
-export function sendDrawn(client: Client, address: string, drawn: Drawn, body: object = bodyOf(drawn)): Promise<Answer> {
-  return client.event(address, drawn.metric, body, drawn.key === undefined ? {} : { 'idempotency-key': drawn.key });
+export function sendDrawn(
+  client: Client,
+  address: string,
+  drawn: Drawn,
+  body: object = bodyOf(drawn),
+  timeoutMs?: number,
+): Promise<Answer> {
+  const headers = drawn.key === undefined ? {} : { 'idempotency-key': drawn.key };
+  return client.send(address, 'POST', `/v1/metrics/${drawn.metric}/event`, { body, headers, ...(timeoutMs && { timeoutMs }) });
 }
 
 export const modelEvent = ({ metric, user, value, attributes, device }: Drawn, day: string): ModelEvent => ({
@@ -83,6 +90,8 @@ export interface EventRow {
   readonly key: string | null;
   readonly day: string;
   readonly at: Date;
+  /** Its place in the ledger: numbers that grow, with gaps. */
+  readonly ordinal: number;
 }
 
 /**
@@ -99,10 +108,12 @@ export async function prepare(pool: pg.Pool): Promise<void> {
   await pool.query('alter table events add column ordinal bigserial');
 }
 
-/** All events in the order of the ledger (after `prepare`). */
-export async function readEvents(pool: pg.Pool): Promise<EventRow[]> {
+/** All events behind a place in the ledger, in its order (after `prepare`). */
+export async function readEvents(pool: pg.Pool, after = 0): Promise<EventRow[]> {
   const { rows } = await pool.query<EventRow>(
-    `select id, idempotency_key as key, to_char(day, 'YYYY-MM-DD') as day, at from events order by ordinal`,
+    `select id, idempotency_key as key, to_char(day, 'YYYY-MM-DD') as day, at, ordinal::float8 as ordinal
+       from events where ordinal > $1 order by events.ordinal`,
+    [after],
   );
   return rows;
 }

@@ -1,0 +1,54 @@
+import { median } from './stats.js';
+
+/** Something that was measured again and again while a load went on. */
+export interface Series {
+  readonly name: string;
+  /** What the numbers are divided by to be shown, and what they are then called. */
+  readonly unit: readonly [size: number, name: string];
+  /** What the last third may have more than the first, as a share of the first, and besides that. */
+  readonly allowed: readonly [share: number, more: number];
+  readonly points: readonly { readonly atS: number; readonly value: number }[];
+}
+
+export interface Level {
+  readonly isLevel: boolean;
+  /** Median of the first third, and of the last. */
+  readonly first: number;
+  readonly last: number;
+  readonly highest: number;
+  /** By least squares, an hour. */
+  readonly slope: number;
+  readonly line: string;
+}
+
+/** The part of the time that is left out at the start, in which caches and pools fill. */
+const settlingShare = 0.2;
+
+/**
+ * Whether a series stays level: the first fifth of the time is left out, and of the rest the median of the last third may exceed that of the
+ * first third by what is allowed at the most. Medians, since one full collection or one slow second of a shared machine says nothing.
+ */
+export function judge({ name, unit: [size, unit], allowed: [share, more], points }: Series): Level {
+  const endS = points.at(-1)?.atS ?? 0;
+  const settled = points.filter(({ atS }) => atS >= endS * settlingShare);
+  const third = Math.ceil(settled.length / 3);
+  const values = settled.map(({ value }) => value);
+  const [first, last] = [median(values.slice(0, third)), median(values.slice(-third))];
+  const highest = Math.max(...values);
+  const slope = slopeOf(settled) * 3_600;
+  const isLevel = settled.length >= 3 && last <= first * (1 + share) + more;
+  const shown = (value: number): string => `${(value / size).toFixed(1)} ${unit}`;
+  const line =
+    `${name}: first third ${shown(first)}, last third ${shown(last)}, highest ${shown(highest)}, ` +
+    `slope ${shown(slope)} an hour: ${isLevel ? 'level' : `NOT LEVEL (allowed: ${shown(first * (1 + share) + more)})`}`;
+  return { isLevel, first, last, highest, slope, line };
+}
+
+/** The slope of the line that fits best, a second. */
+function slopeOf(points: Series['points']): number {
+  const mean = (of: (point: Series['points'][number]) => number): number =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [meanAt, meanValue] = [mean(({ atS }) => atS), mean(({ value }) => value)];
+  const covariance = mean(({ atS, value }) => (atS - meanAt) * (value - meanValue));
+  return covariance / mean(({ atS }) => (atS - meanAt) ** 2);
+}

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Redis } from 'ioredis';
+import { defaultTenant } from '../src/account/tenants.js';
+import { connectRedis } from '../src/redis/connection.js';
+import { keyNames, partitionPrefix } from '../src/redis/contract.js';
+import { settingsSchema } from '../src/settings.js';
+import { startLocalRedis } from '../src/stores/local-redis.js';
+import { eventSequence, type BenchmarkEvent } from './events.js';
+import { startProcess } from './laurel.js';
+import { judge, type Series } from './level.js';
+import { load, type LoadResult } from './load.js';
+import { Processes, type RunningProcess } from './processes.js';
+import { apiKey, path, seed, untilDrained } from './track.js';
+
+export interface SoakOptions {
+  readonly minutes: number;
+  /** Length of the measurement of what the service can do. */
+  readonly capacitySeconds: number;
+  readonly connections: number;
+  /** Another script that starts Laurel, such as that of an unpacked release. */
+  readonly program?: string;
+  readonly signal: AbortSignal;
+  readonly print: (line: string) => void;
+}
+
+const probe = join(dirname(fileURLToPath(import.meta.url)), 'memory-probe.mjs');
+const sampleMs = 1_000;
+/** Full collections take the service's time, so there are only so many of them. */
+const collections = 60;
+const shortestCollectionMs = 3_000;
+const mib = 1024 * 1024;
+
+interface Usage {
+  readonly rss: number;
+  readonly heapUsed: number;
+}
+
+interface Subject {
+  readonly server: RunningProcess;
+  readonly redis: Redis;
+  readonly nextEvent: () => BenchmarkEvent;
+}
+
+/**
+ * Measures what the service can do, then loads it with half of that for a time. Returns whether its memory and its stream stayed level, and
+ * every event was answered with a 2xx.
+ */
+export async function soak(options: SoakOptions): Promise<boolean> {
+  const undo: (() => unknown)[] = [];
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'laurel-soak-'));
+    undo.push(() => rm(folder, { recursive: true, force: true }));
+    await chmod(folder, 0o755);
+    const store = await startLocalRedis({ dataDir: folder, log: options.print });
+    undo.push(() => store.stop());
+    const redis = await connectRedis(store.url, (error) => options.print(error.message));
+    undo.push(() => redis.disconnect());
+    const processes = new Processes();
+    undo.push(() => processes.stop());
+    const nodeArgs = ['--expose-gc', '--import', probe];
+    const { program } = options;
+    const laurel = {
+      dataDir: folder,
+      apiKey,
+      nodeArgs,
+      channel: true,
+      env: { LOG_LEVEL: 'warn' },
+      ...(program !== undefined && { program }),
+    };
+    const server = await startProcess(laurel, processes, options.signal);
+    return await measure(options, { server, redis, nextEvent: eventSequence(seed) });
+  } finally {
+    for (const step of undo.reverse()) await step();
+  }
+}
+
+async function measure(options: SoakOptions, subject: Subject): Promise<boolean> {
+  const { minutes, capacitySeconds, print, signal } = options;
+  const send = (seconds: number, rate?: number): Promise<LoadResult> =>
+    load({ ...options, ...subject, url: subject.server.readyText, path, apiKey, seconds, ...(rate !== undefined && { rate }) });
+  const warm = await send(Math.ceil(capacitySeconds / 2));
+  const capacity = await send(capacitySeconds);
+  await untilDrained(subject.redis, signal);
+  const rate = Math.max(1, Math.round(capacity.eventsPerS / 2));
+  print(
+    `Capacity: ${capacity.eventsPerS.toFixed(0)} events/s over ${options.connections} connections. ${rate} events/s for ${minutes} min.`,
+  );
+
+  const watching = new AbortController();
+  const watched = watch(subject, minutes * 60_000, watching.signal);
+  const result = await send(minutes * 60, rate).finally(() => watching.abort());
+  const series = await watched;
+  const drainedMs = await untilDrained(subject.redis, signal);
+  const failed = warm.failed + capacity.failed + result.failed;
+  return report(options, subject, { series, result, rate, failed, drainedMs });
+}
+
+interface Outcome {
+  readonly series: readonly Series[];
+  readonly result: LoadResult;
+  readonly rate: number;
+  readonly failed: number;
+  readonly drainedMs: number;
+}
+
+function report({ print }: SoakOptions, { server }: Subject, { series, result, rate, failed, drainedMs }: Outcome): boolean {
+  print(
+    `${result.answered} events answered, ${result.eventsPerS.toFixed(0)} a second of ${rate}; p50 ${result.p50Ms.toFixed(1)} ms, ` +
+      `p99 ${result.p99Ms.toFixed(1)} ms, longest ${result.maxMs.toFixed(0)} ms; drained ${drainedMs.toFixed(0)} ms after the end.`,
+  );
+  const levels = series.map(judge);
+  for (const { line } of levels) print(line);
+  const complaints = server.output().match(/^\{"level":[4-6]0.*$/gm) ?? [];
+  print(`Events without a 2xx: ${failed}. Warnings and errors in the log: ${complaints.length}.`);
+  for (const line of complaints.slice(-10)) print(line);
+  return failed === 0 && complaints.length === 0 && levels.every(({ isLevel }) => isLevel);
+}
+
+/** Looks at the service until it is told to end: its memory and its stream each second, what its heap holds some times. */
+async function watch({ server, redis }: Subject, durationMs: number, signal: AbortSignal): Promise<Series[]> {
+  const ledger = partitionPrefix(settingsSchema.parse({}).REDIS_PREFIX, defaultTenant) + keyNames.ledger;
+  const collectMs = Math.max(shortestCollectionMs, durationMs / collections);
+  const [rss, heap, stream]: { atS: number; value: number }[][] = [[], [], []];
+  const started = performance.now();
+  let collected = -Infinity;
+  while (!signal.aborted) {
+    const now = performance.now();
+    const atS = (now - started) / 1_000;
+    const collect = now - collected >= collectMs;
+    // Before the collection: afterwards some of it is given back.
+    const [usage, entries] = await Promise.all([ask(server, false), redis.xlen(ledger)]);
+    rss?.push({ atS, value: usage.rss });
+    stream?.push({ atS, value: entries });
+    if (collect) {
+      collected = now;
+      heap?.push({ atS, value: (await ask(server, true)).heapUsed });
+    }
+    await delay(sampleMs, undefined, { signal }).catch(() => undefined);
+  }
+  return [
+    { name: 'Memory of the service (RSS)', unit: [mib, 'MiB'], allowed: [0.1, 24 * mib], points: rss ?? [] },
+    { name: 'Its heap after a full collection', unit: [mib, 'MiB'], allowed: [0.1, 4 * mib], points: heap ?? [] },
+    { name: 'Stream', unit: [1, 'entries'], allowed: [1, 500], points: stream ?? [] },
+  ];
+}
+
+async function ask({ child }: RunningProcess, collect: boolean): Promise<Usage> {
+  const answer = once(child, 'message');
+  child.send({ collect });
+  const [usage] = (await answer) as [Usage];
+  return usage;
+}
