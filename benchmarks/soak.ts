@@ -58,7 +58,7 @@ export async function soak(options: SoakOptions): Promise<boolean> {
     await chmod(folder, 0o755);
     const store = await startLocalRedis({ dataDir: folder, log: options.print });
     undo.push(() => store.stop());
-    const redis = await connectRedis(store.url, (error) => options.print(error.message));
+    const redis = (await connectRedis({ url: store.url }, (error) => options.print(error.message))) as Redis;
     undo.push(() => redis.disconnect());
     const processes = new Processes();
     undo.push(() => processes.stop());
