@@ -222,6 +222,7 @@ async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Roun
       }
     },
   };
+  watch.ready(health.problem);
   const { engine, pool, clock, history, aggregates, configuration, account, redis } = base;
   const deletion = new Deletion(engine, pool, clock, history, async (tenant, user) => {
     await account.store((keys) => eraseUserKeys(keys, tenant, user));

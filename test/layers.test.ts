@@ -28,11 +28,13 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['admin', `routing engine ${domain} plan config account keys`],
   ['routing', 'engine account keys ledger'],
 
+  // What watches the others.
+  ['observe', 'restore engine ledger redis settings.ts'],
+
   // What works beside the requests.
   ['jobs', `notify engine ${domain} ledger plan redis config postgres`],
   ['restore', 'engine ledger plan redis config postgres'],
   ['notify', `engine ${domain} ledger plan redis config postgres`],
-  ['observe', 'engine ledger redis settings.ts'],
 
   // One event, from a valid request to the facts that it led to.
   ['engine', `${domain} plan redis config ledger`],

@@ -129,3 +129,11 @@ export async function hasCommitted(pool: pg.Pool, tenant: number, id: StreamId):
 export async function noteMoment(pool: pg.Pool, tenant: number, atMs: number): Promise<void> {
   await pool.query('update stream_offsets set newest_at = greatest(newest_at, $2) where tenant = $1', [tenant, atMs]);
 }
+
+/** The tenants that are being restored: a restore holds the lease of the stream meanwhile. */
+export async function runningRestores(pool: pg.Pool): Promise<number[]> {
+  const { rows } = await pool.query<{ tenant: number }>(
+    `select tenant from stream_offsets where lease_until > clock_timestamp() and holder like 'restore:%' order by tenant`,
+  );
+  return rows.map(({ tenant }) => tenant);
+}

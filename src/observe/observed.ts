@@ -9,6 +9,7 @@ import { timeFunctions } from './functions.js';
 import { Observation } from './observation.js';
 import { partitionMetrics } from './partitions.js';
 import { countRequests, type AnsweredRequest } from './requests.js';
+import { restoreMetrics } from './restores.js';
 import { diskMetrics, postgresMetrics, redisMetrics } from './stores.js';
 import type { Tracing } from './tracing.js';
 import { writeBehindMetrics } from './write-behind.js';
@@ -81,9 +82,26 @@ export class Observed {
     if (!metrics) return;
     metrics.add((registry) => redisMetrics(registry, redis));
     metrics.add((registry) => postgresMetrics(registry, pool));
+    const { testClock, maxLedgerEntries } = settings;
     const busy = (): readonly number[] => this.writer?.busy ?? [];
-    metrics.add((registry) => partitionMetrics(registry, { redis, partition, tenants, busy, testClock: settings.testClock }));
+    metrics.add((registry) => partitionMetrics(registry, { redis, partition, tenants, busy, testClock, maxLedgerEntries }));
+    metrics.add((registry) => restoreMetrics(registry, { redis, pool, partition }));
     if (settings.redisUrl === null || settings.databaseUrl === null) metrics.add((registry) => diskMetrics(registry, settings.dataDir));
+  }
+
+  /** Takes up whether this process can do its work: `problem` says why not. */
+  ready(problem: () => Promise<string | undefined>): void {
+    this.metrics?.add((registry) => {
+      const ready = new Gauge({
+        name: 'laurel_ready',
+        help: 'Whether this process is ready, as /health/ready says.',
+        registers: [registry],
+      });
+      return async () => {
+        ready.set(0);
+        ready.set((await problem()) === undefined ? 1 : 0);
+      };
+    });
   }
 
   /** Takes up the write-behind of this process. */

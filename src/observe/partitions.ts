@@ -3,6 +3,7 @@ import { readLag, type LedgerLag } from '../ledger/lag.js';
 import { limits } from '../limits.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames } from '../redis/contract.js';
+import { isHalfRestored } from '../restore/restore.js';
 import { absentGauge } from './absent.js';
 import type { Refresh } from './observation.js';
 
@@ -18,6 +19,8 @@ export interface PartitionsOptions {
   readonly tenants: () => readonly number[];
   /** Those whose ledgers this process knows to have something to write down. */
   readonly busy: () => readonly number[];
+  /** MAX_LEDGER_ENTRIES. */
+  readonly maxLedgerEntries: number;
   /** Whether time is that of the test clock. */
   readonly testClock: boolean;
 }
@@ -28,9 +31,10 @@ interface Backlog extends LedgerLag {
   readonly dueUsers: number;
   /** How long it has been due to the first of them, as far as that is known: after a restore everybody is due at no certain moment. */
   readonly lateSeconds: number;
+  readonly isHalfRestored: boolean;
 }
 
-const isIdle = ({ lagEntries, dueUsers }: Backlog): boolean => lagEntries === 0 && dueUsers === 0;
+const isIdle = ({ lagEntries, dueUsers, isHalfRestored: isHalf }: Backlog): boolean => lagEntries === 0 && dueUsers === 0 && !isHalf;
 
 /**
  * The backlogs of tenants: their ledgers and their sweeps. There may be 100,000 tenants, so a scrape looks at those that are known to have
@@ -39,6 +43,8 @@ const isIdle = ({ lagEntries, dueUsers }: Backlog): boolean => lagEntries === 0 
  */
 export function partitionMetrics(registry: Registry, options: PartitionsOptions): Refresh {
   const gauges = makeGauges(registry);
+  const limit = 'Entries that the stream of one tenant may have before its events are refused.';
+  absentGauge(registry, 'laurel_ledger_limit_entries', limit).set(options.maxLedgerEntries);
   const known = new Map<number, Backlog>();
   let next = 0;
   const inTurn = (tenants: readonly number[]): readonly number[] => {
@@ -68,9 +74,13 @@ async function look({ redis, partition, testClock }: PartitionsOptions, tenant: 
   const set = testClock ? await redis.get(keys + keyNames.clock) : null;
   const now = set === null ? nowMs : Number(set);
   const due = keys + keyNames.due;
-  const [lag, dueUsers] = await Promise.all([readLag(redis, keys, tenant), redis.zcount(due, '-inf', now)]);
+  const [lag, dueUsers, isHalf] = await Promise.all([
+    readLag(redis, keys, tenant),
+    redis.zcount(due, '-inf', now),
+    isHalfRestored(redis, keys),
+  ]);
   const [, first] = dueUsers === 0 ? [] : await redis.zrangebyscore(due, '(0', now, 'WITHSCORES', 'LIMIT', 0, 1);
-  return { ...lag, dueUsers, lateSeconds: first === undefined ? 0 : Math.max(now - Number(first), 0) / 1000 };
+  return { ...lag, dueUsers, isHalfRestored: isHalf, lateSeconds: first === undefined ? 0 : Math.max(now - Number(first), 0) / 1000 };
 }
 
 interface PartitionGauges {
@@ -87,6 +97,7 @@ function makeGauges(registry: Registry): PartitionGauges {
   const behind = gauge('laurel_ledger_tenants_behind', 'Tenants whose ledgers have entries that Postgres does not have yet.');
   const due = gauge('laurel_sweep_due_users', 'Users to whom something is due, of all tenants together.');
   const late = gauge('laurel_sweep_late_seconds', 'How long something has been due to the user who has waited longest.');
+  const half = gauge('laurel_restore_unfinished', 'Tenants whose restore has begun and not come to its end.');
   const known = gauge('laurel_tenants', 'Tenants that there are.');
   const worst = new Gauge({
     name: 'laurel_tenant_lag_seconds',
@@ -99,7 +110,7 @@ function makeGauges(registry: Registry): PartitionGauges {
     backlogs.reduce((max, one) => Math.max(max, of(one)), 0);
   return {
     clear: () => {
-      for (const one of [entries, longest, lag, behind, due, late]) one.remove();
+      for (const one of [entries, longest, lag, behind, due, late, half]) one.remove();
       worst.reset();
     },
     set: (backlogs, tenants) => {
@@ -109,6 +120,7 @@ function makeGauges(registry: Registry): PartitionGauges {
       behind.set(backlogs.filter(({ lagEntries }) => lagEntries > 0).length);
       due.set(total(backlogs, ({ dueUsers }) => dueUsers));
       late.set(most(backlogs, ({ lateSeconds }) => lateSeconds));
+      half.set(backlogs.filter(({ isHalfRestored: isHalf }) => isHalf).length);
       known.set(tenants);
       const named = backlogs.filter(({ lagSeconds }) => lagSeconds > worthNamingS).sort((a, b) => b.lagSeconds - a.lagSeconds);
       for (const { tenant, lagSeconds } of named.slice(0, limits.metricsWorstTenants)) worst.set({ tenant }, lagSeconds);

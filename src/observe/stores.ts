@@ -3,17 +3,12 @@ import type pg from 'pg';
 import { Gauge, type Registry } from 'prom-client';
 import { mastersOf } from '../redis/cluster.js';
 import type { RedisConnection } from '../redis/connection.js';
+import { infoFields } from '../redis/server.js';
 import { absentGauge } from './absent.js';
 import type { Refresh } from './observation.js';
 
 /** How old the size of the database may be: Postgres looks at every file for it. */
 const databaseSizeMs = 60_000;
-
-/** What INFO says, by field. */
-function infoFields(info: string): ReadonlyMap<string, string> {
-  const pairs = info.split('\r\n').map((line) => line.split(':', 2) as [string, string | undefined]);
-  return new Map(pairs.flatMap(([field, value]) => (value === undefined ? [] : [[field, value] as const])));
-}
 
 /** Whether Redis answers, how much memory it has left, whether it gets its data onto the disk, and what functions cost it. */
 export function redisMetrics(registry: Registry, redis: RedisConnection): Refresh {

@@ -3,7 +3,8 @@ import { OperatorError } from '../errors.js';
 import { mastersOf } from './cluster.js';
 import type { RedisConnection } from './connection.js';
 
-function infoFields(info: string): Map<string, string> {
+/** What INFO says, by field. */
+export function infoFields(info: string): ReadonlyMap<string, string> {
   return new Map(
     info.split('\r\n').flatMap((line) => {
       const colon = line.indexOf(':');

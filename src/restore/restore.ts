@@ -56,7 +56,7 @@ export async function restoreTenant(options: RestoreOptions): Promise<Restored> 
   const { lease, lastId } = await acquireRestoreLease(pool, tenant, `restore:${randomUUID()}`);
   const { document } = await loadConfig(pool, tenant);
   const start = await begin(options, lease.epoch);
-  const total = await countUsers(pool, tenant);
+  const total = await countStoredUsers(pool, tenant);
   await eachChunk(options, lease, lastId, document, start, total);
   await restoreCounters(options);
   await restoreLevelCounts(options, document);
@@ -77,6 +77,16 @@ async function begin({ redis, partition }: RestoreOptions, committedEpoch: strin
   return { epoch: fresh, cursor: '', users: 0, resumed: false };
 }
 
+/** How many users of a tenant are back, while it is being restored; 0 when it is not. */
+export async function readRestoredUsers(redis: RedisConnection, partition: string): Promise<number> {
+  return Number((await redis.hget(partition + keyNames.meta, countField)) ?? 0);
+}
+
+/** Whether a restore of a tenant has begun and not come to its end: it goes on, or was cut off. */
+export async function isHalfRestored(redis: RedisConnection, partition: string): Promise<boolean> {
+  return (await redis.hexists(partition + keyNames.meta, restoringField)) === 1;
+}
+
 /** Removes every key of a partition: what an older Redis holds is not what Postgres knows. */
 async function wipe(redis: RedisConnection, partition: string): Promise<void> {
   // The epoch goes first, so that nothing is served from what is left.
@@ -84,7 +94,8 @@ async function wipe(redis: RedisConnection, partition: string): Promise<void> {
   for await (const keys of partitionKeys(redis, partition)) if (keys.length > 0) await redis.unlink(...keys);
 }
 
-async function countUsers(pool: pg.Pool, tenant: number): Promise<number> {
+/** How many users Postgres has of a tenant. */
+export async function countStoredUsers(pool: pg.Pool, tenant: number): Promise<number> {
   const { rows } = await pool.query<{ users: string }>('select count(*) as users from users where tenant = $1', [tenant]);
   return Number(rows[0]?.users ?? 0);
 }

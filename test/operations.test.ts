@@ -1,0 +1,106 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { scrape } from './support/scrape.js';
+import { startWorld } from './support/world.js';
+
+const read = (name: string): string => readFileSync(new URL(`../docs/operations/${name}`, import.meta.url), 'utf8');
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+}
+
+interface Panel {
+  readonly id: number;
+  readonly type: string;
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+const rules = (parse(read('alerts.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
+const { panels, uid } = JSON.parse(read('grafana-dashboard.json')) as { panels: Panel[]; uid: string };
+const queries = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
+
+/** The metrics that an expression of PromQL names: ours and the process', without what stands in its texts. */
+const metricsIn = (expression: string): string[] => expression.replace(/"[^"]*"/g, '""').match(/\b(?:laurel|process|nodejs)_\w+/g) ?? [];
+
+/** A metric's samples also have names of their own. */
+const declared = (metric: string, names: ReadonlySet<string>): boolean =>
+  names.has(metric) || names.has(metric.replace(/_(?:bucket|sum|count)$/, ''));
+
+const pairs = ['()', '{}', '[]'].map((pair) => pair.split('', 2) as [string, string]);
+const balanced = (expression: string): boolean =>
+  pairs.every(([open, close]) => expression.split(open).length === expression.split(close).length);
+
+describe('The files for those who operate Laurel', function () {
+  this.timeout(30_000);
+  let names: ReadonlySet<string>;
+  before(async () => {
+    // Stores of Laurel's own would add the disk of their folder, which is a figure of no store.
+    const world = await startWorld({ settings: { metricsPort: 0 } });
+    try {
+      names = new Set([...(await scrape(world.metricsAddress)).names, 'laurel_data_folder_free_bytes', 'laurel_data_folder_size_bytes']);
+    } finally {
+      await world.stop();
+    }
+  });
+
+  it('have alerts with a name, a severity and a summary', () => {
+    expect(rules.length).to.be.above(15);
+    expect(new Set(rules.map(({ alert }) => alert)).size).to.equal(rules.length);
+    for (const { alert, labels, annotations, for: after } of rules) {
+      expect(alert).to.match(/^Laurel[A-Z]\w+$/);
+      expect(['info', 'warning', 'critical'], alert).to.include(labels.severity);
+      expect(annotations.summary, alert).to.match(/\.$/);
+      expect(after ?? '1m', alert).to.match(/^\d+[sm]$/);
+    }
+  });
+
+  it('have a runbook for each alert, and none for others', () => {
+    const anchors = [...read('runbooks.md').matchAll(/^## (\w+)$/gm)].map(([, heading = '']) => heading);
+    expect(anchors).to.have.members(rules.map(({ alert }) => alert));
+    for (const { alert, annotations } of rules) {
+      expect(annotations.runbook_url).to.equal(`docs/operations/runbooks.md#${alert.toLowerCase()}`);
+    }
+  });
+
+  it('name alerts in the runbooks that there are', () => {
+    const named = [...read('runbooks.md').matchAll(/\bLaurel[A-Z]\w+/g)].map(([name]) => name);
+    const alerts = rules.map(({ alert }) => alert);
+    expect(named.filter((name) => !alerts.includes(name))).to.deep.equal([]);
+  });
+
+  it('have a dashboard whose panels have a place and a question each', () => {
+    expect(uid).to.equal('laurel');
+    expect(new Set(panels.map(({ id }) => id)).size).to.equal(panels.length);
+    for (const { title, type, targets, gridPos } of panels) {
+      expect(gridPos.x + gridPos.w, title).to.be.at.most(24);
+      if (type !== 'row') expect(targets, title).to.have.lengthOf.at.least(1);
+    }
+  });
+
+  it('ask for metrics that there are', () => {
+    const asked = [...rules.map(({ alert, expr }) => ({ title: alert, expr })), ...queries];
+    for (const { title, expr } of asked) {
+      expect(metricsIn(expr), title).not.to.be.empty;
+      expect(balanced(expr), `${title}: ${expr}`).to.equal(true);
+      expect(
+        metricsIn(expr).filter((metric) => !declared(metric, names)),
+        title,
+      ).to.deep.equal([]);
+    }
+  });
+
+  it('explain every metric of ours, and no other', () => {
+    const page = read('monitoring.md');
+    const explained = new Set(page.match(/\blaurel_\w+/g));
+    const ours = [...names].filter((name) => name.startsWith('laurel_') && name !== 'laurel_data_folder_size_bytes');
+    expect(ours.filter((name) => !explained.has(name))).to.deep.equal([]);
+    expect([...explained].filter((name) => !declared(name, names))).to.deep.equal([]);
+  });
+});
