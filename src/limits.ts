@@ -106,6 +106,13 @@ export const limits = {
   /** How often, and for how many tenants at once, a worker looks for ledgers that it has not been told of: 1,000 tenants take 5 s. */
   writeBehindScanMs: 1_000,
   writeBehindScanTenants: 200,
+  /**
+   * Entries in a row that Postgres may refuse: more can't be the entries' fault, so the write-behind stops and tries again. Counted by each worker for
+   * each ledger, until an entry gets through.
+   */
+  maxDeadLettersInARow: 100,
+  /** Dead letters on a page of their list. */
+  maxDeadLettersPage: 100,
   /** First and longest pause of the write-behind after a failed batch. */
   writeBehindRetryMs: 100,
   writeBehindRetryMaxMs: 5_000,

@@ -12,6 +12,7 @@ import { createApp } from './http/app.js';
 import { RateLimit } from './http/rate-limit.js';
 import { startServer, type HttpServer } from './http/server.js';
 import { ensureAdminKey, eraseUserKeys } from './keys/store.js';
+import { DeadLetters } from './ledger/dead-letters.js';
 import { UserDirectory } from './ledger/user-directory.js';
 import { WriteBehind } from './ledger/write-behind.js';
 import { limits } from './limits.js';
@@ -234,6 +235,7 @@ async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Roun
       ...{ engine, clock, history, aggregates, configuration, account },
       advance: (toMs) => rounds.advance(defaultTenant, toMs),
       directory: new UserDirectory(pool),
+      deadLetters: new DeadLetters(pool),
       forget: (tenant, user) => deletion.run(tenant, user),
     },
     rateLimit:

@@ -10,6 +10,7 @@ import { configurationRoutes } from '../admin/configuration.js';
 import { eventAdminRoutes } from '../admin/events.js';
 import { streakAdminRoutes } from '../admin/streaks.js';
 import { tenantRoutes } from '../admin/tenants.js';
+import { deadLetterRoutes } from '../admin/dead-letters.js';
 import { userAdminRoutes } from '../admin/users.js';
 import { LaurelError } from '../errors.js';
 import { defaultTenant } from '../account/tenants.js';
@@ -54,6 +55,7 @@ export const adminRoutes: readonly Route[] = [
   ...adminKeyRoutes,
   ...eventAdminRoutes,
   ...userAdminRoutes,
+  ...deadLetterRoutes,
 ];
 
 export interface AppOptions extends ObservedOptions {

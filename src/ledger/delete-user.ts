@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { limits } from '../limits.js';
+import { forgetInDeadLetters } from './dead-letters.js';
 
 /**
  * Every table whose rows are of a user of a tenant, as text that can stand in a statement. They are asked for and not listed: a table that
@@ -52,6 +53,7 @@ export async function deleteUser(client: pg.ClientBase, tenant: number, user: st
       [tenant],
     );
   }
+  await forgetInDeadLetters(client, tenant, user);
   await client.query('delete from users where tenant = $1 and id = $2', [tenant, user]);
   return true;
 }

@@ -4,9 +4,9 @@ import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames } from '../redis/contract.js';
 import { idAfter } from '../redis/stream.js';
-import { collectBatch } from './batch.js';
 import { deleteUser } from './delete-user.js';
-import { unpackEntry, type LedgerEntry } from './entry.js';
+import { isRefusal, keepDeadLetter, readEntry, refusalOf, rowsOf, type Refusal, type StreamEntry } from './dead-letters.js';
+import type { LedgerEntry } from './entry.js';
 import { acquireLease, advanceOffset, LeaseLost, type Lease, type StreamId } from './offsets.js';
 import type { Partitions } from './partitions.js';
 import { writeBatch } from './write-batch.js';
@@ -38,6 +38,8 @@ export interface TenantWriterOptions {
   readonly pool: pg.Pool;
   readonly months: Partitions;
   readonly teller: Teller | undefined;
+  /** An entry was refused and has become a dead letter. */
+  readonly onDeadLetter: (refusal: Refusal) => void;
 }
 
 /** How far a worker is: its lease and the last id that it has committed under it. */
@@ -45,11 +47,6 @@ export interface Position {
   readonly lease: Lease;
   readonly lastId: StreamId;
   readonly renewedAt: number;
-}
-
-interface ReadEntry {
-  readonly id: StreamId;
-  readonly entry: LedgerEntry;
 }
 
 /** Redis no longer is the one whose ledger was being committed. */
@@ -68,6 +65,8 @@ export class TenantWriter {
   private held: Position | undefined;
   /** Whether the stream has been trimmed up to the last id. */
   private isTrimmed = false;
+  /** Entries in a row that were refused. */
+  private refused = 0;
 
   constructor(options: TenantWriterOptions) {
     this.options = options;
@@ -140,7 +139,7 @@ export class TenantWriter {
   }
 
   /** The next entries, and the version of the configuration that none of them is later than: it is read after them. */
-  private async read(position: Position): Promise<{ entries: ReadEntry[]; version: number }> {
+  private async read(position: Position): Promise<{ entries: StreamEntry[]; version: number }> {
     const { redis } = this.options;
     const [epoch, entries, version] = await Promise.all([
       redis.hget(this.metaKey, 'epoch'),
@@ -148,36 +147,73 @@ export class TenantWriter {
       redis.hget(this.metaKey, 'version'),
     ]);
     if (epoch !== position.lease.epoch) throw new RedisReplaced();
-    return { entries: entries.map(([id, fields]) => ({ id: id.toString(), entry: unpackEntry(fields) })), version: Number(version ?? 0) };
+    return { entries: entries.map(([id, fields]) => readEntry(id.toString(), fields)), version: Number(version ?? 0) };
   }
 
   /** Commits the entries up to the next deletion of a user, or that deletion. Returns how many entries. */
-  private async commit(position: Position, read: readonly ReadEntry[], tell: Tell | undefined): Promise<number> {
+  private async commit(position: Position, read: readonly StreamEntry[], tell: Tell | undefined): Promise<number> {
     const [first] = read;
-    if (first?.entry.kind === 'forget') {
+    if (first?.entry?.kind === 'forget') {
       await this.deleteUser(position, first.id, first.entry.user);
       return 1;
     }
-    const deletion = read.findIndex(({ entry }) => entry.kind === 'forget');
+    const deletion = read.findIndex(({ entry }) => entry?.kind === 'forget');
     const entries = deletion < 0 ? read : read.slice(0, deletion);
+    await this.write(position, entries, tell);
+    return entries.length;
+  }
+
+  /**
+   * Commits entries in one transaction. If one of them is refused, they are tried in halves, in order, until it is found: it becomes a dead
+   * letter, and the others are committed.
+   */
+  private async write(position: Position, entries: readonly StreamEntry[], tell: Tell | undefined): Promise<Position> {
+    try {
+      const written = await this.writeTogether(position, entries, tell);
+      this.refused = 0;
+      return written;
+    } catch (error) {
+      const [first] = entries;
+      if (!first || !isRefusal(error)) throw error;
+      if (entries.length === 1) return this.setAside(position, first, error);
+    }
+    const middle = entries.length >> 1;
+    return this.write(await this.write(position, entries.slice(0, middle), tell), entries.slice(middle), tell);
+  }
+
+  private async writeTogether({ lease, lastId }: Position, entries: readonly StreamEntry[], tell: Tell | undefined): Promise<Position> {
     const { pool, tenant, months } = this.options;
-    const { lease, lastId } = position;
     const newest = entries.at(-1)?.id ?? lastId;
-    const batch = collectBatch(entries);
-    await months.ensure([...batch.events.map(({ at }) => at), ...batch.awards.map(({ award }) => award.at)]);
+    const { batch, moments, read } = rowsOf(entries);
+    await months.ensure(moments);
     const now = Date.now();
     const messages = await inTransaction(pool, async (client) => {
       await advanceOffset(client, lease, lastId, newest, batch.newestAt);
       const told = await tell?.(
         client,
-        entries.map(({ entry }) => entry),
+        read.map(({ entry }) => entry),
       );
       await writeBatch(client, tenant, batch);
       return told ?? 0;
     });
     if (messages > 0) this.options.teller?.wake();
-    this.held = { lease, lastId: newest, renewedAt: now };
-    return entries.length;
+    return (this.held = { lease, lastId: newest, renewedAt: now });
+  }
+
+  /** Makes a dead letter of an entry: the offset passes it in the same transaction. */
+  private async setAside({ lease, lastId }: Position, letter: StreamEntry, error: unknown): Promise<Position> {
+    if (this.refused >= limits.maxDeadLettersInARow) {
+      throw new Error(`Postgres has refused ${this.refused} entries in a row, which can't be their fault`, { cause: error });
+    }
+    const { pool, tenant, onDeadLetter } = this.options;
+    const now = Date.now();
+    await inTransaction(pool, async (client) => {
+      await advanceOffset(client, lease, lastId, letter.id);
+      await keepDeadLetter(client, tenant, letter, error);
+    });
+    this.refused += 1;
+    onDeadLetter(refusalOf(tenant, letter, error));
+    return (this.held = { lease, lastId: letter.id, renewedAt: now });
   }
 
   /**

@@ -5,8 +5,11 @@ import { writeBoards } from './write-boards.js';
 import { writeDays } from './write-days.js';
 import * as tables from './tables.js';
 
-/** Writes the rows of a batch within the transaction of `client`. State is only ever replaced by a higher revision of the same user. */
-export async function writeBatch(client: pg.ClientBase, tenant: number, batch: Batch): Promise<void> {
+/**
+ * Writes the rows of a batch within the transaction of `client`. State is only ever replaced by a higher revision of the same user. `isLate`: it is of an
+ * entry that was refused, and has never been written, behind newer ones of the same user.
+ */
+export async function writeBatch(client: pg.ClientBase, tenant: number, batch: Batch, isLate = false): Promise<void> {
   await insertRows(client, tenant, tables.events, batch.events);
   await insertRows(client, tenant, tables.awards, batch.awards);
   await insertRows(client, tenant, tables.idempotencyKeys, [...batch.keys.values()]);
@@ -20,6 +23,6 @@ export async function writeBatch(client: pg.ClientBase, tenant: number, batch: B
   await insertRows(client, tenant, tables.streakPauses, [...batch.pauses.values()]);
   await insertRows(client, tenant, tables.userTimes, [...batch.times.values()]);
   await insertRows(client, tenant, tables.streakPeriods, [...batch.periods.values()]);
-  await writeDays(client, tenant, batch.days);
+  await writeDays(client, tenant, batch.days, isLate);
   await writeBoards(client, tenant, batch);
 }

@@ -164,7 +164,16 @@ export class WriteBehind {
     let writer = this.writers.get(tenant);
     if (!writer) {
       const { redis, pool, partition, teller } = this.options;
-      writer = new TenantWriter({ tenant, partition: partition(tenant), holder: this.holder, redis, pool, months: this.months, teller });
+      writer = new TenantWriter({
+        ...{ tenant, partition: partition(tenant), holder: this.holder, redis, pool, months: this.months, teller },
+        onDeadLetter: (refusal) => {
+          this.progress.deadLetter(tenant);
+          this.options.log.error(
+            refusal,
+            'Postgres refused an entry of the ledger, which is kept as a dead letter: see docs/operations/dead-letters.md',
+          );
+        },
+      });
       this.writers.set(tenant, writer);
     }
     return writer;

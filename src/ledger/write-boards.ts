@@ -33,7 +33,11 @@ const history: Table<HistoryRow> = {
     { name: 'previous_value', type: 'float8', value: ({ previousValue }) => previousValue },
     { name: 'value', type: 'float8', value: ({ board }) => board.value ?? null },
   ],
-  conflict: { key: ['leaderboard', 'run', 'user_id', 'day'], replace: ['at', 'rank', 'value'] },
+  conflict: {
+    key: ['leaderboard', 'run', 'user_id', 'day'],
+    replace: ['at', 'rank', 'value'],
+    replaceWhen: 'leaderboard_history.at <= excluded.at',
+  },
 };
 
 /** The columns that name an entry of a board. */

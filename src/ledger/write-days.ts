@@ -56,6 +56,23 @@ const attributes: Table<AttributeDayRow> = {
   },
 };
 
+/**
+ * The same table for an entry that is written behind newer ones: what it adds counts all the same, and everything else stays with the newer.
+ */
+function late<T>(table: Table<T>): Table<T> {
+  const { name, conflict } = table;
+  if (!conflict) return table;
+  const { replaceWhen: _, ...rest } = conflict;
+  const assign = {
+    ...conflict.assign,
+    rev: `greatest(${name}.rev, excluded.rev)`,
+    total: `case when ${newer(name)} then excluded.total else ${name}.total end`,
+  };
+  return { ...table, conflict: { ...rest, assign } };
+}
+const inOrder = { days, years, attributes };
+const behind = { days: late(days), years: late(years), attributes: late(attributes) };
+
 /** The total of each day from `first` on: that of the last day before, and the changes since. */
 const rightTotals = `
   with moved as (
@@ -89,9 +106,10 @@ async function writeRightTotals(client: pg.ClientBase, tenant: number, moved: re
  * transaction. The total of a day is a fact of its newest entry; only where somebody has come back to an earlier day, by moving west, are
  * totals worked out from the changes.
  */
-export async function writeDays(client: pg.ClientBase, tenant: number, batch: Days): Promise<void> {
-  await insertRows(client, tenant, days, [...batch.days.values()]);
-  await insertRows(client, tenant, years, [...batch.years.values()]);
-  await insertRows(client, tenant, attributes, [...batch.attributes.values()]);
+export async function writeDays(client: pg.ClientBase, tenant: number, batch: Days, isLate: boolean): Promise<void> {
+  const tables = isLate ? behind : inOrder;
+  await insertRows(client, tenant, tables.days, [...batch.days.values()]);
+  await insertRows(client, tenant, tables.years, [...batch.years.values()]);
+  await insertRows(client, tenant, tables.attributes, [...batch.attributes.values()]);
   await writeRightTotals(client, tenant, [...batch.moved.values()]);
 }

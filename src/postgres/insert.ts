@@ -76,7 +76,23 @@ export async function insertRows<T>(client: pg.ClientBase, tenant: number, table
     prepared = { name: `insert-${statements.size}-${table.name}`, text: statement(table) };
     statements.set(table, prepared);
   }
-  const arrays = table.columns.map((column) => {
+  await client.query({ ...prepared, values: [tenant, ...columnArrays(table, rows)] });
+}
+
+/** A row can't be made of what it is to hold. */
+export class RowProblem extends Error {
+  constructor(table: string, options: { cause: unknown }) {
+    super(
+      `no row of ${table} can be made of it: ${options.cause instanceof Error ? options.cause.message : String(options.cause)}`,
+      options,
+    );
+    this.name = 'RowProblem';
+  }
+}
+
+/** An array for each column. Throws a RowProblem. */
+function columnArrays<T>(table: Table<T>, rows: readonly T[]): string[] {
+  const arrayOf = (column: Column<T>): string => {
     switch (column.type) {
       case 'integer':
       case 'bigint':
@@ -87,6 +103,10 @@ export async function insertRows<T>(client: pg.ClientBase, tenant: number, table
       default:
         return textArray(rows.map(column.value));
     }
-  });
-  await client.query({ ...prepared, values: [tenant, ...arrays] });
+  };
+  try {
+    return table.columns.map(arrayOf);
+  } catch (error) {
+    throw new RowProblem(table.name, { cause: error });
+  }
 }

@@ -5,6 +5,7 @@ import type { Principal } from '../keys/key-ring.js';
 import type { Clock } from '../engine/clock.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
 import type { ConfigEditor } from '../engine/configuration.js';
+import type { DeadLetters } from '../ledger/dead-letters.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import type { UserDirectory } from '../ledger/user-directory.js';
 
@@ -22,6 +23,8 @@ export interface Services {
   readonly advance: (toMs: number) => Promise<number>;
   /** The list of users. */
   readonly directory: UserDirectory;
+  /** The entries of ledgers that Postgres refused. */
+  readonly deadLetters: DeadLetters;
   /** Deletes a user for good, and returns when nothing is left of the user. Throws a 404 for an unknown one. */
   readonly forget: (tenant: number, user: string) => Promise<void>;
 }
