@@ -1,5 +1,5 @@
 import { completedBlock } from '../engine/blocks.js';
-import type { EventEntry, LedgerEntry, UserEntry } from '../ledger/entry.js';
+import type { EventEntry, LedgerEntry, PointsFact, UserEntry } from '../ledger/entry.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { levelResponse, systemResponse } from '../points/response.js';
 import { baseStreak } from '../streaks/response.js';
@@ -67,10 +67,13 @@ function sayStreak(config: ActiveConfig, { streaks, periods = [], freezes: earne
   say(kind, () => ({ streak: baseStreak(config, shownStreak(config, stored, true)) }));
 }
 
+/** What an entry says of points that were earned or lost. (When levels change, users are counted anew by entries with facts that have no award.) */
+export const earnedIn = ({ points }: EntryOfUser): PointsFact[] => points.filter(({ awards }) => awards.length > 0);
+
 /** Both levels of a fact are those that the totals have under one configuration, so a change of the levels themselves makes no message. */
-function sayLevels(config: ActiveConfig, { points }: EntryOfUser, say: Say): void {
+function sayLevels(config: ActiveConfig, entry: EntryOfUser, say: Say): void {
   const levelOf = (no: number) => (no === 0 ? null : levelResponse(known(config.levelByNo, no, 'level')));
-  for (const { no, total, level, levelBefore } of points) {
+  for (const { no, total, level, levelBefore } of earnedIn(entry)) {
     if (level === levelBefore) continue;
     say('points.level_changed', () => ({
       points: { ...systemResponse(known(config.systemByNo, no, 'points system')), total },

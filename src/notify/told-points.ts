@@ -5,7 +5,7 @@ import { known, type ActiveConfig } from '../plan/active-config.js';
 import { awardResponse, levelAt, levelResponse, systemResponse } from '../points/response.js';
 import type { EventPointsResponse } from '../points/shapes.js';
 import { insertRows, type Table } from '../postgres/insert.js';
-import { isOfUser } from './drafts.js';
+import { earnedIn, isOfUser } from './drafts.js';
 import { messageOf } from './entries.js';
 import { addToOutbox, type OutboxMessage } from './outbox.js';
 import { readUsers } from './profiles.js';
@@ -42,7 +42,7 @@ export async function notePoints(client: pg.ClientBase, tenant: number, entries:
   for (const entry of entries) {
     if (!isOfUser(entry)) continue;
     const { user, at, rev } = entry;
-    for (const { no: system, before: total, awards } of entry.points) {
+    for (const { no: system, before: total, awards } of earnedIn(entry)) {
       const key = `${system}:${user}`;
       const since = Math.min(at, ...awards.map((award) => award.at));
       if (!rows.has(key)) rows.set(key, { user, system, at, total, rev: rev - 1, since });
