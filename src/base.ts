@@ -16,7 +16,7 @@ import { HistoryReader } from './ledger/reader.js';
 import { createPool, migrate, postgresFailure } from './postgres/pool.js';
 import { connectListener, connectRedis, messageOf, type RedisConnection, type RedisTarget } from './redis/connection.js';
 import { bundleLibrary } from './redis/library.js';
-import { checkRedisServers } from './redis/server.js';
+import { checkRedisServers, keepDurable } from './redis/server.js';
 import type { Settings } from './settings.js';
 import { startLocalPostgres } from './stores/local-postgres.js';
 import { startLocalRedis } from './stores/local-redis.js';
@@ -87,7 +87,9 @@ export class Base {
     const { settings, log, print } = options;
     const stops: Stop[] = [];
     try {
-      const redisUrl = settings.redisUrl ?? (await Base.local(stops, startLocalRedis({ dataDir: settings.dataDir, log: print })));
+      const redisUrl =
+        settings.redisUrl ??
+        (await Base.local(stops, startLocalRedis({ dataDir: settings.dataDir, log: print, durability: settings.durability })));
       const databaseUrl = settings.databaseUrl ?? (await Base.local(stops, startLocalPostgres({ dataDir: settings.dataDir, log: print })));
       await migrate(databaseUrl, (line) => {
         log.warn(line);
@@ -105,8 +107,17 @@ export class Base {
         sentinelPassword: settings.redisSentinelPassword,
       };
       const redis = await Base.connect(log, stops, (onError) => connectRedis(target, onError));
-      await checkRedisServers(redis);
+      await checkRedisServers(redis, settings.durability, (line) => {
+        log.warn(line);
+      });
       const bulkRedis = await Base.connect(log, stops, (onError) => connectRedis(target, onError));
+      if (settings.durability === 'always') {
+        for (const connection of [redis, bulkRedis]) {
+          keepDurable(connection, (problem) => {
+            log.error({ err: problem }, 'this Redis is not served from');
+          });
+        }
+      }
       return new Base(options, redis, bulkRedis, target, pool, stops);
     } catch (error) {
       await stopAll(stops, log);

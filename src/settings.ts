@@ -41,6 +41,7 @@ const variables = z.object({
   REDIS_CERT_FILE: z.string().nullable().default(null),
   REDIS_KEY_FILE: z.string().nullable().default(null),
   REDIS_SENTINEL_PASSWORD: z.string().nullable().default(null),
+  DURABILITY: z.enum(['everysec', 'always'], { error: 'must be everysec or always' }).default('everysec'),
   // It goes into the hash tag of every key, so a brace or a colon in it would move keys to other slots or other owners.
   REDIS_PREFIX: z
     .string()
@@ -100,6 +101,8 @@ export interface Settings {
   redisKeyFile: string | null;
   /** What Sentinels want to hear. */
   redisSentinelPassword: string | null;
+  /** Whether an answer means that Redis has it on its disk: within a second, or always. */
+  durability: 'everysec' | 'always';
   /** Starts the hash tag of every key, so that several installations can share one Redis. */
   redisPrefix: string;
   /** Null: Laurel runs its own Postgres in the data folder. */
@@ -150,6 +153,7 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     redisCertFile: values.REDIS_CERT_FILE,
     redisKeyFile: values.REDIS_KEY_FILE,
     redisSentinelPassword: values.REDIS_SENTINEL_PASSWORD,
+    durability: values.DURABILITY,
     redisPrefix: values.REDIS_PREFIX,
     databaseUrl: values.DATABASE_URL,
     dataDir: values.DATA_DIR,

@@ -10,7 +10,7 @@ function movedTo(error: unknown): string | undefined {
   return error instanceof Error ? /^MOVED \d+ (\S+)/.exec(error.message)?.[1] : undefined;
 }
 
-/** Does something with a server before anything else is asked of it. */
+/** Does something with a server before anything else is asked of it: it sends its first command at once. Never rejects. */
 export type Prepare = (server: Redis) => Promise<void>;
 
 /**
@@ -24,14 +24,19 @@ export type Prepare = (server: Redis) => Promise<void>;
  * - While no node answers, commands fail at once and are not kept.
  */
 export class ClusterConnection extends Cluster {
-  /** What is done with a master that is connected to, or that a slot has moved to. */
-  prepare: Prepare | undefined;
+  /** What is done, in this order, with a master that is connected to, or that a slot has moved to. */
+  readonly prepares: Prepare[] = [];
   private readonly preparing = new Map<string, Promise<void>>();
 
   /** Takes up a node that has become known: it is connected to before it is needed, so that no event has to wait for it. */
   take(node: Redis): void {
-    if (this.prepare && node.options.readOnly !== true) void this.prepare(node);
+    if (this.prepares.length > 0 && node.options.readOnly !== true) void this.prepare(node);
     else if (node.status === 'wait') node.connect().catch(() => undefined);
+  }
+
+  private async prepare(server: Redis): Promise<void> {
+    // All are sent at once, so that nothing comes in between.
+    await Promise.all(this.prepares.map((prepare) => prepare(server)));
   }
 
   override handleError(error: Error, ttl: { value?: unknown }, handlers: { defaults: () => void }): void {
@@ -51,7 +56,7 @@ export class ClusterConnection extends Cluster {
   private prepareMove(error: unknown): Promise<void> | undefined {
     const to = movedTo(error);
     const server = this.nodes().find(({ options: { host, port } }) => `${host}:${port}` === to);
-    if (to === undefined || !server || !this.prepare) return undefined;
+    if (to === undefined || !server || this.prepares.length === 0) return undefined;
     let preparing = this.preparing.get(to);
     if (!preparing) {
       preparing = this.prepare(server).finally(() => this.preparing.delete(to));
@@ -105,7 +110,7 @@ export async function followMoved<T>(redis: Redis | Cluster, send: () => Promise
  * the connection is given from then on.
  */
 export function prepareServers(redis: Redis | Cluster, prepare: Prepare): void {
-  if (redis instanceof ClusterConnection) redis.prepare = prepare;
+  if (redis instanceof ClusterConnection) redis.prepares.push(prepare);
   if (!(redis instanceof Redis)) return;
   let isFirst = redis.status !== 'ready';
   redis.on('ready', () => {

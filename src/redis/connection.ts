@@ -108,8 +108,6 @@ function openSentinel({ address, login, tls }: Access, sentinelPassword: string 
     ...(tls.tls ? { enableTLSForSentinelMode: true, sentinelTLS: tls.tls } : {}),
     sentinelCommandTimeout: limits.redisCallTimeoutMs / 2,
     sentinelRetryStrategy: retryStrategy,
-    // Told by a Sentinel that the master is another one, the connection changes over at once.
-    failoverDetector: true,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { OperatorError } from '../errors.js';
-import { mastersOf } from './cluster.js';
+import { mastersOf, prepareServers } from './cluster.js';
 import type { RedisConnection } from './connection.js';
 
 /** What INFO says, by field. */
@@ -13,14 +13,28 @@ export function infoFields(info: string): ReadonlyMap<string, string> {
   );
 }
 
-/** Looks at every server that takes writes, and refuses those that Laurel must not run on. Throws an OperatorError. */
-export async function checkRedisServers(redis: RedisConnection): Promise<void> {
-  for (const server of mastersOf(redis)) await checkServer(server);
+/** When an answer means that the event is on Redis' disk: within a second of it, or always (docs/operations/durability.md). */
+export type Durability = 'everysec' | 'always';
+
+/**
+ * Looks at every server that takes writes, and refuses those that Laurel must not run on. Throws an OperatorError; `warn` hears what is as
+ * the operator may want it, but hardly does.
+ */
+export async function checkRedisServers(redis: RedisConnection, durability: Durability, warn: (line: string) => void): Promise<void> {
+  for (const server of mastersOf(redis)) {
+    const fields = infoFields(await server.info());
+    checkServer(fields);
+    if (durability === 'always') await makeDurable(server);
+    else if (fields.get('aof_enabled') === '0') {
+      warn(
+        'This Redis keeps no append-only file: when it stops, events that were answered and had not reached Postgres are lost. Set appendonly to yes.',
+      );
+    }
+  }
 }
 
 /** Refuses a server that is too old for functions, or that may evict keys, which would silently lose users' progress. */
-async function checkServer(server: Redis): Promise<void> {
-  const fields = infoFields(await server.info());
+function checkServer(fields: ReadonlyMap<string, string>): void {
   const version = fields.get('redis_version') ?? '0';
   if (Number(version.split('.')[0]) < 7) {
     throw new OperatorError(`This Redis is version ${version}; Laurel needs Redis 7.0 or Valkey 7.2 at least.`);
@@ -32,4 +46,50 @@ async function checkServer(server: Redis): Promise<void> {
         'Set maxmemory-policy to noeviction and start again.',
     );
   }
+}
+
+const durable = { appendfsync: 'always', 'no-appendfsync-on-rewrite': 'no' } as const;
+
+/**
+ * Makes a server answer only what is on its disk: it brings its append-only file there before it replies, once for all that has come in the
+ * same moment. Throws an OperatorError when it does not and does not let itself be told to.
+ */
+async function makeDurable(server: Redis): Promise<void> {
+  const settings = Object.entries(durable);
+  // Sent before all else: what comes behind it is on the disk when it is answered.
+  const set = await server.config('SET', ...(settings.flat() as [string, string])).then(
+    () => true,
+    () => false,
+  );
+  if (infoFields(await server.info('persistence')).get('aof_enabled') !== '1') {
+    throw new OperatorError(
+      'DURABILITY is always, and this Redis keeps no append-only file: set appendonly to yes in its configuration and start it again.',
+    );
+  }
+  if (set || (await isDurable(server))) return;
+  const wanted = settings.map(([name, value]) => `${name} to ${value}`).join(' and ');
+  throw new OperatorError(`DURABILITY is always, and this Redis does not let its settings be changed: set ${wanted} in its configuration.`);
+}
+
+async function isDurable(server: Redis): Promise<boolean> {
+  for (const [name, value] of Object.entries(durable)) {
+    const [, is] = await server.config('GET', name).catch(() => []);
+    if (is !== value) return false;
+  }
+  return true;
+}
+
+/**
+ * Sees to it that every server that the connection comes to later is as durable as those at the start: one that has started anew goes by its
+ * own configuration again. The connection to one that is not is broken, so that nothing is answered from it; `onProblem` hears why.
+ */
+export function keepDurable(redis: RedisConnection, onProblem: (problem: unknown) => void): void {
+  prepareServers(redis, async (server) => {
+    await makeDurable(server).catch((error: unknown) => {
+      // One that does not answer, or is a replica by now, is found out by the commands themselves.
+      if (!(error instanceof OperatorError)) return;
+      onProblem(error);
+      server.disconnect(true);
+    });
+  });
 }

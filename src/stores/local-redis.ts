@@ -21,9 +21,11 @@ class RedisFolder {
   readonly conf: string;
   readonly log: string;
   readonly #pidFile: string;
+  readonly #durability: 'everysec' | 'always';
 
   /** @param path real path, since that is what Redis answers when it is asked for its folder. */
-  constructor(path: string) {
+  constructor(path: string, durability: 'everysec' | 'always') {
+    this.#durability = durability;
     this.path = path;
     this.conf = join(path, 'redis.conf');
     this.log = join(path, 'redis.log');
@@ -52,9 +54,9 @@ class RedisFolder {
       `port ${port}`,
       `dir ${quoted(this.path)}`,
       'daemonize no',
-      // The data: each write to the append-only file, which reaches the disk within a second. No snapshots beside it.
+      // The data: each write to the append-only file, which reaches the disk within a second, or before it is answered. No snapshots beside it.
       'appendonly yes',
-      'appendfsync everysec',
+      `appendfsync ${this.#durability}`,
       'save ""',
       // A server that evicts would forget users without a word.
       'maxmemory-policy noeviction',
@@ -210,20 +212,22 @@ async function shutDown(access: Access, server: ProcessHandle): Promise<void> {
 /**
  * Runs a Redis (or Valkey) of our own in `<dataDir>/redis`, on a free port of 127.0.0.1, with a password that is kept with the data. The
  * one that runs there already is used.
+ * @param options.durability how a server that is started brings its data to the disk; one that runs already is left as it is.
  * @param options.machine where Redis is looked for and installed; a parameter for tests.
  * @throws OperatorError that says what to do when there is no Redis and no way to install one, or when it does not start.
  */
 export async function startLocalRedis({
   dataDir,
   log,
+  durability = 'everysec',
   machine = thisMachine,
-}: LocalStoreOptions & { machine?: Machine }): Promise<LocalStore> {
+}: LocalStoreOptions & { durability?: 'everysec' | 'always'; machine?: Machine }): Promise<LocalStore> {
   return explainFolderErrors(dataDir, async () => {
     const path = join(resolve(dataDir), 'redis');
     await mkdir(path, { recursive: true });
     // Only this folder is closed, not the data folder around it: Postgres may run as another user, who must get through that one.
     await chmod(path, 0o700);
-    const folder = new RedisFolder(await realpath(path));
+    const folder = new RedisFolder(await realpath(path), durability);
     return shareServer(folder.path, log, () => obtain(folder, machine, log));
   });
 }

@@ -1,22 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
 import { freePort } from '../../src/stores/processes.js';
-import { findOrInstallRedis, thisMachine } from '../../src/stores/redis-program.js';
+import { startBareRedis, untilReplicated, type BareRedis } from './bare-redis.js';
 import { until } from './stage.js';
 
 const slots = 16_384;
 
 /** One node, which a test may freeze or kill. */
-export interface ClusterServer {
-  readonly port: number;
+export interface ClusterServer extends BareRedis {
   readonly busPort: number;
-  /** Speaks to this node alone. */
-  readonly redis: Redis;
-  signal(signal: NodeJS.Signals): void;
 }
 
 /** Masters on 127.0.0.1 that share the slots evenly. */
@@ -24,25 +17,18 @@ export interface TestCluster {
   /** As REDIS_URL names it: by all of its nodes. */
   readonly url: string;
   readonly nodes: readonly ClusterServer[];
+  /** Starts a replica of a node, and returns when it has what the node has. */
+  addReplica(of: ClusterServer): Promise<ClusterServer>;
   stop(): Promise<void>;
 }
 
-async function startNode(folder: string): Promise<ClusterServer & { stop: () => Promise<void> }> {
+async function startNode(folder: string): Promise<ClusterServer> {
   // Without a port of its own, the one for the cluster's nodes would be 10,000 higher, which may be none.
-  const [port, busPort] = [await freePort(), await freePort()];
-  await mkdir(folder);
-  const program = await findOrInstallRedis(thisMachine, () => undefined);
-  const network = ['--port', String(port), '--bind', '127.0.0.1', '--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
-  const server = spawn(program, [...network, '--cluster-node-timeout', '2000', '--save', '', '--dir', folder], { stdio: 'ignore' });
-  const gone = once(server, 'exit');
-  const redis = new Redis(port);
-  redis.on('error', () => undefined);
-  const stop = async (): Promise<void> => {
-    redis.disconnect();
-    for (const signal of ['SIGKILL', 'SIGCONT'] as const) server.kill(signal);
-    await gone;
-  };
-  return { port, busPort, redis, signal: (signal) => server.kill(signal), stop };
+  const busPort = await freePort();
+  const ports = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
+  // One that is away takes its own slots with it, and not those of the others.
+  const timing = ['--cluster-node-timeout', '2000', '--cluster-require-full-coverage', 'no'];
+  return { ...(await startBareRedis(folder, [...ports, ...timing])), busPort };
 }
 
 const infoOf = ({ redis }: ClusterServer): Promise<string> => redis.cluster('INFO');
@@ -68,9 +54,10 @@ async function meet(nodes: readonly ClusterServer[]): Promise<void> {
 /** Starts a cluster of `count` masters, each of which refuses a call whose keys are in several slots. */
 export async function startCluster(count: number): Promise<TestCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'laurel-cluster-'));
-  const nodes: (ClusterServer & { stop: () => Promise<void> })[] = [];
+  const nodes: ClusterServer[] = [];
+  const replicas: ClusterServer[] = [];
   const stop = async (): Promise<void> => {
-    await Promise.all(nodes.map((node) => node.stop()));
+    await Promise.all([...nodes, ...replicas].map((node) => node.stop()));
     await rm(folder, { recursive: true });
   };
   try {
@@ -80,5 +67,18 @@ export async function startCluster(count: number): Promise<TestCluster> {
     await stop();
     throw error;
   }
-  return { url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`, nodes, stop };
+  const addReplica = async (of: ClusterServer): Promise<ClusterServer> => {
+    const replica = await startNode(join(folder, `replica-${replicas.length}`));
+    replicas.push(replica);
+    const { redis } = replica;
+    await redis.call('CLUSTER', 'MEET', '127.0.0.1', of.port, of.busPort);
+    const id = String(await of.redis.call('CLUSTER', 'MYID'));
+    await until('the replica knows its master', async () => String(await redis.cluster('NODES')).includes(id));
+    await redis.call('CLUSTER', 'REPLICATE', id);
+    await untilReplicated(redis);
+    // All masters have to know it, since they elect it.
+    for (const node of nodes) await until('the replica is known', async () => String(await node.redis.cluster('NODES')).includes('slave'));
+    return replica;
+  };
+  return { addReplica, url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`, nodes, stop };
 }

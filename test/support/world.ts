@@ -133,6 +133,7 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     redisCertFile: null,
     redisKeyFile: null,
     redisSentinelPassword: null,
+    durability: 'everysec',
     redisPrefix: uniqueName(),
     databaseUrl,
     dataDir: '/nowhere',

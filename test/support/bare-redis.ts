@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { Redis } from 'ioredis';
+import { freePort } from '../../src/stores/processes.js';
+import { findOrInstallRedis, thisMachine } from '../../src/stores/redis-program.js';
+import { until } from './stage.js';
+
+/** A server that a test starts with settings of its own, and may freeze or kill. */
+export interface BareRedis {
+  readonly port: number;
+  /** Speaks to this server alone. */
+  readonly redis: Redis;
+  signal(signal: NodeJS.Signals): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a server in a folder, which is made. `args` go on its command line, a file of settings (a Sentinel's) first. */
+export async function startBareRedis(folder: string, args: readonly string[], file: readonly string[] = []): Promise<BareRedis> {
+  const port = await freePort();
+  await mkdir(folder, { recursive: true });
+  const program = await findOrInstallRedis(thisMachine, () => undefined);
+  // A replica would wait some seconds for others to come with it.
+  const saves = file.length === 0 ? ['--save', '', '--repl-diskless-sync-delay', '0'] : [];
+  const own = ['--port', String(port), '--bind', '127.0.0.1', ...saves, '--dir', folder];
+  const server = spawn(program, [...file, ...own, ...args], { stdio: 'ignore' });
+  const gone = once(server, 'exit');
+  const redis = new Redis(port, { retryStrategy: () => 20 });
+  redis.on('error', () => undefined);
+  const stop = async (): Promise<void> => {
+    redis.disconnect();
+    for (const signal of ['SIGKILL', 'SIGCONT'] as const) server.kill(signal);
+    await gone;
+  };
+  return { port, redis, signal: (signal) => server.kill(signal), stop };
+}
+
+/** Waits until a replica has what its master has. */
+export async function untilReplicated(replica: Redis): Promise<void> {
+  await until('the replica is level', async () => (await replica.info('replication')).includes('master_link_status:up'));
+}
