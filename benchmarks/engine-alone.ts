@@ -20,6 +20,8 @@ export function engineAlone(redis: Redis, config: object, { testClock = false } 
     library: bundleLibrary(),
     testClock,
     loadConfig: (tenant) => Promise.resolve({ tenant, version: 1, document }),
-    loadOffset: () => Promise.resolve({ epoch, lastId: '0-0' }),
+    loadOffset: () => Promise.resolve({ epoch, lastId: '0-0', isRestoring: false }),
+    isPastEpoch: () => Promise.resolve(false),
+    autoRestore: false,
   });
 }

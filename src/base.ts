@@ -11,7 +11,7 @@ import { ConfigEditor } from './engine/configuration.js';
 import { Engine, type AroundCall } from './engine/engine.js';
 import { OperatorError } from './errors.js';
 import { AggregateReader } from './ledger/aggregates.js';
-import { loadOffset } from './ledger/offsets.js';
+import { isPastEpoch, loadOffset } from './ledger/offsets.js';
 import { HistoryReader } from './ledger/reader.js';
 import { createPool, migrate, postgresFailure } from './postgres/pool.js';
 import { connectListener, connectRedis, messageOf, type RedisConnection, type RedisTarget } from './redis/connection.js';
@@ -69,7 +69,9 @@ export class Base {
       testClock: settings.testClock,
       maxLedgerEntries: settings.maxLedgerEntries,
       loadConfig: (tenant) => asked(loadConfig(pool, tenant)),
-      loadOffset: (tenant) => asked(loadOffset(pool, tenant)),
+      loadOffset: (tenant, isFinal) => asked(loadOffset(pool, tenant, isFinal)),
+      isPastEpoch: (tenant, epoch) => asked(isPastEpoch(pool, tenant, epoch)),
+      autoRestore: settings.autoRestore,
       aroundCall: options.aroundCall,
     });
     this.history = new HistoryReader(pool);

@@ -172,6 +172,12 @@ export const limits = {
   verifyConfirmations: 3,
   /** How long the lease of a restore lasts without being renewed, which every step does. */
   restoreLeaseMs: 30_000,
+  /** Tenants that a worker restores at once, how often it says how far one is, and when it looks again after a failure or at another's restore. */
+  reconcileTenants: 2,
+  reconcileLogMs: 5_000,
+  reconcileRetryMs: 500,
+  /** After which time a caller who has met a restore is asked to try again. */
+  restoreRetryAfterS: 2,
   /** How long a scrape of the metrics waits for what is looked up in the stores, and for how many tenants it looks that it has not heard of. */
   metricsWaitMs: 1_000,
   metricsTenants: 250,

@@ -21,6 +21,7 @@ import { messageOf } from './redis/connection.js';
 import { metricsEndpoint } from './observe/endpoint.js';
 import { Observed } from './observe/observed.js';
 import { Listener } from './redis/listener.js';
+import { Reconciler } from './restore/reconcile.js';
 
 const everySecond = '* * * * * *';
 const sampleConfig = fileURLToPath(new URL('../examples/study-app.yaml', import.meta.url));
@@ -50,10 +51,12 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
     base.onStop(() => watch.stop());
     const metricsAddress = await startMetrics(base, options, watch);
     const newAdminKey = await startAccount(base, options);
-    const problem = await openPartition(base, options);
+    await base.engine.loadLibrary();
     const listener = new Listener(await base.connectListener(), options.settings.redisPrefix);
-    if (roles.worker) await startWorker(base, listener, watch, options);
+    const worker = roles.worker ? await startWorker(base, listener, watch, options) : undefined;
+    const problem = await openPartition(base, options);
     if (problem === undefined) await applyAtStart(base, options);
+    else if (worker) applyWhenLevel(base, worker.reconciler, options);
     const activations = new Activations(base.engine, base.pool, base.clock, base.history, options.log);
     const sweep = new Sweep(base.engine, base.pool, base.clock, base.history, activations, options.log);
     const rounds = new Rounds(sweep, () => base.account.tenants, options.log);
@@ -97,10 +100,9 @@ async function startAccount(base: Base, { settings, log, print }: BaseOptions): 
 
 /**
  * Compares Redis with Postgres. A Redis that is not level is no reason not to start: the service says what is wrong, answers 503, and
- * works as soon as the right Redis is there. (Other tenants' partitions are compared when they are first used.)
+ * works as soon as the right Redis is there, or a worker has restored it. (Other tenants' partitions are compared when they are first used.)
  */
 async function openPartition(base: Base, { log, print }: BaseOptions): Promise<string | undefined> {
-  await base.engine.loadLibrary();
   try {
     await base.engine.open(defaultTenant);
     return undefined;
@@ -124,7 +126,34 @@ async function applyAtStart(base: Base, { settings, print }: BaseOptions): Promi
   if (applied.saved) for (const line of describeApplied(file, applied)) print(line);
 }
 
-async function startWorker(base: Base, listener: Listener, watch: Observed, { log }: BaseOptions): Promise<WriteBehind> {
+/** Does what the start has left because Redis was not level. */
+function applyWhenLevel(base: Base, reconciler: Reconciler, options: BaseOptions): void {
+  const applying = reconciler
+    .bring(defaultTenant)
+    .then(() => base.engine.open(defaultTenant))
+    .then(() => applyAtStart(base, options))
+    .catch((error: unknown) => {
+      options.log.error(
+        { err: error },
+        'the configuration file of the start was not applied, since Redis did not get level: use laurel apply',
+      );
+    });
+  base.onStop(async () => {
+    await reconciler.stop();
+    await applying;
+  });
+}
+
+/** What a process with the role of the worker runs. */
+interface Worker {
+  readonly writeBehind: WriteBehind;
+  readonly reconciler: Reconciler;
+}
+
+async function startWorker(base: Base, listener: Listener, watch: Observed, { settings, log }: BaseOptions): Promise<Worker> {
+  const { engine, pool } = base;
+  const { testClock, autoRestore } = settings;
+  const reconciler = new Reconciler({ engine, redis: await base.connectAgain(), pool, testClock, autoRestore, log });
   const writeBehind = new WriteBehind({
     tenants: () => base.account.tenants,
     partition: (tenant) => base.engine.partition(tenant),
@@ -133,7 +162,7 @@ async function startWorker(base: Base, listener: Listener, watch: Observed, { lo
     redis: await base.connectAgain(),
     pool: base.pool,
     log,
-    onBehind: (tenant) => base.engine.shut(tenant),
+    onReplaced: (tenant) => reconciler.bring(tenant),
     aroundBatch: watch.aroundBatch,
   });
   watch.writeBehind(writeBehind);
@@ -145,7 +174,9 @@ async function startWorker(base: Base, listener: Listener, watch: Observed, { lo
   await listener.on('written', (of) => writeBehind.wake(Number(of)), lookAtAll);
   writeBehind.start();
   base.onStop(() => writeBehind.stop(limits.stopDrainMs));
-  return writeBehind;
+  // Before that: the write-behind waits for it.
+  base.onStop(() => reconciler.stop());
+  return { writeBehind, reconciler };
 }
 
 /**

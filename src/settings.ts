@@ -63,6 +63,10 @@ const variables = z.object({
     .enum(['0', '1'], { error: 'must be 1 (on) or 0 (off)' })
     .default('0')
     .transform((value) => value === '1'),
+  AUTO_RESTORE: z
+    .enum(['0', '1'], { error: 'must be 1 (on) or 0 (off)' })
+    .default('1')
+    .transform((value) => value === '1'),
   LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
   POSTGRES_POOL_SIZE: wholeNumber(1, 500).default(10),
   WEBHOOK_ALLOW_PRIVATE: z
@@ -114,6 +118,8 @@ export interface Settings {
   /** Path of a YAML file to apply at start. */
   config: string | null;
   testClock: boolean;
+  /** Whether workers restore a Redis that lacks what Postgres has; else an operator does. */
+  autoRestore: boolean;
   logLevel: (typeof logLevels)[number];
   /** Connections to Postgres that one process may hold. */
   postgresPoolSize: number;
@@ -160,6 +166,7 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     adminApiKey: values.ADMIN_API_KEY,
     config: values.CONFIG,
     testClock: values.TEST_CLOCK,
+    autoRestore: values.AUTO_RESTORE,
     logLevel: values.LOG_LEVEL,
     postgresPoolSize: values.POSTGRES_POOL_SIZE,
     webhookAllowPrivate: values.WEBHOOK_ALLOW_PRIVATE,

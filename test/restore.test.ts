@@ -17,7 +17,8 @@ describe('laurel restore and laurel verify', function () {
 
   beforeEach(async () => {
     printed = [];
-    world = await startWorld();
+    // The worker leaves it to the command; test/reconcile.test.ts is about what it does by itself.
+    world = await startWorld({ settings: { autoRestore: false } });
     base = await Base.start({ settings: world.settings, log: pino({ level: 'silent' }), print });
     for (let first = 0; first < users; first += 600) {
       const events = Array.from({ length: 600 }, (_, i) => ({

@@ -221,7 +221,7 @@ describe('Tenants', function () {
     }
   });
 
-  it('answer 503 alone when what Redis has of them is lost', async () => {
+  it('answer 503 alone when what Redis has of them is lost, until it is back', async () => {
     const id = await createOne('lost');
     await world.configure(config(1), { tenant: id });
     await event(id, 'ana', 1);
@@ -229,9 +229,14 @@ describe('Tenants', function () {
     await world.drain(no);
     const keys = await keysOf(world.redis, partitionPrefix(world.settings.redisPrefix, no));
     await world.redis.del(...keys);
-    await until('the worker has noticed', async () => (await event(id, 'ana', 1)).status === 503);
+    expect((await event(id, 'ana', 1)).status).to.equal(503);
     expect((await event(undefined, 'ana', 1)).status).to.equal(201);
     expect((await world.get('/health/ready')).status).to.equal(200);
+    const back = await until('it is back', async () => {
+      const reply = await event(id, 'ana', 1);
+      return reply.status === 201 && reply;
+    });
+    expect((back.body as { total: number }).total).to.equal(2);
     await world.request('DELETE', `/admin/v1/tenants?ids=${id}`);
   });
 });

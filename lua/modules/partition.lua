@@ -2,11 +2,16 @@
 --
 -- The remembered part is gone when the server restarts, when a replica takes over and when the library is loaded anew. That is what makes
 -- it safe: until `open` has compared Redis with what Postgres has committed, every other function answers `notOpen`, so a Redis that came
--- back empty or old never takes an event.
+-- back empty or old never takes an event. `open` also notes, in the partition itself, on which server it has opened it, and each call looks
+-- whether that is still so. A server that is emptied while it runs (FLUSHALL) has no such note, and one that was a replica for a while has
+-- that of another: what either remembers counts for nothing.
 local contract = require('contract')
 local channel, key, limit, outcome = contract.channel, contract.key, contract.limit, contract.outcome
 
 local partition = {}
+
+-- Fields of `meta`. The server is known by its `run_id`, which is another with each start.
+local EPOCH, VERSION, SERVER = 'epoch', 'version', 'server'
 
 -- prefix -> partition; one entry for each tenant, so it is as bounded as they are.
 local partitions = {}
@@ -50,7 +55,8 @@ local function of(meta_key)
       is_awaited = true,
       -- How many entries the ledger takes before its length is looked at (ledger.lua).
       room = 0,
-      is_open = false,
+      -- The server on which it was opened; nil when it is not open.
+      server = nil,
       version = 0,
     }
     partitions[prefix] = part
@@ -88,7 +94,8 @@ end
 function partition.compared(keys, args)
   local part = of(keys[1])
   local context = contexts[args[1]] or take_apart(args[1])
-  if not part.is_open or context.epoch ~= part.epoch then
+  local server = part.server
+  if not server or context.epoch ~= part.epoch or redis.call('HGET', part.meta, SERVER) ~= server then
     return nil, { outcome.notOpen }
   end
   return part, context
@@ -128,32 +135,46 @@ function partition.last_ledger_id(part)
   return '0-0'
 end
 
+-- Tells that this Redis lacks what Postgres has, whoever asks later too, and how many workers hear of it.
+local function lacks(part, noted, reply)
+  part.server = nil
+  if noted then
+    -- A library of another version may remember that it was level.
+    redis.call('HDEL', part.meta, SERVER)
+  end
+  reply[#reply + 1] = redis.call('PUBLISH', part.written, '')
+  return reply
+end
+
 -- Opens the partition when it is level with Postgres, which has committed up to `lastId` of the ledger of the life `epoch`. An empty
--- partition of which Postgres has committed nothing is given its epoch.
+-- partition of which Postgres has committed nothing is given its epoch. `isFinal` says that what a worker read of an earlier server is not
+-- going to be committed any more; unless it is, only a partition that is open already is.
 local function open(keys, args)
   local position = contract.arg.open
-  local epoch, last_id = args[position.epoch], args[position.lastId]
+  local epoch, last_id, is_final = args[position.epoch], args[position.lastId], args[position.isFinal] == '1'
   local part = of(keys[1])
-  local found = redis.call('HMGET', part.meta, 'epoch', 'version')
-  -- A caller with another database is told so, and does not disturb those with the right one.
-  if part.epoch ~= found[1] or epoch == found[1] then
-    part.is_open = false
-  end
-  if not found[1] then
-    if last_id ~= '0-0' then
-      return { outcome.behind, '' }
-    end
-    redis.call('HSET', part.meta, 'epoch', epoch)
-  elseif found[1] ~= epoch then
-    return { outcome.foreign, found[1] }
+  local found = redis.call('HMGET', part.meta, EPOCH, VERSION, SERVER)
+  local held, version, noted = found[1], found[2], found[3]
+  if held and held ~= epoch then
+    -- A caller with another database is told so, and does not disturb those with the right one.
+    return { outcome.foreign, held, redis.call('PUBLISH', part.written, '') }
   end
   local newest = partition.last_ledger_id(part)
-  if id_is_below(newest, last_id) then
-    return { outcome.behind, newest }
+  if not held and last_id ~= '0-0' then
+    return lacks(part, noted, { outcome.behind, '' })
   end
-  part.version = tonumber(found[2] or 0)
-  part.epoch = epoch
-  part.is_open = true
+  if id_is_below(newest, last_id) then
+    return lacks(part, noted, { outcome.behind, newest })
+  end
+  if part.server and part.server == noted and part.epoch == epoch then
+    return { outcome.ok }
+  end
+  if not is_final then
+    return { outcome.notOpen }
+  end
+  local server = redis.call('INFO', 'server'):match('run_id:(%w+)')
+  redis.call('HSET', part.meta, EPOCH, epoch, SERVER, server)
+  part.version, part.epoch, part.server, part.room = tonumber(version or 0), epoch, server, 0
   return { outcome.ok }
 end
 
@@ -169,19 +190,17 @@ end
 local function await_entries(keys, args)
   local position = contract.arg.awaitEntries
   local part, last_id = of(keys[1]), args[position.lastId]
-  local epoch = redis.call('HGET', part.meta, 'epoch')
-  if epoch ~= args[position.epoch] and (epoch or last_id ~= '0-0') then
+  local epoch = redis.call('HGET', part.meta, EPOCH)
+  if epoch and epoch ~= args[position.epoch] then
     return { outcome.foreign }
+  end
+  if (not epoch and last_id ~= '0-0') or id_is_below(partition.last_ledger_id(part), last_id) then
+    return { outcome.behind }
   end
   -- What is committed is trimmed. If it is still there, whoever wrote it down was killed before that, and it has to be trimmed.
   local has_entries = redis.call('XLEN', part.ledger) > 0
   part.is_awaited = not has_entries
   return { outcome.ok, has_entries and 1 or 0 }
-end
-
-local function shut(keys)
-  of(keys[1]).is_open = false
-  return { outcome.ok }
 end
 
 -- The next number of the partition's one sequence, on which ties on leaderboards hang.
@@ -191,7 +210,6 @@ end
 
 function partition.register()
   redis.register_function(contract.name .. '_open', open)
-  redis.register_function(contract.name .. '_shut', shut)
   redis.register_function({ function_name = contract.name .. '_awaitEntries', callback = await_entries, flags = { 'no-writes' } })
   redis.register_function({ function_name = contract.name .. '_ledgerId', callback = ledger_id, flags = { 'no-writes' } })
 end

@@ -1,12 +1,14 @@
 import { writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import cliProgress from 'cli-progress';
 import { defaultTenant, listTenants } from '../account/tenants.js';
 import type { Base } from '../base.js';
 import { loadConfig } from '../config/store.js';
 import { OperatorError } from '../errors.js';
+import { LeaseLost } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
 import type { Difference } from '../restore/facts.js';
-import { isPastEpoch, restoreTenant } from '../restore/restore.js';
+import { restoreTenant } from '../restore/restore.js';
 import { verifyTenant } from '../restore/verify.js';
 import type { Print } from './keys.js';
 
@@ -46,27 +48,41 @@ async function withProgress<T>(what: string, work: (onProgress: (done: number, a
 
 /** `laurel restore`: brings partitions of Redis that lack what Postgres has level with it. Those that are level are left alone. */
 export async function restore(base: Base, print: Print, how: { readonly tenant?: string }): Promise<void> {
-  const { engine, pool, redis } = base;
-  await engine.loadLibrary();
-  for (const { no: tenant, name } of await tenantsFor(base, how.tenant)) {
-    const { found, epoch } = await engine.compare(tenant);
-    if (found === 'level') {
-      print(`Redis is level with Postgres for ${name}: nothing is to be restored.`);
-      continue;
-    }
-    if (found === 'foreign' && !(await isPastEpoch(pool, tenant, epoch))) {
-      throw new OperatorError(
-        `This Redis belongs to another database (its epoch is ${epoch}): check REDIS_URL, REDIS_PREFIX and DATABASE_URL. Nothing was changed.`,
-      );
-    }
-    const partition = engine.partition(tenant);
+  await base.engine.loadLibrary();
+  for (const named of await tenantsFor(base, how.tenant)) {
+    if (await restoreOne(base, print, named)) continue;
+    print(`A worker, or another laurel restore, is at work on ${named.name}: waiting for it.`);
+    do await delay(limits.reconcileRetryMs);
+    while (!(await restoreOne(base, print, named)));
+  }
+}
+
+/** Returns false while somebody else restores the tenant. */
+async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named): Promise<boolean> {
+  const { engine, pool, redis, clock } = base;
+  const { found, epoch } = await engine.compare(tenant);
+  if (found === 'level') {
+    print(`Redis is level with Postgres for ${name}: nothing is to be restored.`);
+    return true;
+  }
+  if (found === 'foreign') {
+    throw new OperatorError(
+      `This Redis belongs to another database (its epoch is ${epoch}): check REDIS_URL, REDIS_PREFIX and DATABASE_URL. Nothing was changed.`,
+    );
+  }
+  const partition = engine.partition(tenant);
+  try {
     const { users, resumed } = await withProgress(`Restoring ${name}`, (onProgress) =>
-      restoreTenant({ tenant, partition, redis, pool, testClock: base.clock.settable, onProgress }),
+      restoreTenant({ tenant, partition, redis, pool, testClock: clock.settable, onProgress }),
     );
     await engine.open(tenant);
     print(
       `${users} users of ${name} are back${resumed ? ', with those of a restore that was cut off' : ''}: Redis is level with Postgres.`,
     );
+    return true;
+  } catch (error) {
+    if (error instanceof LeaseLost) return false;
+    throw error;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { zoneDataVersion, zoneOffsets } from '../calendar.js';
 import { LaurelError } from '../errors.js';
+import type { CommittedOffset } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
 import { ActiveConfig } from '../plan/active-config.js';
 import type { ConfigVersion } from '../config/model.js';
@@ -20,6 +21,7 @@ import {
 import type { FunctionLibrary } from '../redis/library.js';
 import { packMessage } from '../redis/message.js';
 import { idAfter } from '../redis/stream.js';
+import { notLevel, type Comparison } from './not-level.js';
 
 type ContextualFunction = Exclude<FunctionName, PlainFunction>;
 type OwnArguments<F extends ContextualFunction> = Omit<FunctionArguments<F>, 'context'>;
@@ -36,12 +38,6 @@ export interface Reply {
   readonly values: readonly unknown[];
 }
 
-/** What Postgres has committed of a partition: the life of Redis it belongs to, and the last stream id. */
-export interface CommittedOffset {
-  readonly epoch: string;
-  readonly lastId: string;
-}
-
 /** Does a call of a function, and something before and after it: measures it. */
 export type AroundCall = <T>(name: FunctionName, call: () => Promise<T>) => Promise<T>;
 
@@ -56,8 +52,12 @@ export interface EngineOptions {
   readonly maxLedgerEntries?: number;
   /** The newest configuration of a tenant, from Postgres. */
   readonly loadConfig: (tenant: number) => Promise<ConfigVersion>;
-  /** What Postgres has committed of a tenant's ledger. */
-  readonly loadOffset: (tenant: number) => Promise<CommittedOffset>;
+  /** What Postgres has committed of a tenant's ledger (ledger/offsets.ts). */
+  readonly loadOffset: (tenant: number, isFinal: boolean) => Promise<CommittedOffset>;
+  /** Whether an epoch is of a life of Redis that a restore has ended. */
+  readonly isPastEpoch: (tenant: number, epoch: string) => Promise<boolean>;
+  /** Whether workers restore a Redis that lacks something by themselves. */
+  readonly autoRestore: boolean;
   /** Undefined: calls are not measured. */
   readonly aroundCall?: AroundCall | undefined;
 }
@@ -207,51 +207,42 @@ export class Engine {
     return opening;
   }
 
-  /** Makes Redis ask for a new comparison before it serves this tenant again. */
-  async shut(tenant: number): Promise<void> {
-    await this.run(tenant, 'shut', []);
-  }
-
-  /** Looks whether a ledger has entries, and is of a life of Redis; if it has none, its next one will be told of. */
-  async awaitEntries(tenant: number, epoch: string, lastId: string): Promise<'written' | 'awaited' | 'foreign'> {
+  /** Looks whether a ledger has entries, and lacks nothing; if it has none, its next one will be told of. */
+  async awaitEntries(tenant: number, epoch: string, lastId: string): Promise<'written' | 'awaited' | 'replaced'> {
     const { outcome, values } = await this.run(tenant, 'awaitEntries', orderArguments('awaitEntries', { epoch, lastId }));
-    if (outcome === outcomes.foreign) return 'foreign';
+    if (outcome !== outcomes.ok) return 'replaced';
     return Number(values[0]) === 1 ? 'written' : 'awaited';
   }
 
-  /** Compares a partition with what Postgres has committed, and opens it if they are level; else tells the life of Redis that it is of. */
-  async compare(tenant: number): Promise<{ readonly found: 'level' | 'behind' | 'foreign'; readonly epoch: string }> {
-    const { outcome, values } = await this.tryOpen(tenant);
-    if (outcome === outcomes.ok) return { found: 'level', epoch: '' };
-    return outcome === outcomes.behind ? { found: 'behind', epoch: '' } : { found: 'foreign', epoch: text(values[0]) };
-  }
-
-  private async tryOpen(tenant: number): Promise<Reply & { offset: CommittedOffset }> {
-    const offset = await this.options.loadOffset(tenant);
-    this.epochs.set(tenant, offset.epoch);
-    return { ...(await this.run(tenant, 'open', orderArguments('open', offset))), offset };
-  }
-
-  private async compareAndOpen(tenant: number): Promise<void> {
-    const { outcome, values, offset } = await this.tryOpen(tenant);
+  /** Compares a partition with what Postgres has committed, and opens it if they are level. */
+  async compare(tenant: number): Promise<Comparison> {
+    const asOfNow = await this.tryOpen(tenant, false);
+    const { outcome, values, offset } = asOfNow.outcome === outcomes.notOpen ? await this.tryOpen(tenant, true) : asOfNow;
+    const [of, workers] = [text(values[0]), Number(values[1] ?? 0)];
     switch (outcome) {
       case outcomes.ok:
-        return;
+        return { found: 'level', epoch: '', newest: '', workers: 0, offset };
       case outcomes.behind:
-        throw new LaurelError(
-          'not_ready',
-          `Redis is behind Postgres: it has the ledger up to ${text(values[0]) || 'nothing'}, Postgres has committed ${offset.lastId}. ` +
-            'Nothing is served until it is brought level: start the Redis that holds the data, or run laurel restore.',
-        );
+        return { found: 'behind', epoch: '', newest: of, workers, offset };
       case outcomes.foreign:
-        throw new LaurelError(
-          'not_ready',
-          `This Redis belongs to another database: its epoch is ${text(values[0])}, Postgres expects ${offset.epoch}. ` +
-            'Check REDIS_URL, REDIS_PREFIX and DATABASE_URL.',
-        );
+        return { found: (await this.options.isPastEpoch(tenant, of)) ? 'past' : 'foreign', epoch: of, newest: '', workers, offset };
       default:
         throw new Error(`open answered ${outcome}`);
     }
+  }
+
+  private async tryOpen(tenant: number, isFinal: boolean): Promise<Reply & { offset: CommittedOffset }> {
+    const offset = await this.options.loadOffset(tenant, isFinal);
+    const { epoch, lastId, isRestoring } = offset;
+    this.epochs.set(tenant, epoch);
+    // A restore that is at work replaces what is there.
+    if (isFinal && isRestoring) return { outcome: outcomes.behind, values: [], offset };
+    return { ...(await this.run(tenant, 'open', orderArguments('open', { epoch, lastId, isFinal: Number(isFinal) }))), offset };
+  }
+
+  private async compareAndOpen(tenant: number): Promise<void> {
+    const compared = await this.compare(tenant);
+    if (compared.found !== 'level') throw notLevel(compared, this.options.autoRestore);
   }
 
   private context(config: ActiveConfig): string {
@@ -316,17 +307,23 @@ export class Engine {
     const key = this.partition(tenant) + keyNames.meta;
     const call = (): Promise<unknown> => callFunction(connection, library.functionName(name), key, args);
     const fcall = (): Promise<unknown> => this.command(() => (aroundCall ? aroundCall(name, call) : call()), connection);
-    let reply: unknown;
-    try {
-      reply = await fcall();
-    } catch (error) {
-      if (!messageOf(error).includes('Function not found')) throw this.located(name, error);
-      await this.loadLibrary();
-      reply = await fcall();
-    }
+    const reply = await this.withLibrary(name, fcall);
     if (!Array.isArray(reply)) throw new Error(`${name} answered something that is not a list`);
     const [outcome, ...values] = reply as unknown[];
     return { outcome: Number(outcome), values };
+  }
+
+  /** Makes a call, and loads the library when it is missing. It may be gone again before the call comes. */
+  private async withLibrary(name: string, fcall: () => Promise<unknown>): Promise<unknown> {
+    for (let attempt = 0; attempt < limits.maxEngineAttempts; attempt += 1) {
+      try {
+        return await fcall();
+      } catch (error) {
+        if (!messageOf(error).includes('Function not found')) throw this.located(name, error);
+      }
+      await this.loadLibrary();
+    }
+    throw new LaurelError('not_ready', 'The service is not ready: its Redis does not keep the function library. Try again shortly.');
   }
 
   /**

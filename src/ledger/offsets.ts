@@ -29,16 +29,42 @@ export function splitId(id: StreamId): [ms: string, seq: string] {
   return [ms, seq];
 }
 
-/** What has been committed of a tenant's ledger, and the epoch of the Redis that it came from; both are made when there are none. */
-export async function loadOffset(pool: pg.Pool, tenant: number): Promise<{ epoch: string; lastId: StreamId }> {
+/** What Postgres has committed of a tenant's ledger, and the epoch of the Redis that it came from. */
+export interface CommittedOffset {
+  readonly epoch: string;
+  readonly lastId: StreamId;
+  /** Whether a restore of Redis is at work. */
+  readonly isRestoring: boolean;
+}
+
+const isRestoring = `(coalesce(holder, '') like 'restore:%' and lease_until >= clock_timestamp())`;
+const committed = `epoch, last_ms || '-' || last_seq as "lastId", ${isRestoring} as "isRestoring"`;
+
+/**
+ * What has been committed of a tenant's ledger; a row is made when there is none. With `isFinal`, what a worker has read of Redis by now and not
+ * committed yet is not committed any more (it reads it again): a server that has taken the place of another may then be compared with what is
+ * returned. A restore that is at work is left alone: then nothing is final, and `isRestoring` says so.
+ */
+export async function loadOffset(pool: pg.Pool, tenant: number, isFinal = false): Promise<CommittedOffset> {
   await pool.query('insert into stream_offsets (tenant, epoch) values ($1, $2) on conflict (tenant) do nothing', [tenant, randomUUID()]);
-  const { rows } = await pool.query<{ epoch: string; last_id: StreamId }>(
-    `select epoch, last_ms || '-' || last_seq as last_id from stream_offsets where tenant = $1`,
-    [tenant],
-  );
-  const row = rows[0];
+  if (isFinal) {
+    // Waits for a commit that is under way, which holds the row.
+    const { rows } = await pool.query<CommittedOffset>(
+      `update stream_offsets set fence = fence + 1 where tenant = $1 and not ${isRestoring} returning ${committed}`,
+      [tenant],
+    );
+    if (rows[0]) return rows[0];
+  }
+  const { rows } = await pool.query<CommittedOffset>(`select ${committed} from stream_offsets where tenant = $1`, [tenant]);
+  const [row] = rows;
   if (!row) throw new Error(`no offset for tenant ${tenant}`);
-  return { epoch: row.epoch, lastId: row.last_id };
+  return row;
+}
+
+/** Whether an epoch is of a life of Redis that a restore of the tenant has ended. */
+export async function isPastEpoch(pool: pg.Pool, tenant: number, epoch: string): Promise<boolean> {
+  const { rowCount } = await pool.query('select 1 from past_epochs where tenant = $1 and epoch::text = $2', [tenant, epoch]);
+  return rowCount === 1;
 }
 
 /** Takes the lease of a tenant's stream if it is free or has run out; undefined while another worker holds it. */

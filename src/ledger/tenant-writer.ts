@@ -49,10 +49,10 @@ export interface Position {
   readonly renewedAt: number;
 }
 
-/** Redis no longer is the one whose ledger was being committed. */
+/** Redis no longer is the one whose ledger was being committed, or has lost some of it. */
 export class RedisReplaced extends Error {
   constructor() {
-    super('Redis has lost its data or is another one: its epoch is not the one that Postgres knows');
+    super('Redis has lost data that Postgres has, or is another one');
     this.name = 'RedisReplaced';
   }
 }

@@ -10,8 +10,8 @@ import { LeaseLost, loadOffsets, releaseLeases, type StreamId } from './offsets.
 import { Partitions } from './partitions.js';
 import { RedisReplaced, TenantWriter, type Teller } from './tenant-writer.js';
 
-/** What is known of a ledger: whether it has entries that are not committed, or is of another life of Redis. */
-export type LedgerState = 'written' | 'awaited' | 'foreign';
+/** What is known of a ledger: whether it has entries that are not committed, or Redis lacks what Postgres has or is of another life. */
+export type LedgerState = 'written' | 'awaited' | 'replaced';
 
 /** Does a batch, or finds that there is none, and something before and after it: traces it. */
 export type AroundBatch = (tenant: number, write: () => Promise<number | 'held'>) => Promise<number | 'held'>;
@@ -32,8 +32,8 @@ export interface WriteBehindOptions {
   readonly log: Logger;
   /** Who tells receivers of what the ledgers say; nobody without one. */
   readonly teller?: Teller;
-  /** Called when Redis turns out to lack what Postgres has, so that nothing is served from it. */
-  readonly onBehind: (tenant: number) => Promise<void>;
+  /** Called when Redis turns out not to be what Postgres goes with; when it returns, the ledger is looked at again. */
+  readonly onReplaced: (tenant: number) => Promise<void>;
   /** Undefined: batches are not traced. */
   readonly aroundBatch?: AroundBatch | undefined;
 }
@@ -234,7 +234,7 @@ export class WriteBehind {
 
   private async awaits(tenant: number, epoch: string, lastId: StreamId): Promise<boolean> {
     const state = await this.options.awaitEntries(tenant, epoch, lastId);
-    if (state === 'foreign') throw new RedisReplaced();
+    if (state === 'replaced') throw new RedisReplaced();
     return state === 'awaited';
   }
 
@@ -244,9 +244,13 @@ export class WriteBehind {
       this.options.log.warn({ tenant }, error.message);
       return;
     }
-    this.progress.failure(tenant);
-    this.options.log.error({ err: error, tenant, failures }, 'the write-behind failed and will try again');
-    if (error instanceof RedisReplaced) await this.options.onBehind(tenant).catch(() => undefined);
+    if (error instanceof RedisReplaced) {
+      this.options.log.warn({ tenant, failures }, error.message);
+      await this.options.onReplaced(tenant);
+    } else {
+      this.progress.failure(tenant);
+      this.options.log.error({ err: error, tenant, failures }, 'the write-behind failed and will try again');
+    }
     await this.pause(Math.min(limits.writeBehindRetryMs * 2 ** (failures - 1), limits.writeBehindRetryMaxMs));
   }
 

@@ -91,7 +91,7 @@ export const outcomes = {
   ok: 0,
   /** The idempotency key was used before. */
   replay: 1,
-  /** This Redis has not been compared with Postgres since its start: call `open`. */
+  /** This Redis has not been compared with Postgres since its start, or since it was emptied: call `open`. */
   notOpen: 2,
   /** The plan is not in Redis: store it and call again. */
   unknownPlan: 3,
@@ -107,9 +107,9 @@ export const outcomes = {
   outOfTurn: 10,
   /** There are as many entries in the ledger as there may be before Postgres has committed some. */
   ledgerFull: 12,
-  /** `open`: Redis lacks what Postgres has committed. */
+  /** `open`: Redis lacks what Postgres has committed. Carries the newest id of its ledger, and how many workers have been told. */
   behind: 7,
-  /** `open`: this partition belongs to another database. */
+  /** `open`: this partition is of another life of Redis, or belongs to another database. Carries its epoch, and how many workers have been told. */
   foreign: 8,
   emailRequired: 20,
   totalOutOfRange: 21,
@@ -126,7 +126,7 @@ export const outcomes = {
 } as const;
 
 /**
- * What every call but `open` and `shut` runs under, in one argument: it is the same for all calls of a process, so the library takes it
+ * What every call but `open` and `awaitEntries` runs under, in one argument: it is the same for all calls of a process, so the library takes it
  * apart once and not a thousand times a second.
  */
 export interface CallContext {
@@ -158,13 +158,14 @@ const context = ['context'] as const;
  * are in an argument before it.
  */
 export const functions = {
-  /** Compares Redis with what Postgres has committed, and lets the other functions work. */
-  open: ['epoch', 'lastId'],
-  /** Undoes `open`: whoever finds that Redis has lost something calls it, and every process asks again. */
-  shut: [],
   /**
-   * Whether the ledger has entries: 1 or 0 with `ok`, or `foreign` when it is not of the life `epoch`, of which Postgres has committed up to
-   * `lastId`. With 0, the next entry is published on the partition's channel `written`, so that nobody has to look again until then.
+   * Compares Redis with what Postgres has committed, and lets the other functions work. `isFinal` is 1 when nothing that was read of Redis
+   * before is going to be committed any more: a partition that is not open yet is only opened then, and else answers `notOpen`.
+   */
+  open: ['epoch', 'lastId', 'isFinal'],
+  /**
+   * Whether the ledger has entries: 1 or 0 with `ok`, or `foreign` or `behind` when it is not of the life `epoch`, or lacks some of it, of
+   * which Postgres has committed up to `lastId`. With 0, the next entry is published on the partition's channel `written`, so that nobody has to look again until then.
    */
   awaitEntries: ['epoch', 'lastId'],
   /** Puts a configuration version into force, unless a newer one is. `blob` is the plan, `channel` is told of the switch. */
@@ -251,7 +252,7 @@ export function orderArguments<F extends FunctionName>(
 }
 
 /** The functions that run without a configuration. */
-export type PlainFunction = 'open' | 'shut' | 'awaitEntries';
+export type PlainFunction = 'open' | 'awaitEntries';
 
 /** What is said on channels: a partition's prefix, and one of these. */
 export const channelNames = {

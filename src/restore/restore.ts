@@ -3,7 +3,7 @@ import type { ChainableCommander } from 'ioredis';
 import type pg from 'pg';
 import { loadConfig } from '../config/store.js';
 import type { ConfigDocument } from '../config/model.js';
-import { acquireRestoreLease, advanceOffset, type Lease, type StreamId } from '../ledger/offsets.js';
+import { acquireRestoreLease, advanceOffset, releaseLeases, type Lease, type StreamId } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { inSnapshot, inTransaction } from '../postgres/pool.js';
@@ -32,8 +32,12 @@ export interface Restored {
   readonly resumed: boolean;
 }
 
-/** Fields of the partition's `meta` while it is being restored: the life of Redis that begins with it, and the last user who is back. */
+/**
+ * Fields of the partition's `meta` while it is being restored: the life of Redis that begins with it, what Postgres had when it began, and the
+ * last user who is back.
+ */
 const restoringField = 'restoring';
+const restoredFromField = 'restoredFrom';
 const cursorField = 'restored';
 const countField = 'restoredUsers';
 
@@ -54,8 +58,19 @@ export async function restoreTenant(options: RestoreOptions): Promise<Restored> 
   const { tenant, pool } = options;
   // From here on no worker commits anything that it still had in its hands: what is read below is all that there will be.
   const { lease, lastId } = await acquireRestoreLease(pool, tenant, `restore:${randomUUID()}`);
+  try {
+    return await restoreUnder(options, lease, lastId);
+  } catch (error) {
+    // The next one need not wait for the lease to run out.
+    await releaseLeases(pool, [tenant], lease.holder).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: StreamId): Promise<Restored> {
+  const { tenant, pool } = options;
   const { document } = await loadConfig(pool, tenant);
-  const start = await begin(options, lease.epoch);
+  const start = await begin(options, lease.epoch, lastId);
   const total = await countStoredUsers(pool, tenant);
   await eachChunk(options, lease, lastId, document, start, total);
   await restoreCounters(options);
@@ -64,16 +79,23 @@ export async function restoreTenant(options: RestoreOptions): Promise<Restored> 
   return { users: start.users, resumed: start.resumed };
 }
 
-async function begin({ redis, partition }: RestoreOptions, committedEpoch: string): Promise<Start> {
+async function begin({ redis, partition }: RestoreOptions, committedEpoch: string, lastId: StreamId): Promise<Start> {
   const meta = partition + keyNames.meta;
-  const [epoch, cursor, users, current] = await redis.hmget(meta, restoringField, cursorField, countField, 'epoch');
-  // One whose last step was cut off has the epoch of Postgres already, or none.
-  const goesOn = epoch && !current;
-  if (goesOn) return { epoch, cursor: cursor ?? '', users: Number(users ?? 0), resumed: true };
+  const [epoch, from, cursor, users, current] = await redis.hmget(
+    meta,
+    restoringField,
+    restoredFromField,
+    cursorField,
+    countField,
+    'epoch',
+  );
+  // One whose last step was cut off has the epoch of Postgres already, or none. One that Postgres has gone on from is a snapshot of its middle.
+  const isOfNow = from === `${committedEpoch} ${lastId}` || (epoch === committedEpoch && from?.endsWith(` ${lastId}`) === true);
+  if (epoch && isOfNow && !current) return { epoch, cursor: cursor ?? '', users: Number(users ?? 0), resumed: true };
   await wipe(redis, partition);
   const fresh = randomUUID();
   if (fresh === committedEpoch) throw new Error('a new epoch is the old one');
-  await redis.hset(meta, restoringField, fresh);
+  await redis.hset(meta, restoringField, fresh, restoredFromField, `${committedEpoch} ${lastId}`);
   return { epoch: fresh, cursor: '', users: 0, resumed: false };
 }
 
@@ -194,12 +216,6 @@ async function restoreLevelCounts({ redis, pool, tenant, partition }: RestoreOpt
   if (counts.length > 0) await redis.hset(partition + keyNames.levels, ...counts);
 }
 
-/** Whether an epoch is of a life of Redis that a restore of the tenant has ended. */
-export async function isPastEpoch(pool: pg.Pool, tenant: number, epoch: string): Promise<boolean> {
-  const { rowCount } = await pool.query('select 1 from past_epochs where tenant = $1 and epoch::text = $2', [tenant, epoch]);
-  return rowCount === 1;
-}
-
 /** Begins the new life: Postgres first, so that a Redis without it is never taken for level. */
 async function finish(
   { redis, pool, tenant, partition, testClock }: RestoreOptions,
@@ -223,6 +239,6 @@ async function finish(
   if (lastId !== '0-0') multi.xadd(ledger, lastId, 'e', '').xtrim(ledger, 'MAXLEN', 0);
   if (testClock && newestAt !== '0') multi.set(partition + keyNames.clock, newestAt);
   const meta = partition + keyNames.meta;
-  multi.hset(meta, 'epoch', epoch).hdel(meta, restoringField, cursorField, countField);
+  multi.hset(meta, 'epoch', epoch).hdel(meta, restoringField, restoredFromField, cursorField, countField);
   await execute(multi);
 }

@@ -23,7 +23,7 @@ import { runEnd, runOf } from '../../src/leaderboards/runs.js';
 import { limits } from '../../src/limits.js';
 import { eraseUserKeys } from '../../src/keys/store.js';
 import { AggregateReader } from '../../src/ledger/aggregates.js';
-import { loadOffset } from '../../src/ledger/offsets.js';
+import { isPastEpoch, loadOffset } from '../../src/ledger/offsets.js';
 import { HistoryReader } from '../../src/ledger/reader.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
 import { redisOptions } from '../../src/redis/connection.js';
@@ -32,6 +32,7 @@ import { userPropertiesSchema, type UserProperties } from '../../src/users/schem
 import { bundleLibrary, type FunctionLibrary } from '../../src/redis/library.js';
 import { Listener } from '../../src/redis/listener.js';
 import type { Difference } from '../../src/restore/facts.js';
+import { Reconciler } from '../../src/restore/reconcile.js';
 import { restoreTenant } from '../../src/restore/restore.js';
 import { verifyTenant } from '../../src/restore/verify.js';
 import type { Subject } from './model/subject.js';
@@ -234,7 +235,9 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
     library: library ?? bundleLibrary(),
     testClock: true,
     loadConfig: (tenant) => loadConfig(pool, tenant),
-    loadOffset: (tenant) => loadOffset(pool, tenant),
+    loadOffset: (tenant, isFinal) => loadOffset(pool, tenant, isFinal),
+    isPastEpoch: (tenant, epoch) => isPastEpoch(pool, tenant, epoch),
+    autoRestore: true,
   });
   const clock = new Clock(engine, true);
   const history = new OnceHistory(pool);
@@ -243,6 +246,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
   const deletion = new Deletion(engine, pool, clock, history, async (tenant, user) => {
     await eraseUserKeys(pool, tenant, user);
   });
+  const reconciler = new Reconciler({ ...{ engine, redis, pool, log }, testClock: true, autoRestore: true });
   const tools = { engine, clock, history, database, sweep, deletion, aggregates: new AggregateReader(pool) };
   await engine.loadLibrary();
   return {
@@ -256,7 +260,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
         tenants: () => [tenant],
         partition: () => partition,
         awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),
-        onBehind: () => engine.shut(tenant),
+        onReplaced: (no) => reconciler.bring(no),
       });
       writers.set(tenant, writeBehind);
       writeBehind.start();

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -72,6 +72,15 @@ export class OwnRedis {
   async putBack(copy: string | undefined): Promise<void> {
     await rm(this.files, { recursive: true });
     if (copy !== undefined) await cp(copy, this.files, { recursive: true });
+  }
+
+  /** While it is down: cuts its append-only file off in the middle of the last command of a name, as a machine does that dies while it writes. */
+  async cutOffIn(command: string): Promise<void> {
+    const newest = (await readdir(this.files)).find((name) => name.endsWith('.incr.aof')) ?? '';
+    const file = join(this.files, newest);
+    const at = (await readFile(file)).lastIndexOf(`\r\n${command}\r\n`);
+    if (at < 0) throw new Error(`there is no ${command} in ${file}`);
+    await truncate(file, at + command.length + 9);
   }
 
   async startAgain(): Promise<void> {

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import pino from 'pino';
 import { loadConfig } from '../../src/config/store.js';
 import { Engine } from '../../src/engine/engine.js';
-import { loadOffset } from '../../src/ledger/offsets.js';
+import { isPastEpoch, loadOffset } from '../../src/ledger/offsets.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
 import { createPool } from '../../src/postgres/pool.js';
 import { redisOptions } from '../../src/redis/connection.js';
@@ -32,14 +32,16 @@ export function startWorker(world: World, databaseUrl = world.settings.databaseU
   const engine = new Engine({
     ...{ redis, prefix, testClock, maxLedgerEntries, library: bundleLibrary() },
     loadConfig: (no) => loadConfig(pool, no),
-    loadOffset: (no) => loadOffset(pool, no),
+    loadOffset: (no, isFinal) => loadOffset(pool, no, isFinal),
+    isPastEpoch: (no, epoch) => isPastEpoch(pool, no, epoch),
+    autoRestore: false,
   });
   const writeBehind = new WriteBehind({
     ...{ redis, pool, log },
     tenants: () => [tenant],
     partition: () => world.partition,
     awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),
-    onBehind: () => Promise.resolve(),
+    onReplaced: () => Promise.resolve(),
   });
   const listener = new Listener(subscriber, prefix);
   void listener.on(

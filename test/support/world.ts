@@ -140,6 +140,7 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     adminApiKey: adminKey,
     config: options.config === undefined ? null : await configFile(options.config),
     testClock: options.now !== null,
+    autoRestore: true,
     logLevel: 'silent',
     postgresPoolSize: 6,
     maxLedgerEntries: 1_000_000,

@@ -1,0 +1,44 @@
+import { LaurelError } from '../errors.js';
+import type { CommittedOffset } from '../ledger/offsets.js';
+import { limits } from '../limits.js';
+
+/** What has become of Redis, compared with Postgres: `past` is an older life of it, `foreign` one of another database. */
+export interface Comparison {
+  readonly found: 'level' | 'behind' | 'past' | 'foreign';
+  /** The epoch of a Redis of another life; else empty. */
+  readonly epoch: string;
+  readonly offset: CommittedOffset;
+  /** The newest id of the ledger that Redis has, empty for none. */
+  readonly newest: string;
+  /** Workers that have heard that there is something to do: those that listen at the same node of a cluster. */
+  readonly workers: number;
+}
+
+function whatIsMissing({ found, epoch, newest, offset }: Comparison): string {
+  return found === 'past'
+    ? `This Redis is an older copy: its epoch is ${epoch}, which a restore has ended.`
+    : `Redis is behind Postgres: it has the ledger up to ${newest || 'nothing'}, Postgres has committed ${offset.lastId}.`;
+}
+
+/** Who brings Redis level. */
+function whatHappens({ offset, workers }: Comparison, autoRestore: boolean): string {
+  if (offset.isRestoring) return 'It is being restored from Postgres, and nothing is served before it is level. Try again shortly.';
+  if (!autoRestore) return 'Nothing is served until it is brought level: start the Redis that holds the data, or run laurel restore.';
+  if (workers > 0) return 'A worker is about to restore it from Postgres, and nothing is served before it is level. Try again shortly.';
+  return 'Nothing is served until it is brought level, and no worker has taken that up: start one (laurel worker), or run laurel restore.';
+}
+
+/** What a caller is told while Redis is not level with Postgres. */
+export function notLevel(comparison: Comparison, autoRestore: boolean): LaurelError {
+  const { found, epoch, offset } = comparison;
+  if (found === 'foreign') {
+    return new LaurelError(
+      'not_ready',
+      `This Redis belongs to another database: its epoch is ${epoch}, Postgres expects ${offset.epoch}. ` +
+        'Check REDIS_URL, REDIS_PREFIX and DATABASE_URL.',
+    );
+  }
+  return new LaurelError('not_ready', `${whatIsMissing(comparison)} ${whatHappens(comparison, autoRestore)}`, {
+    retryAfterS: limits.restoreRetryAfterS,
+  });
+}
