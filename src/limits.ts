@@ -10,6 +10,11 @@ export const limits = {
   maxKeyChars: 255,
   /** Bytes of a request body. */
   maxBodyBytes: 128 * 1024,
+  /** Numbers of days after which users are written to who have done nothing, and the longest of them. */
+  maxReactivations: 10,
+  maxReactivationDays: 365,
+  /** Users whom one step of telling when e-mails are due looks at. */
+  emailPageUsers: 500,
   /** Bytes of all request headers together. */
   maxHeaderBytes: 16 * 1024,
   /** How long the headers of a request, and the whole of it, may take to arrive, and how often connections are looked at for it. */

@@ -21,7 +21,10 @@ describe('The Admin API', () => {
 
   const patch = (path: string, body: unknown) => world.request('PATCH', base + path, { body });
 
-  const settings = { controlRatio: 0, weekStart: 'monday', defaultTimeZone: 'UTC', idempotencyRetentionDays: null };
+  const settings = {
+    ...{ controlRatio: 0, weekStart: 'monday', defaultTimeZone: 'UTC', idempotencyRetentionDays: null },
+    ...{ recapFrequency: 'weekly', emailHour: 9, reactivationDays: [7, 14, 30], streakReminderHour: 18 },
+  };
   const streaks = {
     ...{ enabled: false, frequency: 'daily', evaluationMode: 'OR', metrics: [] as unknown[], personalization: false },
     freezes: { initial: 0, maximum: 0, earnInterval: 0, earnAmount: 0 },
@@ -35,6 +38,9 @@ describe('The Admin API', () => {
       { defaultTimeZone: 'Asia/Tokyo' },
       { idempotencyRetentionDays: 30 },
       { idempotencyRetentionDays: null },
+      { recapFrequency: 'monthly', emailHour: 0, streakReminderHour: 23 },
+      { reactivationDays: [1, 365] },
+      { reactivationDays: [] },
       {},
     ];
     let wanted: object = settings;
@@ -68,6 +74,8 @@ describe('The Admin API', () => {
     ['/settings', () => ({ controlRatio: 1.5 }), /`controlRatio` must be a number from 0 to 1/],
     ['/settings', () => ({ controlRatio: '0.5' }), /`controlRatio` must be a number/],
     ['/settings', () => ({ controlRatio: null }), /`controlRatio` must be a number/],
+    ['/settings', () => ({ emailHour: 24 }), /`emailHour` must be a whole number from 0 to 23/],
+    ['/settings', () => ({ reactivationDays: [7, 7] }), /`reactivationDays` must go up, each number of days once/],
     ['/settings', () => ({ weekStart: 'tuesday' }), /`weekStart` must be one of monday, sunday/],
     ['/settings', () => ({ defaultTimeZone: 'Mars/Olympus' }), /`defaultTimeZone` must be an IANA time zone/],
     ['/settings', () => ({ defaultTimeZone: '+02:00' }), /`defaultTimeZone` must be an IANA time zone/],

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { changeSettings, EditRefusal } from '../config/edits.js';
 import { exportConfig } from '../config/export.js';
-import { number, oneOf, positive, retentionDays, timeZone, whole, yesOrNo } from '../config/fields.js';
+import { hourOfDay, number, oneOf, positive, reactivationDays, retentionDays, timeZone, whole, yesOrNo } from '../config/fields.js';
 import type { Settings, StreakSettings } from '../config/model.js';
 import { LaurelError } from '../errors.js';
 import { limits } from '../limits.js';
@@ -10,6 +10,7 @@ import { defineRoute, type Route, type Services } from '../routing/route.js';
 import { listOf, uuid } from './shapes.js';
 
 const weekStarts = ['monday', 'sunday'] as const;
+const recapFrequencies = ['weekly', 'monthly'] as const;
 const frequencies = ['daily', 'weekly', 'monthly'] as const;
 const modes = ['AND', 'OR'] as const;
 
@@ -18,6 +19,10 @@ const settings = z.object({
   weekStart: z.enum(weekStarts),
   defaultTimeZone: z.string(),
   idempotencyRetentionDays: z.number().nullable(),
+  recapFrequency: z.enum(recapFrequencies),
+  emailHour: z.number(),
+  reactivationDays: z.array(z.number()).readonly(),
+  streakReminderHour: z.number(),
 }) satisfies z.ZodType<Settings>;
 
 const settingsChange = z.object({
@@ -25,6 +30,10 @@ const settingsChange = z.object({
   weekStart: oneOf(weekStarts).optional(),
   defaultTimeZone: timeZone.optional(),
   idempotencyRetentionDays: retentionDays.nullable().optional(),
+  recapFrequency: oneOf(recapFrequencies).optional(),
+  emailHour: hourOfDay.optional(),
+  reactivationDays: reactivationDays.optional(),
+  streakReminderHour: hourOfDay.optional(),
 });
 
 const streakSettings = z.object({

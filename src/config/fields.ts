@@ -108,6 +108,15 @@ export const whole = (from: number, to: number = limits.maxAbsoluteTotal) => num
 /** For how many days idempotency keys are kept. */
 export const retentionDays = whole(1, limits.maxRetentionDays);
 
+/** An hour of the day. */
+export const hourOfDay = whole(0, 23);
+
+/** After how many days without an event users are written to. */
+export const reactivationDays = z
+  .array(whole(1, limits.maxReactivationDays), { error: mustBe('a list') })
+  .max(limits.maxReactivations, { error: `must have at most ${limits.maxReactivations} numbers of days` })
+  .refine((days) => days.every((day, at) => at === 0 || day > (days[at - 1] ?? 0)), { error: 'must go up, each number of days once' });
+
 /** A number above 0, decimals included. */
 export const positive = z
   .number({ error: mustBe(aboveZero) })

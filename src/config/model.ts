@@ -219,6 +219,14 @@ export interface Settings {
   readonly defaultTimeZone: string;
   /** For how many days (of 24 hours) an idempotency key is remembered; null is for ever (spec, "Limits"). */
   readonly idempotencyRetentionDays: number | null;
+  /** How often a recap is due: for each week, or each month, that is over. */
+  readonly recapFrequency: 'weekly' | 'monthly';
+  /** The hour, from 0 to 23 by the user's local time, at which recaps and reactivations are due. */
+  readonly emailHour: number;
+  /** After how many days without an event a reactivation is due, in ascending order. */
+  readonly reactivationDays: readonly number[];
+  /** The hour at which a user whose streak ends with the day is reminded. */
+  readonly streakReminderHour: number;
 }
 
 /**
@@ -248,7 +256,16 @@ export interface ConfigDocument {
 
 export const emptyConfig: ConfigDocument = {
   nextNo: 1,
-  settings: { controlRatio: 0, weekStart: 'monday', defaultTimeZone: 'UTC', idempotencyRetentionDays: null },
+  settings: {
+    controlRatio: 0,
+    weekStart: 'monday',
+    defaultTimeZone: 'UTC',
+    idempotencyRetentionDays: null,
+    recapFrequency: 'weekly',
+    emailHour: 9,
+    reactivationDays: [7, 14, 30],
+    streakReminderHour: 18,
+  },
   attributes: [],
   metrics: [],
   pointsSystems: [],

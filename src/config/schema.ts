@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { limits } from '../limits.js';
 import {
   day,
+  hourOfDay,
   fieldsOfKind,
   filledText,
   keySchema,
@@ -19,6 +20,7 @@ import {
   object,
   oneOf,
   positive,
+  reactivationDays,
   retentionDays,
   text,
   timeOfDay,
@@ -46,6 +48,10 @@ export const settingsSchema = object({
   defaultTimeZone: timeZone.nullish(),
   // Here null says something: for ever.
   idempotencyRetentionDays: retentionDays.nullish(),
+  recapFrequency: oneOf(['weekly', 'monthly']).nullish(),
+  emailHour: hourOfDay.nullish(),
+  reactivationDays: reactivationDays.nullish(),
+  streakReminderHour: hourOfDay.nullish(),
 });
 
 export const attributeSchema = object({ key: keySchema, name: filledText(), type: oneOf(['user', 'event']) });

@@ -50,6 +50,10 @@ export const storedSettings = (input: SettingsInput, existing: Settings): Settin
   defaultTimeZone: input.defaultTimeZone ?? existing.defaultTimeZone,
   idempotencyRetentionDays:
     input.idempotencyRetentionDays === undefined ? existing.idempotencyRetentionDays : input.idempotencyRetentionDays,
+  recapFrequency: input.recapFrequency ?? existing.recapFrequency,
+  emailHour: input.emailHour ?? existing.emailHour,
+  reactivationDays: input.reactivationDays ?? existing.reactivationDays,
+  streakReminderHour: input.streakReminderHour ?? existing.streakReminderHour,
 });
 
 /** An attribute has no optional fields. */

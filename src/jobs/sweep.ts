@@ -8,6 +8,7 @@ import type { Engine } from '../engine/engine.js';
 import { statusOn } from '../leaderboards/response.js';
 import { runEnd, runOf } from '../leaderboards/runs.js';
 import { DueMessages } from '../notify/due.js';
+import { DueEmails } from '../notify/emails.js';
 import { noteMoment } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
@@ -40,6 +41,7 @@ export class Sweep {
   private readonly levels: Levels;
   private readonly retention: KeyRetention;
   private readonly messages: DueMessages;
+  private readonly emails: DueEmails;
   private readonly log: Logger;
   /** Tenant → the configuration version, and up to where the runs of each board were over when they were looked at. */
   private readonly checked = new Map<number, string>();
@@ -66,6 +68,7 @@ export class Sweep {
     this.levels = new Levels(engine, pool, history, log);
     this.retention = new KeyRetention(engine, pool, clock, log);
     this.messages = new DueMessages(pool, onMessages);
+    this.emails = new DueEmails(engine, pool, history, onMessages);
     this.log = log;
   }
 
@@ -117,7 +120,10 @@ export class Sweep {
 
   /** Makes messages of what is due for those who wait for them. */
   private async tell(tenant: number, now: number, transactions: number): Promise<void> {
-    if (await this.isHeard(tenant)) await this.messages.tell(await this.engine.config(tenant), now, transactions);
+    if (!(await this.isHeard(tenant))) return;
+    const config = await this.engine.config(tenant);
+    await this.messages.tell(config, now, transactions);
+    await this.emails.tell(config, now, transactions);
   }
 
   /**

@@ -44,6 +44,12 @@ export async function deleteUser(client: pg.ClientBase, tenant: number, user: st
   }
   // A pass that was cut off right after this user begins anew: entering somebody twice changes nothing.
   await client.query(`update activations set cursor = '' where tenant = $1 and right(cursor, length($2)) = $2`, [tenant, user]);
+  // A round of e-mails goes on after the user before: whoever comes up to here has been told.
+  await client.query(
+    `update told_emails set cursor = coalesce((select max(id collate "C") from users where tenant = $1 and id collate "C" < $2), '')
+      where tenant = $1 and cursor = $2`,
+    [tenant, user],
+  );
   // The name of a group that nobody is in any more is made of the attributes of those who were.
   for (const table of ['told_boards', 'told_rankings']) {
     await client.query(

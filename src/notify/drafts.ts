@@ -36,8 +36,11 @@ export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, 
     if (kinds.has(kind)) drafts.push({ kind, user: entry.user, at: entry.at, body: body() });
   };
   sayStreak(config, entry, say);
-  if ((entry.achieved?.length ?? 0) > 0 && kinds.has('achievement.completed')) {
-    for (const achievement of completedBlock(config, entry)) say('achievement.completed', () => ({ achievement }));
+  if ((entry.achieved?.length ?? 0) > 0 && (kinds.has('achievement.completed') || kinds.has('emails.achievement_due'))) {
+    for (const achievement of completedBlock(config, entry)) {
+      say('achievement.completed', () => ({ achievement }));
+      say('emails.achievement_due', () => ({ timestamp: new Date(entry.at).toISOString(), achievement }));
+    }
   }
   sayLevels(config, entry, say);
   return drafts;

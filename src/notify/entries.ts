@@ -1,15 +1,15 @@
 import type pg from 'pg';
-import type { LedgerEntry } from '../ledger/entry.js';
+import type { LedgerEntry, ProfileFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userResponse } from '../users/response.js';
 import type { UserResponse } from '../users/shapes.js';
 import { draftsOf, isOfUser, type Draft } from './drafts.js';
 import type { WebhookKind } from './kinds.js';
 import { addToOutbox, type OutboxMessage } from './outbox.js';
-import { readUsers } from './profiles.js';
+import { isWrittenTo, readProfiles } from './profiles.js';
 
-/** A draft, and the user as the entries of the batch up to it tell; undefined when they don't. */
-type Told = readonly [draft: Draft, user: UserResponse | undefined];
+/** A draft, and the profile of its user as the entries of the batch up to it tell; undefined when they don't. */
+type Told = readonly [draft: Draft, profile: ProfileFact | undefined];
 
 /** A draft with its user, as a message. */
 export function messageOf({ kind, user: id, at, body }: Draft, user: UserResponse): OutboxMessage {
@@ -27,15 +27,18 @@ export async function tellEntries(
   entries: readonly LedgerEntry[],
 ): Promise<number> {
   const told: Told[] = [];
-  const known = new Map<string, UserResponse>();
+  const known = new Map<string, ProfileFact>();
   for (const entry of entries) {
     if (!isOfUser(entry)) continue;
-    if (entry.profile) known.set(entry.user, userResponse(config, entry.user, entry.profile));
+    if (entry.profile) known.set(entry.user, entry.profile);
     for (const draft of draftsOf(config, kinds, entry)) told.push([draft, known.get(entry.user)]);
   }
   if (told.length === 0) return 0;
-  const missing = told.filter(([, user]) => !user).map(([draft]) => draft.user);
-  const stored = await readUsers(client, config, missing);
-  const messages = told.flatMap(([draft, user = stored.get(draft.user)]) => (user ? [messageOf(draft, user)] : []));
+  const missing = told.filter(([, profile]) => !profile).map(([draft]) => draft.user);
+  const stored = await readProfiles(client, config.tenant, missing);
+  const messages = told.flatMap(([draft, profile = stored.get(draft.user)]) => {
+    if (!profile || (draft.kind === 'emails.achievement_due' && !isWrittenTo(profile, 'achievement_completed'))) return [];
+    return [messageOf(draft, userResponse(config, draft.user, profile))];
+  });
   return addToOutbox(client, config.tenant, config, messages);
 }

@@ -1,4 +1,5 @@
 /** Small configuration documents, built from what varies between them: ids, numbers and keys are the same in every document. */
+import { emptyConfig } from '../../../src/config/model.js';
 import type {
   Achievement,
   Attribute,
@@ -256,6 +257,7 @@ export function buildDocument(spec: DocumentSpec): ConfigDocument {
   const metric = (_: Builder, __: unknown, key: string): Metric => ({ ...builder.identity('metric', key), unitType: 'number', units: '' });
   const document = {
     settings: {
+      ...emptyConfig.settings,
       controlRatio: spec.controlRatio ?? 0,
       weekStart: spec.weekStart ?? ('monday' as const),
       defaultTimeZone: spec.defaultZone ?? 'UTC',

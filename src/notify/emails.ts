@@ -1,0 +1,165 @@
+import type pg from 'pg';
+import type { Engine } from '../engine/engine.js';
+import { readStreak } from '../engine/streaks.js';
+import { LaurelError } from '../errors.js';
+import type { HistoryReader } from '../ledger/reader.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { inTransaction } from '../postgres/pool.js';
+import type { StreakResponse } from '../streaks/shapes.js';
+import { newestRound, recapPeriod, roundKinds, type Round, type RoundKind } from './email-rounds.js';
+import { readPage, zonesOf, type Addressee } from './email-users.js';
+import { addToOutbox, subscribedKinds, type OutboxMessage } from './outbox.js';
+import { readUsers } from './profiles.js';
+
+/** Local hours begin at quarters of an hour of UTC, in every zone that there is. */
+const quarterMs = 900_000;
+/** Stands for the moment from which on a kind is told at all. */
+const since = '*';
+
+/** How far a kind has been told in a zone. */
+interface Told {
+  readonly kind: RoundKind;
+  readonly zone: string;
+  /** In milliseconds since 1970. */
+  readonly at: number;
+  readonly cursor: string;
+  readonly done: boolean;
+}
+
+/** What of an addressee goes with the user, by kind; nobody is told of a user who is not in the map. */
+type Bodies = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+
+/**
+ * Tells when e-mails are due by the local time of users (docs/webhooks.md, "E-mails"), zone by zone and page by page. Messages and the note how far
+ * that is commit together. Safe to run twice, in several processes at once, and late; what is late by more than a day is left out.
+ */
+export class DueEmails {
+  private readonly engine: Engine;
+  private readonly pool: pg.Pool;
+  private readonly history: HistoryReader;
+  private readonly onMessages: () => void;
+  /** Tenant → the configuration version and the quarter of an hour for which everything has been told. */
+  private readonly looked = new Map<number, string>();
+
+  /** `onMessages` hears that there are deliveries to make. */
+  constructor(engine: Engine, pool: pg.Pool, history: HistoryReader, onMessages: () => void) {
+    this.engine = engine;
+    this.pool = pool;
+    this.history = history;
+    this.onMessages = onMessages;
+  }
+
+  /** Tells what is due at a moment of the engine's clock, in at most `pages` pages; the rest is for the next call. */
+  async tell(config: ActiveConfig, now: number, pages: number): Promise<void> {
+    const { tenant, version } = config;
+    const subscribed = subscribedKinds(config);
+    const kinds = roundKinds.filter((kind) => subscribed.has(kind));
+    const look = `${version} ${Math.floor(now / quarterMs)}`;
+    if (this.looked.get(tenant) === look) return;
+    await this.pool.query('delete from told_emails where tenant = $1 and kind <> all($2::text[])', [tenant, kinds]);
+    let left = pages;
+    for (const kind of kinds) {
+      for (const told of await this.begin(config, kind, now)) left = await this.tellRound(config, told, now, left);
+    }
+    if (left > 0) this.looked.set(tenant, look);
+  }
+
+  /** The rounds of a kind that are not over: new ones are noted. A kind that is subscribed to anew is told of from now on. */
+  private async begin(config: ActiveConfig, kind: RoundKind, now: number): Promise<(Told & Round)[]> {
+    const { tenant, document } = config;
+    await this.pool.query(`insert into told_emails values ($1, $2, '${since}', $3, '', true) on conflict do nothing`, [tenant, kind, now]);
+    const { rows } = await this.pool.query<Omit<Told, 'at'> & { at: string }>(
+      'select kind, zone, at, cursor, done from told_emails where tenant = $1 and kind = $2',
+      [tenant, kind],
+    );
+    const noted = new Map(rows.map((row): [string, Told] => [row.zone, { ...row, at: Number(row.at) }]));
+    const started = noted.get(since)?.at ?? now;
+    const rounds: (Told & Round)[] = [];
+    for (const zone of await zonesOf(this.pool, tenant)) {
+      const before = noted.get(zone);
+      const round = newestRound(kind, document, zone || document.settings.defaultTimeZone, now);
+      if (!round) continue;
+      if (before && !before.done && round.at === before.at) rounds.push({ ...before, ...round });
+      if (round.at <= (before?.at ?? started)) continue;
+      await this.pool.query(
+        `insert into told_emails values ($1, $2, $3, $4, '', false)
+         on conflict (tenant, kind, zone) do update set at = $4, cursor = '', done = false where told_emails.at < $4`,
+        [tenant, kind, zone, round.at],
+      );
+      rounds.push({ kind, zone, cursor: '', done: false, ...round });
+    }
+    return rounds;
+  }
+
+  /** Tells the pages of a round, at most `left`. Returns how many may still be told. */
+  private async tellRound(config: ActiveConfig, told: Told & Round, now: number, left: number): Promise<number> {
+    const { kind, zone, day } = told;
+    let { cursor } = told;
+    for (let pages = left; pages > 0; pages -= 1) {
+      const { addressees, last } = await readPage(this.pool, config, kind, { zone, day, after: cursor });
+      const bodies = await this.bodiesOf(config, kind, day, addressees);
+      const isMine = await this.commit(config, { ...told, cursor }, last, now, bodies);
+      // Another process may be telling it.
+      if (!isMine || last === undefined) return pages - 1;
+      cursor = last;
+    }
+    return 0;
+  }
+
+  private async bodiesOf(config: ActiveConfig, kind: RoundKind, day: number, addressees: readonly Addressee[]): Promise<Bodies> {
+    const { document, tenant } = config;
+    switch (kind) {
+      case 'emails.recap_due': {
+        const { first, last } = recapPeriod(document, day);
+        return new Map(addressees.map(({ id }) => [id, { recap: { periodStart: first, periodEnd: last } }]));
+      }
+      case 'emails.reactivation_due':
+        return new Map(
+          addressees.map(({ id, idleDays }) => {
+            const messageNumber = document.settings.reactivationDays.indexOf(idleDays) + 1;
+            return [id, { reactivation: { messageNumber, daysSinceLastActive: idleDays } }];
+          }),
+        );
+      case 'emails.streak_reminder_due': {
+        const streaks = await Promise.all(addressees.map(({ id }) => this.endingStreak(tenant, id)));
+        return new Map(streaks.flat());
+      }
+    }
+  }
+
+  /** The streak of a user that ends with the period, as a read would show it; nothing of one that has been extended, or of a user who has gone. */
+  private async endingStreak(tenant: number, id: string): Promise<[id: string, { readonly streak: StreakResponse }][]> {
+    try {
+      const streak = await readStreak(this.engine, this.history, tenant, id, 0);
+      return streak.length > 0 && streak.extended === null ? [[id, { streak }]] : [];
+    } catch (error) {
+      if (error instanceof LaurelError && error.code === 'not_found') return [];
+      throw error;
+    }
+  }
+
+  /** Adds the messages of a page, and notes that it is told; false when another process has done that. */
+  private async commit(config: ActiveConfig, told: Told, last: string | undefined, now: number, bodies: Bodies): Promise<boolean> {
+    const { tenant } = config;
+    const { kind, zone, at, cursor } = told;
+    const sent = await inTransaction(this.pool, async (client) => {
+      // Among the transactions of the write-behind, so that messages are added in one order (notify/outbox.ts).
+      await client.query('select 1 from stream_offsets where tenant = $1 for update', [tenant]);
+      const { rowCount } = await client.query(
+        `update told_emails set cursor = $6, done = $7
+          where tenant = $1 and kind = $2 and zone = $3 and at = $4 and cursor = $5 and not done`,
+        [tenant, kind, zone, at, cursor, last ?? '', last === undefined],
+      );
+      if (rowCount === 0) return undefined;
+      const users = await readUsers(client, config, [...bodies.keys()]);
+      const timestamp = new Date(at).toISOString();
+      const messages = [...users].map(([user, profile]): OutboxMessage => {
+        const payload = { type: kind, timestamp, user: profile, ...bodies.get(user) };
+        return { kind, subject: `user:${user}`, user, at: new Date(now), payload };
+      });
+      return addToOutbox(client, tenant, config, messages);
+    });
+    if (sent !== undefined && sent > 0) this.onMessages();
+    return sent !== undefined;
+  }
+}
