@@ -120,8 +120,10 @@ export async function tellBoards(client: pg.ClientBase, config: ActiveConfig, no
   for (const { leaderboard, run, group } of rows) {
     const key = { no: leaderboard, run, group };
     const board = config.leaderboardByNo.get(leaderboard);
-    if (isThere(board))
-      messages.push(boardMessage(config, 'leaderboard.changed', board, key, await readStanding(client, tenant, key), now));
+    const rankings = await readStanding(client, tenant, key);
+    // A group that nobody is in any more is forgotten: its name is made of the attributes of those who were.
+    const isForgotten = group !== '' && rankings.length === 0;
+    if (isThere(board) && !isForgotten) messages.push(boardMessage(config, 'leaderboard.changed', board, key, rankings, now));
   }
   if (rows.length > 0) {
     await client.query(
