@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { batch } from './batch.js';
 import { measureFunction } from './function.js';
 import { midnight } from './midnight.js';
+import { restore } from './restore.js';
 import { soak } from './soak.js';
 import { track } from './track.js';
 
@@ -55,6 +56,16 @@ program
   .option('--connections <number>', 'connections that send single events', count, 64)
   .action(async (options: { rounds: number; seconds: number; connections: number }) => {
     const passed = await batch({ ...options, signal: interrupted.signal, print: console.log });
+    process.exitCode = passed ? 0 : 1;
+  });
+program
+  .command('restore')
+  .description('Users a second that a restore brings back, and the ratio to writing the same keys with plain pipelined commands')
+  .option('--users <number>', 'how many users', count, 20_000)
+  .option('--events <number>', 'events of each of them', count, 20)
+  .option('--folder <path>', 'a folder that is kept, with the users that it was filled with for the next run')
+  .action(async (options: { users: number; events: number; folder?: string }) => {
+    const passed = await restore({ ...options, signal: interrupted.signal, print: console.log });
     process.exitCode = passed ? 0 : 1;
   });
 

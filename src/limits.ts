@@ -169,8 +169,13 @@ export const limits = {
   /** How long a stop leaves idle connections open, so that requests on their way still get an answer. */
   stopIdleMs: 300,
   stopDrainMs: 10_000,
-  /** Users who are restored in one step, and keys that one scan looks at while an older Redis is emptied. */
-  restoreUsers: 500,
+  /** Users who are restored in one step: other tenants wait for it, for about 10 ms. Chunks that are read, and written, ahead of each other. */
+  restoreUsers: 200,
+  restoreReadsAhead: 2,
+  restoreWritesAhead: 2,
+  /** How often a restore makes sure that it is still the one: well within its lease. */
+  restoreRenewMs: 1_000,
+  /** Keys that one scan looks at while an older Redis is emptied. */
   restoreScanKeys: 1_000,
   /** Users who are compared in one step, and how often what seems to differ is looked at again. */
   verifyUsers: 200,

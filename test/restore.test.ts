@@ -2,8 +2,14 @@ import { expect } from 'chai';
 import pino from 'pino';
 import { Base } from '../src/base.js';
 import { restore, verify } from '../src/cli/restore.js';
+import { loadConfig } from '../src/config/store.js';
+import { inSnapshot } from '../src/postgres/pool.js';
+import { keyNames, restoringFields } from '../src/redis/contract.js';
 import { restoreTenant } from '../src/restore/restore.js';
+import { readStoredUsersById, readUserIds, type StoredUser } from '../src/restore/stored-users.js';
+import { writeUsers } from '../src/restore/write-users.js';
 import { differences } from './support/level.js';
+import { fromSources, killChildren, LaurelProcess } from './support/process.js';
 import { keysOf, startWorld, tenant, type World } from './support/world.js';
 
 const users = 1_200;
@@ -30,6 +36,7 @@ describe('laurel restore and laurel verify', function () {
     await world.drain();
   });
   afterEach(async () => {
+    await killChildren();
     await base.stop();
     await world.stop();
   });
@@ -86,6 +93,71 @@ describe('laurel restore and laurel verify', function () {
     );
     expect((await event('user-1', 'key-1')).status).to.equal(202);
     expect(await differences(redis, pool, partition)).to.deep.equal([]);
+  });
+
+  it('go on with a restore that was killed in the middle, and then again', async () => {
+    await lose();
+    const { redis, pool, partition, settings } = world;
+    const meta = `${partition}${keyNames.meta}`;
+    const start = async (): Promise<LaurelProcess> => {
+      // The lease of one that was killed runs out by itself.
+      await pool.query(`update stream_offsets set lease_until = '-infinity'`);
+      const env = {
+        REDIS_URL: settings.redisUrl!,
+        REDIS_PREFIX: settings.redisPrefix,
+        DATABASE_URL: settings.databaseUrl!,
+        TEST_CLOCK: '1',
+      };
+      return new LaurelProcess(fromSources, ['restore'], env);
+    };
+    const until = async (isSo: () => Promise<boolean>, restoring: LaurelProcess): Promise<void> => {
+      const ended = new AbortController();
+      void restoring.exit.then(() => ended.abort(new Error(`it has ended: ${restoring.output}${restoring.log}`)));
+      while (!(await isSo())) ended.signal.throwIfAborted();
+    };
+    const isAtWork = async (): Promise<boolean> =>
+      (await pool.query(`select from stream_offsets where holder like 'restore:%' and lease_until > clock_timestamp()`)).rowCount === 1;
+    const back = async (): Promise<number> => Number(await redis.hget(meta, restoringFields.count));
+    // Each chunk takes half a second to be read, so that there is a middle.
+    await pool.query('alter table user_times rename to fast_user_times');
+    await pool.query(`create view user_times as select * from fast_user_times where (select pg_sleep(0.5)) is not null
+                      union all select 0, '', 0, 0, 0 where (select pg_sleep(0.5)) is null`);
+    const first = await start();
+    await until(async () => (await back()) > 0, first);
+    await first.kill();
+    const kept = await back();
+    expect(kept).to.be.within(1, users - 1);
+    const second = await start();
+    await until(isAtWork, second);
+    await second.kill();
+    expect(await back()).to.be.within(kept, users - 1);
+    await pool.query('drop view user_times');
+    await pool.query('alter table fast_user_times rename to user_times');
+    const last = await start();
+    expect(await last.exit).to.deep.equal({ code: 0, signal: null });
+    expect(last.output).to.contain(`${users} users of the default tenant are back, with those of a restore that was cut off`);
+    expect((await event('user-1', 'key-1')).status).to.equal(202);
+    expect(await differences(redis, pool, partition)).to.deep.equal([]);
+  });
+
+  it('write nobody where those before are missing, or another restore is at work', async () => {
+    await lose();
+    const { redis, pool, partition } = world;
+    const { document } = await loadConfig(pool, tenant);
+    const read = async (after: string): Promise<StoredUser[]> =>
+      inSnapshot(pool, async (client) => readStoredUsersById(client, tenant, document, await readUserIds(client, tenant, after, 2)));
+    const one = await read('');
+    const two = await read(one[1]!.id);
+    await redis.hset(partition + keyNames.meta, restoringFields.restore, 'this one');
+    const write = (users: readonly StoredUser[], restoring: string, cursor: string): Promise<unknown> =>
+      writeUsers(redis, partition, users, { restore: restoring, cursor }, 2).catch((error: unknown) => (error as Error).message);
+    const refused = 'Another restore is at work, or the users before these could not be written.';
+    expect(await write(two, 'this one', one[1]!.id)).to.equal(refused);
+    expect(await write(one, 'another', '')).to.equal(refused);
+    expect(await keysOf(redis, partition)).to.deep.equal([partition + keyNames.meta]);
+    expect(await write(one, 'this one', '')).to.equal(undefined);
+    expect(await write(one, 'this one', '')).to.equal(refused);
+    expect(await redis.llen(`${partition}${keyNames.awards}${[...one[0]!.awards.keys()][0]}:${one[0]!.id}`)).to.equal(1);
   });
 
   it('know an old copy of Redis, and refuse one of another database', async () => {

@@ -83,6 +83,17 @@ export const userFields = {
   boardSeq: 'l-',
 } as const;
 
+/** Fields of a partition's `meta` while it is being restored. */
+export const restoringFields = {
+  /** The life of Redis that begins with the restore, which names it as well. */
+  restore: 'restoring',
+  /** What Postgres had committed when it began: epoch, a space, and the last id. */
+  from: 'restoredFrom',
+  /** The last user who is back, and how many are. */
+  cursor: 'restored',
+  count: 'restoredUsers',
+} as const;
+
 /** In the hash `levels`, followed by a points system's no: what everybody has been counted by (lua/modules/levels.lua). */
 export const levelsDefinitionField = 'd-';
 
@@ -317,6 +328,7 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     'return {',
     `  key = ${table(Object.entries(keyNames))},`,
     `  field = ${table(Object.entries(userFields))},`,
+    `  restoring = ${table(Object.entries(restoringFields))},`,
     `  levelsDefinition = '${levelsDefinitionField}',`,
     `  context = { ${contextFields.map((field) => `'${field}'`).join(', ')} },`,
     `  outcome = ${table(Object.entries(outcomes))},`,

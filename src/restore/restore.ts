@@ -6,12 +6,13 @@ import type { ConfigDocument } from '../config/model.js';
 import { acquireRestoreLease, advanceOffset, releaseLeases, type Lease, type StreamId } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
-import { inSnapshot, inTransaction } from '../postgres/pool.js';
+import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { boardKey, boardMember, groupsKey, keyNames, levelsDefinitionField, userFields } from '../redis/contract.js';
-import { packMessage } from '../redis/message.js';
+import { keyNames, levelsDefinitionField, restoringFields } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
-import { readStoredUsers, type StoredUser } from './stored-users.js';
+import { Ahead } from './ahead.js';
+import { readUsersAhead } from './users-ahead.js';
+import { writeUsers } from './write-users.js';
 
 export interface RestoreOptions {
   readonly tenant: number;
@@ -32,17 +33,9 @@ export interface Restored {
   readonly resumed: boolean;
 }
 
-/**
- * Fields of the partition's `meta` while it is being restored: the life of Redis that begins with it, what Postgres had when it began, and the
- * last user who is back.
- */
-const restoringField = 'restoring';
-const restoredFromField = 'restoredFrom';
-const cursorField = 'restored';
-const countField = 'restoredUsers';
-
 interface Start {
   readonly epoch: string;
+  /** The last user who has been sent to Redis. */
   cursor: string;
   users: number;
   readonly resumed: boolean;
@@ -50,7 +43,7 @@ interface Start {
 
 /**
  * Fills a tenant's partition of Redis from Postgres (design.md, invariant 6). The partition takes no calls meanwhile: its `meta` has no
- * epoch, so `open` says that it is behind. The users come back in the order of their ids, in chunks, each in one transaction of Redis together with
+ * epoch, so `open` says that it is behind. The users come back in the order of their ids, in chunks, each in one step of Redis together with
  * how far the restore is, so that one that was cut off goes on where it was. At its end a new life of Redis (epoch) begins: a copy of the old one that
  * turns up later is known as such.
  */
@@ -71,8 +64,7 @@ async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: Strea
   const { tenant, pool } = options;
   const { document } = await loadConfig(pool, tenant);
   const start = await begin(options, lease.epoch, lastId);
-  const total = await countStoredUsers(pool, tenant);
-  await eachChunk(options, lease, lastId, document, start, total);
+  await restoreUsers(options, lease, lastId, document, start);
   await restoreCounters(options);
   await restoreLevelCounts(options, document);
   await finish(options, lease, lastId, start.epoch);
@@ -83,10 +75,10 @@ async function begin({ redis, partition }: RestoreOptions, committedEpoch: strin
   const meta = partition + keyNames.meta;
   const [epoch, from, cursor, users, current] = await redis.hmget(
     meta,
-    restoringField,
-    restoredFromField,
-    cursorField,
-    countField,
+    restoringFields.restore,
+    restoringFields.from,
+    restoringFields.cursor,
+    restoringFields.count,
     'epoch',
   );
   // One whose last step was cut off has the epoch of Postgres already, or none. One that Postgres has gone on from is a snapshot of its middle.
@@ -95,18 +87,18 @@ async function begin({ redis, partition }: RestoreOptions, committedEpoch: strin
   await wipe(redis, partition);
   const fresh = randomUUID();
   if (fresh === committedEpoch) throw new Error('a new epoch is the old one');
-  await redis.hset(meta, restoringField, fresh, restoredFromField, `${committedEpoch} ${lastId}`);
+  await redis.hset(meta, restoringFields.restore, fresh, restoringFields.from, `${committedEpoch} ${lastId}`);
   return { epoch: fresh, cursor: '', users: 0, resumed: false };
 }
 
 /** How many users of a tenant are back, while it is being restored; 0 when it is not. */
 export async function readRestoredUsers(redis: RedisConnection, partition: string): Promise<number> {
-  return Number((await redis.hget(partition + keyNames.meta, countField)) ?? 0);
+  return Number((await redis.hget(partition + keyNames.meta, restoringFields.count)) ?? 0);
 }
 
 /** Whether a restore of a tenant has begun and not come to its end: it goes on, or was cut off. */
 export async function isHalfRestored(redis: RedisConnection, partition: string): Promise<boolean> {
-  return (await redis.hexists(partition + keyNames.meta, restoringField)) === 1;
+  return (await redis.hexists(partition + keyNames.meta, restoringFields.restore)) === 1;
 }
 
 /** Removes every key of a partition: what an older Redis holds is not what Postgres knows. */
@@ -122,51 +114,36 @@ export async function countStoredUsers(pool: pg.Pool, tenant: number): Promise<n
   return Number(rows[0]?.users ?? 0);
 }
 
-async function eachChunk(
+/**
+ * Brings the users back, chunk by chunk: while some are written, those after them are read. What is written need not have been answered before the
+ * next are sent, since none are written where those before them are missing (write-users.ts).
+ */
+async function restoreUsers(
   options: RestoreOptions,
   lease: Lease,
   lastId: StreamId,
   document: ConfigDocument,
   start: Start,
-  total: number,
 ): Promise<void> {
-  const { tenant, pool, signal } = options;
-  const read = (after: string): Promise<StoredUser[]> =>
-    inSnapshot(pool, (client) => readStoredUsers(client, tenant, document, after, limits.restoreUsers));
-  // The next users are read while these are written.
-  let next = read(start.cursor);
-  for (;;) {
-    const users = await next;
-    const last = users.at(-1);
-    if (!last) return;
-    signal?.throwIfAborted();
-    next = read(last.id);
-    next.catch(() => undefined);
-    start.users += users.length;
-    await advanceOffset(pool, lease, lastId, lastId);
-    await writeUsers(options, users, start.users);
-    options.onProgress?.(start.users, total);
-  }
-}
-
-/** Writes users, and how far the restore is, in one step of Redis. */
-async function writeUsers({ redis, partition }: RestoreOptions, users: readonly StoredUser[], count: number): Promise<void> {
-  const multi = redis.multi();
-  for (const user of users) writeUser(multi, partition, user);
-  multi.hset(partition + keyNames.meta, cursorField, users.at(-1)?.id ?? '', countField, count);
-  await execute(multi);
-}
-
-function writeUser(multi: ChainableCommander, partition: string, { id, fields, keys, awards, places }: StoredUser): void {
-  // When time will next do something is worked out by the sweep, for which everybody is due now.
-  multi.hset(partition + keyNames.user + id, ...[...fields].flat(), userFields.due, '0');
-  multi.zadd(partition + keyNames.due, 0, id);
-  for (const [metric, used] of keys) multi.hset(`${partition}${keyNames.idempotency}${metric}:${id}`, used);
-  for (const [system, list] of awards)
-    multi.rpush(`${partition}${keyNames.awards}${system}:${id}`, ...list.map((award) => packMessage(award)));
-  for (const { leaderboard, run, group, value, seq } of places) {
-    multi.zadd(boardKey(partition, leaderboard, run, group), value, boardMember(seq, id));
-    if (group !== '') multi.sadd(groupsKey(partition, leaderboard, run), group);
+  const { tenant, pool, redis, partition, signal, onProgress } = options;
+  const total = await countStoredUsers(pool, tenant);
+  const writing = new Ahead(limits.restoreWritesAhead);
+  let renewedMs = -Infinity;
+  try {
+    for await (const users of readUsersAhead({ pool, tenant, document }, start.cursor)) {
+      signal?.throwIfAborted();
+      if (performance.now() - renewedMs > limits.restoreRenewMs) {
+        await advanceOffset(pool, lease, lastId, lastId);
+        renewedMs = performance.now();
+      }
+      const before = { restore: start.epoch, cursor: start.cursor };
+      start.cursor = users.at(-1)?.id ?? start.cursor;
+      const count = (start.users += users.length);
+      await writing.add(writeUsers(redis, partition, users, before, count).then(() => onProgress?.(count, total)));
+    }
+    await writing.end();
+  } finally {
+    await writing.settled();
   }
 }
 
@@ -239,6 +216,6 @@ async function finish(
   if (lastId !== '0-0') multi.xadd(ledger, lastId, 'e', '').xtrim(ledger, 'MAXLEN', 0);
   if (testClock && newestAt !== '0') multi.set(partition + keyNames.clock, newestAt);
   const meta = partition + keyNames.meta;
-  multi.hset(meta, 'epoch', epoch).hdel(meta, restoringField, restoredFromField, cursorField, countField);
+  multi.hset(meta, 'epoch', epoch).hdel(meta, ...Object.values(restoringFields));
   await execute(multi);
 }

@@ -1,6 +1,5 @@
-import type pg from 'pg';
+import pg from 'pg';
 import type { ConfigDocument } from '../config/model.js';
-import type { AwardFact, RecentAward } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { boardKind, perpetualRun, type BoardKind } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
@@ -25,8 +24,11 @@ export interface StoredUser {
   readonly fields: Map<string, string | Buffer>;
   /** Metric no → idempotency key → event id and the moment from which on the key ages (lua/event.lua). */
   readonly keys: Map<number, Map<string, string>>;
-  /** Points system no → the newest awards, the newest first. */
-  readonly awards: Map<number, RecentAward[]>;
+  /**
+   * Points system no → the newest awards, the newest first, with a comma between two. Each is the event's id, and after a space each the trigger,
+   * the ordinal, what was awarded, the total, the moment, the day, and the boosts.
+   */
+  readonly awards: Map<number, string>;
   readonly places: StoredPlace[];
 }
 
@@ -38,7 +40,15 @@ type Put = (user: StoredUser, row: Row) => void;
 
 /** Numbers as the function library writes them: without an exponent. */
 const digits = (value: unknown): string => String(value);
-const moment = (column: string): string => `(extract(epoch from ${column}) * 1000)::bigint::text`;
+/** Milliseconds since 1970. Moments are whole ones, which a double holds exactly; `extract` takes twice as long, since it makes a numeric. */
+const moment = (column: string): string => `(date_part('epoch', ${column}) * 1000)::bigint`;
+/** Whole numbers stay the texts that they come as, since they go on as texts. */
+const whole: ReadonlySet<number> = new Set([pg.types.builtins.INT2, pg.types.builtins.INT4, pg.types.builtins.INT8]);
+const asItIs = (value: string): string => value;
+const parserOf = pg.types.getTypeParser as (oid: number, format?: string) => (value: string) => unknown;
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: string) => (whole.has(oid) ? asItIs : parserOf(oid, format)),
+};
 
 function optional(user: StoredUser, field: string, value: unknown): void {
   if (typeof value === 'string') user.fields.set(field, value);
@@ -100,7 +110,7 @@ const sources: readonly (readonly [text: string, put: Put])[] = [
     },
   ],
   [
-    `select user_id, jsonb_object_agg(achievement, ${moment('at')}) from user_achievements
+    `select user_id, jsonb_object_agg(achievement, ${moment('at')}::text) from user_achievements
       where tenant = $1 and user_id = any($2::text[]) group by user_id`,
     (user, [, achieved]) => {
       const moments = Object.entries(achieved as Record<string, string>).map(([no, at]) => [no, Number(at)] as const);
@@ -123,32 +133,23 @@ const sources: readonly (readonly [text: string, put: Put])[] = [
     },
   ],
   [
-    `select user_id, metric, key, event_id, ${moment('at')} from idempotency_keys where tenant = $1 and user_id = any($2::text[])`,
-    (user, [, metric, key, eventId, at]) => {
+    `select user_id, metric, key, event_id || ' ' || ${moment('at')} from idempotency_keys where tenant = $1 and user_id = any($2::text[])`,
+    (user, [, metric, key, used]) => {
       const keys = user.keys.get(Number(metric)) ?? new Map<string, string>();
-      user.keys.set(Number(metric), keys.set(String(key), `${String(eventId)} ${String(at)}`));
+      user.keys.set(Number(metric), keys.set(String(key), String(used)));
     },
   ],
   [
-    `select points.user_id, points.system, award.event_id, award.trigger, award.ordinal, award.awarded, award.total, award.boosts,
-            ${moment('award.at')}, award.day - date '1970-01-01'
+    // One row for each list: a row for each award takes Postgres and us twice as long.
+    `select points.user_id, points.system, newest.awards
        from user_points as points, lateral (
-         select * from awards where tenant = $1 and user_id = points.user_id and system = points.system
-          order by at desc, rev desc, ordinal desc limit ${limits.maxAwardsRead}) as award
-      where points.tenant = $1 and points.user_id = any($2::text[])`,
-    (user, [, system, id, trigger, ordinal, awarded, total, boosts, at, day]) => {
-      const list = user.awards.get(Number(system)) ?? [];
-      const award: AwardFact = {
-        trigger: Number(trigger),
-        ordinal: Number(ordinal),
-        awarded: Number(awarded),
-        total: Number(total),
-        boosts: boosts as number[],
-        at: Number(at),
-        day: Number(day),
-      };
-      list.push({ id: String(id), award });
-      user.awards.set(Number(system), list);
+         select string_agg(concat_ws(' ', event_id, trigger, ordinal, awarded, total, ${moment('at')}, day - date '1970-01-01',
+                                     nullif(array_to_string(boosts, ' '), '')), ',') as awards
+           from (select * from awards where tenant = $1 and user_id = points.user_id and system = points.system
+                  order by at desc, rev desc, ordinal desc limit ${limits.maxAwardsRead}) as award) as newest
+      where points.tenant = $1 and points.user_id = any($2::text[]) and newest.awards is not null`,
+    (user, [, system, awards]) => {
+      user.awards.set(Number(system), String(awards));
     },
   ],
 ];
@@ -192,13 +193,13 @@ async function fill(
 ): Promise<void> {
   const ids = textArray([...users.keys()]);
   for (const [text, put] of sources) {
-    const { rows } = await client.query<unknown[]>({ text, values: [tenant, ids], rowMode: 'array' });
+    const { rows } = await client.query<unknown[]>({ text, values: [tenant, ids], rowMode: 'array', types });
     for (const row of rows) {
       const user = users.get(String(row[0]));
       if (user) put(user, row);
     }
   }
-  const { rows } = await client.query<unknown[]>({ text: entries, values: [tenant, ids], rowMode: 'array' });
+  const { rows } = await client.query<unknown[]>({ text: entries, values: [tenant, ids], rowMode: 'array', types });
   putPlaces(users, rows, new Map(document.leaderboards.map((board) => [board.no, boardKind(board)])));
 }
 
@@ -226,18 +227,25 @@ export async function readStoredUsers(
   count: number,
 ): Promise<StoredUser[]> {
   const text = `${profiles} and id collate "C" > $2 order by id collate "C" limit $3`;
-  const { rows } = await client.query<unknown[]>({ text, values: [tenant, after, count], rowMode: 'array' });
+  const { rows } = await client.query<unknown[]>({ text, values: [tenant, after, count], rowMode: 'array', types });
   return complete(client, tenant, document, rows);
 }
 
-/** The same, of the users with some ids. */
+/** The ids of the users of a tenant that follow `after`, byte by byte, at most `count`, in this order. */
+export async function readUserIds(client: pg.ClientBase | pg.Pool, tenant: number, after: string, count: number): Promise<string[]> {
+  const text = 'select id from users where tenant = $1 and id collate "C" > $2 order by id collate "C" limit $3';
+  const { rows } = await client.query<{ id: string }>(text, [tenant, after, count]);
+  return rows.map(({ id }) => id);
+}
+
+/** The same as `readStoredUsers`, of the users with some ids in the order of `readUserIds`. */
 export async function readStoredUsersById(
   client: pg.ClientBase,
   tenant: number,
   document: ConfigDocument,
   ids: readonly string[],
 ): Promise<StoredUser[]> {
-  const text = `${profiles} and id = any($2::text[])`;
-  const { rows } = await client.query<unknown[]>({ text, values: [tenant, textArray(ids)], rowMode: 'array' });
+  const text = `${profiles} and id = any($2::text[]) order by id collate "C"`;
+  const { rows } = await client.query<unknown[]>({ text, values: [tenant, textArray(ids)], rowMode: 'array', types });
   return complete(client, tenant, document, rows);
 }

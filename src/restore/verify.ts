@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import type { RecentAward } from '../ledger/entry.js';
-import { awardId } from '../ledger/award-id.js';
 import { limits } from '../limits.js';
 import { boardKind } from '../plan/boards.js';
 import { inSnapshot } from '../postgres/pool.js';
@@ -51,11 +50,14 @@ function userFacts(user: StoredUser, kinds: ReadonlyMap<string, string>): Facts 
     if (!untold.has(field) && !isElsewhere && !isProgress && !isNothing) facts.set(`${user.id}: ${field}`, fact);
   }
   for (const [metric, keys] of user.keys) for (const [key, event] of keys) facts.set(`${user.id}: key ${metric} ${key}`, event);
-  for (const [system, list] of user.awards) {
-    const newest = list.slice(0, limits.maxAwardsRead).map(({ id, award }) => awardId(id, award.ordinal));
-    facts.set(`${user.id}: awards ${system}`, newest.join(' '));
-  }
+  for (const [system, list] of user.awards) facts.set(`${user.id}: awards ${system}`, list);
   return facts;
+}
+
+/** An award of Redis' list as `StoredUser.awards` spells it. */
+function awardText(blob: Buffer): string {
+  const { id, award } = unpackMessage(blob) as RecentAward;
+  return [id, award.trigger, award.ordinal, award.awarded, award.total, award.at, award.day, ...Object.values(award.boosts)].join(' ');
 }
 
 const numberAfter = (start: string, field: string): number => Number(field.slice(start.length));
@@ -78,8 +80,8 @@ async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonl
         keys: new Map(metrics.map((no, at) => [no, new Map(Object.entries(used[at] ?? {}))])),
         awards: new Map(
           systems
-            .map((no, at) => [no, (lists[at] ?? []).map((blob) => unpackMessage(blob) as RecentAward)] as const)
-            .filter(([, list]) => list.length > 0),
+            .map((no, at) => [no, (lists[at] ?? []).slice(0, limits.maxAwardsRead).map(awardText).join()] as const)
+            .filter(([, list]) => list !== ''),
         ),
         places: [],
       };
