@@ -21,29 +21,43 @@ interface Request {
   readonly body?: Buffer | string;
 }
 
-/** Requests of which one thing is wrong, and that one is looked at late: what is made from them by chance stays wrong. */
+/** Requests of which two things are wrong, far apart, and that are looked at late: what is made from them by chance stays wrong. */
 const almost: readonly [Request, ...Request[]] = [
   {
     method: 'POST',
     path: '/v1/metrics/m/event',
     headers: { 'Idempotency-Key': 'once' },
     body: JSON.stringify({
-      user: { id: 'ana', tz: 'Asia/Tokyo', attributes: { city: 'Kyoto' } },
-      attributes: { device: 'phone' },
-      value: 9e99,
+      value: 'nothing',
+      user: { id: 'ana', attributes: { city: 'Kyoto' } },
+      attributes: { device: ['phone', 'tablet'] },
     }),
   },
   {
     method: 'PUT',
     path: '/v1/users/ana',
-    body: JSON.stringify({ name: 'Ana', email: 'ana@example.com', deviceTokens: ['t'], tz: 'Asia/Nowhere' }),
+    body: JSON.stringify({ tz: 'Asia/Nowhere', name: 'Ana', email: 'ana@example.com', deviceTokens: [['phone', 'tablet']] }),
   },
-  { method: 'PATCH', path: '/v1/users/ana/preferences', body: JSON.stringify({ notifications: { recap: ['email'], nothing: ['push'] } }) },
+  {
+    method: 'PATCH',
+    path: '/v1/users/ana/preferences',
+    body: JSON.stringify({
+      notifications: { recap: ['email', 'pigeon'], reactivation: ['email'], streak_reminder: { never: 'ever again' } },
+    }),
+  },
   { method: 'GET', path: '/v1/users/ana/metrics/m/event-summary?aggregation=daily&startDate=2040-01-01&endDate=2040-01-02' },
   { method: 'GET', path: '/v1/leaderboards/l?limit=10&offset=0&userId=ana' },
   { method: 'GET', path: '/v1/streaks?userIds=ana,ben' },
-  { method: 'PATCH', path: '/admin/v1/settings', body: JSON.stringify({ weekStart: 'monday', controlRatio: 7 }) },
-  { method: 'POST', path: '/admin/v1/metrics', body: JSON.stringify([{ name: 'Other', key: 'other', unitType: 'light years' }]) },
+  {
+    method: 'PATCH',
+    path: '/admin/v1/settings',
+    body: JSON.stringify({ weekStart: 'wednesday in the morning', controlRatio: 0.5, defaultTimeZone: 'Europe/Nowhere at all' }),
+  },
+  {
+    method: 'POST',
+    path: '/admin/v1/metrics',
+    body: JSON.stringify([{ key: 'a key with blanks in it', name: 'Other', unitType: 'light years and parsecs' }]),
+  },
 ];
 
 function bytesOf({ method, path, headers = {}, body = '' }: Request, more: Readonly<Record<string, string>> = {}): Buffer {

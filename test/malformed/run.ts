@@ -46,6 +46,13 @@ async function exchange(address: string, { bytes, ending }: Sent): Promise<numbe
   return isHung ? null : [...text.matchAll(statusLine)].map(([, status]) => Number(status));
 }
 
+/** The first line in which two states differ. */
+function difference(before: string, after: string): string {
+  const [was, is] = [before.split('\n'), after.split('\n')];
+  const at = is.findIndex((line, index) => line !== was[index]);
+  return `line ${at} of the state changed from ${was[at] ?? 'nothing'} to ${is[at] ?? 'nothing'}`;
+}
+
 /**
  * Sends what is no request, or no valid one, by a seed, to a world with the configuration of valid-input.ts. A round that was refused as a whole
  * must leave the state as it was.
@@ -62,7 +69,7 @@ export async function sendMalformed(world: World, count: number, seed: number, p
     const after = await world.snapshot();
     if (!wasAccepted) report.compared[kind] += 1;
     if (!wasAccepted && after !== before)
-      report.faults.push(`${kind}: the state changed in round ${rounds}, though everything was refused`);
+      report.faults.push(`${kind}, round ${rounds}: everything was refused, and ${difference(before, after)}`);
     before = after;
     globalThis.gc?.();
     report.heap.push(process.memoryUsage().heapUsed);
