@@ -31,6 +31,8 @@ export interface BaseOptions {
   readonly print: (line: string) => void;
   /** Measures the calls of the function library. */
   readonly aroundCall?: AroundCall | undefined;
+  /** How far the clock of webhook deliveries is ahead of Postgres': tests move it, and nobody else. */
+  readonly deliveryAheadMs?: () => number;
 }
 
 /** The stores, connected and checked, and what works on them in every process: what `serve`, `worker` and `apply` have in common. */

@@ -56,6 +56,8 @@ export const limits = {
   maxBatchSendings: 1_000,
   /** Rows that one Postgres transaction deletes of a user: the rest is for the next. */
   forgetRows: 20_000,
+  /** Messages about several users out of which one transaction takes a user who is deleted. */
+  forgetMessages: 100,
   /** Users that one page of the list of users has at most, and at the least what is skipped. */
   maxUsersPage: 100,
   maxUsersSkipped: 1_000_000,
@@ -88,6 +90,38 @@ export const limits = {
   /** Webhook endpoints of a tenant: each message is kept once for each of them that subscribes to it. */
   maxWebhooks: 50,
   maxWebhookUrlChars: 2_048,
+  /** How long a receiver may take to answer, and to be connected to; then the delivery has failed. */
+  webhookAnswerMs: 60_000,
+  webhookConnectMs: 10_000,
+  /** How long the body of an answer is waited for, and how much of it is read and kept. */
+  webhookAnswerBodyMs: 5_000,
+  webhookAnswerBytes: 4_096,
+  /** How long the caller of a test waits for the receiver. */
+  webhookTestMs: 10_000,
+  /** Tries after the first one, and the pause before the first of them; each pause is twice the one before. */
+  webhookRetries: 3,
+  webhookFirstRetryMs: 60_000,
+  /** Tries that a delivery remembers: those of the first time, and of having been sent again once. */
+  webhookTriesKept: 8,
+  /** Deliveries to one endpoint that one worker tries at the same time. */
+  webhookConcurrency: 10,
+  /** Endpoints whose queues one worker turns at the same time; each takes a connection to Postgres for some milliseconds. */
+  webhookTurns: 3,
+  /** Waiting deliveries that one turn looks at. */
+  webhookPage: 200,
+  /** For how long a delivery is a worker's that tries it: longer than a try can take. */
+  webhookClaimMs: 90_000,
+  /** How often a worker looks for deliveries that it has not been told of: retries, and those of other processes. */
+  webhookPollMs: 500,
+  /** How long an endpoint fails, with not one success, before it is switched off. */
+  webhookSwitchOffMs: 5 * 86_400_000,
+  /** How long messages and what became of them are kept, how often old ones are looked for, and how many go in one statement. */
+  webhookRetentionMs: 7 * 86_400_000,
+  webhookSweepMs: 60_000,
+  webhookSweepRows: 1_000,
+  /** For how long the secret before a rotation stays valid, and the longest that can be asked for. */
+  webhookOverlapHours: 24,
+  maxWebhookOverlapHours: 168,
   /** Bytes of a configuration file. */
   maxConfigFileBytes: 1024 * 1024,
   /** Collections inside each other in a configuration file: one needs 7, and the recursive part of the parser dies at some thousands. */

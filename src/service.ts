@@ -16,7 +16,10 @@ import { DeadLetters } from './ledger/dead-letters.js';
 import { UserDirectory } from './ledger/user-directory.js';
 import { WriteBehind } from './ledger/write-behind.js';
 import { limits } from './limits.js';
+import { Deliverer } from './notify/deliverer.js';
+import { WebhookDesk } from './notify/desk.js';
 import { tellerFrom } from './notify/teller.js';
+import { Transport } from './notify/transport.js';
 import { messageOf } from './redis/connection.js';
 import { metricsEndpoint } from './observe/endpoint.js';
 import { Observed } from './observe/observed.js';
@@ -53,12 +56,14 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
     const newAdminKey = await startAccount(base, options);
     await base.engine.loadLibrary();
     const listener = new Listener(await base.connectListener(), options.settings.redisPrefix);
-    const worker = roles.worker ? await startWorker(base, listener, watch, options) : undefined;
+    const deliverer = roles.worker ? startDeliverer(base, watch, options) : undefined;
+    const onMessages = (): void => deliverer?.wake();
+    const worker = roles.worker ? await startWorker(base, listener, watch, { ...options, onMessages }) : undefined;
     const problem = await openPartition(base, options);
     if (problem === undefined) await applyAtStart(base, options);
     else if (worker) applyWhenLevel(base, worker.reconciler, options);
     const activations = new Activations(base.engine, base.pool, base.clock, base.history, options.log);
-    const sweep = new Sweep(base.engine, base.pool, base.clock, base.history, activations, options.log);
+    const sweep = new Sweep(base.engine, base.pool, base.clock, base.history, activations, options.log, onMessages);
     const rounds = new Rounds(sweep, () => base.account.tenants, options.log);
     await watchChanges(base, listener, rounds, options);
     if (roles.worker) startSweep(base, rounds);
@@ -150,7 +155,13 @@ interface Worker {
   readonly reconciler: Reconciler;
 }
 
-async function startWorker(base: Base, listener: Listener, watch: Observed, { settings, log }: BaseOptions): Promise<Worker> {
+interface WorkerOptions extends BaseOptions {
+  /** Hears that there are messages to deliver. */
+  readonly onMessages: () => void;
+}
+
+async function startWorker(base: Base, listener: Listener, watch: Observed, options: WorkerOptions): Promise<Worker> {
+  const { settings, log, onMessages } = options;
   const { engine, pool } = base;
   const { testClock, autoRestore } = settings;
   const reconciler = new Reconciler({ engine, redis: await base.connectAgain(), pool, testClock, autoRestore, log });
@@ -158,7 +169,7 @@ async function startWorker(base: Base, listener: Listener, watch: Observed, { se
     tenants: () => base.account.tenants,
     partition: (tenant) => base.engine.partition(tenant),
     awaitEntries: (tenant, epoch, lastId) => base.engine.awaitEntries(tenant, epoch, lastId),
-    teller: tellerFrom(base.engine, () => undefined),
+    teller: tellerFrom(base.engine, onMessages),
     redis: await base.connectAgain(),
     pool: base.pool,
     log,
@@ -177,6 +188,19 @@ async function startWorker(base: Base, listener: Listener, watch: Observed, { se
   // Before that: the write-behind waits for it.
   base.onStop(() => reconciler.stop());
   return { writeBehind, reconciler };
+}
+
+/** Sends what the write-behind puts into the outbox. It stops after that, so that it hears of the last of it. */
+function startDeliverer(base: Base, watch: Observed, { settings, log, deliveryAheadMs: aheadMs }: BaseOptions): Deliverer {
+  const deliverer = new Deliverer({
+    ...{ pool: base.pool, log, transport: new Transport({ allowPrivate: settings.webhookAllowPrivate }) },
+    configuration: async (tenant) => (await base.engine.config(tenant)).document,
+    ...(aheadMs ? { aheadMs } : {}),
+  });
+  watch.deliverer(deliverer);
+  deliverer.start();
+  base.onStop(() => deliverer.stop(limits.stopDrainMs));
+  return deliverer;
 }
 
 /**
@@ -261,12 +285,15 @@ async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Roun
     // Even if there is none: it may be the second time, after others could not be told the first.
     await account.announce();
   });
+  const transport = new Transport({ allowPrivate: settings.webhookAllowPrivate });
+  base.onStop(() => transport.stop());
   const app = createApp({
     services: {
       ...{ engine, clock, history, aggregates, configuration, account },
       advance: (toMs) => rounds.advance(defaultTenant, toMs),
       directory: new UserDirectory(pool),
       deadLetters: new DeadLetters(pool),
+      webhooks: new WebhookDesk(pool, transport),
       forget: (tenant, user) => deletion.run(tenant, user),
     },
     rateLimit:

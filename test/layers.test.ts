@@ -24,9 +24,9 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['base.ts', '*'],
 
   // What callers reach: only the rows above import these.
-  ['http', `admin routing engine ${domain} plan config account keys ledger redis`],
-  ['admin', `routing engine ${domain} plan config account keys`],
-  ['routing', 'engine account keys ledger'],
+  ['http', `admin routing notify engine ${domain} plan config account keys ledger redis`],
+  ['admin', `routing notify engine ${domain} plan config account keys`],
+  ['routing', 'notify engine account keys ledger'],
 
   // What watches the others.
   ['observe', 'restore engine ledger redis settings.ts'],

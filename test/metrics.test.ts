@@ -54,6 +54,14 @@ describe('The metrics', function () {
     expect(answer.value('laurel_redis_function_seconds')).to.be.above(0);
   });
 
+  it('tell of webhooks', async () => {
+    const answer = await read();
+    for (const result of ['delivered', 'failed']) expect(answer.value('laurel_webhook_deliveries_total', { result })).to.equal(0);
+    expect(answer.value('laurel_webhook_tries_total')).to.equal(0);
+    expect(answer.value('laurel_webhook_overdue_seconds')).to.equal(0);
+    expect(answer.value('laurel_webhook_endpoints_switched_off')).to.equal(0);
+  });
+
   it('tell of the batches of the write-behind, and that nothing is left', async () => {
     await world.event(event, { user: { id: 'ana' }, value: 1 });
     await world.drain();

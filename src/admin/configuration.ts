@@ -8,6 +8,7 @@ import { metricAdminRoutes } from './metrics.js';
 import { pointsAdminRoutes } from './points.js';
 import { settingsAdminRoutes } from './settings.js';
 import { triggerAdminRoutes } from './triggers.js';
+import { webhookAdminRoutes } from './webhooks.js';
 
 /** Everything that operators configure. */
 export const configurationRoutes: readonly Route[] = [
@@ -19,5 +20,6 @@ export const configurationRoutes: readonly Route[] = [
   ...triggerAdminRoutes,
   ...achievementAdminRoutes,
   ...leaderboardAdminRoutes,
+  ...webhookAdminRoutes,
   ...settingsAdminRoutes,
 ];

@@ -42,11 +42,31 @@ export interface Resource<N extends ListName, C extends object, U extends { read
   /** `today` is the date in UTC. */
   readonly show: (object: Lists[N], today: string) => S;
   /** What a new one is answered with, where that is more. */
-  readonly created?: { readonly shown: z.ZodType<S>; readonly show: (object: Lists[N], today: string) => S };
+  readonly created?: { readonly shown: z.ZodType<S>; readonly show?: (object: Lists[N], today: string) => S };
+  /** Adds what is not in the configuration to what is shown of objects, in their order. */
+  readonly complete?: (completing: Completing<N, S>) => Promise<readonly S[]>;
+  /** What follows when objects have been changed; `fields` are those of the request. */
+  readonly changed?: (services: Services, tenant: number, changes: readonly Changed<N, U>[]) => Promise<void>;
   /** What is done about a request's fields before they are merged; throws an EditRefusal. `was` is undefined for a new one. */
   readonly prepare?: (fields: Partial<C | U>, was: Lists[N] | undefined, today: string) => object;
   /** The ids that a deletion takes, where they may be any text. */
   readonly ids?: z.ZodType<string, string>;
+}
+
+/** Objects that are about to be shown. */
+export interface Completing<N extends ListName, S> {
+  readonly services: Services;
+  readonly tenant: number;
+  readonly objects: readonly Lists[N][];
+  readonly shown: readonly S[];
+  /** Whether they have been created by this very request. */
+  readonly isNew: boolean;
+}
+
+/** An object that a request has changed. */
+export interface Changed<N extends ListName, U> {
+  readonly object: Lists[N];
+  readonly fields: U;
 }
 
 /** A resource whose functions are only ever given what its own list holds. */
@@ -109,6 +129,16 @@ function placeOf<N extends ListName>(document: ConfigDocument, list: N, systemId
   return { list, system: systemId };
 }
 
+/** What is shown of objects. */
+async function showAll(
+  { show, created, complete }: AnyResource,
+  objects: readonly Lists[ListName][],
+  { services, tenant, today, isNew = false }: { services: Services; tenant: number; today: string; isNew?: boolean },
+): Promise<readonly { readonly id: string }[]> {
+  const shown = objects.map((object) => ((isNew ? created?.show : undefined) ?? show)(object, today));
+  return complete ? complete({ services, tenant, objects, shown, isNew }) : shown;
+}
+
 const todayOf = ({ now }: EditContext): string => now.slice(0, 'YYYY-MM-DD'.length);
 
 /** The operations of a resource of the configuration. */
@@ -119,7 +149,8 @@ export function resourceRoutes<N extends ListName, C extends object, U extends {
   return [listRoute(any), createRoute(any), updateRoute(any), deleteRoute(any), getRoute(any)];
 }
 
-function listRoute({ list, path, operations, many, shown, show }: AnyResource): Route {
+function listRoute(resource: AnyResource): Route {
+  const { list, path, operations, many, shown } = resource;
   return defineRoute({
     method: 'get',
     path,
@@ -133,12 +164,13 @@ function listRoute({ list, path, operations, many, shown, show }: AnyResource): 
       const document = await services.configuration.read(tenant);
       const today = utcDate(await services.clock.now(tenant));
       const objects = objectsAt(document, placeOf(document, list, systemId)).slice(skip, skip + limit);
-      return { status: 200, body: objects.map((object) => show(object, today)) };
+      return { status: 200, body: await showAll(resource, objects, { services, tenant, today }) };
     },
   });
 }
 
-function getRoute({ list, path, operations, one, shown, show }: AnyResource): Route {
+function getRoute(resource: AnyResource): Route {
+  const { list, path, operations, one, shown } = resource;
   return defineRoute({
     method: 'get',
     path: `${path}/{id}`,
@@ -152,12 +184,14 @@ function getRoute({ list, path, operations, one, shown, show }: AnyResource): Ro
       const document = await services.configuration.read(tenant);
       const found = objectsAt(document, placeOf(document, list, systemId)).find((object) => object.id === id);
       if (!found) throw new LaurelError('not_found', `There is no ${one} with the id ${id}.`);
-      return { status: 200, body: show(found, utcDate(await services.clock.now(tenant))) };
+      const today = utcDate(await services.clock.now(tenant));
+      return { status: 200, body: (await showAll(resource, [found], { services, tenant, today }))[0] };
     },
   });
 }
 
-function createRoute({ list, path, operations, many, create, created, shown, show, prepare }: AnyResource): Route {
+function createRoute(resource: AnyResource): Route {
+  const { list, path, operations, many, create, created, shown, prepare } = resource;
   return defineRoute({
     method: 'post',
     path,
@@ -173,16 +207,19 @@ function createRoute({ list, path, operations, many, create, created, shown, sho
           const today = todayOf(context);
           const fields = prepare ? prepare(item, undefined, today) : item;
           const { document, object } = createObject(before, placeOf(before, list, systemId), fields, context);
-          return { document, done: (created?.show ?? show)(object, today) };
+          return { document, done: { object, today } };
         },
         name: () => ({}),
       });
-      return { status: 201, body: { created: done, issues } };
+      const today = done[0]?.today ?? '';
+      const objects = done.map(({ object }) => object);
+      return { status: 201, body: { created: await showAll(resource, objects, { services, tenant, today, isNew: true }), issues } };
     },
   });
 }
 
-function updateRoute({ list, path, operations, many, update, shown, show, prepare }: AnyResource): Route {
+function updateRoute(resource: AnyResource): Route {
+  const { list, path, operations, many, update, shown, prepare, changed } = resource;
   return defineRoute({
     method: 'patch',
     path,
@@ -201,11 +238,14 @@ function updateRoute({ list, path, operations, many, update, shown, show, prepar
           const was = objectsAt(before, place).find(({ id }) => id === item.id);
           const fields = prepare && was ? prepare(item, was, today) : item;
           const { document, object } = updateObject(before, place, item.id, fields, context);
-          return { document, done: show(object, today) };
+          return { document, done: { object, fields: item, today } };
         },
         name: ([, { id }]) => ({ id }),
       });
-      return { status: 200, body: { updated: done, issues } };
+      await changed?.(services, tenant, done);
+      const today = done[0]?.today ?? '';
+      const objects = done.map(({ object }) => object);
+      return { status: 200, body: { updated: await showAll(resource, objects, { services, tenant, today }), issues } };
     },
   });
 }

@@ -12,6 +12,7 @@ import { streakAdminRoutes } from '../admin/streaks.js';
 import { tenantRoutes } from '../admin/tenants.js';
 import { deadLetterRoutes } from '../admin/dead-letters.js';
 import { userAdminRoutes } from '../admin/users.js';
+import { deliveryRoutes } from '../admin/webhook-deliveries.js';
 import { LaurelError } from '../errors.js';
 import { defaultTenant } from '../account/tenants.js';
 import type { Principal } from '../keys/key-ring.js';
@@ -56,6 +57,7 @@ export const adminRoutes: readonly Route[] = [
   ...eventAdminRoutes,
   ...userAdminRoutes,
   ...deadLetterRoutes,
+  ...deliveryRoutes,
 ];
 
 export interface AppOptions extends ObservedOptions {
@@ -152,6 +154,7 @@ function tenantOf(context: Koa.Context, { account }: Services): number {
 function bodyOf(context: Koa.Context, route: Route): unknown {
   if (!route.body) return undefined;
   if (context.request.rawBody === undefined || context.request.rawBody === '') {
+    if (route.bodyOptional) return parsePart(route.body, {}, 'The body');
     throw new LaurelError('invalid_json', 'Send a JSON body.');
   }
   return parsePart(route.body, context.request.body, 'The body');

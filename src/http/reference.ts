@@ -102,7 +102,9 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     // A schema that is no object stops the document from being made, which the tests do.
     requestParams: { path: route.params as never, query: route.query as never },
     parameters: [ref('parameters', 'TenantId'), ...(route.idempotent ? [ref('parameters', 'IdempotencyKey')] : [])] as never,
-    ...(route.body ? { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } } : {}),
+    ...(route.body
+      ? { requestBody: { required: route.bodyOptional !== true, content: { 'application/json': { schema: route.body } } } }
+      : {}),
     responses: {
       ...Object.fromEntries(
         Object.entries(route.answers).map(([status, schema]) => [

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { limits } from '../limits.js';
 import { forgetInDeadLetters } from './dead-letters.js';
+import { forgetInMessages } from './forget-messages.js';
 
 /**
  * Every table whose rows are of a user of a tenant, as text that can stand in a statement. They are asked for and not listed: a table that
@@ -42,6 +43,7 @@ export async function deleteUser(client: pg.ClientBase, tenant: number, user: st
       deleted = await deleteRows(client, name, tenant, user, left);
     }
   }
+  if ((await forgetInMessages(client, tenant, user, limits.forgetMessages)) === limits.forgetMessages) return false;
   // A pass that was cut off right after this user begins anew: entering somebody twice changes nothing.
   await client.query(`update activations set cursor = '' where tenant = $1 and right(cursor, length($2)) = $2`, [tenant, user]);
   // A round of e-mails goes on after the user before: whoever comes up to here has been told.

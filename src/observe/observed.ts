@@ -12,6 +12,7 @@ import { countRequests, type AnsweredRequest } from './requests.js';
 import { restoreMetrics } from './restores.js';
 import { diskMetrics, postgresMetrics, redisMetrics } from './stores.js';
 import type { Tracing } from './tracing.js';
+import { webhookMetrics, type WatchedDeliveries } from './webhooks.js';
 import { writeBehindMetrics } from './write-behind.js';
 
 export interface ObservedOptions {
@@ -108,6 +109,11 @@ export class Observed {
   writeBehind(writer: WriteBehind): void {
     this.writer = writer;
     this.metrics?.add((registry) => writeBehindMetrics(registry, writer.progress));
+  }
+
+  /** Takes up the deliveries of webhooks by this process. */
+  deliverer(deliverer: WatchedDeliveries): void {
+    this.metrics?.add((registry) => webhookMetrics(registry, deliverer));
   }
 
   /** Sends the traces that are not sent yet. */

@@ -8,6 +8,7 @@ import type { ConfigEditor } from '../engine/configuration.js';
 import type { DeadLetters } from '../ledger/dead-letters.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import type { UserDirectory } from '../ledger/user-directory.js';
+import type { WebhookDesk } from '../notify/desk.js';
 
 /** What handlers work with. */
 export interface Services {
@@ -25,6 +26,8 @@ export interface Services {
   readonly directory: UserDirectory;
   /** The entries of ledgers that Postgres refused. */
   readonly deadLetters: DeadLetters;
+  /** What is known of webhook endpoints and their deliveries. */
+  readonly webhooks: WebhookDesk;
   /** Deletes a user for good, and returns when nothing is left of the user. Throws a 404 for an unknown one. */
   readonly forget: (tenant: number, user: string) => Promise<void>;
 }
@@ -78,6 +81,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly query: z.ZodType<Q>;
   /** Null for an operation without a body. */
   readonly body: z.ZodType<B> | null;
+  /** Whether a request without a body is as good as one with `{}`. */
+  readonly bodyOptional?: true;
   /** Bytes that the body may have; limits.maxBodyBytes without it. */
   readonly maxBodyBytes?: number;
   readonly handle: (request: RouteRequest<P, Q, B>) => Promise<Answer>;

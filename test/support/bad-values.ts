@@ -254,6 +254,7 @@ export function badInputs(document: object, operation: Described, known: Input):
     query: { ...Object.fromEntries(needed.map(({ name, schema }) => [name, sample(document, schema) as string])), ...known.query },
     ...(operation.body && known.body === undefined ? { body: sample(document, operation.body) } : {}),
   };
-  const bodies = operation.body ? badBodies(document, operation.body, good.body) : [];
+  const all = operation.body ? badBodies(document, operation.body, good.body) : [];
+  const bodies = operation.isBodyOptional === true ? all.filter(({ what }) => what !== 'no body') : all;
   return [...badParameters(document, operation, good), ...bodies.map((bad) => ({ ...bad, input: { ...good, ...bad.input } }))];
 }

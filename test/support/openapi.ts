@@ -35,7 +35,7 @@ export interface Parameter {
 export interface Operation {
   readonly operationId: string;
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+  readonly requestBody?: { readonly required?: boolean; readonly content: { readonly 'application/json': { readonly schema: Schema } } };
   readonly responses: Readonly<Record<string, unknown>>;
 }
 
@@ -51,6 +51,8 @@ export interface Described {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly body: Schema | undefined;
+  /** Whether it can be called without its body. */
+  readonly isBodyOptional?: boolean;
 }
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
@@ -94,6 +96,7 @@ export function operationsOf(document: OpenApi): Described[] {
           parameter.$ref === undefined ? parameter : (resolve(document, parameter.$ref) as Parameter),
         ),
         body: requestBody?.content['application/json'].schema,
+        isBodyOptional: requestBody?.required === false,
       }));
   });
 }

@@ -85,6 +85,8 @@ export interface WorldOptions {
   readonly log?: Logger;
   /** An empty database on another Postgres than that of the run. */
   readonly databaseUrl?: string;
+  /** How far the clock of webhook deliveries is ahead. */
+  readonly deliveryAheadMs?: () => number;
   /** Settings besides those of a world. */
   readonly settings?: Partial<Settings>;
 }
@@ -241,7 +243,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = options.databaseUrl === undefined ? await freshDatabase() : givenDatabase(options.databaseUrl);
   const settings = await settingsOf(database.url, options);
   const service = await startService(
-    { settings, log: options.log ?? pino({ level: 'silent' }), print: () => undefined },
+    {
+      ...{ settings, log: options.log ?? pino({ level: 'silent' }), print: () => undefined },
+      ...(options.deliveryAheadMs ? { deliveryAheadMs: options.deliveryAheadMs } : {}),
+    },
     options.roles ?? { api: true, worker: true },
   );
   const redis = await ownConnection(settings.redisUrl ?? '');

@@ -1,0 +1,126 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { ConfigDocument } from '../config/model.js';
+import { limits } from '../limits.js';
+import { Turns } from '../turns.js';
+import { type DeliveryCounts, EndpointQueue, type QueueContext } from './endpoint-queue.js';
+import { type Backlog, backlogOf, dueEndpoints } from './queue.js';
+import { dropOfArchived, dropOld } from './retention.js';
+import type { Transport } from './transport.js';
+
+export interface DelivererOptions {
+  readonly pool: pg.Pool;
+  readonly log: Logger;
+  /** The newest configuration of a tenant that this process knows. */
+  readonly configuration: (tenant: number) => Promise<ConfigDocument>;
+  readonly transport: Transport;
+  /** How far the clock of deliveries is ahead of Postgres': 0, except in tests, which move it. */
+  readonly aheadMs?: () => number;
+}
+
+/**
+ * Sends what is in the outbox to the endpoints, at least once each and in order for each subject and endpoint (docs/webhooks.md). Several
+ * workers may do this side by side: what one of them tries it has claimed in Postgres.
+ */
+export class Deliverer {
+  /** What it has done, for whoever watches it. */
+  readonly counts: DeliveryCounts = { tried: 0, delivered: 0, failed: 0, switchedOff: 0 };
+  private readonly options: DelivererOptions;
+  private readonly context: QueueContext;
+  private readonly queues = new Map<string, EndpointQueue>();
+  private readonly stopped = new AbortController();
+  private polling: Promise<void> | undefined;
+  private looking: Promise<void> | undefined;
+  private again = false;
+  private nextSweep = 0;
+
+  constructor(options: DelivererOptions) {
+    this.options = options;
+    const { pool, log, configuration, transport } = options;
+    const turns = new Turns(limits.webhookTurns);
+    this.context = { ...{ pool, log, configuration, transport, turns }, aheadMs: options.aheadMs ?? (() => 0), counts: this.counts };
+  }
+
+  start(): void {
+    this.polling ??= this.poll();
+  }
+
+  /** Messages have been added to the outbox, and committed. */
+  wake(): void {
+    this.again = true;
+    this.looking ??= this.look();
+  }
+
+  /** How many endpoints are switched off, and for how long the delivery that is due for the longest time has been waiting. */
+  backlog(): Promise<Backlog> {
+    return backlogOf(this.options.pool, this.context.aheadMs());
+  }
+
+  /** Takes nothing new, waits at most `waitMs` for what is under way, and gives the rest back. */
+  async stop(waitMs: number): Promise<void> {
+    this.stopped.abort();
+    await this.polling;
+    await this.looking;
+    const cut = new AbortController();
+    const giveUp = delay(waitMs, undefined, { signal: cut.signal }).then(
+      () => this.options.transport.stop(),
+      () => undefined,
+    );
+    await Promise.all([...this.queues.values()].map((queue) => queue.stop(giveUp))).catch((error: unknown) => {
+      this.options.log.warn({ err: error }, 'webhook deliveries could not be given back, and will be tried again in a while');
+    });
+    cut.abort();
+    await this.options.transport.stop();
+  }
+
+  private get isStopped(): boolean {
+    return this.stopped.signal.aborted;
+  }
+
+  private async poll(): Promise<void> {
+    while (!this.isStopped) {
+      this.wake();
+      if (Date.now() >= this.nextSweep) await this.sweep();
+      await delay(limits.webhookPollMs, undefined, { signal: this.stopped.signal }).catch(() => undefined);
+    }
+  }
+
+  private async look(): Promise<void> {
+    // So that it is known to be looking before it may end.
+    await Promise.resolve();
+    try {
+      while (this.again && !this.isStopped) {
+        this.again = false;
+        for (const queue of this.queues.values()) if (!queue.isIdle) queue.wake();
+        for (const { tenant, no } of await dueEndpoints(this.options.pool, this.context.aheadMs())) this.queue(tenant, no).wake();
+      }
+    } catch (error) {
+      this.options.log.warn({ err: error }, 'webhook deliveries could not be looked for, and will be again');
+    } finally {
+      this.looking = undefined;
+      for (const [name, queue] of this.queues) if (queue.isIdle) this.queues.delete(name);
+    }
+  }
+
+  private queue(tenant: number, no: number): EndpointQueue {
+    const name = `${tenant}:${no}`;
+    let queue = this.queues.get(name);
+    if (!queue) {
+      queue = new EndpointQueue({ tenant, no }, this.context);
+      this.queues.set(name, queue);
+    }
+    return queue;
+  }
+
+  /** Removes what is too old, and what is left of endpoints that are no more. */
+  private async sweep(): Promise<void> {
+    this.nextSweep = Date.now() + limits.webhookSweepMs;
+    try {
+      await dropOld(this.options.pool, this.context.aheadMs(), () => this.isStopped);
+      await dropOfArchived(this.options.pool, () => this.isStopped);
+    } catch (error) {
+      this.options.log.warn({ err: error }, 'old webhook deliveries could not be removed, and will be later');
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, buildConnector, request, type Dispatcher } from 'undici';
+import { isPublicAddress, privateUrlFault } from '../config/webhook-url.js';
+import { limits } from '../limits.js';
+
+/** What became of one request. */
+export interface Outcome {
+  /** Whether the receiver has taken the message: a status of 200 to 299. */
+  readonly isTaken: boolean;
+  /** Null without an answer. */
+  readonly status: number | null;
+  /** The start of the answer's body. */
+  readonly answer: string | null;
+  /** Why there is no answer, or why it does not count, in a sentence. */
+  readonly error: string | null;
+  readonly durationMs: number;
+}
+
+/** Looks up all addresses of a name. */
+export type Resolver = (name: string) => Promise<readonly LookupAddress[]>;
+
+export interface TransportOptions {
+  /** Whether private addresses and http are allowed. */
+  readonly allowPrivate: boolean;
+  readonly resolve?: Resolver;
+  /** How long a receiver may take to answer. */
+  readonly answerMs?: number;
+}
+
+/** An address that nothing is sent to. */
+class ClosedAddress extends Error {
+  constructor(host: string) {
+    super(`${host} is, or leads to, a private address, to which nothing is sent (WEBHOOK_ALLOW_PRIVATE=1 allows it)`);
+  }
+}
+
+const systemResolver: Resolver = (name) =>
+  new Promise((resolve, reject) => {
+    dnsLookup(name, { all: true }, (error, addresses) => {
+      if (error) reject(error);
+      else resolve(addresses);
+    });
+  });
+
+/** A lookup for connections that knows only those addresses of a name to which something may be sent. */
+export function lookupOf(resolve: Resolver, isOpen: (address: string) => boolean): LookupFunction {
+  return (name, { all, family }, callback) => {
+    resolve(name)
+      .then((addresses) => {
+        const open = addresses.filter((one) => isOpen(one.address) && (family === 0 || family === undefined || one.family === family));
+        const [first] = open;
+        if (!first) callback(new ClosedAddress(name), '', 0);
+        else if (all === true) callback(null, [...open]);
+        else callback(null, first.address, first.family);
+      })
+      .catch((error: unknown) => {
+        callback(error as NodeJS.ErrnoException, '', 0);
+      });
+  };
+}
+
+/**
+ * Connects to open addresses only. What is judged is what the connection goes to: an address in the URL, or those that a name leads to at that
+ * very moment, so a name that leads elsewhere the next time gains nothing; and, once connected, the other end.
+ */
+function connectorOf({ allowPrivate, resolve = systemResolver }: TransportOptions): buildConnector.connector {
+  const isOpen = (address: string): boolean => allowPrivate || isPublicAddress(address);
+  const connect = buildConnector({ timeout: limits.webhookConnectMs, lookup: lookupOf(resolve, isOpen) });
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
+    if (isIP(host) !== 0 && !isOpen(host)) {
+      callback(new ClosedAddress(host), null);
+      return;
+    }
+    connect(options, (...[error, socket]) => {
+      if (error) callback(error, null);
+      else if (isOpen(socket.remoteAddress ?? '')) callback(null, socket);
+      else {
+        socket.destroy();
+        callback(new ClosedAddress(host), null);
+      }
+    });
+  };
+}
+
+/** The first bytes of a body, as text that Postgres can keep. */
+async function startOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // What comes after the status decides nothing, so it may break off, and is not waited for for long.
+  const patience = setTimeout(() => body.destroy(), limits.webhookAnswerBodyMs);
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= limits.webhookAnswerBytes) break;
+    }
+  } catch {
+    // Whatever has come is shown.
+  } finally {
+    clearTimeout(patience);
+    body.destroy();
+  }
+  const text = Buffer.concat(chunks).subarray(0, limits.webhookAnswerBytes).toString('utf8');
+  return text.replaceAll('\0', '\u{fffd}');
+}
+
+/** What went wrong, in the words of whoever found it out. */
+function describe(error: unknown, isLate: boolean, answerMs: number): string {
+  if (isLate) return `no answer within ${answerMs / 1000} s`;
+  // Several addresses of a name were tried.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  const message = first instanceof Error ? first.message : String(first);
+  return (message || 'the connection failed').replaceAll('\0', '').slice(0, limits.maxTextChars).toWellFormed();
+}
+
+function refusal(status: number): string | null {
+  if (status >= 200 && status < 300) return null;
+  return status >= 300 && status < 400
+    ? `answered with status ${status}: redirects are not followed, so the URL must be where the receiver is`
+    : `answered with status ${status}`;
+}
+
+/**
+ * Sends messages to receivers, whose URLs come from people who may not be trusted with this machine's network: only over https and to public
+ * addresses, unless private ones are allowed. No redirect is followed, no proxy of the environment is used, and an answer is read to a limit.
+ */
+export class Transport {
+  private readonly options: TransportOptions;
+  private readonly agent: Agent;
+  private readonly stopped = new AbortController();
+
+  constructor(options: TransportOptions) {
+    this.options = options;
+    const answerMs = options.answerMs ?? limits.webhookAnswerMs;
+    // As many connections as are asked for: how many that are is bounded for each endpoint, so that one does not wait for another of its host.
+    this.agent = new Agent({ connect: connectorOf(options), headersTimeout: answerMs, bodyTimeout: answerMs, maxOrigins: Infinity });
+  }
+
+  /** Whether it has been stopped: what failed since then says nothing about the receiver. */
+  get isStopped(): boolean {
+    return this.stopped.signal.aborted;
+  }
+
+  /** Posts a body to a URL of a configuration. Throws nothing: what goes wrong is the outcome. */
+  async post(url: string, headers: Readonly<Record<string, string>>, body: string, waitMs?: number): Promise<Outcome> {
+    const startedAt = performance.now();
+    const answerMs = waitMs ?? this.options.answerMs ?? limits.webhookAnswerMs;
+    const late = AbortSignal.timeout(answerMs);
+    const done = (outcome: Omit<Outcome, 'durationMs'>): Outcome => ({
+      ...outcome,
+      durationMs: Math.round(performance.now() - startedAt),
+    });
+    try {
+      const fault = this.options.allowPrivate ? null : privateUrlFault(url);
+      if (fault !== null) return done({ isTaken: false, status: null, answer: null, error: `the url ${fault}` });
+      const { statusCode, body: answer } = await request(url, {
+        ...{ method: 'POST', body, dispatcher: this.agent, signal: AbortSignal.any([late, this.stopped.signal]) },
+        headers: { 'content-type': 'application/json', 'user-agent': 'Laurel-Webhooks', ...headers },
+      });
+      const error = refusal(statusCode);
+      return done({ isTaken: error === null, status: statusCode, answer: await startOf(answer), error });
+    } catch (error) {
+      return done({ isTaken: false, status: null, answer: null, error: describe(error, late.aborted, answerMs) });
+    }
+  }
+
+  /** Breaks off what is under way. */
+  async stop(): Promise<void> {
+    this.stopped.abort();
+    await this.agent.destroy();
+  }
+}
