@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import { limits } from '../src/limits.js';
+import { webhookKinds } from '../src/notify/kinds.js';
 import { keyNames } from '../src/redis/contract.js';
 import { answer, bodyOf, configText, read, readBoard, track, userPath, type Rankings } from './support/answers.js';
 import { batchOf, first } from './support/admin.js';
 import { inParallel } from './support/client.js';
 import { differences } from './support/level.js';
+import { subscription } from './support/messages.js';
 import { until } from './support/stage.js';
 import { tracesOf } from './support/traces.js';
 import { startWorker } from './support/worker.js';
@@ -50,6 +52,8 @@ const config = {
     },
   ],
 };
+/** The same, with somebody who is told of everything. */
+const heard = { ...config, webhooks: [subscription(...webhookKinds)] };
 
 const zoe = 'zoe-4711';
 /** What is known of Zoe, and of nobody else. */
@@ -115,6 +119,17 @@ describe('Deleting a user', function () {
     expect((await world.get(userPath(zoe))).status).to.equal(404);
     await world.drain();
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
+  });
+
+  it('leaves no trace in what receivers were told, nor in what was noted for it', async () => {
+    const world = await start({ config: configText(heard) });
+    await live(world);
+    await world.drain();
+    const before = (await traces(world)).join('\n');
+    for (const where of ['outbox', 'webhook_deliveries', 'told_points', 'told_boards', 'told_rankings', 'told_ranks'])
+      expect(before).to.contain(where);
+    expect(answer(await remove(world))).to.deep.equal([200, { id: zoe }]);
+    expect(await traces(world)).to.deep.equal([]);
   });
 
   it('revokes the keys of the user at once', async () => {
