@@ -186,14 +186,20 @@ async function writePlainly({ options: { print, signal }, plainRedis, partition,
   return seconds;
 }
 
-async function verifyAll({ options: { print }, partition, users }: Run, base: Base): Promise<boolean> {
+async function verifyAll({ options: { print, signal }, partition, users }: Run, base: Base): Promise<boolean> {
   const { pool, engine, clock, history } = base;
   const redis = base.redis as Redis;
   await engine.open(tenant);
   const { document } = await loadConfig(pool, tenant);
   const level = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   const { result, seconds } = await taken(redis, () =>
-    withBar('Comparing', users, (onProgress) => verifyTenant({ tenant, partition, redis, pool, document, level, onProgress })),
+    withBar('Comparing', users, (show) => {
+      const onProgress = (compared: number): void => {
+        signal.throwIfAborted();
+        show(compared);
+      };
+      return verifyTenant({ tenant, partition, redis, pool, document, level, onProgress });
+    }),
   );
   const { differences } = result;
   print(`Verify:                      ${seconds.toFixed(1)} s, ${whole(users / seconds)} users/s; ${differences.length} differences`);
