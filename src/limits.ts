@@ -228,6 +228,8 @@ export const limits = {
   /** Tenants that are known to have something to do at which one scrape looks again, and of how many the lag is told by name. */
   metricsBusyTenants: 1_000,
   metricsWorstTenants: 5,
+  /** How many dead letters a scrape counts at most. */
+  metricsDeadLetters: 1_000,
   /** How long sending traces may take, also when the service stops. */
   tracesSendMs: 5_000,
   /** Characters of an X-Request-Id header that is taken over. */

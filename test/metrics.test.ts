@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { limits } from '../src/limits.js';
 import { Network } from './support/network.js';
 import { OwnRedis } from './support/own-redis.js';
 import { scrape } from './support/scrape.js';
@@ -60,6 +61,23 @@ describe('The metrics', function () {
     expect(answer.value('laurel_webhook_tries_total')).to.equal(0);
     expect(answer.value('laurel_webhook_overdue_seconds')).to.equal(0);
     expect(answer.value('laurel_webhook_endpoints_switched_off')).to.equal(0);
+  });
+
+  it('tell of the dead letters that are left, up to a limit', async () => {
+    const put = (count: number): Promise<unknown> =>
+      world.pool.query(
+        `insert into dead_letters (tenant, stream_id, others, raw, reason)
+         select 1, n || '-0', '{}', '', 'no reason' from generate_series(1, $1::integer) as n`,
+        [count],
+      );
+    const left = async (): Promise<number | undefined> => (await read()).value('laurel_dead_letters');
+    expect(await left()).to.equal(0);
+    await put(2);
+    expect(await left()).to.equal(2);
+    await put(limits.metricsDeadLetters);
+    expect(await left()).to.equal(limits.metricsDeadLetters);
+    await world.pool.query('delete from dead_letters');
+    expect(await left()).to.equal(0);
   });
 
   it('tell of the batches of the write-behind, and that nothing is left', async () => {
@@ -200,7 +218,9 @@ describe('The metrics while a store is away', function () {
       const withoutPostgres = await scrape(world.metricsAddress);
       expect(withoutPostgres.value('laurel_postgres_up')).to.equal(0);
       expect(withoutPostgres.value('laurel_redis_up')).to.equal(1);
-      expect(withoutPostgres.value('laurel_ledger_leases')).to.equal(undefined);
+      for (const name of ['laurel_ledger_leases', 'laurel_dead_letters', 'laurel_webhook_overdue_seconds']) {
+        expect(withoutPostgres.value(name), name).to.equal(undefined);
+      }
       redis.freeze();
       const begun = Date.now();
       const withoutBoth = await scrape(world.metricsAddress);

@@ -5,6 +5,7 @@ import type { AroundCall } from '../engine/engine.js';
 import type { AroundBatch, WriteBehind } from '../ledger/write-behind.js';
 import type { Settings } from '../settings.js';
 import type { RedisConnection } from '../redis/connection.js';
+import { deadLetterMetrics } from './dead-letters.js';
 import { timeFunctions } from './functions.js';
 import { Observation } from './observation.js';
 import { partitionMetrics } from './partitions.js';
@@ -86,6 +87,7 @@ export class Observed {
     const { testClock, maxLedgerEntries } = settings;
     const busy = (): readonly number[] => this.writer?.busy ?? [];
     metrics.add((registry) => partitionMetrics(registry, { redis, partition, tenants, busy, testClock, maxLedgerEntries }));
+    metrics.add((registry) => deadLetterMetrics(registry, pool));
     metrics.add((registry) => restoreMetrics(registry, { redis, pool, partition }));
     if (settings.redisUrl === null || settings.databaseUrl === null) metrics.add((registry) => diskMetrics(registry, settings.dataDir));
   }

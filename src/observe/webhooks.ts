@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
+import { absentGauge } from './absent.js';
 import type { Refresh } from './observation.js';
 
 /** What is watched of the deliveries of webhooks (notify/deliverer.ts). */
@@ -21,20 +22,16 @@ export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries)
     ...{ name: 'laurel_webhook_deliveries_total', help: 'Webhook deliveries that this process has ended, by result: delivered, failed.' },
     ...{ labelNames: ['result'] as const, registers },
   });
-  const switchedOff = new Gauge({
-    ...{
-      name: 'laurel_webhook_endpoints_switched_off',
-      help: 'Webhook endpoints that are switched off because they failed for days.',
-      registers,
-    },
-  });
-  const overdue = new Gauge({
-    ...{
-      name: 'laurel_webhook_overdue_seconds',
-      help: 'For how long the webhook delivery that is due for the longest time has waited.',
-      registers,
-    },
-  });
+  const switchedOff = absentGauge(
+    registry,
+    'laurel_webhook_endpoints_switched_off',
+    'Webhook endpoints that are switched off because they failed for days.',
+  );
+  const overdue = absentGauge(
+    registry,
+    'laurel_webhook_overdue_seconds',
+    'For how long the webhook delivery that is due for the longest time has waited.',
+  );
   return async () => {
     const { counts } = deliverer;
     tries.reset();
@@ -42,6 +39,7 @@ export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries)
     ended.reset();
     ended.inc({ result: 'delivered' }, counts.delivered);
     ended.inc({ result: 'failed' }, counts.failed);
+    for (const gauge of [switchedOff, overdue]) gauge.remove();
     const backlog = await deliverer.backlog();
     switchedOff.set(backlog.switchedOff);
     overdue.set(backlog.overdueMs / 1000);
