@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { batch } from './batch.js';
+import { drill } from './drill.js';
 import { measureFunction } from './function.js';
 import { midnight } from './midnight.js';
 import { restore } from './restore.js';
@@ -75,10 +76,21 @@ program
   .option('--minutes <number>', 'how long', count, 60)
   .option('--capacity-seconds <number>', 'length of the measurement of what it can do', count, 10)
   .option('--connections <number>', 'connections that send at the same time', count, 32)
-  .option('--program <file>', 'the script that starts Laurel, such as that of an unpacked release')
+  .option('--program <file>', 'another script of the laurel command, such as that of an unpacked release')
   .action(async (options: { minutes: number; capacitySeconds: number; connections: number; program?: string }) => {
     const passed = await soak({ ...options, signal: interrupted.signal, print: console.log });
     process.exitCode = passed ? 0 : 1;
+  });
+
+program
+  .command('drill')
+  .description('The backup drill: load, back up, lose Redis, bring it back, lose Postgres, bring it back, compare; and how long each takes')
+  .option('--users <number>', 'how many users', count, 20_000)
+  .option('--seconds <number>', 'how long events come in', count, 20)
+  .option('--connections <number>', 'connections that send them', count, 32)
+  .option('--program <file>', 'another script of the laurel command, such as that of an unpacked release')
+  .action(async (options: { users: number; seconds: number; connections: number; program?: string }) => {
+    await drill({ ...options, signal: interrupted.signal, print: console.log });
   });
 
 try {

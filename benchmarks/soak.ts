@@ -22,7 +22,7 @@ export interface SoakOptions {
   /** Length of the measurement of what the service can do. */
   readonly capacitySeconds: number;
   readonly connections: number;
-  /** Another script that starts Laurel, such as that of an unpacked release. */
+  /** Another script of the `laurel` command, such as that of an unpacked release. */
   readonly program?: string;
   readonly signal: AbortSignal;
   readonly print: (line: string) => void;
