@@ -80,7 +80,9 @@ class Drill {
     this.say('Postgres is lost, and comes back from the backup: older than Redis.');
     await this.losePostgres(backup);
     const after = await this.counts();
-    this.say(`  in Postgres now: ${after.events} events of ${after.users} users; ${before.events + 1 - after.events} came after the backup`);
+    this.say(
+      `  in Postgres now: ${after.events} events of ${after.users} users; ${before.events + 1 - after.events} came after the backup`,
+    );
     await this.refused();
     await this.command('laurel restore --discard', ['restore', '--discard']);
     await this.command('laurel verify', ['verify']);

@@ -214,6 +214,8 @@ export const limits = {
   /** Users who are compared in one step, and how often what seems to differ is looked at again. */
   verifyUsers: 200,
   verifyConfirmations: 3,
+  /** Earlier lives of Redis that it knows of, so that a Postgres of their time is known as one. */
+  maxPastEpochs: 100,
   /** How long the lease of a restore lasts without being renewed, which every step does. */
   restoreLeaseMs: 30_000,
   /** Tenants that a worker restores at once, how often it says how far one is, and when it looks again after a failure or at another's restore. */

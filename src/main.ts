@@ -95,7 +95,8 @@ function program(): Command {
     .command('restore')
     .description('fill a Redis that lacks what Postgres has; one that was cut off goes on')
     .option('--tenant <tenant>', 'only this tenant, by its id or customerId')
-    .action((how: { tenant?: string }) => withBase((base, print) => restore(base, print, how)));
+    .option('--discard', 'also where Postgres was put back to an older state than Redis: give up what Redis has of the time after it')
+    .action((how: { tenant?: string; discard?: boolean }) => withBase((base, print) => restore(base, print, how)));
   laurel
     .command('verify')
     .description('compare Redis with Postgres, field by field, also while events come in')

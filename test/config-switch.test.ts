@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect } from 'chai';
 import pino from 'pino';
+import { metaFields } from '../src/redis/contract.js';
 import { startService, type Service } from '../src/service.js';
 import { Client, inParallel, type Answer } from './support/client.js';
 import { killChildren, runLaurel, serve } from './support/process.js';
@@ -148,7 +149,8 @@ describe('laurel apply', function () {
   const send = (): Promise<Answer> => client.event(address, 'cards', { user: { id: 'ana' }, value: 1 });
   async function stored(): Promise<unknown> {
     const { rows } = await stage.pool.query('select version, document from config_versions order by version');
-    return { rows, meta: await stage.redis.hgetall(`${stage.partition}meta`) };
+    const { [metaFields.trimmed]: _trimmed, ...meta } = await stage.redis.hgetall(`${stage.partition}meta`);
+    return { rows, meta };
   }
 
   it('puts a file into force in the running service, and does nothing the second time', async () => {

@@ -11,7 +11,9 @@ local channel, key, limit, outcome = contract.channel, contract.key, contract.li
 local partition = {}
 
 -- Fields of `meta`. The server is known by its `run_id`, which is another with each start.
-local EPOCH, VERSION, SERVER = 'epoch', 'version', 'server'
+local EPOCH, VERSION = 'epoch', 'version'
+local SERVER = contract.meta.server
+local TRIMMED, PAST = contract.meta.trimmed, contract.meta.past
 
 -- prefix -> partition; one entry for each tenant, so it is as bounded as they are.
 local partitions = {}
@@ -146,6 +148,16 @@ local function lacks(part, noted, reply)
   return reply
 end
 
+-- What tells that Postgres has been put back to a state that is older than this Redis: the ledger was trimmed in this life further than
+-- Postgres has it, or this life began after the one that Postgres knows. Else nil.
+local function lost_by_postgres(held, epoch, last_id, trimmed, past)
+  if held ~= epoch then
+    return past and (' ' .. past .. ' '):find(' ' .. epoch .. ' ', 1, true) and held
+  end
+  local life, id = (trimmed or ''):match('^(%S+) (%S+)$')
+  return life == epoch and id_is_below(last_id, id) and id
+end
+
 -- Opens the partition when it is level with Postgres, which has committed up to `lastId` of the ledger of the life `epoch`. An empty
 -- partition of which Postgres has committed nothing is given its epoch. `isFinal` says that what a worker read of an earlier server is not
 -- going to be committed any more; unless it is, only a partition that is open already is.
@@ -153,8 +165,12 @@ local function open(keys, args)
   local position = contract.arg.open
   local epoch, last_id, is_final = args[position.epoch], args[position.lastId], args[position.isFinal] == '1'
   local part = of(keys[1])
-  local found = redis.call('HMGET', part.meta, EPOCH, VERSION, SERVER)
+  local found = redis.call('HMGET', part.meta, EPOCH, VERSION, SERVER, TRIMMED, PAST)
   local held, version, noted = found[1], found[2], found[3]
+  local lost = held and lost_by_postgres(held, epoch, last_id, found[4], found[5])
+  if lost then
+    return { outcome.ahead, lost }
+  end
   if held and held ~= epoch then
     -- A caller with another database is told so, and does not disturb those with the right one.
     return { outcome.foreign, held, redis.call('PUBLISH', part.written, '') }

@@ -4,6 +4,7 @@ import cliProgress from 'cli-progress';
 import { defaultTenant, listTenants } from '../account/tenants.js';
 import type { Base } from '../base.js';
 import { loadConfig } from '../config/store.js';
+import { aheadSentence } from '../engine/not-level.js';
 import { OperatorError } from '../errors.js';
 import { LeaseLost } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
@@ -46,21 +47,29 @@ async function withProgress<T>(what: string, work: (onProgress: (done: number, a
   }
 }
 
+export interface RestoreHow {
+  readonly tenant?: string;
+  /** Gives up what Redis has that a Postgres that was put back to an older state lacks. */
+  readonly discard?: boolean;
+}
+
 /** `laurel restore`: brings partitions of Redis that lack what Postgres has level with it. Those that are level are left alone. */
-export async function restore(base: Base, print: Print, how: { readonly tenant?: string }): Promise<void> {
+export async function restore(base: Base, print: Print, how: RestoreHow): Promise<void> {
   await base.engine.loadLibrary();
   for (const named of await tenantsFor(base, how.tenant)) {
-    if (await restoreOne(base, print, named)) continue;
+    if (await restoreOne(base, print, named, how)) continue;
     print(`A worker, or another laurel restore, is at work on ${named.name}: waiting for it.`);
     do await delay(limits.reconcileRetryMs);
-    while (!(await restoreOne(base, print, named)));
+    while (!(await restoreOne(base, print, named, how)));
   }
 }
 
 /** Returns false while somebody else restores the tenant. */
-async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named): Promise<boolean> {
+async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named, { discard }: RestoreHow): Promise<boolean> {
   const { engine, pool, redis, clock } = base;
-  const { found, epoch } = await engine.compare(tenant);
+  const compared = await engine.compare(tenant);
+  const { found, epoch } = compared;
+  if (found === 'ahead' && discard !== true) throw new OperatorError(`${aheadSentence(compared)} Nothing was changed.`);
   if (found === 'level') {
     print(`Redis is level with Postgres for ${name}: nothing is to be restored.`);
     return true;

@@ -11,6 +11,7 @@ import {
   channelNames,
   contextArgument,
   keyNames,
+  metaFields,
   orderArguments,
   outcomes,
   partitionPrefix,
@@ -20,7 +21,7 @@ import {
 } from '../redis/contract.js';
 import type { FunctionLibrary } from '../redis/library.js';
 import { packMessage } from '../redis/message.js';
-import { idAfter } from '../redis/stream.js';
+import { trimLedger } from '../redis/stream.js';
 import { notLevel, type Comparison } from './not-level.js';
 
 type ContextualFunction = Exclude<FunctionName, PlainFunction>;
@@ -169,7 +170,7 @@ export class Engine {
 
   /** Forgets the part of a tenant's ledger up to an id, which Postgres must have committed. */
   async trimLedger(tenant: number, upTo: string): Promise<void> {
-    await this.command((redis) => redis.xtrim(this.partition(tenant) + keyNames.ledger, 'MINID', idAfter(upTo)));
+    await this.command((redis) => trimLedger(redis, this.partition(tenant), this.epochs.get(tenant) ?? '', upTo));
   }
 
   /** Forgets plans that are not in force, by their hashes. Processes that are still at one are told so before they need it. */
@@ -216,6 +217,19 @@ export class Engine {
 
   /** Compares a partition with what Postgres has committed, and opens it if they are level. */
   async compare(tenant: number): Promise<Comparison> {
+    for (;;) {
+      const compared = await this.compareOnce(tenant);
+      if (compared.found !== 'ahead') return compared;
+      // The write-behind may have committed and trimmed between the two looks: then Postgres has it now.
+      const { epoch, lastId } = await this.options.loadOffset(tenant, false);
+      if (epoch !== compared.offset.epoch || lastId !== compared.offset.lastId) continue;
+      // Whoever works with the same Postgres is to find out too; with another one, it opens the partition again.
+      await this.command((redis) => redis.hdel(this.partition(tenant) + keyNames.meta, metaFields.server));
+      return compared;
+    }
+  }
+
+  private async compareOnce(tenant: number): Promise<Comparison> {
     const asOfNow = await this.tryOpen(tenant, false);
     const { outcome, values, offset } = asOfNow.outcome === outcomes.notOpen ? await this.tryOpen(tenant, true) : asOfNow;
     const [of, workers] = [text(values[0]), Number(values[1] ?? 0)];
@@ -224,6 +238,8 @@ export class Engine {
         return { found: 'level', epoch: '', newest: '', workers: 0, offset };
       case outcomes.behind:
         return { found: 'behind', epoch: '', newest: of, workers, offset };
+      case outcomes.ahead:
+        return { found: 'ahead', epoch: '', newest: of, workers: 0, offset };
       case outcomes.foreign:
         return { found: (await this.options.isPastEpoch(tenant, of)) ? 'past' : 'foreign', epoch: of, newest: '', workers, offset };
       default:

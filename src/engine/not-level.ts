@@ -2,13 +2,16 @@ import { LaurelError } from '../errors.js';
 import type { CommittedOffset } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
 
-/** What has become of Redis, compared with Postgres: `past` is an older life of it, `foreign` one of another database. */
+/**
+ * What has become of Redis, compared with Postgres: `past` is an older life of it, `foreign` one of another database. `ahead`: it is Postgres that
+ * has been put back to an older state.
+ */
 export interface Comparison {
-  readonly found: 'level' | 'behind' | 'past' | 'foreign';
+  readonly found: 'level' | 'behind' | 'past' | 'ahead' | 'foreign';
   /** The epoch of a Redis of another life; else empty. */
   readonly epoch: string;
   readonly offset: CommittedOffset;
-  /** The newest id of the ledger that Redis has, empty for none. */
+  /** The newest id of the ledger that Redis has, empty for none; `ahead`: what Postgres lacks, an id or an epoch. */
   readonly newest: string;
   /** Workers that have heard that there is something to do: those that listen at the same node of a cluster. */
   readonly workers: number;
@@ -28,6 +31,11 @@ function whatHappens({ offset, workers }: Comparison, autoRestore: boolean): str
   return 'Nothing is served until it is brought level, and no worker has taken that up: start one (laurel worker), or run laurel restore.';
 }
 
+/** What a Postgres that was put back to an older state means, for callers and operators. */
+export const aheadSentence = ({ newest, offset }: Comparison): string =>
+  `Postgres is older than Redis: it has the ledger up to ${offset.lastId} of epoch ${offset.epoch}, and had had ${newest}. ` +
+  'Nothing is served until they are level: put Postgres back to its newest state, or run laurel restore --discard, which gives up what came after that.';
+
 /** What a caller is told while Redis is not level with Postgres. */
 export function notLevel(comparison: Comparison, autoRestore: boolean): LaurelError {
   const { found, epoch, offset } = comparison;
@@ -38,6 +46,7 @@ export function notLevel(comparison: Comparison, autoRestore: boolean): LaurelEr
         'Check REDIS_URL, REDIS_PREFIX and DATABASE_URL.',
     );
   }
+  if (comparison.found === 'ahead') return new LaurelError('not_ready', aheadSentence(comparison));
   return new LaurelError('not_ready', `${whatIsMissing(comparison)} ${whatHappens(comparison, autoRestore)}`, {
     retryAfterS: limits.restoreRetryAfterS,
   });

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { limits } from '../limits.js';
 import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { keyNames } from '../redis/contract.js';
-import { idAfter } from '../redis/stream.js';
+import { keyNames, metaFields } from '../redis/contract.js';
+import { isBelow, trimLedger } from '../redis/stream.js';
 import { deleteUser } from './delete-user.js';
 import { isRefusal, keepDeadLetter, readEntry, refusalOf, rowsOf, type Refusal, type StreamEntry } from './dead-letters.js';
 import type { LedgerEntry } from './entry.js';
@@ -52,7 +52,7 @@ export interface Position {
 /** Redis no longer is the one whose ledger was being committed, or has lost some of it. */
 export class RedisReplaced extends Error {
   constructor() {
-    super('Redis has lost data that Postgres has, or is another one');
+    super('Redis has lost data that Postgres has, or is another one; or Postgres has lost data');
     this.name = 'RedisReplaced';
   }
 }
@@ -109,7 +109,8 @@ export class TenantWriter {
   /** What is committed does not stay in the stream: it may be of a user who is deleted. (Redis goes on to know the last id.) */
   private async trim(): Promise<void> {
     if (!this.held) return;
-    await this.options.redis.xtrim(this.ledgerKey, 'MINID', idAfter(this.held.lastId));
+    const { redis, partition } = this.options;
+    await trimLedger(redis, partition, this.held.lease.epoch, this.held.lastId);
     this.isTrimmed = true;
   }
 
@@ -141,12 +142,16 @@ export class TenantWriter {
   /** The next entries, and the version of the configuration that none of them is later than: it is read after them. */
   private async read(position: Position): Promise<{ entries: StreamEntry[]; version: number }> {
     const { redis } = this.options;
-    const [epoch, entries, version] = await Promise.all([
+    const [epoch, trimmed, entries, version] = await Promise.all([
       redis.hget(this.metaKey, 'epoch'),
+      redis.hget(this.metaKey, metaFields.trimmed),
       redis.xrangeBuffer(this.ledgerKey, `(${position.lastId}`, '+', 'COUNT', limits.writeBehindBatchEntries),
       redis.hget(this.metaKey, 'version'),
     ]);
     if (epoch !== position.lease.epoch) throw new RedisReplaced();
+    const [of, upTo = '0-0'] = (trimmed ?? '').split(' ');
+    // What is missing in between is in neither. A worker that has slept may only have lost its lease.
+    if (of === epoch && isBelow(position.lastId, upTo)) throw (await this.renew(position)) ? new RedisReplaced() : new LeaseLost();
     return { entries: entries.map(([id, fields]) => readEntry(id.toString(), fields)), version: Number(version ?? 0) };
   }
 

@@ -97,6 +97,16 @@ export const restoringFields = {
 /** In the hash `levels`, followed by a points system's no: what everybody has been counted by (lua/modules/levels.lua). */
 export const levelsDefinitionField = 'd-';
 
+/** Fields of the partition's `meta` that both sides know; the last two tell a Postgres that has been put back to an older state. */
+export const metaFields = {
+  /** The `run_id` of the server on which the partition was opened; without it, every call asks for a comparison. */
+  server: 'server',
+  /** An epoch, a space, and the id up to which the ledger was trimmed in that life of Redis, since Postgres had committed it. */
+  trimmed: 'trimmed',
+  /** The epochs of the newest lives of Redis before this one, with a space between two. */
+  past: 'past',
+} as const;
+
 /** What a function answers with, first in its reply. From `refused` on, nothing was changed because of what the caller asked. */
 export const outcomes = {
   ok: 0,
@@ -122,6 +132,8 @@ export const outcomes = {
   behind: 7,
   /** `open`: this partition is of another life of Redis, or belongs to another database. Carries its epoch, and how many workers have been told. */
   foreign: 8,
+  /** `open`: Postgres lacks what it had committed. Carries the id up to which it had, or the epoch of Redis, of which it does not know. */
+  ahead: 13,
   emailRequired: 20,
   totalOutOfRange: 21,
   outOfPoints: 25,
@@ -329,6 +341,7 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     `  key = ${table(Object.entries(keyNames))},`,
     `  field = ${table(Object.entries(userFields))},`,
     `  restoring = ${table(Object.entries(restoringFields))},`,
+    `  meta = ${table(Object.entries(metaFields))},`,
     `  levelsDefinition = '${levelsDefinitionField}',`,
     `  context = { ${contextFields.map((field) => `'${field}'`).join(', ')} },`,
     `  outcome = ${table(Object.entries(outcomes))},`,

@@ -1,3 +1,27 @@
+import type { RedisConnection } from './connection.js';
+import { keyNames, metaFields } from './contract.js';
+
+/** Whether an id of a stream entry is of an earlier one than another. */
+export function isBelow(id: string, other: string): boolean {
+  const [ms = '0', seq = '0'] = id.split('-');
+  const [otherMs = '0', otherSeq = '0'] = other.split('-');
+  return ms === otherMs ? BigInt(seq) < BigInt(otherSeq) : BigInt(ms) < BigInt(otherMs);
+}
+
+/**
+ * Forgets the ledger of a partition up to an id that Postgres has committed, in the life `epoch` of Redis, and notes that in the same step: a
+ * Postgres that lacks it later has been put back to an older state (`open` in lua/modules/partition.lua).
+ */
+export async function trimLedger(redis: RedisConnection, partition: string, epoch: string, upTo: string): Promise<void> {
+  const results = await redis
+    .multi()
+    .hset(partition + keyNames.meta, metaFields.trimmed, `${epoch} ${upTo}`)
+    .xtrim(partition + keyNames.ledger, 'MINID', idAfter(upTo))
+    .exec();
+  if (!results) throw new Error('Redis gave up the trimming of a ledger');
+  for (const [error] of results) if (error) throw error;
+}
+
 /** The id of a stream entry, `milliseconds-number`, with which the next entry that can be would be named. */
 export function idAfter(id: string): string {
   const [ms = '0', seq = '0'] = id.split('-');

@@ -80,6 +80,10 @@ export class Reconciler {
         log.error({ tenant, epoch, expected: offset.epoch }, 'this Redis belongs to another database, and is left alone');
         return;
       }
+      if (found === 'ahead') {
+        log.error({ tenant, lacks: newest, committed: offset.lastId }, 'Postgres is older than Redis, and nothing is written down');
+        return;
+      }
       if (!autoRestore) {
         log.error({ tenant, newest, committed: offset.lastId }, 'Redis lacks what Postgres has, and AUTO_RESTORE is off');
         return;

@@ -8,7 +8,7 @@ import { limits } from '../limits.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { keyNames, levelsDefinitionField, restoringFields } from '../redis/contract.js';
+import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
 import { Ahead } from './ahead.js';
 import { readUsersAhead } from './users-ahead.js';
@@ -71,7 +71,7 @@ async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: Strea
   return { users: start.users, resumed: start.resumed };
 }
 
-async function begin({ redis, partition }: RestoreOptions, committedEpoch: string, lastId: StreamId): Promise<Start> {
+async function begin({ redis, partition, pool, tenant }: RestoreOptions, committedEpoch: string, lastId: StreamId): Promise<Start> {
   const meta = partition + keyNames.meta;
   const [epoch, from, cursor, users, current] = await redis.hmget(
     meta,
@@ -84,6 +84,10 @@ async function begin({ redis, partition }: RestoreOptions, committedEpoch: strin
   // One whose last step was cut off has the epoch of Postgres already, or none. One that Postgres has gone on from is a snapshot of its middle.
   const isOfNow = from === `${committedEpoch} ${lastId}` || (epoch === committedEpoch && from?.endsWith(` ${lastId}`) === true);
   if (epoch && isOfNow && !current) return { epoch, cursor: cursor ?? '', users: Number(users ?? 0), resumed: true };
+  if (current && current !== committedEpoch) {
+    // Of a Postgres that was put back to an older state: a copy of what is given up here may turn up later.
+    await pool.query('insert into past_epochs (tenant, epoch) values ($1, $2) on conflict do nothing', [tenant, current]);
+  }
   await wipe(redis, partition);
   const fresh = randomUUID();
   if (fresh === committedEpoch) throw new Error('a new epoch is the old one');
@@ -200,7 +204,7 @@ async function finish(
   lastId: StreamId,
   epoch: string,
 ): Promise<void> {
-  const newestAt = await inTransaction(pool, async (client) => {
+  const { newestAt, past } = await inTransaction(pool, async (client) => {
     await advanceOffset(client, lease, lastId, lastId);
     if (lease.epoch !== epoch) {
       await client.query('insert into past_epochs (tenant, epoch) values ($1, $2) on conflict do nothing', [tenant, lease.epoch]);
@@ -209,13 +213,17 @@ async function finish(
       `update stream_offsets set epoch = $2, fence = fence + 1, lease_until = '-infinity' where tenant = $1 returning newest_at`,
       [tenant, epoch],
     );
-    return rows[0]?.newest_at ?? '0';
+    const ended = await client.query<{ epoch: string }>('select epoch from past_epochs where tenant = $1 order by ended desc limit $2', [
+      tenant,
+      limits.maxPastEpochs,
+    ]);
+    return { newestAt: rows[0]?.newest_at ?? '0', past: ended.rows.map((row) => row.epoch).join(' ') };
   });
   const multi = redis.multi();
   const ledger = partition + keyNames.ledger;
   if (lastId !== '0-0') multi.xadd(ledger, lastId, 'e', '').xtrim(ledger, 'MAXLEN', 0);
   if (testClock && newestAt !== '0') multi.set(partition + keyNames.clock, newestAt);
   const meta = partition + keyNames.meta;
-  multi.hset(meta, 'epoch', epoch).hdel(meta, ...Object.values(restoringFields));
+  multi.hset(meta, 'epoch', epoch, metaFields.past, past).hdel(meta, ...Object.values(restoringFields));
   await execute(multi);
 }

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type pg from 'pg';
-import { runLaurel } from '../support/process.js';
 import type { Random } from '../support/random.js';
 import { until } from '../support/stage.js';
 import type { Arena } from './arena.js';
@@ -75,7 +74,7 @@ const isAnswering = (pool: pg.Pool) => (): Promise<boolean> =>
 
 /**
  * Redis comes back with an older append-only file, or with none. What Postgres did not have by then would be lost, as docs/running.md says,
- * so the load rests and the write-behind drains before: nothing acknowledged may be missing afterwards.
+ * so the load rests and the write-behind drains before: nothing acknowledged may be missing afterwards. A worker restores it by itself.
  */
 async function rewind({ arena, copies, drainMs, random }: Scene, isEmpty: boolean): Promise<void> {
   const { redis, traffic, stage } = arena;
@@ -88,7 +87,6 @@ async function rewind({ arena, copies, drainMs, random }: Scene, isEmpty: boolea
   await redis.kill();
   await redis.putBack(isEmpty ? undefined : copies[random.below(copies.length)]);
   await redis.startAgain();
-  await runLaurel(['restore'], stage.env);
   traffic.resume();
   const before = traffic.tally.answers;
   // Until Redis is level again, everything is refused.

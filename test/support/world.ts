@@ -7,7 +7,7 @@ import pino, { type Logger } from 'pino';
 import { hasCommitted } from '../../src/ledger/offsets.js';
 import { mastersOf } from '../../src/redis/cluster.js';
 import { connectRedis, redisOptions } from '../../src/redis/connection.js';
-import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
+import { keyNames, metaFields, partitionPrefix } from '../../src/redis/contract.js';
 import { startService, type Roles } from '../../src/service.js';
 import type { Settings } from '../../src/settings.js';
 import { holdToReference } from './reference.js';
@@ -194,7 +194,9 @@ const rowsQuery = (table: string): string =>
 async function dumpKey(redis: Redis, key: string): Promise<unknown> {
   switch (await redis.type(key)) {
     case 'hash':
-      return Object.entries(await redis.hgetall(key)).sort(([a], [b]) => (a < b ? -1 : 1));
+      return Object.entries(await redis.hgetall(key))
+        .filter(([field]) => field !== metaFields.trimmed)
+        .sort(([a], [b]) => (a < b ? -1 : 1));
     case 'zset':
       return redis.zrange(key, '0', '-1', 'WITHSCORES');
     case 'list':
