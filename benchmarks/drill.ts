@@ -7,7 +7,7 @@ import type { LocalStore } from '../src/stores/local-store.js';
 import { connectRedis } from '../src/redis/connection.js';
 import { dataFolder, putBackBaseBackup, takeBaseBackup, withClient } from './base-backup.js';
 import type { BenchmarkEvent } from './events.js';
-import { runLaurel, startProcess } from './laurel.js';
+import { runLaurel, startProcess, type LaurelOptions } from './laurel.js';
 import { load, type LoadResult } from './load.js';
 import { Processes } from './processes.js';
 import { apiKey, path, untilDrained } from './track.js';
@@ -117,10 +117,15 @@ class Drill {
     return this.postgres?.url ?? '';
   }
 
+  private laurelOptions(): LaurelOptions {
+    const env = { REDIS_URL: this.redis?.url ?? '', DATABASE_URL: this.url(), LOG_LEVEL: 'error' };
+    const { program } = this.options;
+    return { dataDir: this.folder, apiKey, env, ...(program !== undefined && { program }) };
+  }
+
   private async serve(): Promise<string> {
-    const { program, signal } = this.options;
-    const laurel = { dataDir: this.folder, apiKey, env: { LOG_LEVEL: 'error' }, ...(program !== undefined && { program }) };
-    return (await startProcess(laurel, this.processes, signal)).readyText;
+    const { signal } = this.options;
+    return (await startProcess(this.laurelOptions(), this.processes, signal)).readyText;
   }
 
   private send(url: string, seconds: number): Promise<LoadResult> {
@@ -196,13 +201,12 @@ class Drill {
     await this.step('laurel restore, which must not decide that', async () => {
       const { code, output } = await this.laurel(['restore']);
       if (code === 0) throw new Error(`laurel restore did not notice that Redis is ahead of Postgres:\n${output}`);
-      this.say(`    ${output.trim().split('\n').at(-1) ?? ''}`);
-      return undefined;
+      return output.trim().split('\n').at(-1);
     });
   }
 
   private laurel(args: readonly string[]): Promise<{ code: number | null; output: string }> {
-    return runLaurel({ dataDir: this.folder, apiKey, ...(this.options.program !== undefined && { program: this.options.program }) }, args);
+    return runLaurel(this.laurelOptions(), args);
   }
 
   /** The service starts, takes an event, and stops. */

@@ -239,7 +239,7 @@ export class Engine {
       case outcomes.behind:
         return { found: 'behind', epoch: '', newest: of, workers, offset };
       case outcomes.ahead:
-        return { found: 'ahead', epoch: '', newest: of, workers: 0, offset };
+        return { found: 'ahead', ...(/^\d+-\d+$/.test(of) ? { epoch: '', newest: of } : { epoch: of, newest: '' }), workers: 0, offset };
       case outcomes.foreign:
         return { found: (await this.options.isPastEpoch(tenant, of)) ? 'past' : 'foreign', epoch: of, newest: '', workers, offset };
       default:

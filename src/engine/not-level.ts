@@ -8,10 +8,10 @@ import { limits } from '../limits.js';
  */
 export interface Comparison {
   readonly found: 'level' | 'behind' | 'past' | 'ahead' | 'foreign';
-  /** The epoch of a Redis of another life; else empty. */
+  /** The epoch of a Redis of another life, also of one that began after the state of Postgres; else empty. */
   readonly epoch: string;
   readonly offset: CommittedOffset;
-  /** The newest id of the ledger that Redis has, empty for none; `ahead`: what Postgres lacks, an id or an epoch. */
+  /** The newest id of the ledger that Redis has, empty for none; `ahead`: up to which Postgres had had it. */
   readonly newest: string;
   /** Workers that have heard that there is something to do: those that listen at the same node of a cluster. */
   readonly workers: number;
@@ -32,8 +32,11 @@ function whatHappens({ offset, workers }: Comparison, autoRestore: boolean): str
 }
 
 /** What a Postgres that was put back to an older state means, for callers and operators. */
-export const aheadSentence = ({ newest, offset }: Comparison): string =>
-  `Postgres is older than Redis: it has the ledger up to ${offset.lastId} of epoch ${offset.epoch}, and had had ${newest}. ` +
+export const aheadSentence = ({ epoch, newest, offset }: Comparison): string =>
+  'Postgres is older than Redis: ' +
+  (newest === ''
+    ? `Redis was restored after that (its epoch is ${epoch}, Postgres knows ${offset.epoch}). `
+    : `it has the ledger up to ${offset.lastId}, and had had it up to ${newest}. `) +
   'Nothing is served until they are level: put Postgres back to its newest state, or run laurel restore --discard, which gives up what came after that.';
 
 /** What a caller is told while Redis is not level with Postgres. */

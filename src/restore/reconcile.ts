@@ -81,7 +81,7 @@ export class Reconciler {
         return;
       }
       if (found === 'ahead') {
-        log.error({ tenant, lacks: newest, committed: offset.lastId }, 'Postgres is older than Redis, and nothing is written down');
+        log.error({ tenant, epoch, newest, committed: offset.lastId }, 'Postgres is older than Redis, and nothing is written down');
         return;
       }
       if (!autoRestore) {
