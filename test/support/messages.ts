@@ -35,8 +35,8 @@ export interface Message {
   readonly payload: Payload;
 }
 
-/** An endpoint that subscribes to some kinds, in a configuration file. Nobody listens there. */
-export const subscription = (...events: string[]): object => ({ key: 'all', name: 'All', url: 'https://receiver.example.com/', events });
+/** An endpoint that subscribes to some kinds, in a configuration file. Nobody listens there, on this machine, so that no test asks for a name outside. */
+export const subscription = (...events: string[]): object => ({ key: 'all', name: 'All', url: 'http://127.0.0.1:1/', events });
 
 /** All messages of the default tenant, the oldest first, when Postgres has everything that the ledger holds now. */
 export async function messagesOf(world: World): Promise<Message[]> {
