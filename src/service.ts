@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
-import cron from 'node-cron';
 import { defaultTenant } from './account/tenants.js';
 import { Base, describeApplied, readConfigText, type BaseOptions } from './base.js';
 import { newestVersions } from './config/store.js';
 import { Activations } from './jobs/activations.js';
 import { Deletion } from './jobs/deletion.js';
 import { Rounds } from './jobs/rounds.js';
+import { eachSecond } from './jobs/seconds.js';
 import { Sweep } from './jobs/sweep.js';
 import { LaurelError } from './errors.js';
 import { createApp } from './http/app.js';
@@ -26,7 +26,6 @@ import { Observed } from './observe/observed.js';
 import { Listener } from './redis/listener.js';
 import { Reconciler } from './restore/reconcile.js';
 
-const everySecond = '* * * * * *';
 const sampleConfig = fileURLToPath(new URL('../examples/study-app.yaml', import.meta.url));
 
 export interface Roles {
@@ -66,7 +65,7 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
     const sweep = new Sweep(base.engine, base.pool, base.clock, base.history, activations, options.log, onMessages);
     const rounds = new Rounds(sweep, () => base.account.tenants, options.log);
     await watchChanges(base, listener, rounds, options);
-    if (roles.worker) startSweep(base, rounds);
+    if (roles.worker) startSweep(base, rounds, options);
     const server = roles.api ? await startApi(base, options, rounds, watch) : undefined;
     return { base, address: server?.address, metricsAddress, newAdminKey, stop: () => base.stop() };
   } catch (error) {
@@ -255,12 +254,12 @@ async function watchChanges(base: Base, listener: Listener, rounds: Rounds, { lo
 }
 
 /** Begins a round of the sweep every second. */
-function startSweep(base: Base, rounds: Rounds): void {
-  const task = cron.schedule(everySecond, () => {
+function startSweep(base: Base, rounds: Rounds, { log }: BaseOptions): void {
+  const seconds = eachSecond(() => {
     rounds.begin();
-  });
+  }, log);
   base.onStop(async () => {
-    await task.stop();
+    await seconds.stop();
     await rounds.stop();
   });
 }

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { eachSecond } from '../src/jobs/seconds.js';
 import { logLines } from './support/log-lines.js';
+import { until } from './support/stage.js';
 import { adminKey, startWorld, type World } from './support/world.js';
 
 const metric = 'flashcards-viewed';
@@ -146,6 +148,34 @@ describe('Errors in the log', () => {
   ] as const) {
     it(`do not tell ${what}`, () => {
       expect(JSON.stringify(told(error))).not.to.contain('secret');
+    });
+  }
+});
+
+describe('What is done each second', function () {
+  this.timeout(20_000);
+
+  for (const [what, level, told] of [
+    ['tells the log, and not the console, of seconds that a busy process has missed', 'debug', true],
+    ['says nothing of them at the level of a log that is not looked into', 'info', false],
+  ] as const) {
+    it(what, async () => {
+      const { log, lines } = logLines(level);
+      const past: unknown[] = [];
+      const { warn } = console;
+      console.warn = (...said: unknown[]) => past.push(said);
+      let rounds = 0;
+      const seconds = eachSecond(() => (rounds += 1), log);
+      try {
+        // A process that is busy for so long that it misses some.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_500);
+        await until('a second that is not missed', () => Promise.resolve(rounds > 0));
+      } finally {
+        await seconds.stop();
+        console.warn = warn;
+      }
+      expect(past).to.deep.equal([]);
+      expect(JSON.stringify(lines()).includes('missed execution')).to.equal(told);
     });
   }
 });
