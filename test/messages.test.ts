@@ -1,8 +1,11 @@
 import { expect } from 'chai';
+import { loadConfig } from '../src/config/store.js';
+import { DueMessages } from '../src/notify/due.js';
+import { ActiveConfig } from '../src/plan/active-config.js';
 import { bodyOf, configText, read, readProfile, track, type EventBody } from './support/answers.js';
 import { Contract, hasContract } from './support/contract.js';
 import { messagesOf, pass, subscription, type Message } from './support/messages.js';
-import { startWorld, type World } from './support/world.js';
+import { startWorld, tenant, type World } from './support/world.js';
 
 const kinds = [
   ...['achievement.completed', 'streak.started', 'streak.extended', 'streak.lost', 'streak.freeze_consumed', 'streak.freeze_earned'],
@@ -249,9 +252,8 @@ describe('Messages', function () {
     expect(shown.filter((line) => line.startsWith('later'))).to.deep.equal(['later active 2040-01-05 2040-01-07 2040-01-05T00:00:00.000Z']);
     // Whether the sweep looked for the first time before the test clock was set decides what of the first day is news.
     const days = shown.filter((line) => line.startsWith('day active') && line > 'day active 2040-01-03');
-    expect(days).to.have.lengthOf(41);
-    expect(days[0]).to.equal('day active 2040-01-03 2040-01-03 2040-01-03T00:00:00.000Z');
-    expect(new Set(days).size).to.equal(41);
+    const expected = Array.from({ length: 41 }, (_, i) => new Date(Date.UTC(2040, 0, 3 + i)).toISOString());
+    expect(days).to.deep.equal(expected.map((at) => `day active ${at.slice(0, 10)} ${at.slice(0, 10)} ${at}`));
     expect(new Set(shown).size).to.equal(shown.length);
   });
 
@@ -284,5 +286,18 @@ describe('Messages', function () {
         kind,
       ).to.deep.equal([]);
     }
+  });
+
+  it('leaderboard.started: once, by however many who look at the same time, one of them late', async () => {
+    const active = new ActiveConfig(await loadConfig(world.pool, tenant));
+    const workers = Array.from({ length: 4 }, () => new DueMessages(world.pool, () => undefined));
+    for (let day = 13; day <= 20; day += 1) {
+      const now = Date.UTC(2040, 1, day, 12);
+      await Promise.all(workers.map((worker, i) => worker.tell(active, i === 0 ? now - 24 * hour : now, 1)));
+    }
+    const told = (await messagesOf(world)).filter(({ kind }) => kind === 'leaderboard.started').map(({ payload }) => payload.leaderboard);
+    expect(told.flatMap((of) => (of?.key === 'day' && of.start > '2040-02-12' ? [of.start] : []))).to.deep.equal(
+      Array.from({ length: 8 }, (_, i) => `2040-02-${13 + i}`),
+    );
   });
 });
