@@ -3,6 +3,7 @@
 std = 'lua51+redis'
 stds.redis = { read_globals = { 'redis', 'cmsgpack', 'cjson', 'struct', 'bit' } }
 not_globals = { 'debug', 'dofile', 'getfenv', 'io', 'loadfile', 'module', 'newproxy', 'os', 'package', 'print', 'setfenv' }
--- A script (EVAL) and no function of the library.
+-- Scripts (EVAL) and no functions of the library.
 files['lua/restore.lua'] = { read_globals = { 'KEYS', 'ARGV' } }
+files['lua/restore-step.lua'] = { read_globals = { 'KEYS', 'ARGV' } }
 max_line_length = 140

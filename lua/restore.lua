@@ -12,13 +12,13 @@ local contract = require('contract')
 local key, field = contract.key, contract.restoring
 local meta = KEYS[1]
 local prefix = meta:sub(1, -#key.meta - 1)
-local restore, after, last, count = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local restorer, after, last, count = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 -- Lua hands a function at most 8,000 values.
 local MAX_VALUES = 7000
 
-local found = redis.call('HMGET', meta, field.restore, field.cursor)
-if found[1] ~= restore or (found[2] or '') ~= after then
+local found = redis.call('HMGET', meta, contract.meta.restorer, field.cursor)
+if found[1] ~= restorer or (found[2] or '') ~= after then
   return 0
 end
 

@@ -4,7 +4,7 @@ import { Base } from '../src/base.js';
 import { restore, verify } from '../src/cli/restore.js';
 import { loadConfig } from '../src/config/store.js';
 import { inSnapshot } from '../src/postgres/pool.js';
-import { keyNames, restoringFields } from '../src/redis/contract.js';
+import { keyNames, metaFields, restoringFields } from '../src/redis/contract.js';
 import { restoreTenant } from '../src/restore/restore.js';
 import { readStoredUsersById, readUserIds, type StoredUser } from '../src/restore/stored-users.js';
 import { writeUsers } from '../src/restore/write-users.js';
@@ -148,9 +148,9 @@ describe('laurel restore and laurel verify', function () {
       inSnapshot(pool, async (client) => readStoredUsersById(client, tenant, document, await readUserIds(client, tenant, after, 2)));
     const one = await read('');
     const two = await read(one[1]!.id);
-    await redis.hset(partition + keyNames.meta, restoringFields.restore, 'this one');
-    const write = (users: readonly StoredUser[], restoring: string, cursor: string): Promise<unknown> =>
-      writeUsers(redis, partition, users, { restore: restoring, cursor }, 2).catch((error: unknown) => (error as Error).message);
+    await redis.hset(partition + keyNames.meta, metaFields.restorer, 'this one');
+    const write = (users: readonly StoredUser[], restorer: string, cursor: string): Promise<unknown> =>
+      writeUsers(redis, partition, users, { restorer, cursor }, 2).catch((error: unknown) => (error as Error).message);
     const refused = 'Another restore is at work, or the users before these could not be written.';
     expect(await write(two, 'this one', one[1]!.id)).to.equal(refused);
     expect(await write(one, 'another', '')).to.equal(refused);

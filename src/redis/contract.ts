@@ -99,6 +99,8 @@ export const levelsDefinitionField = 'd-';
 
 /** Fields of the partition's `meta` that both sides know; the last two tell a Postgres that has been put back to an older state. */
 export const metaFields = {
+  /** The restore that may write the partition, or was the last that did (src/restore/hold.ts). */
+  restorer: 'restorer',
   /** The `run_id` of the server on which the partition was opened; without it, every call asks for a comparison. */
   server: 'server',
   /** An epoch, a space, and the id up to which the ledger was trimmed in that life of Redis, since Postgres had committed it. */

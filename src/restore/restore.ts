@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { ChainableCommander } from 'ioredis';
 import type pg from 'pg';
 import { loadConfig } from '../config/store.js';
 import type { ConfigDocument } from '../config/model.js';
@@ -11,6 +10,7 @@ import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
 import { Ahead } from './ahead.js';
+import { commandsOf, Hold, type Command } from './hold.js';
 import { readUsersAhead } from './users-ahead.js';
 import { writeUsers } from './write-users.js';
 
@@ -61,37 +61,51 @@ export async function restoreTenant(options: RestoreOptions): Promise<Restored> 
 }
 
 async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: StreamId): Promise<Restored> {
-  const { tenant, pool } = options;
+  const { tenant, pool, redis, partition } = options;
   const { document } = await loadConfig(pool, tenant);
-  const start = await begin(options, lease.epoch, lastId);
-  await restoreUsers(options, lease, lastId, document, start);
-  await restoreCounters(options);
-  await restoreLevelCounts(options, document);
-  await finish(options, lease, lastId, start.epoch);
+  const hold = new Hold({ redis, pool, partition, lease, lastId });
+  const start = await begin(options, hold, lease.epoch, lastId);
+  await restoreUsers(options, hold, document, start);
+  await restoreCounters(options, hold);
+  await restoreLevelCounts(options, hold, document);
+  await finish(options, hold, lease, lastId, start.epoch);
   return { users: start.users, resumed: start.resumed };
 }
 
-async function begin({ redis, partition, pool, tenant }: RestoreOptions, committedEpoch: string, lastId: StreamId): Promise<Start> {
+async function begin(
+  { redis, partition, pool, tenant }: RestoreOptions,
+  hold: Hold,
+  committedEpoch: string,
+  lastId: StreamId,
+): Promise<Start> {
   const meta = partition + keyNames.meta;
-  const [epoch, from, cursor, users, current] = await redis.hmget(
+  const { restore, from, cursor, count } = restoringFields;
+  const [epoch, begunAt, last, users, current, before] = await redis.hmget(
     meta,
-    restoringFields.restore,
-    restoringFields.from,
-    restoringFields.cursor,
-    restoringFields.count,
+    restore,
+    from,
+    cursor,
+    count,
     'epoch',
+    metaFields.restorer,
   );
   // One whose last step was cut off has the epoch of Postgres already, or none. One that Postgres has gone on from is a snapshot of its middle.
-  const isOfNow = from === `${committedEpoch} ${lastId}` || (epoch === committedEpoch && from?.endsWith(` ${lastId}`) === true);
-  if (epoch && isOfNow && !current) return { epoch, cursor: cursor ?? '', users: Number(users ?? 0), resumed: true };
+  const isOfNow = begunAt === `${committedEpoch} ${lastId}` || (epoch === committedEpoch && begunAt?.endsWith(` ${lastId}`) === true);
+  if (epoch && isOfNow && !current) {
+    await hold.take(before ?? '', false);
+    return { epoch, cursor: last ?? '', users: Number(users ?? 0), resumed: true };
+  }
   if (current && current !== committedEpoch) {
-    // Of a Postgres that was put back to an older state: a copy of what is given up here may turn up later.
+    // Of a Postgres that was put back to an older state: a copy of what is given up here may turn up later. Not so where another restore was faster.
+    await hold.renew();
     await pool.query('insert into past_epochs (tenant, epoch) values ($1, $2) on conflict do nothing', [tenant, current]);
   }
-  await wipe(redis, partition);
   const fresh = randomUUID();
   if (fresh === committedEpoch) throw new Error('a new epoch is the old one');
-  await redis.hset(meta, restoringFields.restore, fresh, restoringFields.from, `${committedEpoch} ${lastId}`);
+  // The epoch goes first, so that nothing is served from what is left.
+  await hold.take(before ?? '', true);
+  await wipe(redis, partition, hold);
+  await hold.write([['HSET', meta, restore, fresh, from, `${committedEpoch} ${lastId}`]]);
   return { epoch: fresh, cursor: '', users: 0, resumed: false };
 }
 
@@ -105,11 +119,13 @@ export async function isHalfRestored(redis: RedisConnection, partition: string):
   return (await redis.hexists(partition + keyNames.meta, restoringFields.restore)) === 1;
 }
 
-/** Removes every key of a partition: what an older Redis holds is not what Postgres knows. */
-async function wipe(redis: RedisConnection, partition: string): Promise<void> {
-  // The epoch goes first, so that nothing is served from what is left.
-  await redis.unlink(partition + keyNames.meta);
-  for await (const keys of partitionKeys(redis, partition)) if (keys.length > 0) await redis.unlink(...keys);
+/** Removes every key of a partition but its `meta`: what an older Redis holds is not what Postgres knows. */
+async function wipe(redis: RedisConnection, partition: string, hold: Hold): Promise<void> {
+  for await (const keys of partitionKeys(redis, partition)) {
+    await hold.renew();
+    const others = keys.filter((key) => key !== partition + keyNames.meta);
+    await hold.write(commandsOf(['UNLINK'], others));
+  }
 }
 
 /** How many users Postgres has of a tenant. */
@@ -122,25 +138,15 @@ export async function countStoredUsers(pool: pg.Pool, tenant: number): Promise<n
  * Brings the users back, chunk by chunk: while some are written, those after them are read. What is written need not have been answered before the
  * next are sent, since none are written where those before them are missing (write-users.ts).
  */
-async function restoreUsers(
-  options: RestoreOptions,
-  lease: Lease,
-  lastId: StreamId,
-  document: ConfigDocument,
-  start: Start,
-): Promise<void> {
+async function restoreUsers(options: RestoreOptions, hold: Hold, document: ConfigDocument, start: Start): Promise<void> {
   const { tenant, pool, redis, partition, signal, onProgress } = options;
   const total = await countStoredUsers(pool, tenant);
   const writing = new Ahead(limits.restoreWritesAhead);
-  let renewedMs = -Infinity;
   try {
     for await (const users of readUsersAhead({ pool, tenant, document }, start.cursor)) {
       signal?.throwIfAborted();
-      if (performance.now() - renewedMs > limits.restoreRenewMs) {
-        await advanceOffset(pool, lease, lastId, lastId);
-        renewedMs = performance.now();
-      }
-      const before = { restore: start.epoch, cursor: start.cursor };
+      await hold.renew();
+      const before = { restorer: hold.name, cursor: start.cursor };
       start.cursor = users.at(-1)?.id ?? start.cursor;
       const count = (start.users += users.length);
       await writing.add(writeUsers(redis, partition, users, before, count).then(() => onProgress?.(count, total)));
@@ -151,15 +157,9 @@ async function restoreUsers(
   }
 }
 
-/** Throws the first failure of a transaction. */
-async function execute(multi: ChainableCommander): Promise<void> {
-  const results = await multi.exec();
-  if (!results) throw new Error('Redis gave up a transaction of the restore');
-  for (const [error] of results) if (error) throw error;
-}
-
 /** What is counted over all users, and the sequence on which ties hang. */
-async function restoreCounters({ redis, pool, tenant, partition }: RestoreOptions): Promise<void> {
+async function restoreCounters({ pool, tenant, partition }: RestoreOptions, hold: Hold): Promise<void> {
+  await hold.renew();
   const { rows } = await pool.query<{ users: string; seq: string }>(
     `select (select count(*) from users where tenant = $1) as users,
             (select coalesce(max(seq), 0) from leaderboard_entries where tenant = $1) as seq`,
@@ -169,19 +169,23 @@ async function restoreCounters({ redis, pool, tenant, partition }: RestoreOption
     'select achievement, count(*) as users from user_achievements where tenant = $1 group by achievement',
     [tenant],
   );
-  const multi = redis.multi();
-  multi.hset(partition + keyNames.meta, 'users', rows[0]?.users ?? '0', 'seq', rows[0]?.seq ?? '0');
-  for (const { achievement, users } of completions.rows) multi.hset(partition + keyNames.completions, achievement, users);
-  await execute(multi);
+  await hold.renew();
+  const [all] = rows;
+  const counts = completions.rows.flatMap(({ achievement, users }) => [String(achievement), users]);
+  await hold.write([
+    ['HSET', partition + keyNames.meta, 'users', all?.users ?? '0', 'seq', all?.seq ?? '0'],
+    ...commandsOf(['HSET', partition + keyNames.completions], counts),
+  ]);
 }
 
 /**
  * How many users have each level. Where everybody's noted level is the one of the total, the counts are those of the levels in force; where the
  * worker was about to count users anew, it does so after the restore (src/jobs/levels.ts).
  */
-async function restoreLevelCounts({ redis, pool, tenant, partition }: RestoreOptions, document: ConfigDocument): Promise<void> {
-  const counts: (string | number)[] = [];
+async function restoreLevelCounts({ pool, tenant, partition }: RestoreOptions, hold: Hold, document: ConfigDocument): Promise<void> {
+  const counts: string[] = [];
   for (const system of document.pointsSystems) {
+    await hold.renew();
     const levels = levelsOf(system);
     const { rows } = await pool.query<{ level: number | null; users: string; misplaced: string }>(
       `select row.level, count(*) as users, count(*) filter (where row.level is distinct from (
@@ -190,16 +194,17 @@ async function restoreLevelCounts({ redis, pool, tenant, partition }: RestoreOpt
          from user_points as row where tenant = $1 and system = $2 group by row.level`,
       [tenant, system.no, levels.map(({ no }) => no), levels.map(({ points }) => points)],
     );
-    for (const { level, users } of rows) if (level !== null) counts.push(level, users);
+    for (const { level, users } of rows) if (level !== null) counts.push(String(level), users);
     const isRight = rows.every(({ misplaced }) => misplaced === '0');
     if (isRight && !system.archived) counts.push(`${levelsDefinitionField}${system.no}`, levelsDefinition(system));
   }
-  if (counts.length > 0) await redis.hset(partition + keyNames.levels, ...counts);
+  await hold.write(commandsOf(['HSET', partition + keyNames.levels], counts));
 }
 
 /** Begins the new life: Postgres first, so that a Redis without it is never taken for level. */
 async function finish(
-  { redis, pool, tenant, partition, testClock }: RestoreOptions,
+  { pool, tenant, partition, testClock }: RestoreOptions,
+  hold: Hold,
   lease: Lease,
   lastId: StreamId,
   epoch: string,
@@ -219,11 +224,10 @@ async function finish(
     ]);
     return { newestAt: rows[0]?.newest_at ?? '0', past: ended.rows.map((row) => row.epoch).join(' ') };
   });
-  const multi = redis.multi();
-  const ledger = partition + keyNames.ledger;
-  if (lastId !== '0-0') multi.xadd(ledger, lastId, 'e', '').xtrim(ledger, 'MAXLEN', 0);
-  if (testClock && newestAt !== '0') multi.set(partition + keyNames.clock, newestAt);
-  const meta = partition + keyNames.meta;
-  multi.hset(meta, 'epoch', epoch, metaFields.past, past).hdel(meta, ...Object.values(restoringFields));
-  await execute(multi);
+  const [meta, ledger] = [partition + keyNames.meta, partition + keyNames.ledger];
+  const commands: Command[] = [];
+  if (lastId !== '0-0') commands.push(['XADD', ledger, lastId, 'e', ''], ['XTRIM', ledger, 'MAXLEN', '0']);
+  if (testClock && newestAt !== '0') commands.push(['SET', partition + keyNames.clock, newestAt]);
+  // Another restore may have the lease by now, and go on here.
+  await hold.write([...commands, ['HSET', meta, 'epoch', epoch, metaFields.past, past], ['HDEL', meta, ...Object.values(restoringFields)]]);
 }

@@ -1,19 +1,16 @@
-import { readFileSync } from 'node:fs';
-import { boardKey, boardMember, contractModule, groupsKey, keyNames, userFields } from '../redis/contract.js';
+import { boardKey, boardMember, groupsKey, keyNames, userFields } from '../redis/contract.js';
 import { messageOf, type RedisConnection } from '../redis/connection.js';
 import { packMessage } from '../redis/message.js';
 import { BytesWriter } from './bytes-writer.js';
+import { luaScript } from './script.js';
 import type { StoredUser } from './stored-users.js';
 
-const luaFile = new URL('../../lua/restore.lua', import.meta.url);
-
-/** The script with the names of the contract in front of it. Redis keeps it under its hash, compiled. */
-const script = `local function require() ${contractModule({})} end\n${readFileSync(luaFile, 'utf8')}`;
+const script = luaScript('restore');
 
 /** How far a restore is, as `meta` notes it. */
 export interface Progress {
-  /** The life of Redis that is to begin with it. */
-  readonly restore: string;
+  /** The restore that has the partition (hold.ts). */
+  readonly restorer: string;
   /** The last user who is back, empty for nobody yet. */
   readonly cursor: string;
 }
@@ -58,7 +55,7 @@ export async function writeUsers(
   const message = packMessage(users.map((user) => laidOut(user, bytes)));
   const meta = partition + keyNames.meta;
   const isDone = await redis
-    .eval(script, 1, meta, before.restore, before.cursor, last, count, message, bytes.done())
+    .eval(script, 1, meta, before.restorer, before.cursor, last, count, message, bytes.done())
     .catch((error: unknown) => {
       // Its command would carry the users into logs.
       throw new Error(messageOf(error));

@@ -23,7 +23,7 @@ import { runEnd, runOf } from '../../src/leaderboards/runs.js';
 import { limits } from '../../src/limits.js';
 import { eraseUserKeys } from '../../src/keys/store.js';
 import { AggregateReader } from '../../src/ledger/aggregates.js';
-import { isPastEpoch, loadOffset } from '../../src/ledger/offsets.js';
+import { isPastEpoch, LeaseLost, loadOffset } from '../../src/ledger/offsets.js';
 import { HistoryReader } from '../../src/ledger/reader.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
 import { redisOptions } from '../../src/redis/connection.js';
@@ -63,13 +63,21 @@ export interface Arena {
   stop(): Promise<void>;
 }
 
+/**
+ * What becomes of Redis, and who brings it level: it comes back empty and the worker finds out, or `laurel restore` is called; or it comes back as
+ * it was when the newest copy was taken, or when the tenant was new, and the worker finds out.
+ */
+export type Loss = 'empty' | 'emptyByHand' | 'older';
+
 /** The engine as something that the model can be compared with. */
 export interface Contestant {
   readonly subject: Subject;
   /** Moves the clock without a sweep: what has become due waits for an event, a read or the next sweep. */
   drift(ms: number): Promise<void>;
-  /** Loses everything that Redis holds of the tenant, once Postgres has it, and brings it back. */
-  loseRedis(): Promise<void>;
+  /** Takes a copy of what Redis holds of the tenant now, in place of the one before. */
+  keepCopy(): Promise<void>;
+  /** Loses what Redis holds of the tenant, once Postgres has it, and brings it back. */
+  loseRedis(how: Loss): Promise<void>;
   /** What Redis and Postgres do not agree about. */
   verify(): Promise<readonly Difference[]>;
   /** Stops what works for the tenant and forgets its keys. */
@@ -211,6 +219,21 @@ async function unlinkAll(redis: Redis, partition: string): Promise<void> {
   if (keys.length > 0) await redis.unlink(...keys);
 }
 
+/** Keys as Redis dumps them. */
+type Copy = readonly (readonly [key: string, dump: Buffer])[];
+
+/** What a partition holds at one moment. */
+async function copyOf(redis: Redis, partition: string): Promise<Copy> {
+  const keys = await keysOf(redis, partition);
+  const multi = redis.multi();
+  for (const key of keys) multi.dumpBuffer(key);
+  const dumps = (await multi.exec()) ?? [];
+  return keys.flatMap((key, i) => {
+    const dump = dumps[i]?.[1];
+    return Buffer.isBuffer(dump) ? [[key, dump] as const] : [];
+  });
+}
+
 /** Starts an arena. Stop it in an `after` hook. */
 export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOptions = {}): Promise<Arena> {
   const database = await freshDatabase({ connections: 12 });
@@ -229,10 +252,11 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
     (of) => writers.get(Number(of))?.wake(Number(of)),
     () => undefined,
   );
+  const functions = library ?? bundleLibrary();
   const engine = new Engine({
     redis,
     prefix,
-    library: library ?? bundleLibrary(),
+    library: functions,
     testClock: true,
     loadConfig: (tenant) => loadConfig(pool, tenant),
     loadOffset: (tenant, isFinal) => loadOffset(pool, tenant, isFinal),
@@ -267,17 +291,40 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
       await clock.set(tenant, nowMs);
       const subject = subjectOf(tools, tenant);
       await subject.configure(document);
+      let copy = await copyOf(redis, partition);
+      const lose = async (how: Loss): Promise<void> => {
+        // In one step, as a server starts: else the worker would restore what is about to be replaced.
+        const multi = redis.multi();
+        multi.unlink(...(await keysOf(redis, partition)));
+        if (how === 'older') {
+          for (const [key, dump] of copy) multi.restore(key, 0, dump);
+          multi.function('LOAD', 'REPLACE', functions.source);
+        }
+        for (const [error] of (await multi.exec()) ?? []) if (error) throw error;
+      };
       return {
         subject,
         drift: async (ms) => {
           await clock.set(tenant, ms);
         },
-        loseRedis: async () => {
+        keepCopy: async () => {
+          copy = await copyOf(redis, partition);
+        },
+        loseRedis: async (how) => {
           const { ledgerId } = await clock.ledgerId(tenant);
           await history.waitFor(tenant, ledgerId);
-          await unlinkAll(redis, partition);
-          await restoreTenant({ tenant, partition, redis, pool, testClock: true });
+          const nowMs = await clock.now(tenant);
+          await lose(how);
+          if (how === 'emptyByHand') {
+            await restoreTenant({ tenant, partition, redis, pool, testClock: true }).catch((error: unknown) => {
+              // The worker was faster.
+              if (!(error instanceof LeaseLost)) throw error;
+            });
+          }
+          await reconciler.bring(tenant);
           await engine.open(tenant);
+          // Redis is level where nothing has happened at all, or since the copy, and nobody has noted the test clock. Time goes on.
+          if (how === 'older' || ledgerId === '0-0') await clock.set(tenant, nowMs);
         },
         verify: async () => {
           const { document } = await engine.config(tenant);

@@ -215,9 +215,14 @@ function usersOf(steps: readonly Step[]): string[] {
 
 /**
  * Runs a history on the model and on a subject, both with the history's configuration and the clock at `baseMs`, and compares every
- * answer, and at the end everything that can be read. Throws with the index of the step, the step, what was asked, and what differs.
+ * answer, and at the end, after `beforeReading`, everything that can be read. Throws with the index of the step, the step, what was asked, and what differs.
  */
-export async function runHistory({ config, steps }: History, model: Operations, subject: Subject): Promise<void> {
+export async function runHistory(
+  { config, steps }: History,
+  model: Operations,
+  subject: Subject,
+  beforeReading: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   const run = new Run(config, model, subject);
   const attempt = async (where: string, act: () => Promise<void>): Promise<void> => {
     try {
@@ -227,5 +232,8 @@ export async function runHistory({ config, steps }: History, model: Operations, 
     }
   };
   for (const [index, step] of steps.entries()) await attempt(`step ${index}: ${JSON.stringify(step)}`, () => run.take(step));
-  await attempt(`after step ${steps.length - 1}`, () => run.readEverything(usersOf(steps)));
+  await attempt(`after step ${steps.length - 1}`, async () => {
+    await beforeReading();
+    await run.readEverything(usersOf(steps));
+  });
 }
