@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { loadConfig } from '../src/config/store.js';
 import type { Difference } from '../src/restore/facts.js';
+import { limits } from '../src/limits.js';
 import { verifyTenant } from '../src/restore/verify.js';
 import { keyNames, userFields } from '../src/redis/contract.js';
 import { startWorld, tenant, type World } from './support/world.js';
@@ -24,6 +25,21 @@ const tampered: readonly (readonly [what: string, act: (world: World) => Promise
   ['a place', (world) => world.pool.query(`update leaderboard_entries set value = value + 1 where user_id = 'ben'`), /^place of ben on/],
   ['the count of users', (world) => world.redis.hincrby(world.partition + keyNames.meta, 'users', 1), /^users$/],
 ];
+
+/** An award for each event, and one for each day. */
+const owing = {
+  metrics: [{ key: 'cards', name: 'Cards' }],
+  points: [
+    {
+      key: 'xp',
+      name: 'XP',
+      triggers: [
+        { key: 'c', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 7, status: 'active' },
+        { key: 'd', type: 'time', timeUnit: 'days', timeInterval: 1, points: 3, status: 'active' },
+      ],
+    },
+  ],
+};
 
 const metricField = (world: World): string => `${userFields.metricTotal}${metricNos.get(world) ?? 0}`;
 const metricNos = new WeakMap<World, number>();
@@ -75,4 +91,41 @@ describe('Verifying that Redis and Postgres agree', () => {
       ).to.be.true;
     });
   }
+});
+
+describe('An award for a day that began before the award in front of it', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ config: JSON.stringify(owing), now: '2040-01-02T12:00:00.000Z' });
+  });
+  after(() => world.stop());
+
+  const event = async (tz: string): Promise<void> => {
+    const reply = await world.event('cards', { user: { id: 'ana', tz }, value: 1 });
+    expect(reply.status, JSON.stringify(reply.body)).to.equal(201);
+  };
+
+  const verified = async (): Promise<readonly Difference[]> => {
+    const { redis, pool, partition } = world;
+    const { document } = await loadConfig(pool, tenant);
+    return (await verifyTenant({ tenant, partition, redis, pool, document, level: () => world.drain() })).differences;
+  };
+
+  it('comes after it, also when there are more awards than are kept', async () => {
+    await event('Etc/GMT+12');
+    await world.setClock('2040-01-05T12:01:00.000Z');
+    await event('Etc/GMT+12');
+    // Its day has begun two hours ago there.
+    for (let i = 0; i < 2; i += 1) await event('Pacific/Kiritimati');
+    await world.drain();
+    const { rows } = await world.pool.query<{ isLate: boolean }>(
+      'select bool_or(late.at < award.at) as "isLate" from awards as late, awards as award where late.rev > award.rev',
+    );
+    expect(rows).to.deep.equal([{ isLate: true }]);
+    expect(await verified()).to.deep.equal([]);
+    for (let i = 0; i < limits.maxAwardsRead; i += 1) {
+      await event('Pacific/Kiritimati');
+      if (i % 32 === 0 || i > limits.maxAwardsRead - 9) expect(await verified(), `after ${i}`).to.deep.equal([]);
+    }
+  });
 });

@@ -32,6 +32,13 @@ export interface StoredUser {
   readonly places: StoredPlace[];
 }
 
+/**
+ * The newest awards are those that were given last (by `rev` and `ordinal`), which is the order of their moments but for a move east: it brings a user
+ * to a day that has begun in the past, by as much as zones are apart, and what time triggers owe for that day has the moment of its midnight. So
+ * the index is read by moments, and so much further.
+ */
+const awardsLate = '2 days';
+
 /** Runs of a board that the user's hash notes (lua/modules/leaderboards.lua, RUNS). */
 const notedRuns = 3;
 
@@ -141,13 +148,20 @@ const sources: readonly (readonly [text: string, put: Put])[] = [
   ],
   [
     // One row for each list: a row for each award takes Postgres and us twice as long.
-    `select points.user_id, points.system, newest.awards
+    `select points.user_id, points.system, kept.awards
        from user_points as points, lateral (
+         with newest as (
+                select * from awards where tenant = $1 and user_id = points.user_id and system = points.system
+                 order by at desc fetch first ${limits.maxAwardsRead} rows with ties),
+              edge as (select min(at) as at from newest having count(*) >= ${limits.maxAwardsRead})
          select string_agg(concat_ws(' ', event_id, trigger, ordinal, awarded, total, ${moment('at')}, day - date '1970-01-01',
                                      nullif(array_to_string(boosts, ' '), '')), ',') as awards
-           from (select * from awards where tenant = $1 and user_id = points.user_id and system = points.system
-                  order by at desc, rev desc, ordinal desc limit ${limits.maxAwardsRead}) as award) as newest
-      where points.tenant = $1 and points.user_id = any($2::text[]) and newest.awards is not null`,
+           from (select * from newest
+                 union all
+                 select * from awards where tenant = $1 and user_id = points.user_id and system = points.system
+                    and at < (select at from edge) and at >= (select at from edge) - interval '${awardsLate}'
+                 order by rev desc, ordinal desc limit ${limits.maxAwardsRead}) as award) as kept
+      where points.tenant = $1 and points.user_id = any($2::text[]) and kept.awards is not null`,
     (user, [, system, awards]) => {
       user.awards.set(Number(system), String(awards));
     },
