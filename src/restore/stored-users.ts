@@ -32,13 +32,6 @@ export interface StoredUser {
   readonly places: StoredPlace[];
 }
 
-/**
- * The newest awards are those that were given last (by `rev` and `ordinal`), which is the order of their moments but for a move east: it brings a user
- * to a day that has begun in the past, by as much as zones are apart, and what time triggers owe for that day has the moment of its midnight. So
- * the index is read by moments, and so much further.
- */
-const awardsLate = '2 days';
-
 /** Runs of a board that the user's hash notes (lua/modules/leaderboards.lua, RUNS). */
 const notedRuns = 3;
 
@@ -146,27 +139,32 @@ const sources: readonly (readonly [text: string, put: Put])[] = [
       user.keys.set(Number(metric), keys.set(String(key), String(used)));
     },
   ],
-  [
-    // One row for each list: a row for each award takes Postgres and us twice as long.
-    `select points.user_id, points.system, kept.awards
-       from user_points as points, lateral (
-         with newest as (
-                select * from awards where tenant = $1 and user_id = points.user_id and system = points.system
-                 order by at desc fetch first ${limits.maxAwardsRead} rows with ties),
-              edge as (select min(at) as at from newest having count(*) >= ${limits.maxAwardsRead})
-         select string_agg(concat_ws(' ', event_id, trigger, ordinal, awarded, total, ${moment('at')}, day - date '1970-01-01',
-                                     nullif(array_to_string(boosts, ' '), '')), ',') as awards
-           from (select * from newest
-                 union all
-                 select * from awards where tenant = $1 and user_id = points.user_id and system = points.system
-                    and at < (select at from edge) and at >= (select at from edge) - interval '${awardsLate}'
-                 order by rev desc, ordinal desc limit ${limits.maxAwardsRead}) as award) as kept
-      where points.tenant = $1 and points.user_id = any($2::text[]) and kept.awards is not null`,
-    (user, [, system, awards]) => {
-      user.awards.set(Number(system), String(awards));
-    },
-  ],
 ];
+
+// One row for each list: a row for each award takes Postgres and us twice as long.
+const awardLists = (newest: string): string => `
+  select points.user_id, points.system, newest.awards
+    from user_points as points, lateral (
+      select string_agg(concat_ws(' ', event_id, trigger, ordinal, awarded, total, ${moment('at')}, day - date '1970-01-01',
+                                  nullif(array_to_string(boosts, ' '), '')), ',') as awards
+        from (${newest}) as award) as newest
+   where points.tenant = $1 and points.user_id = any($2::text[]) and newest.awards is not null`;
+const awardsOfList = 'select * from awards where tenant = $1 and user_id = points.user_id and system = points.system';
+const most = limits.maxAwardsRead;
+
+/** The newest awards of users, by their moments. */
+const awardsByMoment = awardLists(`${awardsOfList} order by at desc, rev desc, ordinal desc limit ${most}`);
+/**
+ * The newest awards of users who have been given some for time that has passed: those given last, by `rev` and `ordinal`. This is the order of their
+ * moments but for a move east, which brings a user to a day that has begun in the past, by as much as zones are apart; what time triggers owe for that
+ * day has the moment of its midnight. So the index, which is by moments, is read two days further.
+ */
+const awardsByTurn = awardLists(`
+  with newest as (${awardsOfList} order by at desc fetch first ${most} rows with ties),
+       edge as (select min(at) as at from newest having count(*) >= ${most})
+  select * from newest
+  union all ${awardsOfList} and at < (select at from edge) and at >= (select at from edge) - interval '2 days'
+  order by rev desc, ordinal desc limit ${most}`);
 
 const profiles = `
   select id, rev, name, email, tz, subscribe_to_emails, device_tokens, attributes, preferences, control, ${moment('created')}, created_day,
@@ -206,15 +204,20 @@ async function fill(
   users: ReadonlyMap<string, StoredUser>,
 ): Promise<void> {
   const ids = textArray([...users.keys()]);
+  const read = async (text: string): Promise<Row[]> =>
+    (await client.query<unknown[]>({ text, values: [tenant, ids], rowMode: 'array', types })).rows;
   for (const [text, put] of sources) {
-    const { rows } = await client.query<unknown[]>({ text, values: [tenant, ids], rowMode: 'array', types });
-    for (const row of rows) {
+    for (const row of await read(text)) {
       const user = users.get(String(row[0]));
       if (user) put(user, row);
     }
   }
-  const { rows } = await client.query<unknown[]>({ text: entries, values: [tenant, ids], rowMode: 'array', types });
-  putPlaces(users, rows, new Map(document.leaderboards.map((board) => [board.no, boardKind(board)])));
+  // Reading them by turn takes twice as long, and what time has given leaves its mark.
+  const isTimed = [...users.values()].some(({ fields }) => fields.has(userFields.settledDay));
+  for (const [id, system, awards] of await read(isTimed ? awardsByTurn : awardsByMoment)) {
+    users.get(String(id))?.awards.set(Number(system), String(awards));
+  }
+  putPlaces(users, await read(entries), new Map(document.leaderboards.map((board) => [board.no, boardKind(board)])));
 }
 
 /** The users of some rows of profiles, with everything else that is stored of them. */

@@ -45,13 +45,26 @@ const log = pino({ level: process.env['MODEL_LOG'] ?? 'silent' });
 const drainMs = 20_000;
 const stopMs = 2_000;
 
-/** Asks Postgres once for each new place in the ledger, and not at each of the hundreds of reads with which a history ends. */
+/**
+ * Asks Postgres once for each new place in the ledger, and not at each of the hundreds of reads with which a history ends. It is patient: a worker
+ * whose lease a restore has taken looks again after some seconds only, on a busy machine too late for a read, which is then asked to try again.
+ */
 class OnceHistory extends HistoryReader {
   private readonly committed = new Map<number, string>();
 
   override async waitFor(tenant: number, ledgerId: string): Promise<void> {
     if (this.committed.get(tenant) === ledgerId) return;
-    await super.waitFor(tenant, ledgerId);
+    const giveUpAt = Date.now() + drainMs;
+    const isPatient = (error: unknown): boolean => error instanceof LaurelError && error.code === 'not_ready' && Date.now() < giveUpAt;
+    for (let isStored = false; !isStored;) {
+      isStored = await super.waitFor(tenant, ledgerId).then(
+        () => true,
+        (error: unknown) => {
+          if (!isPatient(error)) throw error;
+          return false;
+        },
+      );
+    }
     this.committed.set(tenant, ledgerId);
   }
 }
