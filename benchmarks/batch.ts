@@ -1,14 +1,8 @@
-import type { Redis } from 'ioredis';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { connectRedis } from '../src/redis/connection.js';
-import { startLocalRedis } from '../src/stores/local-redis.js';
 import { batchSequence, eventSequence } from './events.js';
 import { load, type LoadOptions, type LoadResult } from './load.js';
-import { Processes } from './processes.js';
 import { median } from './stats.js';
 import { apiKey, path, seed, startLaurel, untilDrained } from './track.js';
+import { inWorkshop } from './workshop.js';
 
 const batchPath = '/admin/v1/metrics/events';
 const batchEvents = 1_000;
@@ -33,24 +27,11 @@ interface Round {
 }
 
 /** Compares batches of events with the same events one by one, on one Laurel. Returns whether everything was answered with a 2xx. */
-export async function batch(options: BatchOptions): Promise<boolean> {
-  const undo: (() => unknown)[] = [];
-  try {
-    const folder = await mkdtemp(join(tmpdir(), 'laurel-bench-'));
-    undo.push(() => rm(folder, { recursive: true, force: true }));
-    // Under root, Laurel's Postgres runs as another user, who has to get through this folder.
-    await chmod(folder, 0o755);
-    const store = await startLocalRedis({ dataDir: folder, log: options.print });
-    undo.push(() => store.stop());
-    const redis = (await connectRedis({ url: store.url }, (error) => options.print(error.message))) as Redis;
-    undo.push(() => redis.disconnect());
-    const processes = new Processes();
-    undo.push(() => processes.stop());
+export function batch(options: BatchOptions): Promise<boolean> {
+  return inWorkshop(options.print, async ({ folder, redis, processes }) => {
     const { url } = await startLaurel(folder, processes, options.signal);
-    return await compare(options, url, () => untilDrained(redis, options.signal));
-  } finally {
-    for (const step of undo.reverse()) await step();
-  }
+    return compare(options, url, () => untilDrained(redis, options.signal));
+  });
 }
 
 async function compare({ rounds, print, ...options }: BatchOptions, url: string, drained: () => Promise<unknown>): Promise<boolean> {

@@ -1,21 +1,18 @@
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Redis } from 'ioredis';
 import { defaultTenant } from '../src/account/tenants.js';
-import { connectRedis } from '../src/redis/connection.js';
 import { keyNames, partitionPrefix } from '../src/redis/contract.js';
 import { settingsSchema } from '../src/settings.js';
-import { startLocalRedis } from '../src/stores/local-redis.js';
 import { eventSequence, type BenchmarkEvent } from './events.js';
 import { startProcess } from './laurel.js';
 import { judge, type Series } from './level.js';
 import { load, type LoadResult } from './load.js';
-import { Processes, type RunningProcess } from './processes.js';
+import type { RunningProcess } from './processes.js';
 import { apiKey, path, seed, untilDrained } from './track.js';
+import { inWorkshop } from './workshop.js';
 
 export interface SoakOptions {
   readonly minutes: number;
@@ -50,33 +47,17 @@ interface Subject {
  * Measures what the service can do, then loads it with half of that for a time. Returns whether its memory and its stream stayed level, and
  * every event was answered with a 2xx.
  */
-export async function soak(options: SoakOptions): Promise<boolean> {
-  const undo: (() => unknown)[] = [];
-  try {
-    const folder = await mkdtemp(join(tmpdir(), 'laurel-soak-'));
-    undo.push(() => rm(folder, { recursive: true, force: true }));
-    await chmod(folder, 0o755);
-    const store = await startLocalRedis({ dataDir: folder, log: options.print });
-    undo.push(() => store.stop());
-    const redis = (await connectRedis({ url: store.url }, (error) => options.print(error.message))) as Redis;
-    undo.push(() => redis.disconnect());
-    const processes = new Processes();
-    undo.push(() => processes.stop());
-    const nodeArgs = ['--expose-gc', '--import', probe];
+export function soak(options: SoakOptions): Promise<boolean> {
+  return inWorkshop(options.print, async ({ folder, redis, processes }) => {
     const { program } = options;
     const laurel = {
-      dataDir: folder,
-      apiKey,
-      nodeArgs,
-      channel: true,
-      env: { LOG_LEVEL: 'warn' },
+      ...{ dataDir: folder, apiKey, channel: true, env: { LOG_LEVEL: 'warn' } },
+      nodeArgs: ['--expose-gc', '--import', probe],
       ...(program !== undefined && { program }),
     };
     const server = await startProcess(laurel, processes, options.signal);
-    return await measure(options, { server, redis, nextEvent: eventSequence(seed) });
-  } finally {
-    for (const step of undo.reverse()) await step();
-  }
+    return measure(options, { server, redis, nextEvent: eventSequence(seed) });
+  });
 }
 
 async function measure(options: SoakOptions, subject: Subject): Promise<boolean> {

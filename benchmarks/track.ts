@@ -1,19 +1,16 @@
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Redis } from 'ioredis';
-import { connectRedis } from '../src/redis/connection.js';
 import { keyNames, partitionPrefix } from '../src/redis/contract.js';
 import { settingsSchema } from '../src/settings.js';
-import { startLocalRedis } from '../src/stores/local-redis.js';
 import { eventSequence, type BenchmarkEvent } from './events.js';
 import { listening, startProcess } from './laurel.js';
 import { load, type LoadResult } from './load.js';
-import { Processes, type RunningProcess } from './processes.js';
+import { type Processes, type RunningProcess } from './processes.js';
 import { comparison, roundLine, roundsHeader } from './report.js';
+import { inWorkshop } from './workshop.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export const apiKey = 'benchmark.0123456789abcdef';
@@ -41,28 +38,12 @@ interface Side {
 }
 
 /** Compares Laurel with a server that does no work of its own. Returns whether every event of every round was answered with a 2xx. */
-export async function track(options: TrackOptions): Promise<boolean> {
-  const undo: (() => unknown)[] = [];
-  try {
-    const folder = await mkdtemp(join(tmpdir(), 'laurel-bench-'));
-    undo.push(() => rm(folder, { recursive: true, force: true }));
-    // Under root, Laurel's Postgres runs as another user, who has to get through this folder.
-    await chmod(folder, 0o755);
-
-    // Laurel finds this Redis running in its data folder and uses it, so it is the one that Laurel would have started itself.
-    const store = await startLocalRedis({ dataDir: folder, log: options.print });
-    undo.push(() => store.stop());
-    const redis = (await connectRedis({ url: store.url }, (error) => options.print(error.message))) as Redis;
-    undo.push(() => redis.disconnect());
-
-    const processes = new Processes();
-    undo.push(() => processes.stop());
+export function track(options: TrackOptions): Promise<boolean> {
+  return inWorkshop(options.print, async ({ folder, redisUrl, redis, processes }) => {
     const laurel = await startLaurel(folder, processes, options.signal);
-    const bare = await startBareServer(store.url, processes, options.signal);
-    return await compare(options, laurel, bare, redis);
-  } finally {
-    for (const step of undo.reverse()) await step();
-  }
+    const bare = await startBareServer(redisUrl, processes, options.signal);
+    return compare(options, laurel, bare, redis);
+  });
 }
 
 /** Laurel with stores of its own; the sample configuration is applied because the account is empty. */
