@@ -69,7 +69,10 @@ const [, script] = process.argv;
 if (script !== undefined && import.meta.url === pathToFileURL(script).href) {
   const { LAUREL_URL = 'http://127.0.0.1:7070', LAUREL_API_KEY } = process.env;
   if (LAUREL_API_KEY) {
-    await runExample({ baseUrl: LAUREL_URL, apiKey: LAUREL_API_KEY, print: console.log });
+    runExample({ baseUrl: LAUREL_URL, apiKey: LAUREL_API_KEY, print: console.log }).catch((error: unknown) => {
+      console.error(error);
+      process.exitCode = 1;
+    });
   } else {
     console.error('Set LAUREL_API_KEY to the API key that Laurel printed when it started.');
     process.exitCode = 1;

@@ -19,6 +19,14 @@ export interface Stores {
 
 const template = 'laurel_template';
 
+/**
+ * There must be one of this module in a run, or the stores of another are started beside it and never stopped. A test that imports something with
+ * a top-level await is loaded in another way than the rest, with modules of its own.
+ */
+const loaded = Symbol.for('laurel.test.stores');
+if (Reflect.has(globalThis, loaded)) throw new Error('test/support/stores.ts was loaded twice: does a test import a top-level await?');
+Reflect.set(globalThis, loaded, true);
+
 let starting: Promise<Stores & { stop(): Promise<void> }> | undefined;
 
 export function withDatabase(url: string, database: string): string {
