@@ -152,9 +152,9 @@ export const limits = {
   maxDeadLettersInARow: 100,
   /** Dead letters on a page of their list. */
   maxDeadLettersPage: 100,
-  /** First and longest pause of the write-behind after a failed batch. */
+  /** First and longest pause of the write-behind after a failed batch: less than a read waits for it, so that what is mended is read at once. */
   writeBehindRetryMs: 100,
-  writeBehindRetryMaxMs: 5_000,
+  writeBehindRetryMaxMs: 2_000,
   /** Tenants whose ledgers are looked at when somebody asks how far Postgres is behind. */
   maxLagTenants: 1_000,
   /** How long a write-behind lease lasts without being renewed. Renewed with every batch, and when idle at a third of it. */
