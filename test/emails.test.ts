@@ -3,6 +3,7 @@ import { limits } from '../src/limits.js';
 import { newestRound, type RoundKind } from '../src/notify/email-rounds.js';
 import { emptyConfig } from '../src/config/model.js';
 import { bodyOf, configText, read, readProfile, track, userPath } from './support/answers.js';
+import { Contract, hasContract } from './support/contract.js';
 import { messagesOf, subscription, type Message } from './support/messages.js';
 import { startWorld, type World } from './support/world.js';
 
@@ -15,6 +16,9 @@ const config = (settings: object = {}, streaks: object = {}): string =>
     streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'm', threshold: 1 }], ...streaks },
     webhooks: [subscription(...kinds)],
   });
+
+/** The contract, where it is there to compare with. */
+const contract = hasContract ? new Contract('application') : undefined;
 
 /** What a message is about: its kind without `emails.` and `_due`, and its user. */
 const brief = ({ kind, user }: Message): string => `${kind.slice('emails.'.length, -'_due'.length)} ${user}`;
@@ -41,6 +45,7 @@ describe('E-mails that are due', function () {
     const all = await messagesOf(world);
     const news = all.slice(seen);
     seen = all.length;
+    if (contract) for (const { kind, payload } of news) expect(contract.webhookProblems(kind, payload), kind).to.deep.equal([]);
     return news;
   }
   const told = async (iso: string): Promise<string[]> => (await fresh(iso)).map(brief).sort();
