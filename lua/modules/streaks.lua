@@ -297,7 +297,7 @@ function streaks.follow_default(one)
     return nil
   end
   local old_zone = all[HOME] or 'UTC'
-  local old_day, unknown = time.local_day(one.part, one.context.zones, old_zone, one.now)
+  local old_day, unknown = time.today(one.part, one.context.zones, old_zone, one.now)
   if unknown then
     return unknown
   end

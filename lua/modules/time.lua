@@ -9,6 +9,8 @@ local DAY_MS = 86400000
 local MINUTE_MS = 60000
 -- Beginnings of days that are remembered with a zone.
 local MAX_NOTED_DAYS = 400
+-- How far back from now a call may ask for the offsets of a zone: what is stored of one reaches ten days further (src/calendar.ts).
+local REACH_MS = 390 * DAY_MS
 
 -- version of the zone data -> zone -> { from, { until, offset minutes }, { until, offset minutes } ... }, moments in milliseconds.
 -- `older` are those of before the cache was last full: a zone that this call has used already must not be gone.
@@ -57,21 +59,32 @@ local function load_zone(part, version, name)
   return zone
 end
 
--- The user's local day, in days since 1970-01-01; nil and an outcome when the zone's offsets are not known for now. No zone is UTC.
-function time.local_day(part, version, name, now)
+-- The offset at a moment of a zone of which everything from `reach` before it is known; nil when it is not.
+local function offset_from(zone, at, reach)
+  return zone and at - reach >= zone[1] and offset_within(zone, at) or nil
+end
+
+local function day_at(part, version, name, at, reach)
   if not name or name == '' or name == 'UTC' then
-    return math.floor(now / DAY_MS)
+    return math.floor(at / DAY_MS)
   end
-  local known = cached_zone(version, name)
-  local offset = known and offset_within(known, now)
+  local offset = offset_from(cached_zone(version, name), at, reach) or offset_from(load_zone(part, version, name), at, reach)
   if not offset then
-    known = load_zone(part, version, name)
-    offset = known and offset_within(known, now)
-    if not offset then
-      return nil, { outcome.unknownZone, name, string.format('%.0f', now) }
-    end
+    return nil, { outcome.unknownZone, name, string.format('%.0f', at) }
   end
-  return math.floor((now + offset * MINUTE_MS) / DAY_MS)
+  return math.floor((at + offset * MINUTE_MS) / DAY_MS)
+end
+
+-- The local day of now, in days since 1970-01-01; nil and an outcome when the zone's offsets are not known from REACH_MS before now on.
+-- No zone is UTC. (Zones are cached for all tenants: one whose test clock is far ahead would leave too little of a zone for the days that
+-- others have yet to settle.)
+function time.today(part, version, name, now)
+  return day_at(part, version, name, now, REACH_MS)
+end
+
+-- The local day of a moment before now, in a zone of which `today` has been asked.
+function time.local_day(part, version, name, at)
+  return day_at(part, version, name, at, 0)
 end
 
 local function find_day_start(zone, day)

@@ -67,7 +67,7 @@ function turn.fetch(part, plan, context, user, fields, patch)
     row[list[i]] = values[i]
   end
   local now = time.now(part, context)
-  local day, unknown = time.local_day(part, context.zones, zone_of(plan, row[field.tz]), now)
+  local day, unknown = time.today(part, context.zones, zone_of(plan, row[field.tz]), now)
   if not day then
     return nil, unknown
   end

@@ -56,7 +56,7 @@ function users.day_after_patch(one)
   if not zone then
     return one.day
   end
-  return time.local_day(one.part, one.context.zones, zone ~= '' and zone or one.plan.zone, one.now)
+  return time.today(one.part, one.context.zones, zone ~= '' and zone or one.plan.zone, one.now)
 end
 
 local function is_control(plan, user)

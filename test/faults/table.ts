@@ -94,7 +94,7 @@ const otherFaults: readonly Fault[] = [
     'calendar.period(frequency, day, one.plan.weekShift)',
     'calendar.period(frequency, day, 3)',
   ),
-  fault('time', 'offsets count westwards', 'now + offset * MINUTE_MS) / DAY_MS', 'now - offset * MINUTE_MS) / DAY_MS'),
+  fault('time', 'offsets count westwards', 'at + offset * MINUTE_MS) / DAY_MS', 'at - offset * MINUTE_MS) / DAY_MS'),
   fault(
     'time',
     'time-zone change: a skipped midnight is early',
