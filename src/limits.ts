@@ -163,6 +163,8 @@ export const limits = {
   postgresQueryTimeoutMs: 5_000,
   /** How long a read that Postgres answers waits for the write-behind before it gives up with a 503. */
   readYourWritesWaitMs: 5_000,
+  /** How often a cluster is asked which master has which slots: how long the new one of a dead master can stay unknown. */
+  redisSlotsRefreshMs: 2_000,
   /** How long one Redis call may take before the request is answered with a 503. */
   redisCallTimeoutMs: 5_000,
   /** How often a command is sent on to another node of a cluster, and the pause from the second time on, while the nodes may not agree. */

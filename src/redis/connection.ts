@@ -41,6 +41,8 @@ const clusterOptions = {
   enableOfflineQueue: true,
   // Zero is never: a connection that broke may have taken the answer of an event that was counted.
   retryDelayOnFailover: 0,
+  // Which with it takes the looking for the new master, when one has died without a word.
+  slotsRefreshInterval: limits.redisSlotsRefreshMs,
   maxRedirections: limits.maxRedisMoves,
 } as const satisfies ClusterOptions;
 

@@ -17,7 +17,7 @@ export interface TestCluster {
   /** As REDIS_URL names it: by all of its nodes. */
   readonly url: string;
   readonly nodes: readonly ClusterServer[];
-  /** Starts a replica of a node, and returns when it has what the node has. */
+  /** Starts a replica of a node, and returns when it has what the node has, and every node takes every other for alive: those who elect it. */
   addReplica(of: ClusterServer): Promise<ClusterServer>;
   stop(): Promise<void>;
 }
@@ -76,8 +76,14 @@ export async function startCluster(count: number): Promise<TestCluster> {
     await until('the replica knows its master', async () => String(await redis.cluster('NODES')).includes(id));
     await redis.call('CLUSTER', 'REPLICATE', id);
     await untilReplicated(redis);
-    // All masters have to know it, since they elect it.
-    for (const node of nodes) await until('the replica is known', async () => String(await node.redis.cluster('NODES')).includes('slave'));
+    // The masters elect it, so all have to know each other; and one that was frozen is taken for dead for some seconds more.
+    const all = [...nodes, ...replicas];
+    for (const node of all) {
+      await until('all know each other, and are alive', async () => {
+        const known = String(await node.redis.cluster('NODES'));
+        return known.trim().split('\n').length === all.length && !/fail|handshake/.test(known);
+      });
+    }
     return replica;
   };
   return { addReplica, url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`, nodes, stop };
