@@ -28,8 +28,10 @@ export function createPool(url: string, size: number, onError: (error: Error) =>
 
 /** Brings the tables to the newest version. Services that start together wait for each other. */
 export async function migrate(url: string, log: (line: string) => void): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs, application_name: 'laurel migrate' });
+  let client: pg.Client;
   try {
+    // Which reads the files that the address names.
+    client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs, application_name: 'laurel migrate' });
     await client.connect();
   } catch (error) {
     throw new OperatorError(`Postgres does not answer: ${(error as Error).message}. Start it, or set DATABASE_URL to one that runs.`, {

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { parseRedisAddress, type HostAndPort, type RedisAddress } from '../addresses.js';
 import { LaurelError, OperatorError } from '../errors.js';
 import { limits } from '../limits.js';
 import { ClusterConnection, mastersOf, slotIsMoving } from './cluster.js';
+import { expectNoTls, tlsOptions, tlsProblem, type TlsFiles } from './tls.js';
 
 /** A connection that all commands can be given to: to one server (found by Sentinel or not), or to a cluster. */
 export type RedisConnection = Redis | Cluster;
@@ -47,13 +47,9 @@ const clusterOptions = {
 } as const satisfies ClusterOptions;
 
 /** What connections are made from. */
-export interface RedisTarget {
+export interface RedisTarget extends TlsFiles {
   /** REDIS_URL, in a form that addresses.ts reads. */
   readonly url: string;
-  /** Files in PEM: who has signed the server's certificate, and our own certificate and its key. */
-  readonly caFile?: string | null;
-  readonly certFile?: string | null;
-  readonly keyFile?: string | null;
   /** What Sentinels want to hear, which is not what the server wants. */
   readonly sentinelPassword?: string | null;
 }
@@ -64,30 +60,15 @@ interface Access {
   readonly tls: Pick<RedisOptions, 'tls'>;
 }
 
-function pem(variable: string, file: string | null | undefined): string | undefined {
-  if (file === null || file === undefined) return undefined;
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new OperatorError(`${variable} names a file that can't be read: ${messageOf(error)}.`, { cause: error });
-  }
-}
-
 function accessOf(target: RedisTarget): Access {
   const address = parseRedisAddress(target.url);
   if (!address) throw new OperatorError('REDIS_URL is not an address of Redis: docs/settings.md has its forms.');
   const { username, password, nodes } = address;
-  const files = Object.entries({
-    ca: pem('REDIS_CA_FILE', target.caFile),
-    cert: pem('REDIS_CERT_FILE', target.certFile),
-    key: pem('REDIS_KEY_FILE', target.keyFile),
-    // The name that the certificate is to be for; Node takes none that is an IP address.
-    servername: /^[\d.]+$|:/.test(nodes[0]?.host ?? '') ? undefined : nodes[0]?.host,
-  }).filter(([name, value]) => value !== undefined && (name !== 'servername' || address.kind === 'server'));
+  if (!address.tls) expectNoTls(target);
   return {
     address,
     login: { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) },
-    tls: address.tls ? { tls: Object.fromEntries(files) } : {},
+    tls: address.tls ? { tls: tlsOptions(target, address.kind === 'server' ? nodes[0]?.host : undefined) } : {},
   };
 }
 
@@ -158,9 +139,8 @@ export async function connectRedis(target: RedisTarget, onError: (error: Error) 
     await Promise.race([Promise.all(mastersOf(redis).map(ready)), tooLate]);
   } catch (error) {
     redis.disconnect();
-    throw new OperatorError(`Redis does not answer: ${messageOf(last ?? error)}. Start it, or set REDIS_URL to one that runs.`, {
-      cause: error,
-    });
+    const away = `Redis does not answer: ${messageOf(last ?? error)}. Start it, or set REDIS_URL to one that runs.`;
+    throw new OperatorError(tlsProblem(last) ?? away, { cause: error });
   } finally {
     abort.abort();
   }

@@ -1,0 +1,95 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext, type ConnectionOptions } from 'node:tls';
+import { OperatorError } from '../errors.js';
+
+/** Files in PEM, or null: who has signed the server's certificate, and our own certificate and its key. */
+export interface TlsFiles {
+  readonly caFile?: string | null;
+  readonly certFile?: string | null;
+  readonly keyFile?: string | null;
+}
+
+const variables = { caFile: 'REDIS_CA_FILE', certFile: 'REDIS_CERT_FILE', keyFile: 'REDIS_KEY_FILE' } as const;
+
+function read(files: TlsFiles, name: keyof TlsFiles): string | undefined {
+  const file = files[name] ?? undefined;
+  try {
+    return file === undefined ? undefined : readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new OperatorError(`${variables[name]} names a file that can't be read: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+/** Does what throws when a file is not what it should be, and says so without anything of its content. */
+function tried(attempt: () => unknown, problem: string): void {
+  try {
+    attempt();
+  } catch (error) {
+    throw new OperatorError(problem, { cause: error });
+  }
+}
+
+/** How TLS is spoken with a server that has this name, if it has one. Throws an OperatorError when the files can't be used. */
+export function tlsOptions(files: TlsFiles, host: string | undefined): ConnectionOptions {
+  const [ca, cert, key] = [read(files, 'caFile'), read(files, 'certFile'), read(files, 'keyFile')];
+  // Node takes a text without any certificate for a list of authorities, an empty one.
+  if (ca !== undefined) tried(() => new X509Certificate(ca), 'REDIS_CA_FILE names a file without a certificate in PEM.');
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new OperatorError('REDIS_CERT_FILE and REDIS_KEY_FILE are a certificate and its key: set both, or none.');
+  }
+  if (cert !== undefined && key !== undefined) {
+    const problem = 'REDIS_CERT_FILE and REDIS_KEY_FILE must be a certificate and its own key, both in PEM, the key without a passphrase.';
+    tried(() => createSecureContext({ cert, key }), problem);
+  }
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert, key }),
+    // The name that the certificate is to be for; Node takes none that is an IP address.
+    ...(host === undefined || /^[\d.]+$|:/.test(host) ? {} : { servername: host }),
+    // Also where NODE_TLS_REJECT_UNAUTHORIZED switches the checks of a whole process off.
+    rejectUnauthorized: true,
+  };
+}
+
+/** Refuses the files of an address without TLS: whoever has set them counts on it. */
+export function expectNoTls(files: TlsFiles): void {
+  for (const [name, variable] of Object.entries(variables)) {
+    if ((files[name as keyof TlsFiles] ?? null) === null) continue;
+    throw new OperatorError(`${variable} is for TLS, and REDIS_URL is without: let it begin with rediss, or unset ${variable}.`);
+  }
+}
+
+/** Codes of Node's, of OpenSSL's checks of a certificate, and of what the other side says of ours, and what each kind means. */
+const problems: readonly (readonly [codes: RegExp, problem: (reason: string) => string])[] = [
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    (reason) => `Redis shows a certificate for another name (${reason}). Let REDIS_URL name a host that the certificate is for.`,
+  ],
+  [
+    /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/,
+    (reason) => `Redis shows a certificate that is not valid now (${reason}). Give it a new one, or set the clock of this machine.`,
+  ],
+  [
+    /SIGNED_CERT|LEAF_SIGNATURE|ISSUER_CERT|^CERT_|^INVALID_CA$/,
+    (reason) =>
+      `Redis shows a certificate that no known authority has signed (${reason}). ` +
+      'Set REDIS_CA_FILE to a file with the certificate of the authority that has.',
+  ],
+  [
+    /^ERR_SSL_.*ALERT/,
+    (reason) =>
+      `Redis refuses to speak TLS with Laurel (${reason}). Where it asks for a certificate, ` +
+      'set REDIS_CERT_FILE and REDIS_KEY_FILE to one that it trusts, and its key.',
+  ],
+];
+
+/** What an operator is told of a connection that failed on TLS; undefined for another failure. */
+export function tlsProblem(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code, reason } = error as { code?: unknown; reason?: unknown };
+  if (typeof code !== 'string') return undefined;
+  const found = problems.find(([codes]) => codes.test(code));
+  // What OpenSSL says as a whole is an address in memory, a file and a line of its own.
+  return found?.[1](typeof reason === 'string' ? reason.replace(/: $/, '') : error.message);
+}
