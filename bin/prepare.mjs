@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -45,6 +45,9 @@ export function isInstalled(folder) {
   return existsSync(written) && statSync(written).mtimeMs >= statSync(lockFile).mtimeMs;
 }
 
+/** Whether node_modules only leads to a folder elsewhere, which another checkout may live on. */
+const isLink = (folder) => lstatSync(join(folder, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink() === true;
+
 /** The npm that runs us, if one does, else the one on the PATH. */
 function npm(folder, args) {
   const own = process.env.npm_execpath;
@@ -53,10 +56,18 @@ function npm(folder, args) {
 }
 
 /**
- * Installs the locked dependencies if they are missing or older than package-lock.json.
- * @throws an OperatorError when npm fails.
+ * Installs the locked dependencies if they are missing or older than package-lock.json. `npm ci` begins with deleting what is in node_modules, so
+ * nothing is installed, and nothing written, through a link.
+ * @throws an OperatorError when npm fails, or would empty a folder elsewhere.
  */
 export function prepare(folder = root) {
+  if (isLink(folder)) {
+    if (isInstalled(folder)) return;
+    throw stopped(
+      'node_modules is a symbolic link to a folder that does not hold what package-lock.json says, and npm ci would empty that folder. ' +
+        'Bring it up to date where it is, or remove the link and start again.',
+    );
+  }
   if (!isInstalled(folder)) {
     console.error('Installing the dependencies with npm ci.');
     // The compiler is a development dependency, and NODE_ENV=production or omit=dev would leave it out.
