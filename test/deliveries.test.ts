@@ -55,12 +55,15 @@ describe('Webhook deliveries', function () {
     config = new ActiveConfig({ tenant: 1, version: 0, document: emptyConfig });
   });
 
-  function startWorker({ answerMs = 10_000 } = {}): Deliverer {
+  function makeWorker(answerMs = 10_000): Deliverer {
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line) as { msg: string; level: number }) });
-    const worker = new Deliverer({
+    return new Deliverer({
       ...{ pool: database.pool, log, transport: new Transport({ allowPrivate: true, answerMs }) },
       ...{ configuration: () => Promise.resolve(config.document), aheadMs: () => aheadMs },
     });
+  }
+  function startWorker({ answerMs = 10_000 } = {}): Deliverer {
+    const worker = makeWorker(answerMs);
     workers.push(worker);
     worker.start();
     return worker;
@@ -252,6 +255,32 @@ describe('Webhook deliveries', function () {
     await finished();
     expect(receiver.received.map(({ path }) => path)).to.deep.equal(['/a']);
     expect(await endpoint(2)).to.equal(undefined);
+  });
+
+  it('are late only where they are to be sent', async () => {
+    configure(['/a', '/b']);
+    const both = config.document;
+    await add(message('ana'));
+    await database.pool.query(`update webhook_deliveries set next_attempt_at = now() - (3 - endpoint) * interval '1 hour'`);
+    const watcher = makeWorker();
+    const lateHours = async (...fields: readonly object[]): Promise<number> => {
+      const webhooks = both.webhooks.map((webhook, i) => ({ ...webhook, ...fields[i] }));
+      config = new ActiveConfig({ tenant: 1, version: 1, document: { ...both, webhooks } });
+      return Math.floor((await watcher.backlog()).overdueMs / (60 * minuteMs));
+    };
+    const [inactive, archived] = [{ status: 'inactive' }, { archived: true }];
+    expect(await lateHours()).to.equal(2);
+    expect(await lateHours(inactive)).to.equal(1);
+    expect(await lateHours({}, inactive)).to.equal(2);
+    expect(await lateHours(archived, inactive)).to.equal(0);
+    // Which this process has not heard of yet.
+    expect(await lateHours(inactive, { no: 7 })).to.equal(1);
+    expect(await lateHours(inactive, inactive)).to.equal(0);
+    // What is to come is not late either.
+    await database.pool.query(`update webhook_deliveries set next_attempt_at = now() + interval '1 hour'`);
+    expect(await lateHours()).to.equal(0);
+    ahead(2 * 60 * minuteMs);
+    expect(await lateHours()).to.equal(1);
   });
 
   it('of a worker that was killed are tried again when its claim has ended, and no others before', async () => {

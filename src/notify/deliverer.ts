@@ -5,7 +5,7 @@ import type { ConfigDocument } from '../config/model.js';
 import { limits } from '../limits.js';
 import { Turns } from '../turns.js';
 import { type DeliveryCounts, EndpointQueue, type QueueContext } from './endpoint-queue.js';
-import { type Backlog, backlogOf, dueEndpoints } from './queue.js';
+import { countSwitchedOff, dueEndpoints, type EndpointKey } from './queue.js';
 import { dropOfArchived, dropOld } from './retention.js';
 import type { Transport } from './transport.js';
 
@@ -17,6 +17,14 @@ export interface DelivererOptions {
   readonly transport: Transport;
   /** How far the clock of deliveries is ahead of Postgres': 0, except in tests, which move it. */
   readonly aheadMs?: () => number;
+}
+
+/** What waits, of all tenants together. */
+export interface Backlog {
+  /** Endpoints that are switched off. */
+  readonly switchedOff: number;
+  /** For how long the delivery that is due for the longest time has been waiting; 0 when nothing is due. */
+  readonly overdueMs: number;
 }
 
 /**
@@ -52,9 +60,19 @@ export class Deliverer {
     this.looking ??= this.look();
   }
 
-  /** How many endpoints are switched off, and for how long the delivery that is due for the longest time has been waiting. */
-  backlog(): Promise<Backlog> {
-    return backlogOf(this.options.pool, this.context.aheadMs());
+  /** What waits to be sent now. What an endpoint that is inactive keeps is not late, however old it is: nobody is to send it. */
+  async backlog(): Promise<Backlog> {
+    const { pool } = this.options;
+    const [switchedOff, due] = await Promise.all([countSwitchedOff(pool), dueEndpoints(pool, this.context.aheadMs())]);
+    for (const endpoint of due) if (await this.isSentTo(endpoint)) return { switchedOff, overdueMs: endpoint.overdueMs };
+    return { switchedOff, overdueMs: 0 };
+  }
+
+  /** One that is unknown is in a configuration that this process has not heard of yet. */
+  private async isSentTo({ tenant, no }: EndpointKey): Promise<boolean> {
+    const { webhooks } = await this.options.configuration(tenant);
+    const webhook = webhooks.find((each) => each.no === no);
+    return webhook === undefined || (webhook.status === 'active' && !webhook.archived);
   }
 
   /** Takes nothing new, waits at most `waitMs` for what is under way, and gives the rest back. */

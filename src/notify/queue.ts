@@ -64,38 +64,30 @@ const waiting = `
   )`;
 
 const due = `${waiting}
-  select tenant, endpoint as no from waiting
-   where (select next_attempt_at from webhook_deliveries as d
-           where d.tenant = waiting.tenant and d.endpoint = waiting.endpoint and status = 'pending'
-           order by next_attempt_at limit 1) <= clock_timestamp() + $1 * interval '1 millisecond'`;
+  select tenant, endpoint as no, (extract(epoch from clock_timestamp() - first) * 1000)::float8 + $1::float8 as "overdueMs"
+    from waiting, lateral (
+      select next_attempt_at as first from webhook_deliveries as d
+       where d.tenant = waiting.tenant and d.endpoint = waiting.endpoint and status = 'pending'
+       order by next_attempt_at limit 1) as firsts
+   where first <= clock_timestamp() + $1::float8 * interval '1 millisecond' order by first`;
 
-/** The endpoints that have a delivery whose time has come. */
-export async function dueEndpoints(pool: pg.Pool, aheadMs: number): Promise<EndpointKey[]> {
-  const { rows } = await pool.query<EndpointKey>({ name: 'due-webhooks', text: due, values: [aheadMs] });
-  return rows;
-}
-
-export interface Backlog {
-  readonly switchedOff: number;
-  /** 0 when nothing is due. */
+/** An endpoint that has a delivery whose time has come, and for how long the first of them has been due. */
+export interface DueEndpoint extends EndpointKey {
   readonly overdueMs: number;
 }
 
-const backlog = `${waiting}
-  select (select count(*)::integer from webhook_endpoints where switched_off is not null) as "switchedOff",
-         greatest(0, extract(epoch from clock_timestamp() - min(first)) * 1000 + $1)::float8 as "overdueMs"
-    from (select (select next_attempt_at from webhook_deliveries as d
-                   where d.tenant = waiting.tenant and d.endpoint = waiting.endpoint and status = 'pending'
-                   order by next_attempt_at limit 1) as first from waiting) as firsts`;
+/** The endpoints that have a delivery whose time has come, of all tenants, those that nobody works for included; the longest due first. */
+export async function dueEndpoints(pool: pg.Pool, aheadMs: number): Promise<DueEndpoint[]> {
+  const { rows } = await pool.query<DueEndpoint>({ name: 'due-webhooks', text: due, values: [aheadMs] });
+  return rows;
+}
 
-/** What waits, over all endpoints, those of tenants that nobody works for included. */
-export async function backlogOf(pool: pg.Pool, aheadMs: number): Promise<Backlog> {
-  const { rows } = await pool.query<{ switchedOff: number; overdueMs: number | null }>({
-    name: 'webhook-backlog',
-    text: backlog,
-    values: [aheadMs],
-  });
-  return { switchedOff: rows[0]?.switchedOff ?? 0, overdueMs: rows[0]?.overdueMs ?? 0 };
+/** How many endpoints are switched off. */
+export async function countSwitchedOff(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    'select count(*)::integer as count from webhook_endpoints where switched_off is not null',
+  );
+  return rows[0]?.count ?? 0;
 }
 
 interface EndpointRow {

@@ -30,7 +30,7 @@ export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries)
   const overdue = absentGauge(
     registry,
     'laurel_webhook_overdue_seconds',
-    'For how long the webhook delivery that is due for the longest time has waited.',
+    'For how long the webhook delivery that is due for the longest time has waited; what inactive endpoints keep is left out.',
   );
   return async () => {
     const { counts } = deliverer;
