@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { LaurelError } from '../errors.js';
-import { inTransaction, postgresFailure } from '../postgres/pool.js';
+import { postgresFailure } from '../postgres/pool.js';
 import { textArray } from '../postgres/arrays.js';
 import { RowProblem } from '../postgres/insert.js';
 import { collectBatch, type Batch, type Read } from './batch.js';
 import { unpackEntry, type LedgerEntry } from './entry.js';
 import { outOfOrder } from './out-of-order.js';
-import type { StreamId } from './offsets.js';
+import { betweenBatches, type StreamId } from './offsets.js';
 import { writeBatch } from './write-batch.js';
 
 /** An entry as it stands in the stream; `entry` is undefined when it can't be read, and `problem` says why. */
@@ -196,7 +196,7 @@ export class DeadLetters {
    */
   async retry(tenant: number, id: string): Promise<boolean> {
     try {
-      return await inTransaction(this.pool, (client) => this.writeAgain(client, tenant, id));
+      return await betweenBatches(this.pool, tenant, (client) => this.writeAgain(client, tenant, id));
     } catch (error) {
       if (isRefusal(error)) {
         throw new LaurelError('unprocessable', `The entry is refused again: ${(error as Error).message}`, { cause: error });
@@ -206,8 +206,6 @@ export class DeadLetters {
   }
 
   private async writeAgain(client: pg.ClientBase, tenant: number, id: string): Promise<boolean> {
-    // No batch of the write-behind comes in between.
-    await client.query('select 1 from stream_offsets where tenant = $1 for update', [tenant]);
     const { rows } = await client.query<StoredLetter>(
       'delete from dead_letters where tenant = $1 and id = $2 returning stream_id as "streamId", raw, raw_streaks as "rawStreaks"',
       [tenant, id],

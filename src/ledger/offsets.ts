@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { limits } from '../limits.js';
 import { numberArray } from '../postgres/arrays.js';
+import { inTransaction } from '../postgres/pool.js';
 
 /** The id of a stream entry, `milliseconds-number`. */
 export type StreamId = string;
@@ -149,6 +150,17 @@ export async function hasCommitted(pool: pg.Pool, tenant: number, id: StreamId):
     [tenant, ...splitId(id)],
   );
   return rowCount === 1;
+}
+
+/**
+ * Runs `work` in one transaction that has its place in the order of a tenant's ledger: it holds the offset's row, which each batch of the
+ * write-behind commits, so it comes before or after a batch and before or after others like it.
+ */
+export function betweenBatches<T>(pool: pg.Pool, tenant: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  return inTransaction(pool, async (client) => {
+    await client.query('select 1 from stream_offsets where tenant = $1 for update', [tenant]);
+    return work(client);
+  });
 }
 
 /** Notes where the test clock is, in milliseconds since 1970: a restore of Redis goes on from there. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
+import { betweenBatches } from '../ledger/offsets.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-import { inTransaction } from '../postgres/pool.js';
 import type { WebhookKind } from './kinds.js';
 import { subscribedKinds } from './outbox.js';
 import { tellBoards, tellFinals } from './told-boards.js';
@@ -68,12 +68,9 @@ export class DueMessages {
     }
   }
 
-  /** One transaction among those of the write-behind, so that messages are added in one order (notify/outbox.ts). */
+  /** Messages are added in one order (notify/outbox.ts). */
   private async inOrder(tenant: number, work: (client: pg.ClientBase) => Promise<number>): Promise<void> {
-    const sent = await inTransaction(this.pool, async (client) => {
-      await client.query('select 1 from stream_offsets where tenant = $1 for update', [tenant]);
-      return work(client);
-    });
+    const sent = await betweenBatches(this.pool, tenant, work);
     if (sent > 0) this.onMessages();
   }
 

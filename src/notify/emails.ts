@@ -2,9 +2,9 @@ import type pg from 'pg';
 import type { Engine } from '../engine/engine.js';
 import { readStreak } from '../engine/streaks.js';
 import { LaurelError } from '../errors.js';
+import { betweenBatches } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-import { inTransaction } from '../postgres/pool.js';
 import type { StreakResponse } from '../streaks/shapes.js';
 import { newestRound, recapPeriod, roundKinds, type Round, type RoundKind } from './email-rounds.js';
 import { readPage, zonesOf, type Addressee } from './email-users.js';
@@ -142,9 +142,8 @@ export class DueEmails {
   private async commit(config: ActiveConfig, told: Told, last: string | undefined, now: number, bodies: Bodies): Promise<boolean> {
     const { tenant } = config;
     const { kind, zone, at, cursor } = told;
-    const sent = await inTransaction(this.pool, async (client) => {
-      // Among the transactions of the write-behind, so that messages are added in one order (notify/outbox.ts).
-      await client.query('select 1 from stream_offsets where tenant = $1 for update', [tenant]);
+    // So that messages are added in one order (notify/outbox.ts).
+    const sent = await betweenBatches(this.pool, tenant, async (client) => {
       const { rowCount } = await client.query(
         `update told_emails set cursor = $6, done = $7
           where tenant = $1 and kind = $2 and zone = $3 and at = $4 and cursor = $5 and not done`,
