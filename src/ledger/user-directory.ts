@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { postgresFailure } from '../postgres/pool.js';
-import { userFields } from '../redis/contract.js';
 import type { ProfileFact } from './entry.js';
+import { profileColumns, profileOf, type ProfileRow } from './profile-row.js';
 
 /** A user of the list: the profile in the fields that Redis has it in. */
 export interface ListedUser {
@@ -16,35 +16,6 @@ export interface UserListQuery {
   readonly search?: string | undefined;
 }
 
-interface Row {
-  readonly id: string;
-  readonly name: string | null;
-  readonly email: string | null;
-  readonly tz: string | null;
-  readonly subscribe_to_emails: boolean;
-  readonly device_tokens: readonly string[] | null;
-  readonly attributes: Readonly<Record<string, string>>;
-  readonly control: boolean;
-  readonly created: Date;
-  readonly updated: Date;
-}
-
-/** The fields of a user's hash of a row; what is not set has none. */
-function profileOf(row: Row): ProfileFact {
-  const fields: Record<string, string | null> = {
-    [userFields.name]: row.name,
-    [userFields.email]: row.email,
-    [userFields.tz]: row.tz,
-    [userFields.subscribeToEmails]: row.subscribe_to_emails ? '1' : '0',
-    [userFields.deviceTokens]: row.device_tokens && JSON.stringify(row.device_tokens),
-    [userFields.control]: row.control ? '1' : '0',
-    [userFields.created]: String(row.created.getTime()),
-    [userFields.updated]: String(row.updated.getTime()),
-  };
-  for (const [no, value] of Object.entries(row.attributes)) fields[userFields.attribute + no] = value;
-  return Object.fromEntries(Object.entries(fields).filter((field): field is [string, string] => field[1] !== null));
-}
-
 /** A pattern of LIKE for the texts that start so. */
 const startsWith = (text: string): string => `${text.replace(/[\\%_]/g, '\\$&')}%`;
 
@@ -56,14 +27,12 @@ const hasWords = (text: string): string =>
     .map((word) => `'${word.replace(/[\\']/g, '$&$&')}':*`)
     .join(' & ');
 
-const columns = 'id, name, email, tz, subscribe_to_emails, device_tokens, attributes, control, created, updated';
-
-const everybody = `select ${columns} from users where tenant = $1 order by id collate "C" limit $2 offset $3`;
+const everybody = `select ${profileColumns} from users where tenant = $1 order by id collate "C" limit $2 offset $3`;
 
 /** Whom a search finds is worked out first, from the indexes: looking for few users among many by their order would read nearly all. */
 const found = `
   with found as materialized (
-    select ${columns} from users
+    select ${profileColumns} from users
      where tenant = $1 and (id collate "C" like $4 or lower(email) like lower($4)
        or to_tsvector('simple', coalesce(name, '')) @@ to_tsquery('simple', $5)))
   select * from found order by id collate "C" limit $2 offset $3`;
@@ -82,8 +51,8 @@ export class UserDirectory {
     try {
       const { rows } =
         search === undefined
-          ? await this.pool.query<Row>(everybody, values)
-          : await this.pool.query<Row>(found, [...values, startsWith(search), hasWords(search)]);
+          ? await this.pool.query<ProfileRow>(everybody, values)
+          : await this.pool.query<ProfileRow>(found, [...values, startsWith(search), hasWords(search)]);
       return rows.map((row) => ({ id: row.id, profile: profileOf(row) }));
     } catch (error) {
       throw postgresFailure(error);
