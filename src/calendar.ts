@@ -70,7 +70,13 @@ export function dayToDate(day: number): string {
 
 export type Frequency = 'daily' | 'weekly' | 'monthly';
 
-/** The first day of a period (docs/rules.md, "Time"), in days since 1970-01-01. `weekShift` is 3 for weeks from Monday, 4 from Sunday. */
+/**
+ * What is added to a day since 1970-01-01 before it is divided by 7 (docs/rules.md, "Time"): that day was a Thursday, three days after a Monday and four
+ * after a Sunday.
+ */
+export const weekShiftOf = ({ weekStart }: { readonly weekStart: 'monday' | 'sunday' }): number => (weekStart === 'sunday' ? 4 : 3);
+
+/** The first day of a period (docs/rules.md, "Time"), in days since 1970-01-01. `weekShift` is that of `weekShiftOf`. */
 export function firstDayOf(frequency: Frequency, period: number, weekShift: number): number {
   switch (frequency) {
     case 'daily':

@@ -2,7 +2,7 @@
  * From what operators write to what is stored: the defaults of optional fields (contract, Create…RequestItem), and ids for keys. Every
  * function takes an object that its schema (schema.ts) has parsed, and throws nothing unless it says so.
  */
-import { dateToDay, dayToDate } from '../calendar.js';
+import { dateToDay, dayToDate, weekShiftOf } from '../calendar.js';
 import { limits } from '../limits.js';
 import {
   type Achievement,
@@ -238,8 +238,7 @@ const weekDays = 7;
 export function firstDayOf(input: LeaderboardInput, today: string, weekStart: Settings['weekStart']): string {
   if (input.runUnit !== 'day' || input.runInterval !== weekDays) return today;
   const day = dateToDay(today);
-  // 1970-01-01 was a Thursday: three days after a Monday, four after a Sunday.
-  const dayOfWeek = (day + (weekStart === 'monday' ? 3 : 4)) % weekDays;
+  const dayOfWeek = (day + weekShiftOf({ weekStart })) % weekDays;
   return dayToDate(day + ((weekDays - dayOfWeek) % weekDays));
 }
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { dateToDay, dayToDate } from '../calendar.js';
+import { dateToDay, dayToDate, weekShiftOf } from '../calendar.js';
 import type { PauseFact, StreakFact } from '../ledger/entry.js';
 import type { HistoryReader, StreakLength } from '../ledger/reader.js';
 import { outcomes, userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
-import { baseStreak, historyResponse, weekShift } from '../streaks/response.js';
+import { baseStreak, historyResponse } from '../streaks/response.js';
 import type { StreakRanking, StreakResponse } from '../streaks/shapes.js';
 import { instant } from '../users/response.js';
 import type { Engine } from './engine.js';
@@ -30,7 +30,7 @@ export async function readStreak(
   return {
     ...baseStreak(config, streak),
     extended: streak?.isExtended === true && streak.extendedAt > 0 ? instant(streak.extendedAt) : null,
-    streakHistory: streak ? historyResponse(rows, frequency, streak.current, historyPeriods, weekShift(config)) : [],
+    streakHistory: streak ? historyResponse(rows, frequency, streak.current, historyPeriods, weekShiftOf(config.document.settings)) : [],
     pauses: pauses.map(({ id: pauseId, first, last }) => ({ id: pauseId, start: dayToDate(first), end: dayToDate(last) })),
   };
 }

@@ -1,8 +1,7 @@
-import { dayToDate, firstDayOf, periodOf, type Frequency } from '../calendar.js';
+import { dayToDate, firstDayOf, periodOf, weekShiftOf, type Frequency } from '../calendar.js';
 import { addDecimals } from '../decimal.js';
 import type { DaySpan, DaySummary } from '../ledger/aggregates.js';
 import { requireMetric, requireSystem, type ActiveConfig } from '../plan/active-config.js';
-import { weekShift } from '../streaks/response.js';
 import type { SummaryStores } from './points.js';
 import type { SummaryItem } from './shapes.js';
 import { readUser } from './users.js';
@@ -48,7 +47,7 @@ async function summarise(
   const rows = await aggregates.days(tenant, user, no, query);
   const [oldest] = rows;
   const opening = oldest ? addDecimals(oldest.total, -oldest.change) : await aggregates.totalBefore(tenant, user, no, query.first);
-  return bucketsOf(rows, opening, query, weekShift(config));
+  return bucketsOf(rows, opening, query, weekShiftOf(config.document.settings));
 }
 
 /** A user's events on a metric, summed up. */

@@ -1,12 +1,11 @@
 import { DateTime } from 'luxon';
 import { completedResponse } from '../achievements/response.js';
-import { dateToDay, datesOf, dayToDate, periodOf, utcDate } from '../calendar.js';
+import { dateToDay, datesOf, dayToDate, periodOf, utcDate, weekShiftOf } from '../calendar.js';
 import { addDecimals } from '../decimal.js';
 import { leaderboardResponse } from '../leaderboards/response.js';
 import type { AttributeSums, DaySpan, DaySummary, RankedDay } from '../ledger/aggregates.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
-import { weekShift } from '../streaks/response.js';
 import { userResponse } from '../users/response.js';
 import { activityOf, type Activity } from './activity.js';
 import type { SummaryStores } from './points.js';
@@ -113,7 +112,7 @@ async function longestStreak(
   { first, last }: DaySpan,
 ): Promise<WrappedStreak> {
   const { frequency } = config.document.streaks;
-  const shift = weekShift(config);
+  const shift = weekShiftOf(config.document.settings);
   const [from, to] = [periodOf(frequency, first, shift), periodOf(frequency, last, shift)];
   const found = await aggregates.longestStreak(tenant, user, frequency, from, to);
   if (!found) return { length: 0, frequency, periodStart: null, periodEnd: null, started: null };
@@ -159,7 +158,7 @@ export async function readWrapped(
   const metrics = Array.from(config.metrics.values(), ({ no }) => no);
   const systems = Array.from(config.systems.values(), ({ no }) => no);
   const rows = await aggregates.daysOfAll(tenant, user, [...metrics, ...systems], span);
-  const activity: Activity = activityOf(rows, new Set(metrics), span, weekShift(config));
+  const activity: Activity = activityOf(rows, new Set(metrics), span, weekShiftOf(config.document.settings));
   const { day, week, month } = activity;
   const [attributes, ranked, streak, ofWeek, ofMonth, ofYear] = await Promise.all([
     aggregates.attributeSums(tenant, user, metrics, [day, week, month, span]),

@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import { datesOf, periodOf, type Frequency } from '../calendar.js';
+import { datesOf, periodOf, weekShiftOf, type Frequency } from '../calendar.js';
 import type { ConfigDocument } from '../config/model.js';
 import type { WebhookKind } from './kinds.js';
 
@@ -19,18 +19,15 @@ export interface Round {
 
 type Rules = Pick<ConfigDocument, 'settings' | 'streaks'>;
 
-/** What is added to a day before it is divided by 7 (docs/rules.md, "Time"). */
-export const weekShiftOf = ({ settings }: Rules): number => (settings.weekStart === 'sunday' ? 4 : 3);
-
 /** The period that a recap on a day is about: the week or month that was over with the day before. */
 export function recapPeriod(rules: Rules, day: number): { first: string; last: string } {
   const frequency: Frequency = rules.settings.recapFrequency;
-  const shift = weekShiftOf(rules);
+  const shift = weekShiftOf(rules.settings);
   return datesOf(frequency, periodOf(frequency, day - 1, shift), shift);
 }
 
 function isDay(kind: RoundKind, rules: Rules, day: number): boolean {
-  const shift = weekShiftOf(rules);
+  const shift = weekShiftOf(rules.settings);
   const { frequency } = rules.streaks;
   switch (kind) {
     case 'emails.recap_due':

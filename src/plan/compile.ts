@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Packr } from 'msgpackr';
-import { dateToDay } from '../calendar.js';
+import { dateToDay, weekShiftOf } from '../calendar.js';
 import type {
   Achievement,
   AttributeFilter,
@@ -186,7 +186,7 @@ class Compiler {
     );
     return {
       controlRatio: settings.controlRatio,
-      weekShift: settings.weekStart === 'sunday' ? 4 : 3,
+      weekShift: weekShiftOf(settings),
       zone: settings.defaultTimeZone,
       ...(settings.idempotencyRetentionDays === null ? {} : { keyLifeMs: settings.idempotencyRetentionDays * dayMs }),
       fields,

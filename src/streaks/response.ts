@@ -1,13 +1,10 @@
-import { datesOf, type Frequency } from '../calendar.js';
+import { datesOf, weekShiftOf, type Frequency } from '../calendar.js';
 import type { StreakFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import type { BaseStreak, EventStreakResponse, StreakPeriodResponse } from './shapes.js';
 
 /** The streak of a user who has none, or while streaks are not enabled. */
 const none = { length: 0, started: null, periodStart: null, periodEnd: null, expires: null } as const;
-
-/** What is added to a day before it is divided by 7 (docs/rules.md, "Time"). */
-export const weekShift = (config: ActiveConfig): number => (config.document.settings.weekStart === 'sunday' ? 4 : 3);
 
 /** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (semantics.md, "Streaks"). */
 export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): BaseStreak {
@@ -19,7 +16,7 @@ export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): 
     freezeAutoEarnAmount: freezes.earnAmount,
   };
   if (!fact || fact.length === 0) return { ...none, frequency, ...shown };
-  const shift = weekShift(config);
+  const shift = weekShiftOf(config.document.settings);
   const current = datesOf(frequency, fact.current, shift);
   return {
     length: fact.length,

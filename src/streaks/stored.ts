@@ -1,7 +1,6 @@
-import { periodOf, type Frequency } from '../calendar.js';
+import { periodOf, weekShiftOf, type Frequency } from '../calendar.js';
 import type { StreakFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-import { weekShift } from './response.js';
 
 /** One of a user's streaks as lua/modules/streaks.lua keeps it: its places from LENGTH to LOST_STARTED. */
 type StoredStreak = readonly [
@@ -34,7 +33,7 @@ export function shownStreak(config: ActiveConfig, stored: StoredStreaks, extende
   const { frequency } = config.document.streaks;
   const [length, started, last, extendedAt] = stored[placeOf[frequency]];
   const [day, freezes] = stored;
-  const current = periodOf(frequency, day, weekShift(config));
+  const current = periodOf(frequency, day, weekShiftOf(config.document.settings));
   return { length, started, current, isExtended: length > 0 && last >= current, extendedAt, extended, freezes };
 }
 
