@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url';
 import { defaultTenant } from './account/tenants.js';
 import { Base, describeApplied, readConfigText, type BaseOptions } from './base.js';
 import { newestVersions } from './config/store.js';
-import { Activations } from './jobs/activations.js';
 import { Deletion } from './jobs/deletion.js';
 import { Rounds } from './jobs/rounds.js';
 import { eachSecond } from './jobs/seconds.js';
@@ -61,8 +60,8 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
     const problem = await openPartition(base, options);
     if (problem === undefined) await applyAtStart(base, options);
     else if (worker) applyWhenLevel(base, worker.reconciler, options);
-    const activations = new Activations(base.engine, base.pool, base.clock, base.history, options.log);
-    const sweep = new Sweep(base.engine, base.pool, base.clock, base.history, activations, options.log, onMessages);
+    const { engine, pool, clock, history } = base;
+    const sweep = new Sweep({ engine, pool, clock, history, log: options.log }, onMessages);
     const rounds = new Rounds(sweep, () => base.account.tenants, options.log);
     await watchChanges(base, listener, rounds, options);
     if (roles.worker) startSweep(base, rounds, options);
@@ -279,7 +278,7 @@ async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Roun
   };
   watch.ready(health.problem);
   const { engine, pool, clock, history, aggregates, configuration, account, redis } = base;
-  const deletion = new Deletion(engine, pool, clock, history, async (tenant, user) => {
+  const deletion = new Deletion({ engine, pool, clock, history, log }, async (tenant, user) => {
     await account.store((keys) => eraseUserKeys(keys, tenant, user));
     // Even if there is none: it may be the second time, after others could not be told the first.
     await account.announce();

@@ -11,6 +11,7 @@ import { limits } from '../limits.js';
 import { numberArray } from '../postgres/arrays.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { boardKind } from '../plan/boards.js';
+import type { JobTools } from './tools.js';
 
 /** Objects have numbers from 1; these stand for what time does to users, and for the conditions of streaks. */
 const timeNo = 0;
@@ -137,7 +138,7 @@ export class Activations {
   private readonly history: HistoryReader;
   private readonly log: Logger;
 
-  constructor(engine: Engine, pool: pg.Pool, clock: Clock, history: HistoryReader, log: Logger) {
+  constructor({ engine, pool, clock, history, log }: JobTools) {
     this.engine = engine;
     this.pool = pool;
     this.clock = clock;

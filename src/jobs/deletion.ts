@@ -11,6 +11,7 @@ import type { HistoryReader } from '../ledger/reader.js';
 import { postgresFailure } from '../postgres/pool.js';
 import { compilePlan } from '../plan/compile.js';
 import { outcomes } from '../redis/contract.js';
+import type { JobTools } from './tools.js';
 
 const numbersOf = (objects: readonly { readonly no: number }[]): string => objects.map(({ no }) => no).join(' ');
 
@@ -29,13 +30,7 @@ export class Deletion {
   private readonly eraseKeys: (tenant: number, user: string) => Promise<void>;
 
   /** `eraseKeys` revokes a user's keys in every process, and leaves no trace of whose they were. */
-  constructor(
-    engine: Engine,
-    pool: pg.Pool,
-    clock: Clock,
-    history: HistoryReader,
-    eraseKeys: (tenant: number, user: string) => Promise<void>,
-  ) {
+  constructor({ engine, pool, clock, history }: JobTools, eraseKeys: (tenant: number, user: string) => Promise<void>) {
     this.engine = engine;
     this.pool = pool;
     this.clock = clock;

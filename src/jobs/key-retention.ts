@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.js';
 import { limits } from '../limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
+import type { JobTools } from './tools.js';
 
 const dayMs = 86_400_000;
 
@@ -49,7 +50,7 @@ export class KeyRetention {
   private readonly log: Logger;
   private readonly passes = new Map<number, Pass>();
 
-  constructor(engine: Engine, pool: pg.Pool, clock: Clock, log: Logger) {
+  constructor({ engine, pool, clock, log }: JobTools) {
     this.engine = engine;
     this.pool = pool;
     this.clock = clock;

@@ -9,6 +9,7 @@ import { limits } from '../limits.js';
 import { known } from '../plan/active-config.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { numberArray } from '../postgres/arrays.js';
+import type { JobTools } from './tools.js';
 
 /** So many that a connection to Postgres is left for others. */
 const systemsAtOnce = 4;
@@ -32,7 +33,7 @@ export class Levels {
   private readonly history: HistoryReader;
   private readonly log: Logger;
 
-  constructor(engine: Engine, pool: pg.Pool, history: HistoryReader, log: Logger) {
+  constructor({ engine, pool, history, log }: JobTools) {
     this.engine = engine;
     this.pool = pool;
     this.history = history;

@@ -12,10 +12,11 @@ import { DueEmails } from '../notify/emails.js';
 import { noteMoment } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
-import type { Activations } from './activations.js';
+import { Activations } from './activations.js';
 import { Levels } from './levels.js';
 import { KeyRetention } from './key-retention.js';
 import { perpetualRun } from '../plan/boards.js';
+import type { JobTools } from './tools.js';
 
 const dayMs = 86_400_000;
 
@@ -51,22 +52,15 @@ export class Sweep {
   private readonly settling = new Map<number, Promise<number>>();
 
   /** `onMessages` hears that there are messages to deliver. */
-  constructor(
-    engine: Engine,
-    pool: pg.Pool,
-    clock: Clock,
-    history: HistoryReader,
-    activations: Activations,
-    log: Logger,
-    onMessages: () => void = () => undefined,
-  ) {
+  constructor(tools: JobTools, onMessages: () => void = () => undefined) {
+    const { engine, pool, clock, history, log } = tools;
     this.engine = engine;
     this.pool = pool;
     this.clock = clock;
     this.history = history;
-    this.activations = activations;
-    this.levels = new Levels(engine, pool, history, log);
-    this.retention = new KeyRetention(engine, pool, clock, log);
+    this.activations = new Activations(tools);
+    this.levels = new Levels(tools);
+    this.retention = new KeyRetention(tools);
     this.messages = new DueMessages(pool, onMessages);
     this.emails = new DueEmails(engine, pool, history, onMessages);
     this.log = log;

@@ -15,7 +15,6 @@ import { addPause, grantFreeze, rankStreaks, readStreak, removePause, restoreStr
 import { trackEvent, type EventAnswer } from '../../src/engine/track.js';
 import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readUserPoints } from '../../src/engine/users.js';
 import { LaurelError } from '../../src/errors.js';
-import { Activations } from '../../src/jobs/activations.js';
 import { Deletion } from '../../src/jobs/deletion.js';
 import { Sweep } from '../../src/jobs/sweep.js';
 import { groupValues } from '../../src/leaderboards/response.js';
@@ -278,9 +277,9 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
   });
   const clock = new Clock(engine, true);
   const history = new OnceHistory(pool);
-  const activations = new Activations(engine, pool, clock, history, log);
-  const sweep = new Sweep(engine, pool, clock, history, activations, log);
-  const deletion = new Deletion(engine, pool, clock, history, async (tenant, user) => {
+  const jobTools = { engine, pool, clock, history, log };
+  const sweep = new Sweep(jobTools);
+  const deletion = new Deletion(jobTools, async (tenant, user) => {
     await eraseUserKeys(pool, tenant, user);
   });
   const reconciler = new Reconciler({ ...{ engine, redis, pool, log }, testClock: true, autoRestore: true });
