@@ -3,6 +3,7 @@ import pino from 'pino';
 import { Base } from '../src/base.js';
 import { verify } from '../src/cli/restore.js';
 import { Reconciler } from '../src/restore/reconcile.js';
+import { readRestoredUsers } from '../src/restore/restore.js';
 import { bundleLibrary } from '../src/redis/library.js';
 import { startService, type Roles } from '../src/service.js';
 import { freePort } from '../src/stores/processes.js';
@@ -326,7 +327,7 @@ describe('A Redis that lacks what Postgres has', function () {
     await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
     const first = new Reconciler(options);
     const cut = first.bring(tenant);
-    await until('some are back', () => (first.progress.get(tenant)?.restored ?? 0) > 0);
+    await until('some are back', async () => (await readRestoredUsers(world.redis, world.partition)) > 0);
     await first.stop();
     await cut;
     expect((await world.get('/health/ready')).status).to.equal(503);

@@ -18,12 +18,6 @@ export interface ReconcilerOptions {
   readonly log: Logger;
 }
 
-/** How far the restore of a tenant is. */
-export interface RestoreProgress {
-  readonly restored: number;
-  readonly users: number;
-}
-
 /**
  * Brings a Redis that lacks what Postgres has level with it, tenant by tenant, without an operator (design.md, invariant 5). A Redis that has
  * everything is left as it is, with what Postgres has not got yet; so is one of another database. Several workers may do so at once, and
@@ -34,15 +28,9 @@ export class Reconciler {
   private readonly turns = new Turns(limits.reconcileTenants);
   private readonly working = new Map<number, Promise<void>>();
   private readonly stopping = new AbortController();
-  private readonly restoring = new Map<number, RestoreProgress>();
 
   constructor(options: ReconcilerOptions) {
     this.options = options;
-  }
-
-  /** The tenants that this process is restoring, and how far each is. */
-  get progress(): ReadonlyMap<number, RestoreProgress> {
-    return this.restoring;
   }
 
   /**
@@ -57,10 +45,7 @@ export class Reconciler {
       .catch((error: unknown) => {
         if (!this.stopping.signal.aborted) this.options.log.error({ err: error, tenant }, 'Redis could not be brought level yet');
       })
-      .finally(() => {
-        this.working.delete(tenant);
-        this.restoring.delete(tenant);
-      });
+      .finally(() => this.working.delete(tenant));
     this.working.set(tenant, work);
     return work;
   }
@@ -105,7 +90,6 @@ export class Reconciler {
       const { users, resumed } = await restoreTenant({
         ...{ tenant, partition: engine.partition(tenant), redis, pool, testClock, signal: this.stopping.signal },
         onProgress: (restored, all) => {
-          this.restoring.set(tenant, { restored, users: all });
           if (performance.now() - saidMs < limits.reconcileLogMs) return;
           saidMs = performance.now();
           log.info({ tenant, restored, users: all }, 'Redis is being restored');
