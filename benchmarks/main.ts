@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { count, interruption, runCommand } from '../test/support/command.js';
 import { batch } from './batch.js';
 import { drill } from './drill.js';
 import { measureFunction } from './function.js';
@@ -7,36 +8,31 @@ import { restore } from './restore.js';
 import { soak } from './soak.js';
 import { track } from './track.js';
 
-function count(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
-  return value;
+const program = new Command('bench').description('Measures Laurel on this machine. How: benchmarks/README.md.');
+
+/** What every run is given besides its own options, which its command reads. */
+const tools = { signal: interruption(), print: (line: string) => console.log(line) };
+
+/** What a command does with the options that it has read. A run that says that it has missed its target fails the command. */
+function doing<Options>(run: (options: Options & typeof tools) => Promise<unknown>): (options: Options) => Promise<void> {
+  return async (options) => {
+    if ((await run({ ...options, ...tools })) === false) process.exitCode = 1;
+  };
 }
 
-/** Ctrl-C and a termination end the run in order, so that nothing that was started stays behind. A second Ctrl-C does not hurry it. */
-const interrupted = new AbortController();
-process.on('SIGINT', () => interrupted.abort(new Error('Interrupted.')));
-process.on('SIGTERM', () => interrupted.abort(new Error('Interrupted.')));
-
-const program = new Command('bench').description('Measures Laurel on this machine. How: benchmarks/README.md.');
 program
   .command('track')
   .description('Events a second over HTTP, in turn with a bare server that does no work of its own')
   .option('--rounds <number>', 'rounds of each side that count', count, 5)
   .option('--seconds <number>', 'length of a round', count, 8)
   .option('--connections <number>', 'connections that send at the same time', count, 64)
-  .action(async (options: { rounds: number; seconds: number; connections: number }) => {
-    const passed = await track({ ...options, signal: interrupted.signal, print: console.log });
-    process.exitCode = passed ? 0 : 1;
-  });
+  .action(doing(track));
 program
   .command('function')
   .description('µs an event inside Redis, in turn with the commands that the function makes for it')
   .option('--rounds <number>', 'rounds of each side that count', count, 100)
   .option('--events <number>', 'events of a round', count, 100)
-  .action(async (options: { rounds: number; events: number }) => {
-    await measureFunction({ ...options, signal: interrupted.signal, print: console.log });
-  });
+  .action(doing(measureFunction));
 program
   .command('midnight')
   .description('Users whose streaks are due at midnight in 24 zones: what the sweep takes, and what events take meanwhile')
@@ -44,10 +40,7 @@ program
   .option('--rate <number>', 'events a second meanwhile', count, 300)
   .option('--connections <number>', 'connections that send them', count, 32)
   .option('--seconds <number>', 'length of the measurement with nobody due', count, 20)
-  .action(async (options: { users: number; rate: number; connections: number; seconds: number }) => {
-    const passed = await midnight({ ...options, signal: interrupted.signal, print: console.log });
-    process.exitCode = passed ? 0 : 1;
-  });
+  .action(doing(midnight));
 
 program
   .command('batch')
@@ -55,20 +48,14 @@ program
   .option('--rounds <number>', 'rounds that count', count, 3)
   .option('--seconds <number>', 'length of each part of a round', count, 4)
   .option('--connections <number>', 'connections that send single events', count, 64)
-  .action(async (options: { rounds: number; seconds: number; connections: number }) => {
-    const passed = await batch({ ...options, signal: interrupted.signal, print: console.log });
-    process.exitCode = passed ? 0 : 1;
-  });
+  .action(doing(batch));
 program
   .command('restore')
   .description('Users a second that a restore brings back, and the ratio to writing the same keys with plain pipelined commands')
   .option('--users <number>', 'how many users', count, 20_000)
   .option('--events <number>', 'events of each of them', count, 20)
   .option('--folder <path>', 'a folder that is kept, with the users that it was filled with for the next run')
-  .action(async (options: { users: number; events: number; folder?: string }) => {
-    const passed = await restore({ ...options, signal: interrupted.signal, print: console.log });
-    process.exitCode = passed ? 0 : 1;
-  });
+  .action(doing(restore));
 
 program
   .command('soak')
@@ -77,10 +64,7 @@ program
   .option('--capacity-seconds <number>', 'length of the measurement of what it can do', count, 10)
   .option('--connections <number>', 'connections that send at the same time', count, 32)
   .option('--program <file>', 'another script of the laurel command, such as that of an unpacked release')
-  .action(async (options: { minutes: number; capacitySeconds: number; connections: number; program?: string }) => {
-    const passed = await soak({ ...options, signal: interrupted.signal, print: console.log });
-    process.exitCode = passed ? 0 : 1;
-  });
+  .action(doing(soak));
 
 program
   .command('drill')
@@ -89,13 +73,6 @@ program
   .option('--seconds <number>', 'how long events come in', count, 20)
   .option('--connections <number>', 'connections that send them', count, 32)
   .option('--program <file>', 'another script of the laurel command, such as that of an unpacked release')
-  .action(async (options: { users: number; seconds: number; connections: number; program?: string }) => {
-    await drill({ ...options, signal: interrupted.signal, print: console.log });
-  });
+  .action(doing(drill));
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+await runCommand(program);

@@ -2,15 +2,10 @@
  * `npm run chaos`: kills, freezes and stops the API, the worker, Redis and Postgres again and again under load, and looks after each round
  * whether everything that was acknowledged is there exactly once (docs/operations/chaos.md).
  */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { count, interruption, runCommand } from '../support/command.js';
 import { runSeed } from '../support/random.js';
 import { playChaos, type RoundReport } from './round.js';
-
-function count(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
-  return value;
-}
 
 interface Options {
   readonly seed: number;
@@ -36,8 +31,7 @@ function summary(reports: readonly RoundReport[]): string {
   );
 }
 
-const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort(new Error('Interrupted.')));
+const interrupted = interruption();
 
 const program = new Command('chaos')
   .description('Kills, freezes and stops everything under load, and looks whether anything is lost, counted twice or different.')
@@ -52,12 +46,7 @@ const program = new Command('chaos')
   .action(async ({ pause, freeze, outage, ...rest }: Options) => {
     console.log(`SEED=${rest.seed}`);
     const options = { ...rest, pauseMs: pause, maxPauseMs: freeze, outageMs: outage * 1_000, print: console.log };
-    console.log(summary(await playChaos(options, interrupted.signal)));
+    console.log(summary(await playChaos(options, interrupted)));
   });
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+await runCommand(program);

@@ -2,7 +2,8 @@
  * `npm run faults`: plants each fault of the table in turn and says which history of the model test noticed it. Ends with a failure when one
  * went unnoticed, when the text of one is not in its module any more, or when the histories find fault with the library as it is.
  */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { count, runCommand } from '../support/command.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { stopStores } from '../support/stores.js';
 import { faults, type Fault } from './table.js';
@@ -78,12 +79,6 @@ async function tryAll(options: Options): Promise<boolean> {
   }
 }
 
-function count(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
-  return value;
-}
-
 const program = new Command('faults')
   .description('Plants deliberate faults in the function library, and says which histories of the model test notice them.')
   .option('--fault <text>', 'only faults whose module and name contain this')
@@ -97,11 +92,6 @@ const program = new Command('faults')
     process.exitCode = (await tryAll(options)) ? 0 : 1;
   });
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+await runCommand(program);
 // A history that did not end may still wait for an answer.
 process.exit();

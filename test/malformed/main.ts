@@ -3,18 +3,13 @@
  * answered with a 5xx or not at all, when what was refused changed anything, or when memory grew.
  */
 import cliProgress from 'cli-progress';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { configText } from '../support/answers.js';
+import { count } from '../support/command.js';
 import { stopStores } from '../support/stores.js';
 import { everything } from '../support/valid-input.js';
 import { startWorld } from '../support/world.js';
 import { heapGrowth, sendMalformed } from './run.js';
-
-const count = (text: string): number => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
-  return value;
-};
 
 const options = new Command('malformed')
   .description('Sends what is no request')
