@@ -1,0 +1,346 @@
+/** The id of nothing. */
+export const nobody = '00000000-0000-4000-8000-000000000000';
+
+/** What a table of a resource needs: ids of what it refers to are put in where it says so. */
+export interface Ids {
+  readonly metric: string;
+  readonly other: string;
+  readonly city: string;
+  readonly kind: string;
+  readonly system: string;
+  readonly achievement: string;
+}
+
+interface Row {
+  readonly path: string;
+  /** Whether the contract has it. */
+  readonly hosted: boolean;
+  /** Items that are created, and what is shown of them beyond what was sent. */
+  readonly create: (ids: Ids) => readonly (readonly [sent: object, shown: object])[];
+  readonly update: (ids: Ids) => readonly (readonly [sent: object, shown: object])[];
+  /** Fields that make a whole batch a 422, and what the sentence says. */
+  readonly refused: (ids: Ids) => readonly (readonly [fields: object, sentence: RegExp])[];
+  /** Items that are issues, and what the message says. */
+  readonly issues: (ids: Ids) => readonly (readonly [item: object, message: RegExp])[];
+  /** Changes of the first item that are issues. */
+  readonly bad: (ids: Ids) => readonly (readonly [fields: object, message: RegExp])[];
+}
+
+const filters = (id: string): object[] => [{ attributeId: id, attributeValue: 'x' }];
+
+/** By resource: the table of admin-configuration.test.ts. */
+export const rows: Readonly<Record<string, Row>> = {
+  attributes: {
+    path: '/attributes',
+    hosted: true,
+    create: () => [
+      [{ name: 'Plan', key: 'plan', type: 'user' }, {}],
+      [{ name: 'Plan', key: 'plan', type: 'event' }, {}],
+    ],
+    update: () => [[{ name: 'Tarif' }, { name: 'Tarif', key: 'plan', type: 'user' }]],
+    refused: () => [
+      [{ name: 1 }, /`0.name` must be a string/],
+      [{ name: ' ' }, /`0.name` must not be empty/],
+      [{ name: 'x'.repeat(1001) }, /`0.name` is longer than 1,000 characters/],
+      [{ key: 'a b' }, /`0.key` may hold only letters/],
+      [{ key: undefined }, /`0.key` is required/],
+      [{ type: 'metric' }, /`0.type` must be one of user, event/],
+    ],
+    issues: () => [[{ name: 'P', key: 'plan', type: 'user' }, /Attribute "plan" exists already/]],
+    bad: () => [],
+  },
+  metrics: {
+    path: '/metrics',
+    hosted: true,
+    create: () => [
+      [{ name: 'Money', key: 'money', unitType: 'currency', units: 'EUR' }, {}],
+      [
+        { name: 'Steps', key: 'steps' },
+        { unitType: 'number', units: '' },
+      ],
+    ],
+    update: () => [[{ units: 'USD' }, { name: 'Money', unitType: 'currency', units: 'USD' }]],
+    refused: () => [
+      [{ unitType: 'text' }, /`0.unitType` must be one of number, currency/],
+      [{ units: 5 }, /`0.units` must be a string/],
+      [{ name: null }, /`0.name` must be a string/],
+    ],
+    issues: () => [[{ name: 'M', key: 'money' }, /Metric "money" exists already/]],
+    bad: () => [],
+  },
+  'points systems': {
+    path: '/points',
+    hosted: true,
+    create: ({ metric, city }) => [
+      [
+        {
+          ...{ name: 'Energy', key: 'energy', description: 'For play', badge: { url: 'https://x.test/e.png' }, maxPoints: 100 },
+          levels: [{ name: 'Low', key: 'low', points: 10 }],
+          boosts: [{ name: 'Double!', start: '2040-01-01', multiplier: 2, userAttributes: filters(city) }],
+          triggers: [{ type: 'metric', points: 5, metricId: metric, metricThreshold: 1 }],
+        },
+        { status: 'active' },
+      ],
+      [
+        { name: 'Gold', key: 'gold' },
+        { description: '', badge: null, maxPoints: null, status: 'active', levels: [], boosts: [], triggers: [] },
+      ],
+    ],
+    update: () => [
+      [
+        { maxPoints: null, description: '' },
+        { name: 'Energy', maxPoints: null, description: '', badge: { url: 'https://x.test/e.png' } },
+      ],
+    ],
+    refused: () => [
+      [{ maxPoints: 0 }, /`0.maxPoints` must be a whole number from 1/],
+      [{ maxPoints: 1.5 }, /`0.maxPoints` must be a/],
+      [{ badge: 'x' }, /`0.badge` must be an object/],
+      [{ badge: {} }, /`0.badge.url` is required/],
+      [{ levels: 5 }, /`0.levels` must be an array/],
+      [{ levels: [{ name: 'L', key: 'l', points: -1 }] }, /`0.levels.0.points` must be a whole number from 0/],
+    ],
+    issues: ({ metric }) => [
+      [{ name: 'G', key: 'gold' }, /"gold" exists already/],
+      [
+        { name: 'A', key: 'a1', levels: [1, 2].map((n) => ({ name: 'L', key: `l${n}`, points: 5 })) },
+        /Level "l2": level "l1" starts at 5 points as well/,
+      ],
+      [{ name: 'A', key: 'a2', triggers: [{ type: 'metric', points: 1, metricId: nobody, metricThreshold: 1 }] }, /no metric with the id/],
+      [
+        { name: 'A', key: 'a3', triggers: [{ type: 'streak', points: 1, metricId: metric }] },
+        /streakLength is missing, which type: streak needs/,
+      ],
+    ],
+    bad: () => [[{ maxPoints: 5 }, /Level "low": 10 points can't be reached, as maxPoints is 5/]],
+  },
+  levels: {
+    path: '/points/{system}/levels',
+    hosted: true,
+    create: () => [
+      [{ name: 'One', key: 'one', points: 10, description: 'First', badge: { url: 'u' } }, {}],
+      [
+        { name: 'Two', key: 'two', points: 20 },
+        { description: '', badge: null },
+      ],
+    ],
+    update: () => [
+      [
+        { points: 15, badge: null },
+        { name: 'One', key: 'one', points: 15, description: 'First', badge: null },
+      ],
+    ],
+    refused: () => [
+      [{ points: -1 }, /`0.points` must be a whole number from 0/],
+      [{ points: '5' }, /`0.points` must be a number/],
+      [{ description: 5 }, /`0.description` must be a string/],
+    ],
+    issues: () => [
+      [{ name: 'X', key: 'one', points: 99 }, /"one" exists already/],
+      [{ name: 'X', key: 'x', points: 20 }, /level "two" starts at 20 points as well/],
+    ],
+    bad: () => [[{ points: 20 }, /starts at 20 points as well/]],
+  },
+  boosts: {
+    path: '/points/{system}/boosts',
+    hosted: true,
+    create: ({ city }) => [
+      [
+        { name: 'Happy hour', start: '2040-02-01', end: '2040-02-03', multiplier: 1.5, rounding: 'up', userAttributes: filters(city) },
+        { status: 'scheduled', userId: null },
+      ],
+      [
+        { name: 'Happy hour', start: '2040-01-01', multiplier: 2, userId: 'ana' },
+        { status: 'active', end: null, rounding: 'down', userAttributes: [] },
+      ],
+      [{ name: '¡Ñ!', start: '2039-01-01', end: '2039-01-02', multiplier: 3 }, { status: 'finished' }],
+    ],
+    update: () => [
+      [
+        { end: null, userAttributes: null },
+        { name: 'Happy hour', end: null, userAttributes: [], status: 'scheduled' },
+      ],
+    ],
+    refused: () => [
+      [{ multiplier: 0 }, /`0.multiplier` must be a number above 0 and below 100/],
+      [{ multiplier: 100 }, /`0.multiplier` must be a number above 0 and below 100/],
+      [{ start: '2040-02-30' }, /`0.start` must be a day of the calendar/],
+      [{ name: 'x'.repeat(256) }, /`0.name` is longer than 255 characters/],
+      [{ rounding: 'off' }, /`0.rounding` must be one of/],
+      [{ userId: '' }, /`0.userId` must not be empty/],
+      [{ userAttributes: [{ attributeId: 'x', attributeValue: 'y' }] }, /`0.userAttributes.0.attributeId` must be a UUID/],
+    ],
+    issues: ({ city, kind }) => [
+      [{ name: 'B', start: '2040-01-02', end: '2040-01-01', multiplier: 2 }, /the end 2040-01-01 is before the start/],
+      [
+        { name: 'B', start: '2040-01-02', multiplier: 2, userId: 'a', userAttributes: filters(city) },
+        /userAttributes have nothing to choose/,
+      ],
+      [{ name: 'B', start: '2040-01-02', multiplier: 2, userAttributes: filters(kind) }, /no user attribute with the id/],
+      [{ name: 'B', start: '2040-01-02', multiplier: 2, userAttributes: [...filters(city), ...filters(city)] }, /"city" is filtered twice/],
+    ],
+    bad: () => [[{ end: '2039-01-01' }, /is before the start/]],
+  },
+  triggers: {
+    path: '/points/{system}/triggers',
+    hosted: true,
+    create: ({ metric, city, kind, achievement }) => [
+      [
+        {
+          ...{ type: 'metric', points: -5, status: 'active', metricId: metric, metricThreshold: 3, blockIfOutOfPoints: true },
+          ...{ userAttributes: filters(city), eventAttributes: filters(kind) },
+        },
+        {},
+      ],
+      [
+        { type: 'streak', points: 1, streakLength: 7 },
+        { status: 'inactive', userAttributes: [], blockIfOutOfPoints: false },
+      ],
+      [{ type: 'streak', points: 2, streakLength: 7 }, {}],
+      [{ type: 'achievement', points: 1, achievementId: achievement }, {}],
+      [{ type: 'time', points: 1, timeUnit: 'days', timeInterval: 2 }, {}],
+      [{ type: 'user_creation', points: 1, eventAttributes: null, userAttributes: null }, { userAttributes: [] }],
+    ],
+    update: ({ metric }) => [
+      [
+        { type: 'streak', streakLength: 3, points: 5 },
+        { type: 'streak', streakLength: 3, points: 5, status: 'active', metricId: undefined, blockIfOutOfPoints: false },
+      ],
+      [
+        { type: 'metric', metricId: metric, metricThreshold: 2 },
+        { type: 'metric', metricThreshold: 2, streakLength: undefined, eventAttributes: [] },
+      ],
+    ],
+    refused: () => [
+      [{ points: 0 }, /`0.points` must not be 0/],
+      [{ points: 1.5 }, /`0.points` must be a/],
+      [{ type: 'other' }, /`0.type` must be one of/],
+      [{ metricThreshold: 0 }, /`0.metricThreshold` must be a whole number from 1/],
+      [{ metricId: 'x' }, /`0.metricId` must be a UUID/],
+      [{ status: 'on' }, /`0.status` must be one of/],
+      [{ timeInterval: 10_001 }, /`0.timeInterval` must be a whole number from 1 to 10,000/],
+      [{ blockIfOutOfPoints: 'yes' }, /`0.blockIfOutOfPoints` must be a boolean/],
+      [{ userAttributes: {} }, /`0.userAttributes` must be an array/],
+    ],
+    issues: ({ metric, city }) => [
+      [{ type: 'metric', points: 1 }, /metricId is missing, which type: metric needs/],
+      [{ type: 'metric', points: 1, metricId: nobody, metricThreshold: 1 }, /There is no metric with the id/],
+      [{ type: 'metric', points: 1, metricId: metric, metricThreshold: 1, blockIfOutOfPoints: true }, /has nothing to block/],
+      [
+        { type: 'metric', points: 1, metricId: metric, metricThreshold: 1, eventAttributes: filters(city) },
+        /no event attribute with the id/,
+      ],
+      [{ type: 'time', points: 1, timeUnit: 'days' }, /timeInterval is missing/],
+      [{ type: 'achievement', points: 1, achievementId: nobody }, /no achievement with the id/],
+      [{ type: 'streak', points: 1, streakLength: 1, metricId: metric }, /metricId does not go with type: streak/],
+    ],
+    bad: () => [[{ type: 'time' }, /timeUnit is missing/]],
+  },
+  leaderboards: {
+    path: '/leaderboards',
+    hosted: true,
+    create: ({ metric, system, city }) => [
+      [
+        {
+          ...{ name: 'Weekly', key: 'weekly', description: 'W', rankBy: 'metric', metricId: metric, maxParticipants: 10 },
+          ...{ start: '2040-02-01', end: '2040-12-31', startTime: '09:00', endTime: '17:00:30', breakdownAttributes: [city] },
+          ...{ runUnit: 'day', runInterval: 7, status: 'inactive' },
+        },
+        {},
+      ],
+      [
+        { name: 'By points', key: 'by-points', rankBy: 'points', pointsSystemId: system, status: 'active', maxParticipants: null },
+        { status: 'active', maxParticipants: 1000, start: '2040-01-02', breakdownAttributes: [] },
+      ],
+      [{ name: 'Streaks', key: 'streaks', rankBy: 'streak', status: 'scheduled', start: '2040-01-03' }, { status: 'scheduled' }],
+    ],
+    update: ({ system }) => [
+      [
+        { key: 'renamed', startTime: null, endTime: null, end: null, runUnit: null },
+        { key: 'renamed', name: 'Weekly', startTime: undefined, end: undefined, runUnit: undefined, runInterval: undefined },
+      ],
+      [
+        { rankBy: 'points', pointsSystemId: system },
+        { rankBy: 'points', metricId: undefined, pointsSystemId: system },
+      ],
+      [{ status: 'scheduled' }, { status: 'scheduled', start: '2040-02-01' }],
+      [
+        { status: 'scheduled', name: 'Later' },
+        { status: 'scheduled', name: 'Later' },
+      ],
+    ],
+    refused: () => [
+      [{ maxParticipants: 1001 }, /`0.maxParticipants` must be a whole number from 1 to 1,000/],
+      [{ status: 'over' }, /`0.status` must be one of/],
+      [{ startTime: '9:00' }, /`0.startTime` must be a time of the day/],
+      [{ start: null }, /`0.start` must be a string/],
+      [{ runUnit: 'week' }, /`0.runUnit` must be one of/],
+      [{ breakdownAttributes: ['city'] }, /`0.breakdownAttributes.0` must be a UUID/],
+    ],
+    issues: ({ metric, kind }) => [
+      [{ name: 'X', key: 'by-points', rankBy: 'streak' }, /"by-points" exists already/],
+      [{ name: 'X', key: 'x', rankBy: 'metric' }, /metricId is missing, which rankBy: metric needs/],
+      [{ name: 'X', key: 'x', rankBy: 'points', metricId: metric }, /metricId does not go with rankBy: points/],
+      [{ name: 'X', key: 'x', rankBy: 'streak', runUnit: 'day', runInterval: 1 }, /only leaderboards by metric or points repeat/],
+      [{ name: 'X', key: 'x', rankBy: 'streak', status: 'finished' }, /a leaderboard finishes after its end/],
+      [{ name: 'X', key: 'x', rankBy: 'streak', status: 'active', start: '2041-01-01' }, /status: scheduled makes it active on that day/],
+      [{ name: 'X', key: 'x', rankBy: 'streak', status: 'scheduled', start: '2040-01-02' }, /start must be after today/],
+      [{ name: 'X', key: 'x', rankBy: 'streak', startTime: '09:00' }, /endTime is missing/],
+      [{ name: 'X', key: 'x', rankBy: 'streak', breakdownAttributes: [kind] }, /no user attribute with the id/],
+    ],
+    bad: () => [
+      [{ status: 'active' }, /scheduled and becomes active on its start by itself/],
+      [{ status: 'inactive' }, /can't become inactive again/],
+      [{ rankBy: 'streak' }, /rankBy stays as it is once a leaderboard is active/],
+      [{ key: 'by-points' }, /"by-points" exists already/],
+    ],
+  },
+  achievements: {
+    path: '/achievements',
+    hosted: false,
+    create: ({ metric, city, kind, achievement }) => [
+      [
+        {
+          ...{ name: 'Ten', key: 'ten', description: 'D', badge: { url: 'u' }, trigger: 'metric', metricId: metric, metricValue: 10.5 },
+          ...{ userAttributes: filters(city), eventAttributes: filters(kind), status: 'active' },
+        },
+        {},
+      ],
+      [
+        { name: 'A week: kept!', trigger: 'streak', streakLength: 7 },
+        { key: 'a-week-kept', status: 'inactive', description: null, badge: null, userAttributes: [] },
+      ],
+      [{ name: 'A week, kept', trigger: 'api' }, { key: 'a-week-kept-2' }],
+      [{ name: 'Both', trigger: 'achievement', achievementIds: [achievement] }, { key: 'both' }],
+    ],
+    update: () => [
+      [
+        { status: 'locked', metricValue: 12 },
+        { status: 'locked', metricValue: 12, name: 'Ten' },
+      ],
+      [
+        { status: 'active', description: null },
+        { status: 'active', description: null },
+      ],
+    ],
+    refused: () => [
+      [{ metricValue: 0 }, /`0.metricValue` must be a number above 0/],
+      [{ trigger: 'x' }, /`0.trigger` must be one of/],
+      [{ status: 'scheduled' }, /`0.status` must be one of/],
+      [{ streakLength: 1.5 }, /`0.streakLength` must be a/],
+      [{ achievementIds: 'x' }, /`0.achievementIds` must be an array/],
+    ],
+    issues: ({ metric }) => [
+      [{ name: 'X', key: 'ten', trigger: 'api' }, /"ten" exists already/],
+      [{ name: 'X', trigger: 'metric', metricId: metric }, /metricValue is missing, which trigger: metric needs/],
+      [{ name: 'X', trigger: 'api', metricId: metric }, /metricId does not go with trigger: api/],
+      [{ name: 'X', trigger: 'achievement', achievementIds: [] }, /must name at least one achievement/],
+      [{ name: 'X', trigger: 'achievement', achievementIds: [nobody] }, /no achievement with the id/],
+    ],
+    bad: ({ other }) => [
+      [{ status: 'inactive' }, /can't become inactive again/],
+      [{ trigger: 'api' }, /its trigger is metric for good/],
+      [{ metricId: other }, /it counts metric "cards" for good/],
+    ],
+  },
+};
