@@ -161,6 +161,8 @@ export const limits = {
   leaseMs: 3_000,
   /** How long Postgres may take to answer one statement before it counts as away. */
   postgresQueryTimeoutMs: 5_000,
+  /** How long one may take that restore and verify put to it about all users of a tenant. */
+  postgresOverAllTimeoutMs: 3_600_000,
   /** How long a read that Postgres answers waits for the write-behind before it gives up with a 503. */
   readYourWritesWaitMs: 5_000,
   /** How often a cluster is asked which master has which slots: how long the new one of a dead master can stay unknown. */

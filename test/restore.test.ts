@@ -3,8 +3,9 @@ import pino from 'pino';
 import { Base } from '../src/base.js';
 import { restore, verify } from '../src/cli/restore.js';
 import { loadConfig } from '../src/config/store.js';
-import { inSnapshot } from '../src/postgres/pool.js';
+import { createPool, inSnapshot } from '../src/postgres/pool.js';
 import { keyNames, metaFields, restoringFields } from '../src/redis/contract.js';
+import { Hold } from '../src/restore/hold.js';
 import { restoreTenant } from '../src/restore/restore.js';
 import { readStoredUsersById, readUserIds, type StoredUser } from '../src/restore/stored-users.js';
 import { writeUsers } from '../src/restore/write-users.js';
@@ -140,6 +141,28 @@ describe('laurel restore and laurel verify', function () {
     expect(await differences(redis, pool, partition)).to.deep.equal([]);
   });
 
+  it('take as long as Postgres needs to count all users', async () => {
+    const { pool, redis, partition } = world;
+    // Each row takes a millisecond: a chunk takes less than a statement may, and all users take more.
+    await pool.query(
+      `create function slow() returns boolean language sql volatile cost 100000 as 'select pg_sleep(0.001)::text is not null'`,
+    );
+    await pool.query('alter table users rename to fast_users');
+    await pool.query('create view users as select * from fast_users where slow()');
+    await lose();
+    const hasty = createPool(world.settings.databaseUrl!, 4, () => undefined);
+    hasty.options.query_timeout = 800;
+    try {
+      const counting = await hasty.query('select count(*) from users').catch((error: unknown) => (error as Error).message);
+      expect(counting).to.equal('Query read timeout');
+      const restored = await restoreTenant({ tenant, partition, redis, pool: hasty, testClock: true });
+      expect(restored.users).to.equal(users);
+    } finally {
+      await hasty.end();
+    }
+    expect((await event('user-1', 'key-1')).status).to.equal(202);
+  });
+
   it('write nobody where those before are missing, or another restore is at work', async () => {
     await lose();
     const { redis, pool, partition } = world;
@@ -149,9 +172,11 @@ describe('laurel restore and laurel verify', function () {
     const one = await read('');
     const two = await read(one[1]!.id);
     await redis.hset(partition + keyNames.meta, metaFields.restorer, 'this one');
-    const write = (users: readonly StoredUser[], restorer: string, cursor: string): Promise<unknown> =>
-      writeUsers(redis, partition, users, { restorer, cursor }, 2).catch((error: unknown) => (error as Error).message);
-    const refused = 'Another restore is at work, or the users before these could not be written.';
+    const holding = (holder: string): Hold =>
+      new Hold({ ...{ redis, pool, partition }, lease: { tenant, holder, fence: '1', epoch: '', lastsMs: 1_000 }, lastId: '0-0' });
+    const write = (users: readonly StoredUser[], restorer: string, before: string): Promise<unknown> =>
+      writeUsers(holding(restorer), partition, users, before, 2).catch((error: unknown) => (error as Error).name);
+    const refused = 'LeaseLost';
     expect(await write(two, 'this one', one[1]!.id)).to.equal(refused);
     expect(await write(one, 'another', '')).to.equal(refused);
     expect(await keysOf(redis, partition)).to.deep.equal([partition + keyNames.meta]);

@@ -1,26 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { advanceOffset, LeaseLost, type Lease, type StreamId } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
-import type { RedisConnection } from '../redis/connection.js';
+import { messageOf, type RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields } from '../redis/contract.js';
-import { packMessage } from '../redis/message.js';
+import { CommandWriter } from './command-writer.js';
 import { luaScript } from './script.js';
 
-const script = luaScript('restore-step');
+const script = luaScript('restore');
 
-/** A command of Redis: its name, its key, and what else it takes. */
-export type Command = readonly string[];
+/** A command of Redis: its name, its key, and its values. */
+export type Command = readonly [name: string, key: string, ...values: string[]];
 
-/** Lua hands a function at most 8,000 values. Even, so that a field stays with its value. */
-const valuesInCommand = 1_000;
-
-/** A command that takes any number of values: as often as it takes to give it all of them, not at all for none. */
-export function commandsOf(head: Command, values: readonly string[]): Command[] {
-  const commands: Command[] = [];
-  for (let first = 0; first < values.length; first += valuesInCommand)
-    commands.push([...head, ...values.slice(first, first + valuesInCommand)]);
-  return commands;
+/** A command with some values; none, where there are no values. */
+export function commandsOf(name: string, key: string, values: readonly string[]): Command[] {
+  return values.length === 0 ? [] : [[name, key, ...values]];
 }
+
+/** Puts commands into a writer. */
+type Fill = (to: CommandWriter) => void;
+
+const filling =
+  (commands: readonly Command[]): Fill =>
+  (to) => {
+    for (const [name, key, ...values] of commands) {
+      to.command(name, key);
+      for (const value of values) to.add(value);
+    }
+  };
 
 export interface HoldOptions {
   readonly redis: RedisConnection;
@@ -41,6 +48,8 @@ export interface HoldOptions {
 export class Hold {
   private readonly options: HoldOptions;
   private renewedMs = -Infinity;
+  /** Writers that can be used again: their buffers are too large to be made anew each time. */
+  private readonly spare: CommandWriter[] = [];
 
   constructor(options: HoldOptions) {
     this.options = options;
@@ -56,6 +65,17 @@ export class Hold {
     if (performance.now() - this.renewedMs > limits.restoreRenewMs) await this.renewNow();
   }
 
+  /** Waits for something that may take longer than the lease lasts. Throws LeaseLost when it becomes another's meanwhile. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    const isDone = work.then(
+      () => true,
+      () => true,
+    );
+    while (!(await Promise.race([isDone, delay(limits.restoreRenewMs, false, { ref: false })]))) await this.renew();
+    await this.renew();
+    return work;
+  }
+
   /**
    * Takes the partition over from the restore that `meta` names (empty for none), which was read since the lease is held. With `isFresh`, nothing of
    * `meta` stays, so that the partition is not served any more. Throws LeaseLost when another restore was faster.
@@ -65,12 +85,18 @@ export class Hold {
     await this.renewNow();
     const { partition } = this.options;
     const meta = partition + keyNames.meta;
-    await this.run(from, true, [...commandsOf(['DEL'], isFresh ? [meta] : []), ['HSET', meta, metaFields.restorer, this.name]]);
+    const named: Command = ['HSET', meta, metaFields.restorer, this.name];
+    await this.run(from, true, filling(isFresh ? [['DEL', meta], named] : [named]));
   }
 
   /** Does some commands on the partition's keys in one step. Throws LeaseLost, and does none, when another restore has the partition, or it is served. */
   async write(commands: readonly Command[]): Promise<void> {
-    await this.run(this.name, false, commands);
+    await this.run(this.name, false, filling(commands));
+  }
+
+  /** The same, where the last user who is back has to be `last`, empty for nobody yet. */
+  async writeAfter(last: string, fill: Fill): Promise<void> {
+    await this.run(this.name, false, fill, last);
   }
 
   private async renewNow(): Promise<void> {
@@ -79,9 +105,18 @@ export class Hold {
     this.renewedMs = performance.now();
   }
 
-  private async run(holder: string, mayBeServed: boolean, commands: readonly Command[]): Promise<void> {
+  private async run(holder: string, mayBeServed: boolean, fill: Fill, ...last: string[]): Promise<void> {
     const { redis, partition } = this.options;
-    const isDone = await redis.eval(script, 1, partition + keyNames.meta, holder, mayBeServed ? '1' : '0', packMessage(commands));
+    const writer = this.spare.pop() ?? new CommandWriter();
+    fill(writer);
+    const isDone = await redis
+      .eval(script, 1, partition + keyNames.meta, holder, mayBeServed ? '1' : '0', writer.done(), ...last)
+      .catch((error: unknown) => {
+        // Its command would carry the users into logs.
+        throw new Error(messageOf(error));
+      });
+    // Not when the command has failed: it may still be sent.
+    this.spare.push(writer.clear());
     if (isDone !== 1) throw new LeaseLost();
   }
 }

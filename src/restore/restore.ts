@@ -11,6 +11,7 @@ import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '..
 import { partitionKeys } from '../redis/scan.js';
 import { Ahead } from './ahead.js';
 import { commandsOf, Hold, type Command } from './hold.js';
+import { countStoredUsers, overAll } from './over-all.js';
 import { readUsersAhead } from './users-ahead.js';
 import { writeUsers } from './write-users.js';
 
@@ -123,15 +124,9 @@ export async function isHalfRestored(redis: RedisConnection, partition: string):
 async function wipe(redis: RedisConnection, partition: string, hold: Hold): Promise<void> {
   for await (const keys of partitionKeys(redis, partition)) {
     await hold.renew();
-    const others = keys.filter((key) => key !== partition + keyNames.meta);
-    await hold.write(commandsOf(['UNLINK'], others));
+    const [first, ...others] = keys.filter((key) => key !== partition + keyNames.meta);
+    if (first !== undefined) await hold.write([['UNLINK', first, ...others]]);
   }
-}
-
-/** How many users Postgres has of a tenant. */
-export async function countStoredUsers(pool: pg.Pool, tenant: number): Promise<number> {
-  const { rows } = await pool.query<{ users: string }>('select count(*) as users from users where tenant = $1', [tenant]);
-  return Number(rows[0]?.users ?? 0);
 }
 
 /**
@@ -139,17 +134,17 @@ export async function countStoredUsers(pool: pg.Pool, tenant: number): Promise<n
  * next are sent, since none are written where those before them are missing (write-users.ts).
  */
 async function restoreUsers(options: RestoreOptions, hold: Hold, document: ConfigDocument, start: Start): Promise<void> {
-  const { tenant, pool, redis, partition, signal, onProgress } = options;
-  const total = await countStoredUsers(pool, tenant);
+  const { tenant, pool, partition, signal, onProgress } = options;
+  const total = await hold.during(countStoredUsers(pool, tenant));
   const writing = new Ahead(limits.restoreWritesAhead);
   try {
     for await (const users of readUsersAhead({ pool, tenant, document }, start.cursor)) {
       signal?.throwIfAborted();
       await hold.renew();
-      const before = { restorer: hold.name, cursor: start.cursor };
+      const before = start.cursor;
       start.cursor = users.at(-1)?.id ?? start.cursor;
       const count = (start.users += users.length);
-      await writing.add(writeUsers(redis, partition, users, before, count).then(() => onProgress?.(count, total)));
+      await writing.add(writeUsers(hold, partition, users, before, count).then(() => onProgress?.(count, total)));
     }
     await writing.end();
   } finally {
@@ -159,22 +154,25 @@ async function restoreUsers(options: RestoreOptions, hold: Hold, document: Confi
 
 /** What is counted over all users, and the sequence on which ties hang. */
 async function restoreCounters({ pool, tenant, partition }: RestoreOptions, hold: Hold): Promise<void> {
-  await hold.renew();
-  const { rows } = await pool.query<{ users: string; seq: string }>(
-    `select (select count(*) from users where tenant = $1) as users,
-            (select coalesce(max(seq), 0) from leaderboard_entries where tenant = $1) as seq`,
-    [tenant],
+  const [all] = await hold.during(
+    overAll<{ users: string; seq: string }>(
+      pool,
+      `select (select count(*) from users where tenant = $1) as users,
+              (select coalesce(max(seq), 0) from leaderboard_entries where tenant = $1) as seq`,
+      [tenant],
+    ),
   );
-  const completions = await pool.query<{ achievement: number; users: string }>(
-    'select achievement, count(*) as users from user_achievements where tenant = $1 group by achievement',
-    [tenant],
+  const completions = await hold.during(
+    overAll<{ achievement: number; users: string }>(
+      pool,
+      'select achievement, count(*) as users from user_achievements where tenant = $1 group by achievement',
+      [tenant],
+    ),
   );
-  await hold.renew();
-  const [all] = rows;
-  const counts = completions.rows.flatMap(({ achievement, users }) => [String(achievement), users]);
+  const counts = completions.flatMap(({ achievement, users }) => [String(achievement), users]);
   await hold.write([
     ['HSET', partition + keyNames.meta, 'users', all?.users ?? '0', 'seq', all?.seq ?? '0'],
-    ...commandsOf(['HSET', partition + keyNames.completions], counts),
+    ...commandsOf('HSET', partition + keyNames.completions, counts),
   ]);
 }
 
@@ -185,20 +183,22 @@ async function restoreCounters({ pool, tenant, partition }: RestoreOptions, hold
 async function restoreLevelCounts({ pool, tenant, partition }: RestoreOptions, hold: Hold, document: ConfigDocument): Promise<void> {
   const counts: string[] = [];
   for (const system of document.pointsSystems) {
-    await hold.renew();
     const levels = levelsOf(system);
-    const { rows } = await pool.query<{ level: number | null; users: string; misplaced: string }>(
-      `select row.level, count(*) as users, count(*) filter (where row.level is distinct from (
-                select no from unnest($3::integer[], $4::bigint[]) as level (no, points)
-                 where level.points <= row.total order by level.points desc limit 1)) as misplaced
-         from user_points as row where tenant = $1 and system = $2 group by row.level`,
-      [tenant, system.no, levels.map(({ no }) => no), levels.map(({ points }) => points)],
+    const rows = await hold.during(
+      overAll<{ level: number | null; users: string; misplaced: string }>(
+        pool,
+        `select row.level, count(*) as users, count(*) filter (where row.level is distinct from (
+                  select no from unnest($3::integer[], $4::bigint[]) as level (no, points)
+                   where level.points <= row.total order by level.points desc limit 1)) as misplaced
+           from user_points as row where tenant = $1 and system = $2 group by row.level`,
+        [tenant, system.no, levels.map(({ no }) => no), levels.map(({ points }) => points)],
+      ),
     );
     for (const { level, users } of rows) if (level !== null) counts.push(String(level), users);
     const isRight = rows.every(({ misplaced }) => misplaced === '0');
     if (isRight && !system.archived) counts.push(`${levelsDefinitionField}${system.no}`, levelsDefinition(system));
   }
-  await hold.write(commandsOf(['HSET', partition + keyNames.levels], counts));
+  await hold.write(commandsOf('HSET', partition + keyNames.levels, counts));
 }
 
 /** Begins the new life: Postgres first, so that a Redis without it is never taken for level. */

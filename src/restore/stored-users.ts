@@ -5,6 +5,7 @@ import { boardKind, perpetualRun, type BoardKind } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
 import { userFields } from '../redis/contract.js';
 import { packMessage } from '../redis/message.js';
+import { awardAsBytes } from './stored-awards.js';
 
 /** A place on a leaderboard, as the sorted set of its run and group holds it. */
 export interface StoredPlace {
@@ -24,11 +25,8 @@ export interface StoredUser {
   readonly fields: Map<string, string | Buffer>;
   /** Metric no → idempotency key → event id and the moment from which on the key ages (lua/event.lua). */
   readonly keys: Map<number, Map<string, string>>;
-  /**
-   * Points system no → the newest awards, the newest first, with a comma between two. Each is the event's id, and after a space each the trigger,
-   * the ordinal, what was awarded, the total, the moment, the day, and the boosts.
-   */
-  readonly awards: Map<number, string>;
+  /** Points system no → the newest awards, the newest first (stored-awards.ts). */
+  readonly awards: Map<number, Buffer>;
   readonly places: StoredPlace[];
 }
 
@@ -145,8 +143,7 @@ const sources: readonly (readonly [text: string, put: Put])[] = [
 const awardLists = (newest: string): string => `
   select points.user_id, points.system, newest.awards
     from user_points as points, lateral (
-      select string_agg(concat_ws(' ', event_id, trigger, ordinal, awarded, total, ${moment('at')}, day - date '1970-01-01',
-                                  nullif(array_to_string(boosts, ' '), '')), ',') as awards
+      select encode(string_agg(${awardAsBytes}, ''::bytea), 'hex') as awards
         from (${newest}) as award) as newest
    where points.tenant = $1 and points.user_id = any($2::text[]) and newest.awards is not null`;
 const awardsOfList = 'select * from awards where tenant = $1 and user_id = points.user_id and system = points.system';
@@ -215,7 +212,7 @@ async function fill(
   // Reading them by turn takes twice as long, and what time has given leaves its mark.
   const isTimed = [...users.values()].some(({ fields }) => fields.has(userFields.settledDay));
   for (const [id, system, awards] of await read(isTimed ? awardsByTurn : awardsByMoment)) {
-    users.get(String(id))?.awards.set(Number(system), String(awards));
+    users.get(String(id))?.awards.set(Number(system), Buffer.from(String(awards), 'hex'));
   }
   putPlaces(users, await read(entries), new Map(document.leaderboards.map((board) => [board.no, boardKind(board)])));
 }

@@ -1,7 +1,9 @@
+import type pg from 'pg';
 import { perpetualRun } from '../plan/boards.js';
 import { boardKey, keyNames, seatOf } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
+import { overAll } from './over-all.js';
 
 interface Board {
   readonly leaderboard: number;
@@ -12,7 +14,8 @@ interface Board {
 /** Every board that either side has somebody on. */
 async function boards({ redis, partition, pool, tenant }: VerifyOptions): Promise<Board[]> {
   const found = new Map<string, Board>();
-  const { rows } = await pool.query<Board>(
+  const rows = await overAll<Board & pg.QueryResultRow>(
+    pool,
     `select distinct leaderboard, run, "group" from leaderboard_entries as entry
       where tenant = $1 and present and (run = $2 or not exists (
         select 1 from leaderboard_runs as over where over.tenant = $1 and over.leaderboard = entry.leaderboard and over.run = entry.run))`,
@@ -34,7 +37,8 @@ const placeName = ({ leaderboard, run, group }: Board, user: string): string =>
 
 async function compareBoard({ redis, partition, pool, tenant, level }: VerifyOptions, board: Board): Promise<Difference[]> {
   await level();
-  const { rows } = await pool.query<{ user_id: string; value: number; seq: string }>(
+  const rows = await overAll<{ user_id: string; value: number; seq: string }>(
+    pool,
     `select user_id, value, seq from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4 and present`,
     [tenant, board.leaderboard, board.run, board.group],
   );

@@ -8,6 +8,8 @@ import { unpackMessage } from '../redis/message.js';
 import { partitionKeys } from '../redis/scan.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 import { boardDifferences } from './verify-boards.js';
+import { countStoredUsers, overAll } from './over-all.js';
+import { AwardReader } from './stored-awards.js';
 import { readStoredUsers, readStoredUsersById, type StoredUser } from './stored-users.js';
 
 export interface Verified {
@@ -34,8 +36,21 @@ function factOf(field: string, value: string | Buffer): string {
   return spelledFreely.some((start) => field.startsWith(start)) ? String(Number(text)) : text;
 }
 
+/** A user of either side, with the texts of the newest awards by points system. */
+type ComparedUser = Omit<StoredUser, 'awards'> & { readonly awards: ReadonlyMap<number, string> };
+
+function textsOf(awards: StoredUser['awards']): Map<number, string> {
+  return new Map([...awards].map(([system, list]) => [system, textOf(list)]));
+}
+
+function textOf(list: Buffer): string {
+  const texts: string[] = [];
+  for (const award = new AwardReader(list); award.next();) texts.push(award.text());
+  return texts.join();
+}
+
 /** The facts of one user: the same names for what either side holds. Fields that are empty say nothing. */
-function userFacts(user: StoredUser, kinds: ReadonlyMap<string, string>): Facts {
+function userFacts(user: ComparedUser, kinds: ReadonlyMap<string, string>): Facts {
   const facts: Facts = new Map();
   for (const [field, value] of user.fields) {
     // A place on a board that does not rank totals is told by the board (verify-boards.ts).
@@ -54,7 +69,7 @@ function userFacts(user: StoredUser, kinds: ReadonlyMap<string, string>): Facts 
   return facts;
 }
 
-/** An award of Redis' list as `StoredUser.awards` spells it. */
+/** An award of Redis' list as AwardReader spells it. */
 function awardText(blob: Buffer): string {
   const { id, award } = unpackMessage(blob) as RecentAward;
   return [id, award.trigger, award.ordinal, award.awarded, award.total, award.at, award.day, ...Object.values(award.boosts)].join(' ');
@@ -63,10 +78,10 @@ function awardText(blob: Buffer): string {
 const numberAfter = (start: string, field: string): number => Number(field.slice(start.length));
 
 /** What Redis holds of users, each in one step. */
-async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonly StoredUser[]): Promise<StoredUser[]> {
+async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonly StoredUser[]): Promise<ComparedUser[]> {
   const hashes = await Promise.all(users.map(({ id }) => redis.hgetallBuffer(partition + keyNames.user + id)));
   return Promise.all(
-    users.map(async ({ id, keys, awards }, i): Promise<StoredUser> => {
+    users.map(async ({ id, keys, awards }, i): Promise<ComparedUser> => {
       const fields = new Map<string, Buffer>(Object.entries(hashes[i] ?? {}));
       const nos = (start: string): number[] =>
         [...fields.keys()].filter((field) => field.startsWith(start)).map((field) => numberAfter(start, field));
@@ -100,7 +115,7 @@ async function compareOnce(options: VerifyOptions, read: Read): Promise<{ users:
   const found = new Map<string, Difference[]>();
   for (const [i, user] of users.entries()) {
     const other = held[i];
-    const differences = other ? compareFacts(userFacts(other, kinds), userFacts(user, kinds)) : [];
+    const differences = other ? compareFacts(userFacts(other, kinds), userFacts({ ...user, awards: textsOf(user.awards) }, kinds)) : [];
     if (differences.length > 0) found.set(user.id, differences);
   }
   return { users, found };
@@ -143,7 +158,7 @@ const counters = `
 /** What is counted over all users. */
 async function compareCounters({ redis, partition, pool, tenant, level }: VerifyOptions): Promise<Difference[]> {
   await level();
-  const { rows } = await pool.query<{ what: string; value: string }>(counters, [tenant]);
+  const rows = await overAll<{ what: string; value: string }>(pool, counters, [tenant]);
   const [users, completions, levels] = await Promise.all([
     redis.hget(partition + keyNames.meta, 'users'),
     redis.hgetall(partition + keyNames.completions),
@@ -161,8 +176,7 @@ async function compareCounters({ redis, partition, pool, tenant, level }: Verify
  */
 export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
   const { tenant, pool, document, onProgress } = options;
-  const { rows } = await pool.query<{ users: string }>('select count(*) as users from users where tenant = $1', [tenant]);
-  const total = Number(rows[0]?.users ?? 0);
+  const total = await countStoredUsers(pool, tenant);
   const differences: Difference[] = [];
   let compared = 0;
   for (let after = ''; ;) {

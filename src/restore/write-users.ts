@@ -1,64 +1,45 @@
-import { boardKey, boardMember, groupsKey, keyNames, userFields } from '../redis/contract.js';
-import { messageOf, type RedisConnection } from '../redis/connection.js';
-import { packMessage } from '../redis/message.js';
-import { BytesWriter } from './bytes-writer.js';
-import { luaScript } from './script.js';
+import { boardKey, boardMember, groupsKey, keyNames, restoringFields, userFields } from '../redis/contract.js';
+import type { CommandWriter } from './command-writer.js';
+import type { Hold } from './hold.js';
 import type { StoredUser } from './stored-users.js';
 
-const script = luaScript('restore');
-
-/** How far a restore is, as `meta` notes it. */
-export interface Progress {
-  /** The restore that has the partition (hold.ts). */
-  readonly restorer: string;
-  /** The last user who is back, empty for nobody yet. */
-  readonly cursor: string;
-}
-
-/** A user as the script takes one (lua/restore.lua); what the user holds of bytes goes to the writer, in the same order. */
-function laidOut({ id, fields, keys, awards, places }: StoredUser, bytes: BytesWriter): unknown[] {
-  const texts: string[] = [];
-  const packed: (string | number)[] = [];
-  for (const [field, value] of fields) {
-    if (typeof value === 'string') texts.push(field, value);
-    else packed.push(field, bytes.add(value));
+/** The commands that give Redis back what it holds of a user. */
+function addUser(to: CommandWriter, partition: string, { id, fields, keys, awards, places }: StoredUser): void {
+  to.command('HSET', partition + keyNames.user + id);
+  for (const [field, value] of fields) to.add(field).add(value);
+  to.add(userFields.due).add('0');
+  for (const [metric, used] of keys) {
+    to.command('HSET', `${partition}${keyNames.idempotency}${metric}:${id}`);
+    for (const [key, event] of used) to.add(key).add(event);
   }
-  texts.push(userFields.due, '0');
-  return [
-    id,
-    texts,
-    packed,
-    [...keys].flatMap(([metric, used]) => [String(metric), [...used].flat()]),
-    [...awards].flatMap(([system, list]) => [String(system), bytes.addAwards(list)]),
-    places.flatMap(({ leaderboard, run, group, value, seq }) => [
-      boardKey('', leaderboard, run, group),
-      String(value),
-      boardMember(seq, id),
-      ...(group === '' ? [false, ''] : [groupsKey('', leaderboard, run), group]),
-    ]),
-  ];
+  for (const [system, list] of awards) to.command('RPUSH', `${partition}${keyNames.awards}${system}:${id}`).addAwards(list);
+  for (const { leaderboard, run, group, value, seq } of places) {
+    to.command('ZADD', boardKey(partition, leaderboard, run, group))
+      .add(String(value))
+      .add(boardMember(seq, id));
+    if (group !== '') to.command('SADD', groupsKey(partition, leaderboard, run)).add(group);
+  }
 }
 
 /**
- * Writes the users who come after `before.cursor`, and that there are `count` back with them, in one step of Redis. So the next ones can be
- * sent before this is answered: where some are missing, none after them are written. Throws when another restore is at work.
+ * Writes the users who come after `before`, and that there are `count` back with them, in one step of Redis. So the next ones can be sent before
+ * this is answered: where some are missing, none after them are written. Throws LeaseLost then, and when another restore is at work.
  */
 export async function writeUsers(
-  redis: RedisConnection,
+  hold: Hold,
   partition: string,
   users: readonly StoredUser[],
-  before: Progress,
+  before: string,
   count: number,
 ): Promise<void> {
-  const last = users.at(-1)?.id ?? before.cursor;
-  const bytes = new BytesWriter();
-  const message = packMessage(users.map((user) => laidOut(user, bytes)));
-  const meta = partition + keyNames.meta;
-  const isDone = await redis
-    .eval(script, 1, meta, before.restorer, before.cursor, last, count, message, bytes.done())
-    .catch((error: unknown) => {
-      // Its command would carry the users into logs.
-      throw new Error(messageOf(error));
-    });
-  if (isDone !== 1) throw new Error('Another restore is at work, or the users before these could not be written.');
+  await hold.writeAfter(before, (to) => {
+    for (const user of users) addUser(to, partition, user);
+    // When time will next do something to a user is worked out by the sweep, for which everybody is due now.
+    to.command('ZADD', partition + keyNames.due);
+    for (const { id } of users) to.add('0').add(id);
+    to.command('HSET', partition + keyNames.meta)
+      .add(restoringFields.cursor)
+      .add(users.at(-1)?.id ?? before);
+    to.add(restoringFields.count).add(String(count));
+  });
 }
