@@ -215,8 +215,9 @@ export const limits = {
   restoreRenewMs: 1_000,
   /** Keys that one scan looks at while an older Redis is emptied. */
   restoreScanKeys: 1_000,
-  /** Users who are compared in one step, and how often what seems to differ is looked at again. */
+  /** Users who are compared in one step, such steps at the same time, and how often what seems to differ is looked at again. */
   verifyUsers: 200,
+  verifyAhead: 3,
   verifyConfirmations: 3,
   /** Earlier lives of Redis that it knows of, so that a Postgres of their time is known as one. */
   maxPastEpochs: 100,

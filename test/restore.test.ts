@@ -7,7 +7,7 @@ import { createPool, inSnapshot } from '../src/postgres/pool.js';
 import { keyNames, metaFields, restoringFields } from '../src/redis/contract.js';
 import { Hold } from '../src/restore/hold.js';
 import { restoreTenant } from '../src/restore/restore.js';
-import { readStoredUsersById, readUserIds, type StoredUser } from '../src/restore/stored-users.js';
+import { readStoredUsers, readUserIds, type StoredUser } from '../src/restore/stored-users.js';
 import { writeUsers } from '../src/restore/write-users.js';
 import { differences } from './support/level.js';
 import { fromSources, killChildren, LaurelProcess } from './support/process.js';
@@ -168,7 +168,7 @@ describe('laurel restore and laurel verify', function () {
     const { redis, pool, partition } = world;
     const { document } = await loadConfig(pool, tenant);
     const read = async (after: string): Promise<StoredUser[]> =>
-      inSnapshot(pool, async (client) => readStoredUsersById(client, tenant, document, await readUserIds(client, tenant, after, 2)));
+      inSnapshot(pool, async (client) => readStoredUsers(client, tenant, document, await readUserIds(client, tenant, after, 2)));
     const one = await read('');
     const two = await read(one[1]!.id);
     await redis.hset(partition + keyNames.meta, metaFields.restorer, 'this one');

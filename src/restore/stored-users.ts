@@ -166,7 +166,7 @@ const awardsByTurn = awardLists(`
 const profiles = `
   select id, rev, name, email, tz, subscribe_to_emails, device_tokens, attributes, preferences, control, ${moment('created')}, created_day,
          ${moment('updated')}
-    from users where tenant = $1`;
+    from users where tenant = $1 and id = any($2::text[]) order by id collate "C"`;
 
 const entries = `
   select user_id, leaderboard, run, "group", value, seq, present, exists (
@@ -217,8 +217,24 @@ async function fill(
   putPlaces(users, await read(entries), new Map(document.leaderboards.map((board) => [board.no, boardKind(board)])));
 }
 
-/** The users of some rows of profiles, with everything else that is stored of them. */
-async function complete(client: pg.ClientBase, tenant: number, document: ConfigDocument, rows: readonly Row[]): Promise<StoredUser[]> {
+/** The ids of the users of a tenant that follow `after`, byte by byte, at most `count`, in this order. */
+export async function readUserIds(client: pg.ClientBase | pg.Pool, tenant: number, after: string, count: number): Promise<string[]> {
+  const text = 'select id from users where tenant = $1 and id collate "C" > $2 order by id collate "C" limit $3';
+  const { rows } = await client.query<{ id: string }>(text, [tenant, after, count]);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * The users of a tenant with some ids, in the order of `readUserIds`, with everything that Redis holds of them (design.md, invariant 6). Run it in one
+ * snapshot of the database.
+ */
+export async function readStoredUsers(
+  client: pg.ClientBase,
+  tenant: number,
+  document: ConfigDocument,
+  ids: readonly string[],
+): Promise<StoredUser[]> {
+  const { rows } = await client.query<unknown[]>({ text: profiles, values: [tenant, textArray(ids)], rowMode: 'array', types });
   const users = new Map<string, StoredUser>();
   for (const row of rows) {
     const user: StoredUser = { id: String(row[0]), fields: new Map(), keys: new Map(), awards: new Map(), places: [] };
@@ -227,39 +243,4 @@ async function complete(client: pg.ClientBase, tenant: number, document: ConfigD
   }
   if (users.size > 0) await fill(client, tenant, document, users);
   return [...users.values()];
-}
-
-/**
- * The users of a tenant whose ids follow `after`, byte by byte, at most `count`, in this order, with everything that Redis holds of them
- * (design.md, invariant 6). Run it in one snapshot of the database.
- */
-export async function readStoredUsers(
-  client: pg.ClientBase,
-  tenant: number,
-  document: ConfigDocument,
-  after: string,
-  count: number,
-): Promise<StoredUser[]> {
-  const text = `${profiles} and id collate "C" > $2 order by id collate "C" limit $3`;
-  const { rows } = await client.query<unknown[]>({ text, values: [tenant, after, count], rowMode: 'array', types });
-  return complete(client, tenant, document, rows);
-}
-
-/** The ids of the users of a tenant that follow `after`, byte by byte, at most `count`, in this order. */
-export async function readUserIds(client: pg.ClientBase | pg.Pool, tenant: number, after: string, count: number): Promise<string[]> {
-  const text = 'select id from users where tenant = $1 and id collate "C" > $2 order by id collate "C" limit $3';
-  const { rows } = await client.query<{ id: string }>(text, [tenant, after, count]);
-  return rows.map(({ id }) => id);
-}
-
-/** The same as `readStoredUsers`, of the users with some ids in the order of `readUserIds`. */
-export async function readStoredUsersById(
-  client: pg.ClientBase,
-  tenant: number,
-  document: ConfigDocument,
-  ids: readonly string[],
-): Promise<StoredUser[]> {
-  const text = `${profiles} and id = any($2::text[]) order by id collate "C"`;
-  const { rows } = await client.query<unknown[]>({ text, values: [tenant, textArray(ids)], rowMode: 'array', types });
-  return complete(client, tenant, document, rows);
 }

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { ConfigDocument } from '../config/model.js';
 import { limits } from '../limits.js';
 import { inSnapshot } from '../postgres/pool.js';
-import { readStoredUsersById, readUserIds, type StoredUser } from './stored-users.js';
+import { readStoredUsers, readUserIds, type StoredUser } from './stored-users.js';
 
 export interface UsersOf {
   readonly pool: pg.Pool;
@@ -19,7 +19,7 @@ export async function* readUsersAhead({ pool, tenant, document }: UsersOf, after
   try {
     for (let ids = await readUserIds(pool, tenant, after, limits.restoreUsers); ids.length > 0;) {
       const chunk = ids;
-      const users = inSnapshot(pool, (client) => readStoredUsersById(client, tenant, document, chunk));
+      const users = inSnapshot(pool, (client) => readStoredUsers(client, tenant, document, chunk));
       // Its failure is met when its turn comes.
       users.catch(() => undefined);
       reading.push(users);

@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import type { RecentAward } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { boardKind } from '../plan/boards.js';
@@ -6,11 +5,12 @@ import { inSnapshot } from '../postgres/pool.js';
 import { keyNames, userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
 import { partitionKeys } from '../redis/scan.js';
+import { Ahead } from './ahead.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 import { boardDifferences } from './verify-boards.js';
 import { countStoredUsers, overAll } from './over-all.js';
 import { AwardReader } from './stored-awards.js';
-import { readStoredUsers, readStoredUsersById, type StoredUser } from './stored-users.js';
+import { readStoredUsers, readUserIds, type StoredUser } from './stored-users.js';
 
 export interface Verified {
   readonly users: number;
@@ -104,13 +104,12 @@ async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonl
   );
 }
 
-type Read = (client: pg.ClientBase) => Promise<StoredUser[]>;
-
-/** The differences of some users as they are at one moment, by user; and the last user of those that Postgres was asked for. */
-async function compareOnce(options: VerifyOptions, read: Read): Promise<{ users: StoredUser[]; found: Map<string, Difference[]> }> {
-  const kinds = new Map(options.document.leaderboards.map((board) => [String(board.no), boardKind(board)]));
-  await options.level();
-  const users = await inSnapshot(options.pool, read);
+/** The differences of the users with some ids as they are at one moment, by user. */
+async function compareOnce(options: VerifyOptions, ids: readonly string[]): Promise<Map<string, Difference[]>> {
+  const { tenant, pool, document, level } = options;
+  const kinds = new Map(document.leaderboards.map((board) => [String(board.no), boardKind(board)]));
+  await level();
+  const users = await inSnapshot(pool, (client) => readStoredUsers(client, tenant, document, ids));
   const held = await readHeldUsers(options, users);
   const found = new Map<string, Difference[]>();
   for (const [i, user] of users.entries()) {
@@ -118,17 +117,13 @@ async function compareOnce(options: VerifyOptions, read: Read): Promise<{ users:
     const differences = other ? compareFacts(userFacts(other, kinds), userFacts({ ...user, awards: textsOf(user.awards) }, kinds)) : [];
     if (differences.length > 0) found.set(user.id, differences);
   }
-  return { users, found };
+  return found;
 }
 
-/** Looks again at users who seemed to differ. */
-async function confirmUsers(options: VerifyOptions, suspects: ReadonlyMap<string, Difference[]>): Promise<Difference[]> {
-  return confirm([...suspects.values()].flat(), async () => {
-    const { found } = await compareOnce(options, (client) =>
-      readStoredUsersById(client, options.tenant, options.document, [...suspects.keys()]),
-    );
-    return [...found.values()].flat();
-  });
+/** Compares the users with some ids, and looks again at those who seem to differ. */
+async function compareUsers(options: VerifyOptions, ids: readonly string[]): Promise<Difference[]> {
+  const suspects = await compareOnce(options, ids);
+  return confirm([...suspects.values()].flat(), async () => [...(await compareOnce(options, [...suspects.keys()])).values()].flat());
 }
 
 /** Users whom Redis knows and Postgres doesn't. */
@@ -175,18 +170,24 @@ async function compareCounters({ redis, partition, pool, tenant, level }: Verify
  * ledger that both have reached, and what seems to differ is looked at again (facts.ts, `confirm`). Returns what they do not agree about.
  */
 export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
-  const { tenant, pool, document, onProgress } = options;
+  const { tenant, pool, onProgress } = options;
   const total = await countStoredUsers(pool, tenant);
   const differences: Difference[] = [];
   let compared = 0;
-  for (let after = ''; ;) {
-    const { users, found } = await compareOnce(options, (client) => readStoredUsers(client, tenant, document, after, limits.verifyUsers));
-    const last = users.at(-1);
-    if (!last) break;
-    differences.push(...(await confirmUsers(options, found)));
-    compared += users.length;
-    after = last.id;
-    onProgress?.(compared, total);
+  const comparing = new Ahead(limits.verifyAhead);
+  try {
+    const idsAfter = (last: string): Promise<string[]> => readUserIds(pool, tenant, last, limits.verifyUsers);
+    for (let ids = await idsAfter(''); ids.length > 0; ids = await idsAfter(ids.at(-1) ?? '')) {
+      const { length } = ids;
+      const comparison = compareUsers(options, ids).then((found) => {
+        differences.push(...found);
+        onProgress?.((compared += length), total);
+      });
+      await comparing.add(comparison);
+    }
+    await comparing.end();
+  } finally {
+    await comparing.settled();
   }
   differences.push(...(await strangers(options)), ...(await boardDifferences(options)));
   differences.push(...(await confirm(await compareCounters(options), () => compareCounters(options))));
