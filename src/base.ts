@@ -35,6 +35,15 @@ export interface BaseOptions {
   readonly deliveryAheadMs?: () => number;
 }
 
+/** The stores, connected and checked. */
+interface Connected {
+  readonly redis: RedisConnection;
+  readonly bulkRedis: RedisConnection;
+  readonly target: RedisTarget;
+  readonly pool: pg.Pool;
+  readonly stops: Stop[];
+}
+
 /** The stores, connected and checked, and what works on them in every process: what `serve`, `worker` and `apply` have in common. */
 export class Base {
   readonly redis: RedisConnection;
@@ -49,14 +58,7 @@ export class Base {
   private readonly target: RedisTarget;
   private readonly stops: Stop[];
 
-  private constructor(
-    options: BaseOptions,
-    redis: RedisConnection,
-    bulkRedis: RedisConnection,
-    target: RedisTarget,
-    pool: pg.Pool,
-    stops: Stop[],
-  ) {
+  private constructor(options: BaseOptions, { redis, bulkRedis, target, pool, stops }: Connected) {
     const { settings } = options;
     this.options = options;
     this.redis = redis;
@@ -122,7 +124,7 @@ export class Base {
           });
         }
       }
-      return new Base(options, redis, bulkRedis, target, pool, stops);
+      return new Base(options, { redis, bulkRedis, target, pool, stops });
     } catch (error) {
       await stopAll(stops, log);
       throw error;

@@ -23,10 +23,9 @@ export async function readStreak(
   const blob = buffers.get(userFields.pauses);
   const pauses = blob && blob.length > 0 ? (unpackMessage(blob) as PauseFact[]) : [];
   const { frequency } = config.document.streaks;
-  const rows =
-    streak && historyPeriods > 0
-      ? await history.streakPeriods(tenant, id, ledgerId, frequency, streak.current - historyPeriods + 1, streak.current)
-      : new Map<number, never>();
+  const span = streak && historyPeriods > 0 ? { first: streak.current - historyPeriods + 1, last: streak.current } : undefined;
+  if (span) await history.waitFor(tenant, ledgerId);
+  const rows = span ? await history.streakPeriods(tenant, id, frequency, span) : new Map<number, never>();
   return {
     ...baseStreak(config, streak),
     extended: streak?.isExtended === true && streak.extendedAt > 0 ? instant(streak.extendedAt) : null,

@@ -83,16 +83,13 @@ export class HistoryReader {
     return rows;
   }
 
-  /** The periods of a user's streak, by number, from `first` to `last`. Waits for the write-behind to pass `ledgerId`. */
+  /** The periods of a user's streak, by number, from `first` to `last`. */
   async streakPeriods(
     tenant: number,
     user: string,
-    ledgerId: string,
     frequency: Frequency,
-    first: number,
-    last: number,
+    { first, last }: { readonly first: number; readonly last: number },
   ): Promise<ReadonlyMap<number, StreakPeriod>> {
-    await this.waitFor(tenant, ledgerId);
     const { rows } = await this.query(() =>
       this.pool.query<StreakPeriod & { period: number }>(
         `select period, length, how from streak_periods

@@ -57,15 +57,16 @@ export async function noteFinals(
   }
 }
 
+interface Standing {
+  readonly run: number;
+  readonly group: string;
+  readonly rankings: readonly Ranking[];
+  /** In milliseconds since 1970. */
+  readonly at: number;
+}
+
 /** What receivers are told of a board: its rankings, as the contract's `LeaderboardResponseWithRankings`. */
-export function boardMessage(
-  config: ActiveConfig,
-  kind: Kind,
-  board: Leaderboard,
-  { run, group }: BoardKey,
-  rankings: readonly Ranking[],
-  at: number,
-): OutboxMessage {
+export function boardMessage(config: ActiveConfig, kind: Kind, board: Leaderboard, { run, group, rankings, at }: Standing): OutboxMessage {
   const response = boardRunResponse(config, board, run, group || undefined, utcDate(at));
   const status = kind === 'leaderboard.finished' ? 'finished' : kind === 'leaderboard.started' ? 'active' : response.status;
   const [only, ...others] = rankings;
@@ -123,7 +124,8 @@ export async function tellBoards(client: pg.ClientBase, config: ActiveConfig, no
     const rankings = await readStanding(client, tenant, key);
     // A group that nobody is in any more is forgotten: its name is made of the attributes of those who were.
     const isForgotten = group !== '' && rankings.length === 0;
-    if (isThere(board) && !isForgotten) messages.push(boardMessage(config, 'leaderboard.changed', board, key, rankings, now));
+    if (isThere(board) && !isForgotten)
+      messages.push(boardMessage(config, 'leaderboard.changed', board, { run, group, rankings, at: now }));
   }
   if (rows.length > 0) {
     await client.query(
@@ -169,7 +171,7 @@ export async function tellFinals(client: pg.ClientBase, config: ActiveConfig, no
   // Those who took part may have been deleted since.
   if (groups.length === 0 && board.breakdownAttributes.length === 0) groups.push({ group: '', rankings: [] });
   const messages = groups.map(({ group, rankings }) =>
-    boardMessage(config, 'leaderboard.finished', board, { no, run, group }, rankings, Number(final.at)),
+    boardMessage(config, 'leaderboard.finished', board, { run, group, rankings, at: Number(final.at) }),
   );
   return [1, await addToOutbox(client, tenant, config, messages)];
 }

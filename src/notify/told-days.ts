@@ -68,7 +68,8 @@ async function messageOf(client: pg.ClientBase, config: ActiveConfig, point: Tur
   const { kind, object, at, of } = point;
   if ('board' in of) {
     const key = { no: object, run: of.run, group: '' };
-    return boardMessage(config, 'leaderboard.started', of.board, key, await readStanding(client, config.tenant, key), at);
+    const rankings = await readStanding(client, config.tenant, key);
+    return boardMessage(config, 'leaderboard.started', of.board, { ...key, rankings, at });
   }
   const { boost, system } = of;
   const { id, name, userId, start, end, multiplier, rounding } = boost;

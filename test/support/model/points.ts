@@ -106,10 +106,7 @@ export function earned(
   world: World,
   user: User,
   system: PointsSystem,
-  before: number,
-  isFirst: boolean,
-  awards: Award[],
-  at: number,
+  { before, isFirst, awards, at }: { before: number; isFirst: boolean; awards: Award[]; at: number },
 ): Earned {
   const after = totalOf(user, system);
   const isChanged = isFirst || after !== before;
@@ -130,6 +127,6 @@ export function earn(world: World, deed: Deed): Earned[] {
       const count = times(trigger, deed);
       return count === 0 ? [] : (award(user, system, trigger, count, world.now) ?? []);
     });
-    return awards.length === 0 ? [] : [earned(world, user, system, before, isFirst, awards, world.now)];
+    return awards.length === 0 ? [] : [earned(world, user, system, { before, isFirst, awards, at: world.now })];
   });
 }

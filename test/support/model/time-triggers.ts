@@ -62,7 +62,7 @@ export function settleTimeTriggers(world: World, user: User, today: number, now:
     const before = totalOf(user, system);
     const isFirst = !user.points.has(system.id);
     const made = award(user, system, trigger, 1, at);
-    return made ? [earned(world, user, system, before, isFirst, [made], at).change] : [];
+    return made ? [earned(world, user, system, { before, isFirst, awards: [made], at }).change] : [];
   });
   // A total that ends up where it was has not been reached anew.
   for (const [id, total] of before) {
