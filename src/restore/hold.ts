@@ -17,17 +17,12 @@ export function commandsOf(name: string, key: string, values: readonly string[])
   return values.length === 0 ? [] : [[name, key, ...values]];
 }
 
-/** Puts commands into a writer. */
-type Fill = (to: CommandWriter) => void;
-
-const filling =
-  (commands: readonly Command[]): Fill =>
-  (to) => {
-    for (const [name, key, ...values] of commands) {
-      to.command(name, key);
-      for (const value of values) to.add(value);
-    }
-  };
+function put(commands: readonly Command[], to: CommandWriter): void {
+  for (const [name, key, ...values] of commands) {
+    to.command(name, key);
+    for (const value of values) to.add(value);
+  }
+}
 
 export interface HoldOptions {
   readonly redis: RedisConnection;
@@ -56,7 +51,7 @@ export class Hold {
   }
 
   /** The name of this restore in `meta`. */
-  get name(): string {
+  private get name(): string {
     return this.options.lease.holder;
   }
 
@@ -86,16 +81,17 @@ export class Hold {
     const { partition } = this.options;
     const meta = partition + keyNames.meta;
     const named: Command = ['HSET', meta, metaFields.restorer, this.name];
-    await this.run(from, true, filling(isFresh ? [['DEL', meta], named] : [named]));
+    const commands: Command[] = isFresh ? [['DEL', meta], named] : [named];
+    await this.run(from, true, (to) => put(commands, to));
   }
 
   /** Does some commands on the partition's keys in one step. Throws LeaseLost, and does none, when another restore has the partition, or it is served. */
   async write(commands: readonly Command[]): Promise<void> {
-    await this.run(this.name, false, filling(commands));
+    await this.run(this.name, false, (to) => put(commands, to));
   }
 
   /** The same, where the last user who is back has to be `last`, empty for nobody yet. */
-  async writeAfter(last: string, fill: Fill): Promise<void> {
+  async writeAfter(last: string, fill: (to: CommandWriter) => void): Promise<void> {
     await this.run(this.name, false, fill, last);
   }
 
@@ -105,7 +101,7 @@ export class Hold {
     this.renewedMs = performance.now();
   }
 
-  private async run(holder: string, mayBeServed: boolean, fill: Fill, ...last: string[]): Promise<void> {
+  private async run(holder: string, mayBeServed: boolean, fill: (to: CommandWriter) => void, ...last: string[]): Promise<void> {
     const { redis, partition } = this.options;
     const writer = this.spare.pop() ?? new CommandWriter();
     fill(writer);
