@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import pino from 'pino';
+import { Base } from '../src/base.js';
+import { restore, verify } from '../src/cli/restore.js';
+import { PlainRedis } from './support/plain-redis.js';
+import { keysOf, startWorld, type World } from './support/world.js';
+
+const page = readFileSync(new URL('../docs/operations/redis.md', import.meta.url), 'utf8');
+/** What the page has an operator type, for another prefix. */
+const [, rules = ''] = /^ACL SETUSER laurel (.*)$/m.exec(page) ?? [];
+const prefix = 'acl';
+const given = rules.replace('SECRET', 'secret').replaceAll('laurel', prefix).split(' ');
+const urlOf = ({ url }: PlainRedis): string => url.replace('//', '//laurel:secret@');
+
+describe('The Redis user of docs/operations/redis.md', function () {
+  this.timeout(60_000);
+  let redis: PlainRedis | undefined;
+  let world: World | undefined;
+  afterEach(async () => {
+    await world?.stop();
+    await redis?.stop();
+    world = redis = undefined;
+  });
+
+  it('may do what Laurel does, and what it does not do it may not', async () => {
+    redis = await PlainRedis.start();
+    expect(given).to.include(`~{${prefix}:*`);
+    await redis.redis.call('ACL', 'SETUSER', 'laurel', ...given);
+    const settings = { redisPrefix: prefix, rateLimit: 10_000, metricsPort: 0, autoRestore: false };
+    world = await startWorld({ redisUrl: urlOf(redis), settings });
+    await doEverything(world);
+    await loseAndRestore(world, redis);
+    const denied = (await redis.redis.call('ACL', 'LOG')) as unknown[];
+    expect(denied.map(String)).to.deep.equal([]);
+    for (const command of ['FLUSHALL', 'KEYS *', 'SHUTDOWN', 'CONFIG GET dir', 'GET elsewhere']) {
+      const [name = '', ...args] = command.split(' ');
+      const refused = await world.redis.call(name, ...args).catch((error: unknown) => (error as Error).message);
+      expect(refused, command).to.match(/^NOPERM/);
+    }
+  });
+
+  it('needs two more rights for DURABILITY=always', async () => {
+    redis = await PlainRedis.start();
+    await redis.redis.config('SET', 'appendonly', 'yes');
+    await redis.redis.call('ACL', 'SETUSER', 'laurel', ...given);
+    world = await startWorld({ redisUrl: urlOf(redis), settings: { redisPrefix: prefix } });
+    const settings = { ...world.settings, durability: 'always' } as const;
+    const start = (): Promise<string> =>
+      Base.start({ settings, log: pino({ level: 'silent' }), print: () => undefined }).then(
+        (base) => base.stop().then(() => 'started'),
+        (error: unknown) => (error as Error).message,
+      );
+    expect(await start()).to.match(/^DURABILITY is always, and this Redis does not let its settings be changed/);
+    await redis.redis.call('ACL', 'SETUSER', 'laurel', '+config|set', '+config|get');
+    expect(await start()).to.equal('started');
+    expect(page).to.include('`+config|set +config|get`');
+  });
+
+  async function doEverything(one: World): Promise<void> {
+    const user = { id: 'ana', tz: 'Pacific/Auckland' };
+    const answers = [
+      await one.event('flashcards-viewed', { user, value: 5 }, { 'idempotency-key': 'k' }),
+      await one.request('POST', '/admin/v1/metrics/events', { body: [{ key: 'flashcards-viewed', user: { id: 'ben' }, value: 5 }] }),
+      await one.get('/v1/users/ana/metrics'),
+      await one.get('/v1/leaderboards/all-time'),
+      await one.request('POST', '/admin/v1/application-api-keys', { body: [{ userId: 'ana' }] }),
+      await one.request('PATCH', '/admin/v1/settings', { body: { weekStart: 'sunday' } }),
+      await one.request('DELETE', '/admin/v1/users/ben'),
+    ];
+    expect(answers.filter(({ status }) => status >= 300)).to.deep.equal([]);
+    await one.setClock('2040-01-04T12:00:00.000Z');
+    await one.drain();
+    expect(await (await fetch(`${one.metricsAddress}/metrics`)).text()).to.match(/^laurel_redis_up 1$/m);
+  }
+
+  async function loseAndRestore({ settings, partition }: World, { redis: anybody }: PlainRedis): Promise<void> {
+    await anybody.unlink(...(await keysOf(anybody, partition)));
+    const base = await Base.start({ settings, log: pino({ level: 'silent' }), print: () => undefined });
+    try {
+      await restore(base, () => undefined, {});
+      await verify(base, () => undefined, {});
+    } finally {
+      await base.stop();
+    }
+  }
+});
