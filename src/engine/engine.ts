@@ -197,7 +197,7 @@ export class Engine {
   }
 
   /**
-   * Compares a partition with what Postgres has committed and opens it if they are level (design.md, invariant 5). Concurrent callers
+   * Compares a partition with what Postgres has committed and opens it if they are level (ARCHITECTURE.md, invariant 5). Concurrent callers
    * share one comparison. Throws `not_ready` if Redis lacks something.
    */
   open(tenant: number): Promise<void> {

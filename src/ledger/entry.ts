@@ -1,7 +1,7 @@
 import { unpackMessage } from '../redis/message.js';
 
 /**
- * The entries of the ledger stream, as lua/ packs them. Every number is an absolute fact after the change (design.md, invariant 4); an
+ * The entries of the ledger stream, as lua/ packs them. Every number is an absolute fact after the change (ARCHITECTURE.md, invariant 4); an
  * event's response is made from its entry too, so that what a caller was told and what Postgres keeps are the same facts.
  */
 interface EntryBase {

@@ -19,7 +19,7 @@ export interface ReconcilerOptions {
 }
 
 /**
- * Brings a Redis that lacks what Postgres has level with it, tenant by tenant, without an operator (design.md, invariant 5). A Redis that has
+ * Brings a Redis that lacks what Postgres has level with it, tenant by tenant, without an operator (ARCHITECTURE.md, invariant 5). A Redis that has
  * everything is left as it is, with what Postgres has not got yet; so is one of another database. Several workers may do so at once, and
  * beside a `laurel restore`: the lease of the tenant's stream lets one of them work, and the others wait until it is through or gone.
  */

@@ -43,7 +43,7 @@ interface Start {
 }
 
 /**
- * Fills a tenant's partition of Redis from Postgres (design.md, invariant 6). The partition takes no calls meanwhile: its `meta` has no
+ * Fills a tenant's partition of Redis from Postgres (ARCHITECTURE.md, invariant 6). The partition takes no calls meanwhile: its `meta` has no
  * epoch, so `open` says that it is behind. The users come back in the order of their ids, in chunks, each in one step of Redis together with
  * how far the restore is, so that one that was cut off goes on where it was. At its end a new life of Redis (epoch) begins: a copy of the old one that
  * turns up later is known as such.

@@ -225,7 +225,7 @@ export async function readUserIds(client: pg.ClientBase | pg.Pool, tenant: numbe
 }
 
 /**
- * The users of a tenant with some ids, in the order of `readUserIds`, with everything that Redis holds of them (design.md, invariant 6). Run it in one
+ * The users of a tenant with some ids, in the order of `readUserIds`, with everything that Redis holds of them (ARCHITECTURE.md, invariant 6). Run it in one
  * snapshot of the database.
  */
 export async function readStoredUsers(
