@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { scrape } from './support/scrape.js';
-import { startWorld } from './support/world.js';
+import { freshDatabase, startWorld } from './support/world.js';
 
 const read = (name: string): string => readFileSync(new URL(`../docs/operations/${name}`, import.meta.url), 'utf8');
 
@@ -93,6 +93,18 @@ describe('The files for those who operate Laurel', function () {
         metricsIn(expr).filter((metric) => !declared(metric, names)),
         title,
       ).to.deep.equal([]);
+    }
+  });
+
+  it('ask Postgres what it can answer', async () => {
+    const pages = readdirSync(new URL('../docs/operations/', import.meta.url)).filter((name) => name.endsWith('.md'));
+    const asked = pages.flatMap((name) => [...read(name).matchAll(/`(select [^`]+)`|```sql\n([^`]+)```/g)]);
+    expect(asked).to.have.lengthOf.at.least(4);
+    const database = await freshDatabase();
+    try {
+      for (const [, inline, block] of asked) await database.pool.query(inline ?? block ?? '');
+    } finally {
+      await database.drop();
     }
   });
 
