@@ -1,9 +1,12 @@
+import { createHook } from 'node:async_hooks';
 import { createServer } from 'node:http';
 import { type AddressInfo } from 'node:net';
+
 import { expect } from 'chai';
 import { isPublicAddress } from '../src/config/webhook-url.js';
 import { lookupOf, Transport, type Outcome, type Resolver } from '../src/notify/transport.js';
 import { type Receiver, startReceiver } from './support/receiver.js';
+import { until } from './support/stage.js';
 
 /** A resolver for which every name leads to some addresses; several lists are what it says one time after another. */
 function leadingTo(...answers: readonly (readonly string[])[]): Resolver & { asked: number } {
@@ -155,6 +158,38 @@ describe('A webhook is sent', function () {
     expect((await post(`http://127.0.0.1:${free}/`, { allowPrivate: true })).error).to.include('ECONNREFUSED');
     const resolve: Resolver = () => Promise.reject(new Error('getaddrinfo ENOTFOUND'));
     expect((await post('http://nobody.example.com/', { allowPrivate: true, resolve })).error).to.include('ENOTFOUND');
+  });
+
+  it('and leaves no timer behind', async () => {
+    const timers = new Set<number>();
+    const hook = createHook({
+      init: (id, type) => {
+        if (type === 'Timeout') timers.add(id);
+      },
+      destroy: (id) => void timers.delete(id),
+    });
+    const transport = new Transport({ allowPrivate: true });
+    hook.enable();
+    try {
+      for (let i = 0; i < 50; i += 1) await transport.post(`${receiver.url}/a`, {}, '{}');
+      // What has been cleared is told of a little later.
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(timers.size).to.be.below(25);
+    } finally {
+      hook.disable();
+      await transport.stop();
+    }
+  });
+
+  it('and is broken off when the worker stops', async () => {
+    receiver.answers['/hang'] = 'hang';
+    const transport = new Transport({ allowPrivate: true });
+    const sending = transport.post(`${receiver.url}/hang`, {}, '{}');
+    await until('the message', () => receiver.received.length === 1);
+    await transport.stop();
+    expect(await sending).to.include({ isTaken: false, status: null });
+    expect(await transport.post(`${receiver.url}/a`, {}, '{}')).to.include({ isTaken: false, status: null });
+    expect(receiver.received.length).to.equal(1);
   });
 
   it('and no more of an answer is read than is kept', async () => {

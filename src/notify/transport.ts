@@ -129,7 +129,9 @@ function refusal(status: number): string | null {
 export class Transport {
   private readonly options: TransportOptions;
   private readonly agent: Agent;
-  private readonly stopped = new AbortController();
+  /** What is under way. (A signal that they all depended on would remember each of them for as long as the process lives.) */
+  private readonly underWay = new Set<AbortController>();
+  private isOver = false;
 
   constructor(options: TransportOptions) {
     this.options = options;
@@ -140,14 +142,21 @@ export class Transport {
 
   /** Whether it has been stopped: what failed since then says nothing about the receiver. */
   get isStopped(): boolean {
-    return this.stopped.signal.aborted;
+    return this.isOver;
   }
 
   /** Posts a body to a URL of a configuration. Throws nothing: what goes wrong is the outcome. */
   async post(url: string, headers: Readonly<Record<string, string>>, body: string, waitMs?: number): Promise<Outcome> {
     const startedAt = performance.now();
     const answerMs = waitMs ?? this.options.answerMs ?? limits.webhookAnswerMs;
-    const late = AbortSignal.timeout(answerMs);
+    const breaking = new AbortController();
+    let isLate = false;
+    const patience = setTimeout(() => {
+      isLate = true;
+      breaking.abort();
+    }, answerMs);
+    this.underWay.add(breaking);
+    if (this.isOver) breaking.abort();
     const done = (outcome: Omit<Outcome, 'durationMs'>): Outcome => ({
       ...outcome,
       durationMs: Math.round(performance.now() - startedAt),
@@ -156,19 +165,23 @@ export class Transport {
       const fault = this.options.allowPrivate ? null : privateUrlFault(url);
       if (fault !== null) return done({ isTaken: false, status: null, answer: null, error: `the url ${fault}` });
       const { statusCode, body: answer } = await request(url, {
-        ...{ method: 'POST', body, dispatcher: this.agent, signal: AbortSignal.any([late, this.stopped.signal]) },
+        ...{ method: 'POST', body, dispatcher: this.agent, signal: breaking.signal },
         headers: { 'content-type': 'application/json', 'user-agent': 'Laurel-Webhooks', ...headers },
       });
       const error = refusal(statusCode);
       return done({ isTaken: error === null, status: statusCode, answer: await startOf(answer), error });
     } catch (error) {
-      return done({ isTaken: false, status: null, answer: null, error: describe(error, late.aborted, answerMs) });
+      return done({ isTaken: false, status: null, answer: null, error: describe(error, isLate, answerMs) });
+    } finally {
+      clearTimeout(patience);
+      this.underWay.delete(breaking);
     }
   }
 
   /** Breaks off what is under way. */
   async stop(): Promise<void> {
-    this.stopped.abort();
+    this.isOver = true;
+    for (const each of this.underWay) each.abort();
     await this.agent.destroy();
   }
 }
