@@ -154,6 +154,10 @@ describe('The Admin API of webhooks', function () {
     const secrets = [second];
     expect(Date.parse(second.previousSecretValidUntil ?? '') - Date.now()).to.be.within(86_300_000, 86_400_000);
     expect(await deliver()).to.deep.equal(['standard ', 'standard hosted', ' ']);
+    // Tests are signed as messages are, so that they say how those would fare.
+    bodyOf(await world.request('POST', `${path}/${id}/test`), 200);
+    const tested = receiver.at('/rotate').at(-1);
+    expect(tested && [first, second.secret].map((secret) => isSigned(tested, secret))).to.deep.equal([true, true]);
     await world.pool.query(`update webhook_endpoints set previous_until = now() where previous_until is not null`);
     expect(await deliver()).to.deep.equal([' ', 'standard hosted', ' ']);
     secrets.push(await rotate({ overlapHours: 0 }));

@@ -7,7 +7,7 @@ import { postgresFailure } from '../postgres/pool.js';
 import { exampleOf } from './examples.js';
 import type { WebhookKind } from './kinds.js';
 import { ensureSecrets } from './queue.js';
-import { newSecret, signatureHeaders } from './signatures.js';
+import { newSecret, type Secrets, signatureHeaders } from './signatures.js';
 import type { Outcome, Transport } from './transport.js';
 
 /** How an endpoint fares. */
@@ -102,16 +102,23 @@ export class WebhookDesk {
 
   /** Sends an example of a kind to an endpoint, active or not, once and without keeping it. */
   async test(tenant: number, { no, url }: Webhook, kind: WebhookKind): Promise<Outcome & { readonly id: string }> {
-    const secret = (await this.secrets(tenant, [no])).get(no) ?? '';
+    const secrets = await this.secretsOf(tenant, no);
     const id = `test_${randomUUID()}`;
     const body = JSON.stringify(exampleOf(kind));
-    const outcome = await this.transport.post(
-      url,
-      signatureHeaders(id, new Date(), body, { secret, previous: null }),
-      body,
-      limits.webhookTestMs,
-    );
+    const outcome = await this.transport.post(url, signatureHeaders(id, new Date(), body, secrets), body, limits.webhookTestMs);
     return { ...outcome, id };
+  }
+
+  /** Those with which messages to an endpoint are signed now. */
+  private async secretsOf(tenant: number, no: number): Promise<Secrets> {
+    await ensureSecrets(this.pool, tenant, [no]).catch(fail);
+    const { rows } = await this.ask<Secrets>(
+      `select secret, case when previous_until > now() then previous_secret end as previous from webhook_endpoints where tenant = $1 and no = $2`,
+      [tenant, no],
+    );
+    const [secrets] = rows;
+    if (!secrets) throw new Error(`webhook endpoint ${no} of tenant ${tenant} has no row`);
+    return secrets;
   }
 
   /** The deliveries of an endpoint, the newest first. */
