@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { ConfigDocument } from '../config/model.js';
+import type { ConfigDocument, Webhook } from '../config/model.js';
 import { limits } from '../limits.js';
 import { Turns } from '../turns.js';
 import { type DeliveryCounts, EndpointQueue, type QueueContext } from './endpoint-queue.js';
@@ -69,10 +69,22 @@ export class Deliverer {
   }
 
   /** One that is unknown is in a configuration that this process has not heard of yet. */
-  private async isSentTo({ tenant, no }: EndpointKey): Promise<boolean> {
-    const { webhooks } = await this.options.configuration(tenant);
-    const webhook = webhooks.find((each) => each.no === no);
+  private async isSentTo(endpoint: EndpointKey): Promise<boolean> {
+    const webhook = await this.webhookOf(endpoint);
     return webhook === undefined || (webhook.status === 'active' && !webhook.archived);
+  }
+
+  /** What is due to an endpoint is the business of its queue: to send it, or to drop it. One that is inactive keeps it, and is left alone. */
+  private async wakeQueue(endpoint: EndpointKey): Promise<void> {
+    // A configuration that can't be read is told of by the queue, and keeps nobody else waiting.
+    const webhook = await this.webhookOf(endpoint).catch(() => undefined);
+    if (this.isStopped || (webhook?.status === 'inactive' && !webhook.archived)) return;
+    this.queue(endpoint).wake();
+  }
+
+  private async webhookOf({ tenant, no }: EndpointKey): Promise<Webhook | undefined> {
+    const { webhooks } = await this.options.configuration(tenant);
+    return webhooks.find((each) => each.no === no);
   }
 
   /** Takes nothing new, waits at most `waitMs` for what is under way, and gives the rest back. */
@@ -111,7 +123,8 @@ export class Deliverer {
       while (this.again && !this.isStopped) {
         this.again = false;
         for (const queue of this.queues.values()) if (!queue.isIdle) queue.wake();
-        for (const { tenant, no } of await dueEndpoints(this.options.pool, this.context.aheadMs())) this.queue(tenant, no).wake();
+        const due = await dueEndpoints(this.options.pool, this.context.aheadMs());
+        await Promise.all(due.map((endpoint) => this.wakeQueue(endpoint)));
       }
     } catch (error) {
       this.options.log.warn({ err: error }, 'webhook deliveries could not be looked for, and will be again');
@@ -121,7 +134,7 @@ export class Deliverer {
     }
   }
 
-  private queue(tenant: number, no: number): EndpointQueue {
+  private queue({ tenant, no }: EndpointKey): EndpointQueue {
     const name = `${tenant}:${no}`;
     let queue = this.queues.get(name);
     if (!queue) {
