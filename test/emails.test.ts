@@ -4,7 +4,9 @@ import { newestRound, type RoundKind } from '../src/notify/email-rounds.js';
 import { emptyConfig } from '../src/config/model.js';
 import { bodyOf, configText, read, readProfile, track, userPath } from './support/answers.js';
 import { Contract, hasContract } from './support/contract.js';
+import { keyNames } from '../src/redis/contract.js';
 import { messagesOf, subscription, type Message } from './support/messages.js';
+import { until } from './support/stage.js';
 import { startWorld, type World } from './support/world.js';
 
 const kinds = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due', 'emails.achievement_due'];
@@ -194,6 +196,51 @@ describe('E-mails that are due', function () {
     const [late] = await fresh('2040-01-06T10:00:00Z');
     expect(late!.payload).to.deep.include({ timestamp: '2040-01-06T09:00:00.000Z' });
     expect(await told('2040-01-06T23:00:00Z')).to.deep.equal([]);
+  });
+
+  it('are told once of a day, also when its hour is changed', async () => {
+    await start({ reactivationDays: [1, 2] }, { enabled: false });
+    await identify('ana');
+    expect(await told('2040-01-03T09:00:00Z')).to.deep.equal(['reactivation ana']);
+    await world.configure(config({ reactivationDays: [1, 2], emailHour: 11 }, { enabled: false }));
+    expect(await told('2040-01-03T11:00:00Z')).to.deep.equal([]);
+    expect(await told('2040-01-04T10:59:59Z')).to.deep.equal([]);
+    expect(await told('2040-01-04T11:00:00Z')).to.deep.equal(['reactivation ana']);
+  });
+
+  it('are told once of a day, also to somebody who is in another zone meanwhile', async () => {
+    await start({ reactivationDays: [7, 8] }, { enabled: false });
+    for (const id of ['ana', 'ben']) await identify(id, { tz: 'Asia/Tokyo' });
+    await identify('cleo', { tz: 'America/New_York' });
+    await event('ana');
+    expect(await told('2040-01-09T00:00:00Z')).to.deep.equal(['reactivation ana', 'reactivation ben', 'recap ana']);
+    for (const id of ['ana', 'ben']) await identify(id, { tz: 'America/New_York' });
+    expect(await told('2040-01-09T14:00:00Z')).to.deep.equal(['reactivation cleo']);
+    expect(await told('2040-01-10T14:00:00Z')).to.deep.equal(['reactivation ana', 'reactivation ben', 'reactivation cleo']);
+  });
+
+  it('are told by what has happened, also while Postgres does not have all of it yet', async () => {
+    await start({ reactivationDays: [1] }, { enabled: false });
+    for (const id of ['ana', 'ben', 'cleo']) await identify(id);
+    await world.drain();
+    // The write-behind, and whoever tells, wait for this.
+    const client = await world.pool.connect();
+    try {
+      await client.query('begin; select 1 from stream_offsets where tenant = 1 for update');
+      await world.redis.set(world.partition + keyNames.clock, Date.parse('2040-01-03T08:59:59Z'));
+      await event('ana');
+      await identify('ben', { subscribeToEmails: false });
+      await world.redis.set(world.partition + keyNames.clock, Date.parse('2040-01-03T09:00:00Z'));
+      const rounds = async (where: string): Promise<boolean> =>
+        (await world.pool.query(`select 1 from told_emails where zone = 'UTC' and kind = 'emails.reactivation_due' and ${where}`))
+          .rowCount === 1;
+      await until('the round', () => rounds('not done'));
+      await client.query('commit');
+      await until('its end', () => rounds('done'));
+    } finally {
+      client.release();
+    }
+    expect((await messagesOf(world)).map(brief)).to.deep.equal(['reactivation cleo']);
   });
 
   it('are told page by page, each user once', async () => {

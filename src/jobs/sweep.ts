@@ -62,7 +62,7 @@ export class Sweep {
     this.levels = new Levels(tools);
     this.retention = new KeyRetention(tools);
     this.messages = new DueMessages(pool, onMessages);
-    this.emails = new DueEmails(engine, pool, history, onMessages);
+    this.emails = new DueEmails({ engine, clock, history }, pool, onMessages);
     this.log = log;
   }
 

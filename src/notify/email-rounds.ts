@@ -26,6 +26,12 @@ export function recapPeriod(rules: Rules, day: number): { first: string; last: s
   return datesOf(frequency, periodOf(frequency, day - 1, shift), shift);
 }
 
+/** The local day of a moment, in days since 1970-01-01. */
+export function localDayOf(at: number, zone: string): number {
+  const { year, month, day } = DateTime.fromMillis(at, { zone });
+  return Date.UTC(year, month - 1, day) / dayMs;
+}
+
 function isDay(kind: RoundKind, rules: Rules, day: number): boolean {
   const shift = weekShiftOf(rules.settings);
   const { frequency } = rules.streaks;

@@ -3,7 +3,8 @@ import { dateToDay } from '../calendar.js';
 import { limits } from '../limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { recapPeriod, type RoundKind } from './email-rounds.js';
+import type { UserResponse } from '../users/shapes.js';
+import { localDayOf, recapPeriod, type RoundKind } from './email-rounds.js';
 import { isWrittenTo, readProfiles } from './profiles.js';
 
 /** The type of notification, among a user's preferences, that a kind goes by. */
@@ -49,7 +50,7 @@ type Client = pg.ClientBase | pg.Pool;
 type Filter = (client: Client, config: ActiveConfig, users: readonly Row[], day: number) => Promise<Addressee[]>;
 
 const metricsOf = ({ document }: ActiveConfig): string => numberArray(document.metrics.map(({ no }) => no));
-const idsOf = (users: readonly Row[]): string => textArray(users.map(({ id }) => id));
+const idsOf = (users: readonly { readonly id: string }[]): string => textArray(users.map(({ id }) => id));
 
 /** Those who had an event in the period: a recap of nothing is of no use. */
 const withEvents: Filter = async (client, config, users, day) => {
@@ -106,6 +107,32 @@ export async function readPage(client: Client, config: ActiveConfig, kind: Round
     addressees: reached.length === 0 ? [] : await filters[kind](client, config, reached, day),
     last: rows.length === limits.emailPageUsers ? rows.at(-1)?.id : undefined,
   };
+}
+
+/** How long ago a user may have been told, in another zone, of the day that it is now: days differ by 26 hours at most, and are told a day late at most. */
+const elsewhereMs = 3 * 86_400_000;
+
+/**
+ * Those of some users who have come from another zone, and were told there of the same day of the calendar. (Only those whose profile has changed
+ * lately can have come, so few messages are looked at.)
+ */
+export async function toldElsewhere(
+  client: Client,
+  { tenant, document }: ActiveConfig,
+  { kind, day, now }: { readonly kind: RoundKind; readonly day: number; readonly now: number },
+  users: Iterable<UserResponse>,
+): Promise<Set<string>> {
+  const since = now - elsewhereMs;
+  const changed = [...users].filter(({ updated }) => Date.parse(updated) >= since);
+  if (changed.length === 0) return new Set();
+  const { rows } = await client.query<{ id: string; timestamp: string; tz: string | null }>(
+    `select user_id as id, payload ->> 'timestamp' as timestamp, payload #>> '{user,tz}' as tz from outbox
+      where tenant = $1 and user_id = any($2::text[]) and kind = $3 and at >= to_timestamp($4 / 1000.0)`,
+    [tenant, idsOf(changed), kind, since],
+  );
+  const { defaultTimeZone } = document.settings;
+  const same = rows.filter(({ timestamp, tz }) => localDayOf(Date.parse(timestamp), tz ?? defaultTimeZone) === day);
+  return new Set(same.map(({ id }) => id));
 }
 
 /** The zones that users have, the empty one for none: one step of the index for each, and not a look at everybody. */

@@ -1,13 +1,12 @@
 import type pg from 'pg';
-import type { Engine } from '../engine/engine.js';
+import type { Stores } from '../engine/rankings.js';
 import { readStreak } from '../engine/streaks.js';
 import { LaurelError } from '../errors.js';
 import { betweenBatches } from '../ledger/offsets.js';
-import type { HistoryReader } from '../ledger/reader.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import type { StreakResponse } from '../streaks/shapes.js';
-import { newestRound, recapPeriod, roundKinds, type Round, type RoundKind } from './email-rounds.js';
-import { readPage, zonesOf, type Addressee } from './email-users.js';
+import { localDayOf, newestRound, recapPeriod, roundKinds, type Round, type RoundKind } from './email-rounds.js';
+import { readPage, toldElsewhere, zonesOf, type Addressee } from './email-users.js';
 import { addToOutbox, subscribedKinds, type OutboxMessage } from './outbox.js';
 import { readUsers } from './profiles.js';
 
@@ -34,18 +33,16 @@ type Bodies = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
  * that is commit together. Safe to run twice, in several processes at once, and late; what is late by more than a day is left out.
  */
 export class DueEmails {
-  private readonly engine: Engine;
+  private readonly stores: Stores;
   private readonly pool: pg.Pool;
-  private readonly history: HistoryReader;
   private readonly onMessages: () => void;
   /** Tenant → the configuration version and the quarter of an hour for which everything has been told. */
   private readonly looked = new Map<number, string>();
 
   /** `onMessages` hears that there are deliveries to make. */
-  constructor(engine: Engine, pool: pg.Pool, history: HistoryReader, onMessages: () => void) {
-    this.engine = engine;
+  constructor(stores: Stores, pool: pg.Pool, onMessages: () => void) {
+    this.stores = stores;
     this.pool = pool;
-    this.history = history;
     this.onMessages = onMessages;
   }
 
@@ -59,9 +56,20 @@ export class DueEmails {
     await this.pool.query('delete from told_emails where tenant = $1 and kind <> all($2::text[])', [tenant, kinds]);
     let left = pages;
     for (const kind of kinds) {
-      for (const told of await this.begin(config, kind, now)) left = await this.tellRound(config, told, now, left);
+      const rounds = await this.begin(config, kind, now);
+      if (rounds.length > 0) await this.catchUp(tenant);
+      for (const told of rounds) left = await this.tellRound(config, told, now, left);
     }
     if (left > 0) this.looked.set(tenant, look);
+  }
+
+  /**
+   * Waits until Postgres, which knows who is to be told, has what has happened: whoever has just come back, or wants no e-mails any more, has been
+   * promised that. Throws a 503 when it takes too long; the round is then told later.
+   */
+  private async catchUp(tenant: number): Promise<void> {
+    const { clock, history } = this.stores;
+    await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   }
 
   /** The rounds of a kind that are not over: new ones are noted. A kind that is subscribed to anew is told of from now on. */
@@ -77,10 +85,13 @@ export class DueEmails {
     const rounds: (Told & Round)[] = [];
     for (const zone of await zonesOf(this.pool, tenant)) {
       const before = noted.get(zone);
-      const round = newestRound(kind, document, zone || document.settings.defaultTimeZone, now);
+      const name = zone || document.settings.defaultTimeZone;
+      const round = newestRound(kind, document, name, now);
       if (!round) continue;
-      if (before && !before.done && round.at === before.at) rounds.push({ ...before, ...round });
-      if (round.at <= (before?.at ?? started)) continue;
+      // A day has one round: when its hour is changed, it is not told again at the new one.
+      const isBegun = before !== undefined && localDayOf(before.at, name) === round.day;
+      if (isBegun && !before.done) rounds.push({ ...round, ...before });
+      if (isBegun || round.at <= (before?.at ?? started)) continue;
       await this.pool.query(
         `insert into told_emails values ($1, $2, $3, $4, '', false)
          on conflict (tenant, kind, zone) do update set at = $4, cursor = '', done = false where told_emails.at < $4`,
@@ -130,7 +141,7 @@ export class DueEmails {
   /** The streak of a user that ends with the period, as a read would show it; nothing of one that has been extended, or of a user who has gone. */
   private async endingStreak(tenant: number, id: string): Promise<[id: string, { readonly streak: StreakResponse }][]> {
     try {
-      const streak = await readStreak(this.engine, this.history, tenant, id, 0);
+      const streak = await readStreak(this.stores.engine, this.stores.history, tenant, id, 0);
       return streak.length > 0 && streak.extended === null ? [[id, { streak }]] : [];
     } catch (error) {
       if (error instanceof LaurelError && error.code === 'not_found') return [];
@@ -139,9 +150,9 @@ export class DueEmails {
   }
 
   /** Adds the messages of a page, and notes that it is told; false when another process has done that. */
-  private async commit(config: ActiveConfig, told: Told, last: string | undefined, now: number, bodies: Bodies): Promise<boolean> {
+  private async commit(config: ActiveConfig, told: Told & Round, last: string | undefined, now: number, bodies: Bodies): Promise<boolean> {
     const { tenant } = config;
-    const { kind, zone, at, cursor } = told;
+    const { kind, zone, at, day, cursor } = told;
     // So that messages are added in one order (notify/outbox.ts).
     const sent = await betweenBatches(this.pool, tenant, async (client) => {
       const { rowCount } = await client.query(
@@ -151,8 +162,10 @@ export class DueEmails {
       );
       if (rowCount === 0) return undefined;
       const users = await readUsers(client, config, [...bodies.keys()]);
+      const isTold = await toldElsewhere(client, config, { kind, day, now }, users.values());
       const timestamp = new Date(at).toISOString();
-      const messages = [...users].map(([user, profile]): OutboxMessage => {
+      const untold = [...users].filter(([user]) => !isTold.has(user));
+      const messages = untold.map(([user, profile]): OutboxMessage => {
         const payload = { type: kind, timestamp, user: profile, ...bodies.get(user) };
         return { kind, subject: `user:${user}`, user, at: new Date(now), payload };
       });
