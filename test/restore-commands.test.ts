@@ -22,8 +22,15 @@ const awards: [name: string, row: AwardRow][] = [
   ],
 ];
 
-const awardOf = ([trigger, ordinal, awarded, total, at, day, boosts]: AwardRow): RecentAward['award'] =>
-  ({ trigger, ordinal, awarded, total, at: Date.parse(at), day: Date.parse(day) / 86_400_000, boosts });
+const awardOf = ([trigger, ordinal, awarded, total, at, day, boosts]: AwardRow): RecentAward['award'] => ({
+  trigger,
+  ordinal,
+  awarded,
+  total,
+  at: Date.parse(at),
+  day: Date.parse(day) / 86_400_000,
+  boosts,
+});
 
 describe('The commands that a restore writes', () => {
   let world: World;
