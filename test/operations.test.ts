@@ -4,7 +4,9 @@ import { parse } from 'yaml';
 import { scrape } from './support/scrape.js';
 import { freshDatabase, startWorld } from './support/world.js';
 
-const read = (name: string): string => readFileSync(new URL(`../docs/operations/${name}`, import.meta.url), 'utf8');
+const folder = new URL('../docs/operations/', import.meta.url);
+const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
+const pages = readdirSync(folder).filter((name) => name.endsWith('.md'));
 
 interface Rule {
   readonly alert: string;
@@ -97,7 +99,6 @@ describe('The files for those who operate Laurel', function () {
   });
 
   it('ask Postgres what it can answer', async () => {
-    const pages = readdirSync(new URL('../docs/operations/', import.meta.url)).filter((name) => name.endsWith('.md'));
     const asked = pages.flatMap((name) => [...read(name).matchAll(/`(select [^`]+)`|```sql\n([^`]+)```/g)]);
     expect(asked).to.have.lengthOf.at.least(4);
     const database = await freshDatabase();
@@ -106,6 +107,19 @@ describe('The files for those who operate Laurel', function () {
     } finally {
       await database.drop();
     }
+  });
+
+  it('quote log lines and answers word for word', () => {
+    const sources = new URL('../src/', import.meta.url);
+    const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+    const source = files.map((name) => readFileSync(new URL(name, sources), 'utf8')).join('\n');
+    // Three words and more, without what only commands have.
+    const quoted = pages.flatMap((name) =>
+      [...read(name).matchAll(/`([A-Za-z][A-Za-z']*(?: [A-Za-z']+){2,})`/g)].map(([, text = '']) => text),
+    );
+    const sentences = quoted.filter((text) => !/^(?:npm|laurel|redis-cli|config) /.test(text));
+    expect(sentences).to.have.lengthOf.at.least(15);
+    expect(sentences.filter((text) => !source.includes(text))).to.deep.equal([]);
   });
 
   it('explain every metric of ours, and no other', () => {
