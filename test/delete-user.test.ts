@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { forgetInConfig } from '../src/config/forget.js';
 import { limits } from '../src/limits.js';
 import { webhookKinds } from '../src/notify/kinds.js';
 import { keyNames } from '../src/redis/contract.js';
@@ -6,7 +7,7 @@ import { answer, bodyOf, configText, read, readBoard, track, userPath, type Rank
 import { batchOf, first } from './support/admin.js';
 import { inParallel } from './support/client.js';
 import { differences } from './support/level.js';
-import { subscription } from './support/messages.js';
+import { messagesOf, subscription } from './support/messages.js';
 import { until } from './support/stage.js';
 import { tracesOf } from './support/traces.js';
 import { startWorker } from './support/worker.js';
@@ -130,6 +131,27 @@ describe('Deleting a user', function () {
       expect(before).to.contain(where);
     expect(answer(await remove(world))).to.deep.equal([200, { id: zoe }]);
     expect(await traces(world)).to.deep.equal([]);
+  });
+
+  it('that was cut off after the boosts of the user leaves one who can be read, and of whom others do not keep receivers waiting', async () => {
+    const world = await start({ config: configText(heard) });
+    await track(world, 'm', { user: zoe, value: 1 });
+    await world.setClock('2040-01-02T12:00:10Z');
+    await track(world, 'm', { user: zoe, value: 1 });
+    await track(world, 'm', { user: 'ana', value: 1 });
+    await world.drain();
+    await forgetInConfig(world.pool, 1, zoe);
+    // Any change makes the version without the boosts known.
+    await world.configure(configText({ metrics: [...config.metrics, { key: 'o', name: 'O' }] }));
+    const { awards } = await read<{ awards: { awarded: number; boosts: unknown[] }[] }>(world, userPath(zoe, '/points/p?awards=100'));
+    expect(awards.map(({ awarded, boosts }) => [awarded, boosts])).to.deep.equal([
+      [4, []],
+      [4, []],
+    ]);
+    await world.setClock('2040-01-02T12:30:00Z');
+    const told = (await messagesOf(world)).filter(({ kind }) => kind === 'points.changed').map(({ user }) => user);
+    expect(told.sort()).to.deep.equal(['ana', zoe, zoe]);
+    expect((await remove(world)).status).to.equal(200);
   });
 
   it('revokes the keys of the user at once', async () => {

@@ -51,7 +51,10 @@ function appliedBoostResponse({ id, name, start, end, multiplier, rounding }: Po
   return { id, name, status: 'active', start, end, multiplier, rounding };
 }
 
-/** The contract's `PointsAward`. `entryId` is that of the ledger entry that it came with. */
+/**
+ * The contract's `PointsAward`. `entryId` is that of the ledger entry that it came with. A boost that the configuration does not know was for this one
+ * user, who is being deleted: it goes first (jobs/deletion.ts).
+ */
 export function awardResponse(config: ActiveConfig, entryId: string, award: AwardFact): AwardResponse {
   return {
     id: awardId(entryId, award.ordinal),
@@ -59,7 +62,7 @@ export function awardResponse(config: ActiveConfig, entryId: string, award: Awar
     date: instant(award.at),
     total: award.total,
     trigger: triggerResponse(config, known(config.triggerByNo, award.trigger, 'trigger')),
-    boosts: award.boosts.map((no) => appliedBoostResponse(known(config.boostByNo, no, 'boost'))),
+    boosts: award.boosts.flatMap((no) => config.boostByNo.get(no) ?? []).map(appliedBoostResponse),
   };
 }
 
