@@ -160,6 +160,34 @@ describe('A webhook is sent', function () {
     expect((await post('http://nobody.example.com/', { allowPrivate: true, resolve })).error).to.include('ENOTFOUND');
   });
 
+  it('and its name is looked up once for all who wait for it, and anew for those who come later', async () => {
+    let asked = 0;
+    let answer = (): void => undefined;
+    const resolve: Resolver = () => {
+      asked += 1;
+      return new Promise((resolved) => {
+        answer = () => {
+          resolved([{ address: '127.0.0.1', family: 4 }]);
+        };
+      });
+    };
+    const transport = new Transport({ allowPrivate: true, resolve });
+    const url = `http://hooks.example.com:${port()}/a`;
+    try {
+      for (const lookups of [1, 2]) {
+        receiver.answers['/a'] = (_, response) => response.writeHead(204, { connection: 'close' }).end();
+        const sending = Promise.all(Array.from({ length: 10 }, () => transport.post(url, {}, '{}')));
+        await until('a look-up', () => asked === lookups);
+        await new Promise((resolved) => setImmediate(resolved));
+        answer();
+        expect((await sending).every(({ isTaken }) => isTaken)).to.equal(true);
+        expect(asked).to.equal(lookups);
+      }
+    } finally {
+      await transport.stop();
+    }
+  });
+
   it('and leaves no timer behind', async () => {
     const timers = new Set<number>();
     const hook = createHook({

@@ -43,6 +43,19 @@ const systemResolver: Resolver = (name) =>
     });
   });
 
+/**
+ * Asks for a name once at a time; whoever asks meanwhile gets the same answer. The system looks names up in a few threads, and those of one
+ * endpoint whose name server does not answer would take them all.
+ */
+function onceAtATime(resolve: Resolver): Resolver {
+  const asking = new Map<string, ReturnType<Resolver>>();
+  return (name) => {
+    const asked = asking.get(name) ?? resolve(name).finally(() => asking.delete(name));
+    asking.set(name, asked);
+    return asked;
+  };
+}
+
 /** A lookup for connections that knows only those addresses of a name to which something may be sent. */
 export function lookupOf(resolve: Resolver, isOpen: (address: string) => boolean): LookupFunction {
   return (name, { all, family }, callback) => {
@@ -66,7 +79,7 @@ export function lookupOf(resolve: Resolver, isOpen: (address: string) => boolean
  */
 function connectorOf({ allowPrivate, resolve = systemResolver }: TransportOptions): buildConnector.connector {
   const isOpen = (address: string): boolean => allowPrivate || isPublicAddress(address);
-  const connect = buildConnector({ timeout: limits.webhookConnectMs, lookup: lookupOf(resolve, isOpen) });
+  const connect = buildConnector({ timeout: limits.webhookConnectMs, lookup: lookupOf(onceAtATime(resolve), isOpen) });
   return (options, callback) => {
     const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
     if (isIP(host) !== 0 && !isOpen(host)) {
