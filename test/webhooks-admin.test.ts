@@ -220,7 +220,8 @@ describe('The Admin API of webhooks', function () {
 
   it('has nothing of a user who has been deleted', async () => {
     const { id } = await create('/user');
-    receiver.answers['/user'] = 500;
+    // Which shows what it has got.
+    receiver.answers['/user'] = ({ raw }, response) => response.writeHead(500).end(raw);
     const user = { id: 'zoe-4711', name: 'Zoe Zimmer' };
     for (const one of [user, { id: 'bo' }]) await world.event('flashcards-viewed', { user: one, value: 1 });
     const rankings = [user.id, 'bo'].map((userId, i) => ({ userId, userName: i === 0 ? user.name : null, rank: i + 1, value: 5 }));
@@ -228,13 +229,16 @@ describe('The Admin API of webhooks', function () {
     await add(message(user.id, { user }), message('bo'), {
       ...{ kind: 'leaderboard.finished', subject: 'leaderboard:1', others: [user.id, 'bo'], at: new Date(), payload },
     });
-    await until('three tries', () => receiver.at('/user').length >= 3);
+    const ofBoard = async (): Promise<Delivery | undefined> => (await list(id, '?kind=leaderboard.finished'))[0];
+    await until('three tries', async () => receiver.at('/user').length >= 3 && (await ofBoard())?.tries.length === 1);
+    expect((await ofBoard())?.tries[0]?.answer).to.include(user.name);
     bodyOf(await world.request('DELETE', `/admin/v1/users/${user.id}`), 200);
     const left = await list(id);
     expect(JSON.stringify(left)).to.not.include('zoe-4711').and.not.include('Zimmer');
     expect(left.map(({ kind }) => kind)).to.include.members(['leaderboard.finished', 'points.level_changed']);
-    const board = left.find(({ kind }) => kind === 'leaderboard.finished')?.payload;
-    expect(board).to.deep.equal({ ...payload, leaderboard: { key: 'l', rankings: rankings.slice(1) } });
+    const board = left.find(({ kind }) => kind === 'leaderboard.finished');
+    expect(board?.tries).to.deep.include.members([{ ...board?.tries[0], status: 500, answer: null }]);
+    expect(board?.payload).to.deep.equal({ ...payload, leaderboard: { key: 'l', rankings: rankings.slice(1) } });
     await remove(id);
   });
 

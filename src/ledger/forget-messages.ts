@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { textArray } from '../postgres/arrays.js';
 
 /** The payload without the elements of its lists that are about a user. */
 function without(value: unknown, user: string): unknown {
@@ -12,7 +13,7 @@ const isAbout = (element: unknown, user: string): boolean =>
 
 /**
  * Takes a user out of the messages that name the user beside others, such as the rankings of a leaderboard, at most `max` of them: they are still
- * delivered, and still seen by operators. Returns how many it changed. (What is about the user alone goes as a row of the user.)
+ * delivered, and still seen by operators; what receivers answered to them goes, since it may repeat them. Returns how many it changed. (What is about the user alone goes as a row of the user.)
  */
 export async function forgetInMessages(client: pg.ClientBase, tenant: number, user: string, max: number): Promise<number> {
   const { rows } = await client.query<{ id: string; payload: unknown }>(
@@ -24,5 +25,19 @@ export async function forgetInMessages(client: pg.ClientBase, tenant: number, us
       ...[id, JSON.stringify(without(payload, user)), user],
     ]);
   }
+  if (rows.length > 0)
+    await forgetAnswers(
+      client,
+      rows.map(({ id }) => id),
+    );
   return rows.length;
+}
+
+async function forgetAnswers(client: pg.ClientBase, messages: readonly string[]): Promise<void> {
+  await client.query(
+    `update webhook_deliveries set tries = (
+       select jsonb_agg(try || '{"answer": null}' order by place) from jsonb_array_elements(tries) with ordinality as made (try, place))
+      where outbox = any($1::bigint[]) and tries <> '[]'`,
+    [textArray(messages)],
+  );
 }
