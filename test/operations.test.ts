@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { scrape } from './support/scrape.js';
+import { scrape, type Scrape } from './support/scrape.js';
 import { freshDatabase, startWorld } from './support/world.js';
 
 const folder = new URL('../docs/operations/', import.meta.url);
@@ -35,6 +35,18 @@ const metricsIn = (expression: string): string[] => expression.replace(/"[^"]*"/
 const declared = (metric: string, names: ReadonlySet<string>): boolean =>
   names.has(metric) || names.has(metric.replace(/_(?:bucket|sum|count)$/, ''));
 
+/** The labels that an expression asks for of its metrics, or sums by, without those that Prometheus and histograms have. */
+function labelsIn(expression: string): string[] {
+  const selected = [...expression.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label);
+  const grouped = [...expression.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, labels = '']) => labels.split(', '));
+  return [...selected, ...grouped].filter((label) => !['job', 'instance', 'le'].includes(label));
+}
+
+/** The rows of the table of metrics: names, kind and labels. */
+const explainedMetrics = [...read('monitoring.md').matchAll(/^\| (`laurel_[^|]*) \| (\w+) *\| ([^|]*)\|/gm)].map(
+  ([, names = '', kind = '', labels = '']) => ({ names: names.match(/laurel_\w+/g) ?? [], kind, labels: labels.match(/\w+/g) ?? [] }),
+);
+
 const pairs = ['()', '{}', '[]'].map((pair) => pair.split('', 2) as [string, string]);
 const balanced = (expression: string): boolean =>
   pairs.every(([open, close]) => expression.split(open).length === expression.split(close).length);
@@ -42,11 +54,14 @@ const balanced = (expression: string): boolean =>
 describe('The files for those who operate Laurel', function () {
   this.timeout(30_000);
   let names: ReadonlySet<string>;
+  let answer: Scrape;
   before(async () => {
     // Stores of Laurel's own would add the disk of their folder, which is a figure of no store.
     const world = await startWorld({ settings: { metricsPort: 0 } });
     try {
-      names = new Set([...(await scrape(world.metricsAddress)).names, 'laurel_data_folder_free_bytes', 'laurel_data_folder_size_bytes']);
+      await world.event('flashcards-viewed', { user: { id: 'ana' }, value: 1 });
+      answer = await scrape(world.metricsAddress);
+      names = new Set([...answer.names, 'laurel_data_folder_free_bytes', 'laurel_data_folder_size_bytes']);
     } finally {
       await world.stop();
     }
@@ -95,6 +110,29 @@ describe('The files for those who operate Laurel', function () {
         metricsIn(expr).filter((metric) => !declared(metric, names)),
         title,
       ).to.deep.equal([]);
+    }
+  });
+
+  it('ask for labels that the metrics have', () => {
+    const labelsOf = new Map(explainedMetrics.flatMap((row) => row.names.map((name) => [name, row.labels] as const)));
+    expect(labelsOf).to.have.lengthOf.at.least(35);
+    const plain = (name: string): string => name.replace(/_(?:bucket|sum|count)$/, '');
+    for (const { title, expr } of [...rules.map(({ alert, expr }) => ({ title: alert, expr })), ...queries]) {
+      const known = metricsIn(expr).flatMap((name) => labelsOf.get(name) ?? labelsOf.get(plain(name)) ?? []);
+      expect(known, `${title}: ${expr}`).to.include.members(labelsIn(expr));
+    }
+    for (const { names: described, kind, labels } of explainedMetrics) {
+      for (const name of described) {
+        expect(answer.kinds.get(name) ?? kind, name).to.equal(kind);
+        for (const sample of answer.samples.filter((one) => plain(one.name) === name || one.name === name)) {
+          expect(
+            Object.keys(sample.labels)
+              .filter((label) => label !== 'le')
+              .sort(),
+            name,
+          ).to.deep.equal([...labels].sort());
+        }
+      }
     }
   });
 
