@@ -4,6 +4,7 @@ import pino from 'pino';
 import { Base } from '../src/base.js';
 import { restore, verify } from '../src/cli/restore.js';
 import { PlainRedis } from './support/plain-redis.js';
+import { startCluster, type TestCluster } from './support/redis-cluster.js';
 import { keysOf, startWorld, type World } from './support/world.js';
 
 const page = readFileSync(new URL('../docs/operations/redis.md', import.meta.url), 'utf8');
@@ -16,11 +17,13 @@ const urlOf = ({ url }: PlainRedis): string => url.replace('//', '//laurel:secre
 describe('The Redis user of docs/operations/redis.md', function () {
   this.timeout(60_000);
   let redis: PlainRedis | undefined;
+  let cluster: TestCluster | undefined;
   let world: World | undefined;
   afterEach(async () => {
     await world?.stop();
     await redis?.stop();
-    world = redis = undefined;
+    await cluster?.stop();
+    world = redis = cluster = undefined;
   });
 
   it('may do what Laurel does, and what it does not do it may not', async () => {
@@ -38,6 +41,15 @@ describe('The Redis user of docs/operations/redis.md', function () {
       const refused = await world.redis.call(name, ...args).catch((error: unknown) => (error as Error).message);
       expect(refused, command).to.match(/^NOPERM/);
     }
+  });
+
+  it('may do so in a cluster', async () => {
+    cluster = await startCluster(2);
+    for (const node of cluster.nodes) await node.redis.call('ACL', 'SETUSER', 'laurel', ...given);
+    const redisUrl = cluster.url.replace('//', '//laurel:secret@');
+    world = await startWorld({ redisUrl, settings: { redisPrefix: prefix, rateLimit: 10_000, metricsPort: 0 } });
+    await doEverything(world);
+    for (const node of cluster.nodes) expect(((await node.redis.call('ACL', 'LOG')) as unknown[]).map(String)).to.deep.equal([]);
   });
 
   it('needs two more rights for DURABILITY=always', async () => {
