@@ -353,6 +353,31 @@ describe('Webhook deliveries', function () {
     expect(left).to.deep.equal([{ first: 1201, count: 300 }]);
   });
 
+  it('are found while old ones are being removed', async () => {
+    configure(['/a']);
+    await add(message('ana', { n: 1 }));
+    await database.pool.query(`update outbox set created = now() - interval '8 days'`);
+    await database.pool.query(`update webhook_deliveries set status = 'delivered'`);
+    const client = await database.pool.connect();
+    try {
+      await client.query('begin; select 1 from outbox for update');
+      startWorker();
+      await until('the removal to wait', async () => {
+        const { rowCount } = await database.pool.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%delete from outbox%'`,
+        );
+        return rowCount === 1;
+      });
+      // Nobody tells the worker.
+      await inTransaction(database.pool, (other) => addToOutbox(other, 1, config, [message('bo', { n: 2 })]));
+      await until('the message', () => receiver.received.length === 1);
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+    await until('the removal', async () => (await rows()).length === 1);
+  });
+
   it('are given up by nobody when Postgres fails for a moment', async () => {
     configure(['/a']);
     let isBroken = true;

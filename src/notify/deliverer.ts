@@ -40,6 +40,7 @@ export class Deliverer {
   private readonly stopped = new AbortController();
   private polling: Promise<void> | undefined;
   private looking: Promise<void> | undefined;
+  private sweeping: Promise<void> | undefined;
   private again = false;
   private nextSweep = 0;
 
@@ -92,6 +93,7 @@ export class Deliverer {
     this.stopped.abort();
     await this.polling;
     await this.looking;
+    await this.sweeping;
     const cut = new AbortController();
     const giveUp = delay(waitMs, undefined, { signal: cut.signal }).then(
       () => this.options.transport.stop(),
@@ -111,7 +113,8 @@ export class Deliverer {
   private async poll(): Promise<void> {
     while (!this.isStopped) {
       this.wake();
-      if (Date.now() >= this.nextSweep) await this.sweep();
+      // Beside it: removing much takes long, and what is due does not wait for that.
+      if (Date.now() >= this.nextSweep) this.sweeping ??= this.sweep();
       await delay(limits.webhookPollMs, undefined, { signal: this.stopped.signal }).catch(() => undefined);
     }
   }
@@ -152,6 +155,8 @@ export class Deliverer {
       await dropOfArchived(this.options.pool, () => this.isStopped);
     } catch (error) {
       this.options.log.warn({ err: error }, 'old webhook deliveries could not be removed, and will be later');
+    } finally {
+      this.sweeping = undefined;
     }
   }
 }
