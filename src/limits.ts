@@ -4,6 +4,10 @@ export const limits = {
   maxIdChars: 255,
   /** Characters of the other texts that callers send: names, e-mail addresses, attribute values. */
   maxTextChars: 1_000,
+  /** Characters of an e-mail address. Postgres has them in an index, which takes texts of at most 2,700 bytes. */
+  maxEmailChars: 320,
+  /** Bytes of the attribute values that make a group of a leaderboard, which share them evenly: groups are in indexes too, beside the user's id. */
+  maxGroupBytes: 1_000,
   maxDeviceTokens: 100,
   maxDeviceTokenChars: 4_096,
   /** Characters of a key that an operator chooses (`flashcards-viewed`). */

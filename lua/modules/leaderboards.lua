@@ -12,6 +12,7 @@
 -- value is remembered in Postgres; of another board, has left it (`left`).
 local boards = require('boards')
 local calendar = require('calendar')
+local limit = require('contract').limit
 local decimal = require('decimal')
 local time = require('time')
 local turn = require('turn')
@@ -37,18 +38,30 @@ local function in_window(board, one, at)
   return now >= board.from or now < board.to
 end
 
+-- The start of a text that takes at most so many bytes, without half a character at its end.
+local function start_of(text, bytes)
+  if #text <= bytes then
+    return text
+  end
+  while bytes > 0 and text:byte(bytes + 1) >= 0x80 and text:byte(bytes + 1) < 0xc0 do
+    bytes = bytes - 1
+  end
+  return text:sub(1, bytes)
+end
+
 -- The group that the user's attributes put the user in: each value with its length, so that no two combinations are alike. Nil and false
--- when one is missing.
+-- when one is missing. (Of values that are too long for an index of Postgres the starts count; src/leaderboards/response.ts does the same.)
 local function current_group(one, board)
   if not board.breakdown then
     return nil, true
   end
-  local parts = {}
+  local parts, most = {}, math.floor(limit.maxGroupBytes / #board.breakdown)
   for i, name in ipairs(board.breakdown) do
     local value = one.row[name]
     if not value then
       return nil, false
     end
+    value = start_of(value, most)
     parts[i] = #value .. ':' .. value
   end
   return table.concat(parts), true

@@ -1,6 +1,7 @@
 import { dayToDate } from '../calendar.js';
 import type { Leaderboard } from '../config/model.js';
 import type { BoardFact } from '../ledger/entry.js';
+import { limits } from '../limits.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { runEnd } from './runs.js';
 import type { EventLeaderboardResponse, LeaderboardResponse } from './shapes.js';
@@ -72,9 +73,21 @@ export function groupValues(group: string): string[] {
   return values;
 }
 
-/** The group of attribute values, as groupValues takes it apart. */
+/** The start of a text that takes at most so many bytes, without half a character at its end. */
+function startOf(text: string, bytes: number): Buffer {
+  const whole = Buffer.from(text);
+  let end = bytes;
+  while (end > 0 && ((whole[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return whole.subarray(0, end);
+}
+
+/** The group of attribute values, as groupValues takes it apart. Of long ones the starts count, as in lua/modules/leaderboards.lua. */
 export function groupOf(values: readonly string[]): string {
-  return values.map((value) => `${Buffer.byteLength(value)}:${value}`).join('');
+  const most = Math.floor(limits.maxGroupBytes / values.length);
+  return values
+    .map((value) => startOf(value, most))
+    .map((start) => `${start.length}:${start.toString()}`)
+    .join('');
 }
 
 function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string | undefined): Partial<BoardRunResponse> {

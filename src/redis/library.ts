@@ -17,6 +17,7 @@ const luaLimits = {
   maxCachedContexts: limits.maxCachedContexts,
   maxCachedZones: limits.maxCachedZones,
   maxFreezes: limits.maxFreezes,
+  maxGroupBytes: limits.maxGroupBytes,
   maxPausesPerUser: limits.maxPausesPerUser,
   maxSettleHours: limits.maxSettleHours,
   sweepOccurrences: limits.sweepOccurrences,

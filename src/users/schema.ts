@@ -52,7 +52,7 @@ export const attributesSchema = z
 /** The properties of a user that a caller may send (contract, UpdatedUser). */
 export const userPropertiesSchema = z.object({
   name: textSchema(0).optional(),
-  email: textSchema(1).optional(),
+  email: textSchema(1, limits.maxEmailChars).optional(),
   tz: zoneSchema.nullable().optional(),
   subscribeToEmails: z.boolean().optional().meta({ description: 'True needs an email address.' }),
   deviceTokens: z
