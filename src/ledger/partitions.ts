@@ -33,13 +33,19 @@ export class Partitions {
   private async make(month: string): Promise<void> {
     await inTransaction(this.pool, async (client) => {
       await client.query('select pg_advisory_xact_lock($1)', [partitionLock]);
-      for (const table of partitionedTables) {
-        const name = `${table}_${month.replace('-', '_')}`;
-        await client.query(
-          `create table if not exists ${name} partition of ${table} for values from ('${month}-01T00:00:00Z') to ('${nextMonth(month)}-01T00:00:00Z')`,
-        );
-      }
+      for (const table of partitionedTables) await makePartition(client, table, month);
     });
     this.made.add(month);
   }
+}
+
+/** Made apart and attached: `create table … partition of` would wait until nobody reads the table any more, for a backup that takes an hour, say. */
+async function makePartition(client: pg.ClientBase, table: string, month: string): Promise<void> {
+  const name = `${table}_${month.replace('-', '_')}`;
+  const { rowCount } = await client.query('select 1 from pg_inherits where inhrelid = to_regclass($1)', [name]);
+  if (rowCount === 1) return;
+  await client.query(`create table ${name} (like ${table} including all)`);
+  await client.query(
+    `alter table ${table} attach partition ${name} for values from ('${month}-01T00:00:00Z') to ('${nextMonth(month)}-01T00:00:00Z')`,
+  );
 }

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import type { Registry } from 'prom-client';
 import { runningRestores } from '../ledger/offsets.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { countStoredUsers } from '../restore/over-all.js';
 import { readRestoredUsers } from '../restore/restore.js';
+import { countStoredUsers } from '../restore/stored-users.js';
 import { absentGauge } from './absent.js';
 import type { Refresh } from './observation.js';
 

@@ -11,14 +11,21 @@ const minimumServerVersion = 140_000;
 /**
  * A pool of connections. `onError` hears of idle connections that broke; the pool replaces them by itself. Nothing waits for ever: a
  * statement that Postgres does not answer fails here, and a transaction whose process stands still is ended by Postgres, so that a worker that
- * froze in the middle of a batch does not keep its lease's row from the others.
+ * froze in the middle of a batch does not keep its lease's row from the others. Postgres itself gives up a statement after the same time: it would
+ * go on with one that nobody waits for any more, or wait for its lock, while those who try again pile up behind it.
  */
-export function createPool(url: string, size: number, onError: (error: Error) => void): pg.Pool {
+export function createPool(
+  url: string,
+  size: number,
+  onError: (error: Error) => void,
+  timeoutMs: number = limits.postgresQueryTimeoutMs,
+): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: size,
     connectionTimeoutMillis: connectTimeoutMs,
-    query_timeout: limits.postgresQueryTimeoutMs,
+    query_timeout: timeoutMs,
+    statement_timeout: timeoutMs,
     idle_in_transaction_session_timeout: limits.leaseMs,
     application_name: 'laurel',
   });
@@ -89,6 +96,27 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
 /** Reads in one snapshot of the database: what is committed meanwhile is not seen. */
 export function inSnapshot<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   return inTransaction(pool, work, 'begin isolation level repeatable read read only');
+}
+
+/**
+ * Asks, in the transaction of `client`, for something that takes in all users of a tenant, and so takes as long as it takes: with many millions of
+ * them, or a disk that has just been started, longer than any other statement may.
+ */
+export async function askOverAll<Row extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  text: string,
+  values: unknown[],
+): Promise<pg.QueryResult<Row>> {
+  const query: pg.QueryConfig & pg.ClientConfig = { text, values, query_timeout: limits.postgresOverAllTimeoutMs };
+  await client.query(`set local statement_timeout = ${limits.postgresOverAllTimeoutMs}`);
+  const result = await client.query<Row>(query);
+  await client.query('set local statement_timeout to default');
+  return result;
+}
+
+/** The same, in a transaction of its own. Returns the rows. */
+export async function overAll<Row extends pg.QueryResultRow>(pool: pg.Pool, text: string, values: unknown[]): Promise<Row[]> {
+  return inTransaction(pool, async (client) => (await askOverAll<Row>(client, text, values)).rows);
 }
 
 /** What Postgres says, by SQLSTATE class, when it is away or overloaded rather than refusing what it was asked. */

@@ -5,13 +5,13 @@ import type { ConfigDocument } from '../config/model.js';
 import { acquireRestoreLease, advanceOffset, releaseLeases, type Lease, type StreamId } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
-import { inTransaction } from '../postgres/pool.js';
+import { inTransaction, overAll } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
 import { Ahead } from './ahead.js';
 import { commandsOf, Hold, type Command } from './hold.js';
-import { countStoredUsers, overAll } from './over-all.js';
+import { countStoredUsers } from './stored-users.js';
 import { readUsersAhead } from './users-ahead.js';
 import { writeUsers } from './write-users.js';
 

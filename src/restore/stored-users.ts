@@ -3,6 +3,7 @@ import type { ConfigDocument } from '../config/model.js';
 import { limits } from '../limits.js';
 import { boardKind, perpetualRun, type BoardKind } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
+import { overAll } from '../postgres/pool.js';
 import { userFields } from '../redis/contract.js';
 import { packMessage } from '../redis/message.js';
 import { awardAsBytes } from './stored-awards.js';
@@ -215,6 +216,12 @@ async function fill(
     users.get(String(id))?.awards.set(Number(system), Buffer.from(String(awards), 'hex'));
   }
   putPlaces(users, await read(entries), new Map(document.leaderboards.map((board) => [board.no, boardKind(board)])));
+}
+
+/** How many users Postgres has of a tenant. */
+export async function countStoredUsers(pool: pg.Pool, tenant: number): Promise<number> {
+  const [row] = await overAll<{ users: string }>(pool, 'select count(*) as users from users where tenant = $1', [tenant]);
+  return Number(row?.users ?? 0);
 }
 
 /** The ids of the users of a tenant that follow `after`, byte by byte, at most `count`, in this order. */

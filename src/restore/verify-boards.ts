@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { perpetualRun } from '../plan/boards.js';
+import { overAll } from '../postgres/pool.js';
 import { boardKey, keyNames, seatOf } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
-import { overAll } from './over-all.js';
 
 interface Board {
   readonly leaderboard: number;

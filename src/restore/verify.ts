@@ -1,16 +1,15 @@
 import type { RecentAward } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { boardKind } from '../plan/boards.js';
-import { inSnapshot } from '../postgres/pool.js';
+import { inSnapshot, overAll } from '../postgres/pool.js';
 import { keyNames, userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
 import { partitionKeys } from '../redis/scan.js';
 import { Ahead } from './ahead.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 import { boardDifferences } from './verify-boards.js';
-import { countStoredUsers, overAll } from './over-all.js';
 import { AwardReader } from './stored-awards.js';
-import { readStoredUsers, readUserIds, type StoredUser } from './stored-users.js';
+import { countStoredUsers, readStoredUsers, readUserIds, type StoredUser } from './stored-users.js';
 
 export interface Verified {
   readonly users: number;
