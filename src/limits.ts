@@ -165,7 +165,7 @@ export const limits = {
   leaseMs: 3_000,
   /** How long Postgres may take to answer one statement before it counts as away. */
   postgresQueryTimeoutMs: 5_000,
-  /** How long one may take that restore and verify put to it about all users of a tenant. */
+  /** How long one may take that is about all users of a tenant, of which only jobs, restore and verify have any. */
   postgresOverAllTimeoutMs: 3_600_000,
   /** How long a read that Postgres answers waits for the write-behind before it gives up with a 503. */
   readYourWritesWaitMs: 5_000,
@@ -259,8 +259,11 @@ export const limits = {
   sweepTenantsAtOnce: 8,
   /** Users whom one step of an activation enters. */
   activationUsers: 200,
-  /** Users whom one step of counting levels anew looks at. */
+  /** Users who are read at once for a leaderboard: each time, all of the tenant's are looked at and sorted. */
+  activationReadUsers: 50_000,
+  /** Users whom one step of counting levels anew counts, and at how many it looks for those who have another level than they should. */
   relevelUsers: 200,
+  relevelLook: 5_000,
   /** How long after its end in UTC a run is final: every time zone has then ended it (semantics.md, "Leaderboards"). */
   finalisationDelayMs: 12 * 3_600_000,
   /** How often at the most receivers are told of a user's points, of a board, and of a user's place on it (docs/webhooks.md). */

@@ -9,6 +9,7 @@ import { statusOn } from '../leaderboards/response.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
 import { numberArray } from '../postgres/arrays.js';
+import { overAll } from '../postgres/pool.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { boardKind } from '../plan/boards.js';
 import type { JobTools } from './tools.js';
@@ -23,21 +24,28 @@ interface Activation {
   readonly key: string;
   readonly kind: 'achievement' | 'leaderboard' | 'time';
   readonly definition: string;
-  /** A query of ($1 tenant, $2 cursor) for the next users, in the order in which they are entered: `cursor` and `user_id`. */
+  /** A query of ($1 tenant, $2 cursor, $3 how many) for the next users, in the order in which they are entered: `cursor` and `user_id`. */
   readonly users: string;
+  /** How many are read at once: many where reading them means to look at all users. */
+  readonly atOnce: number;
   /** The frequency that a streak board ranks: when it changes, the board begins anew. */
   readonly frequency?: string;
 }
 
+interface UserRow {
+  readonly cursor: string;
+  readonly user_id: string;
+}
+
 const hash = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 
-const everybody = `select id as cursor, id as user_id from users where tenant = $1 and id > $2 order by id limit ${limits.activationUsers}`;
+const everybody = 'select id as cursor, id as user_id from users where tenant = $1 and id > $2 order by id limit $3';
 
 /** Orders users by where in the ledger they reached the value, so that ties come out as if the board had been there all along. */
 const byReached = (table: string, reached: string, condition: string): string => `
   select cursor, user_id from (
     select ${reached} || user_id as cursor, user_id from ${table} where tenant = $1 and ${condition}
-  ) as row where cursor > $2 order by cursor limit ${limits.activationUsers}`;
+  ) as row where cursor > $2 order by cursor limit $3`;
 
 function usersOf(config: ActiveConfig, board: Leaderboard): string {
   switch (board.rankBy) {
@@ -87,7 +95,7 @@ function timeOf(config: ActiveConfig): Activation[] {
     settings.defaultTimeZone,
     triggers.map(({ no, updated }) => [no, updated]),
   ]);
-  return [{ no: timeNo, key: 'streaks and time triggers', kind: 'time', definition, users: everybody }];
+  return [{ no: timeNo, key: 'streaks and time triggers', kind: 'time', definition, users: everybody, atOnce: limits.activationUsers }];
 }
 
 /** What extends a streak: when that changes, a period may count as kept by what has been counted in it already. */
@@ -95,7 +103,7 @@ function conditionsOf({ document }: ActiveConfig): Activation[] {
   const { enabled, evaluationMode, metrics } = document.streaks;
   if (!enabled) return [];
   const definition = hash([evaluationMode, metrics]);
-  return [{ no: conditionsNo, key: 'streak conditions', kind: 'time', definition, users: everybody }];
+  return [{ no: conditionsNo, key: 'streak conditions', kind: 'time', definition, users: everybody, atOnce: limits.activationUsers }];
 }
 
 /** What is active in a configuration on a date (UTC) and can be qualified for without doing anything more. */
@@ -112,6 +120,7 @@ function activationsOf(config: ActiveConfig, today: string): Activation[] {
         kind: 'achievement',
         definition: achievementDefinition(one),
         users: everybody,
+        atOnce: limits.activationUsers,
       })),
     ...leaderboards
       .filter((board) => !board.archived && board.status === 'active' && boardKind(board) !== 'gain' && statusOn(board, today) === 'active')
@@ -121,6 +130,7 @@ function activationsOf(config: ActiveConfig, today: string): Activation[] {
         kind: 'leaderboard',
         definition: boardDefinition(board),
         users: usersOf(config, board),
+        atOnce: limits.activationReadUsers,
         ...(board.rankBy === 'streak' ? { frequency: config.document.streaks.frequency } : {}),
       })),
   ];
@@ -137,13 +147,15 @@ export class Activations {
   private readonly clock: Clock;
   private readonly history: HistoryReader;
   private readonly log: Logger;
+  private readonly signal: AbortSignal | undefined;
 
-  constructor({ engine, pool, clock, history, log }: JobTools) {
+  constructor({ engine, pool, clock, history, log, signal }: JobTools) {
     this.engine = engine;
     this.pool = pool;
     this.clock = clock;
     this.history = history;
     this.log = log;
+    this.signal = signal;
   }
 
   /** Does what is still to be done for a tenant. The write-behind must be running: what Redis had counted by now is waited for. */
@@ -193,21 +205,29 @@ export class Activations {
     await this.history.waitFor(tenant, ledgerId);
     let cursor = from;
     let entered = 0;
-    for (;;) {
-      const { rows } = await this.pool.query<{ cursor: string; user_id: string }>(activation.users, [tenant, cursor]);
-      // What time does to a user is the same in any order; the order of who enters a board is that of the rows.
-      const atOnce = activation.no === timeNo ? limits.sweepUsers : 1;
-      for (let first = 0; first < rows.length; first += atOnce) {
-        await Promise.all(rows.slice(first, first + atOnce).map(({ user_id: user }) => this.enterUser(tenant, activation, user)));
+    for (let isComplete = false; !isComplete;) {
+      const rows = await overAll<UserRow>(this.pool, activation.users, [tenant, cursor, activation.atOnce]);
+      for (let first = 0; first < Math.max(rows.length, 1); first += limits.activationUsers) {
+        const step = rows.slice(first, first + limits.activationUsers);
+        await this.enterStep(tenant, activation, step);
+        entered += step.length;
+        cursor = step.at(-1)?.cursor ?? cursor;
+        isComplete = rows.length < activation.atOnce && first + step.length === rows.length;
+        await this.note(tenant, activation, cursor, isComplete);
+        this.log.info(
+          { tenant, kind: activation.kind, key: activation.key, users: entered },
+          'users who qualify for what has become active are being entered',
+        );
       }
-      entered += rows.length;
-      cursor = rows.at(-1)?.cursor ?? cursor;
-      await this.note(tenant, activation, cursor, rows.length < limits.activationUsers);
-      this.log.info(
-        { tenant, kind: activation.kind, key: activation.key, users: entered },
-        'users who qualify for what has become active are being entered',
-      );
-      if (rows.length < limits.activationUsers) return;
+    }
+  }
+
+  private async enterStep(tenant: number, activation: Activation, step: readonly UserRow[]): Promise<void> {
+    this.signal?.throwIfAborted();
+    // What time does to a user is the same in any order; the order of who enters a board is that of the rows.
+    const atOnce = activation.no === timeNo ? limits.sweepUsers : 1;
+    for (let first = 0; first < step.length; first += atOnce) {
+      await Promise.all(step.slice(first, first + atOnce).map(({ user_id: user }) => this.enterUser(tenant, activation, user)));
     }
   }
 

@@ -14,12 +14,23 @@ import type { JobTools } from './tools.js';
 /** So many that a connection to Postgres is left for others. */
 const systemsAtOnce = 4;
 
-/** Users with points in a system, in order. */
-const everybody = 'select user_id, coalesce(level, 0) as level from user_points as row where tenant = $1 and system = $2 and user_id > $3';
-/** Those of them whose level is not what it should be. */
-const misplaced = `${everybody} and level is distinct from (
-  select no from unnest($4::integer[], $5::bigint[]) as level (no, points) where level.points <= row.total order by level.points desc limit 1
-)`;
+interface UserRow {
+  readonly user_id: string;
+  readonly level: number;
+  readonly is_counted: boolean;
+}
+
+const ofSystem = 'from user_points as row where tenant = $1 and system = $2 and user_id > $3 order by user_id limit';
+/** The next users with points in a system, who all are to be counted. */
+const everybody = `select user_id, coalesce(level, 0) as level, true as is_counted ${ofSystem} ${limits.relevelUsers}`;
+/** Those of the next ones whose level is not what it should be, and the last of the next, from whom to go on. */
+const misplaced = `
+  with page as materialized (
+    select user_id, coalesce(level, 0) as level, level is distinct from (
+             select no from unnest($4::integer[], $5::bigint[]) as level (no, points)
+              where level.points <= row.total order by level.points desc limit 1) as is_counted
+      ${ofSystem} ${limits.relevelLook})
+  select * from page where is_counted or user_id = (select max(user_id) from page) order by user_id`;
 
 /**
  * Counts users by level anew when the levels of a points system have changed (semantics.md, "Points"): each user whose level is another now
@@ -32,12 +43,14 @@ export class Levels {
   private readonly pool: pg.Pool;
   private readonly history: HistoryReader;
   private readonly log: Logger;
+  private readonly signal: AbortSignal | undefined;
 
-  constructor({ engine, pool, history, log }: JobTools) {
+  constructor({ engine, pool, history, log, signal }: JobTools) {
     this.engine = engine;
     this.pool = pool;
     this.history = history;
     this.log = log;
+    this.signal = signal;
   }
 
   /** Does what is to be done for a tenant. The write-behind must be running. */
@@ -73,21 +86,21 @@ export class Levels {
     let cursor = '';
     let count = 0;
     for (;;) {
-      const { rows } = await this.pool.query<{ user_id: string; level: number }>(`${users} order by user_id limit ${limits.relevelUsers}`, [
-        tenant,
-        system,
-        cursor,
-        ...values,
-      ]);
-      await Promise.all(
-        rows.map(({ user_id: user, level: stored }) => {
-          const entryId = randomUUID();
-          return this.engine.call(tenant, 'relevel', () => ({ args: { user, entryId, system, stored } }));
-        }),
-      );
-      count += rows.length;
-      cursor = rows.at(-1)?.user_id ?? cursor;
-      if (rows.length < limits.relevelUsers) return count;
+      const { rows } = await this.pool.query<UserRow>(users, [tenant, system, cursor, ...values]);
+      const last = rows.at(-1);
+      if (!last) return count;
+      const counted = rows.filter(({ is_counted: isCounted }) => isCounted);
+      for (let first = 0; first < counted.length; first += limits.relevelUsers) {
+        this.signal?.throwIfAborted();
+        await Promise.all(counted.slice(first, first + limits.relevelUsers).map((user) => this.countUser(tenant, system, user)));
+      }
+      count += counted.length;
+      cursor = last.user_id;
     }
+  }
+
+  private async countUser(tenant: number, system: number, { user_id: user, level: stored }: UserRow): Promise<void> {
+    const entryId = randomUUID();
+    await this.engine.call(tenant, 'relevel', () => ({ args: { user, entryId, system, stored } }));
   }
 }

@@ -41,9 +41,10 @@ export class Rounds {
     this.first.add(tenant);
   }
 
-  /** Returns when what is being done has been done. */
+  /** Returns when what is being done has come to the end of a step. */
   async stop(): Promise<void> {
     this.stopping = true;
+    this.sweep.stop();
     await Promise.all([...this.working.values(), ...this.settling.values()]);
   }
 
@@ -87,6 +88,6 @@ export class Rounds {
   }
 
   private warn(tenant: number, error: unknown): void {
-    this.log.warn({ err: error, tenant }, 'what is due could not be done yet');
+    if (!this.stopping) this.log.warn({ err: error, tenant }, 'what is due could not be done yet');
   }
 }

@@ -50,6 +50,7 @@ export class Sweep {
   private readonly activated = new Map<number, string>();
   /** Tenant → the pass over its users that is under way. */
   private readonly settling = new Map<number, Promise<number>>();
+  private readonly stopping = new AbortController();
 
   /** `onMessages` hears that there are messages to deliver. */
   constructor(tools: JobTools, onMessages: () => void = () => undefined) {
@@ -58,8 +59,8 @@ export class Sweep {
     this.pool = pool;
     this.clock = clock;
     this.history = history;
-    this.activations = new Activations(tools);
-    this.levels = new Levels(tools);
+    this.activations = new Activations({ ...tools, signal: this.stopping.signal });
+    this.levels = new Levels({ ...tools, signal: this.stopping.signal });
     this.retention = new KeyRetention(tools);
     this.messages = new DueMessages(pool, onMessages);
     this.emails = new DueEmails({ engine, clock, history }, pool, onMessages);
@@ -76,6 +77,11 @@ export class Sweep {
     const settling = this.settleUsers(tenant, '').finally(() => this.settling.delete(tenant));
     this.settling.set(tenant, settling);
     return settling;
+  }
+
+  /** Ends between two steps what would take minutes with many users; the next worker goes on there. */
+  stop(): void {
+    this.stopping.abort();
   }
 
   /** Everything that is due by now. */
@@ -134,6 +140,7 @@ export class Sweep {
   private async settleUsers(tenant: number, upTo: number | ''): Promise<number> {
     let settled = 0;
     for (;;) {
+      this.stopping.signal.throwIfAborted();
       const ids = Array.from({ length: limits.sweepUsers }, () => randomUUID());
       const { values } = await this.engine.call(tenant, 'sweep', () => ({ args: { upTo }, pairs: ids }));
       settled += Number(values[0]);
@@ -194,9 +201,16 @@ export class Sweep {
 
   private async openRuns(tenant: number, board: Leaderboard): Promise<number[]> {
     const { rows } = await this.pool.query<{ run: number }>(
-      `select distinct run from leaderboard_entries as entry where tenant = $1 and leaderboard = $2 and not exists (
-         select 1 from leaderboard_runs as done where done.tenant = entry.tenant and done.leaderboard = entry.leaderboard and done.run = entry.run
-       ) order by run`,
+      // From one run to the next, and not through all of their entries.
+      `with recursive known as (
+         (select run from leaderboard_entries where tenant = $1 and leaderboard = $2 order by run limit 1)
+         union all
+         select (select run from leaderboard_entries as entry
+                  where entry.tenant = $1 and entry.leaderboard = $2 and entry.run > known.run order by run limit 1)
+           from known where known.run is not null
+       )
+       select run from known where run is not null and not exists (
+         select 1 from leaderboard_runs as done where done.tenant = $1 and done.leaderboard = $2 and done.run = known.run) order by run`,
       [tenant, board.no],
     );
     return rows.map(({ run }) => run);

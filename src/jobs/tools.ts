@@ -11,4 +11,6 @@ export interface JobTools {
   readonly clock: Clock;
   readonly history: HistoryReader;
   readonly log: Logger;
+  /** Ends longer work between two steps; it is gone on with later. */
+  readonly signal?: AbortSignal;
 }

@@ -1,5 +1,7 @@
 import type pg from 'pg';
 import { limits } from '../limits.js';
+import { textArray } from '../postgres/arrays.js';
+import { askOverAll } from '../postgres/pool.js';
 import { forgetInDeadLetters } from './dead-letters.js';
 import { forgetInMessages } from './forget-messages.js';
 
@@ -30,6 +32,24 @@ async function deleteRows(client: pg.ClientBase, table: string, tenant: number, 
   return rowCount ?? 0;
 }
 
+const sameGroup = `entry.tenant = told.tenant and entry.leaderboard = told.leaderboard and entry.run = told.run and entry."group" = told."group"`;
+
+/** Forgets the groups that nobody is in any more: their names are made of the attributes of those who were. */
+async function forgetGroups(client: pg.ClientBase, table: string, tenant: number): Promise<void> {
+  // Most groups have somebody on the board, for which there is an index; for the others everybody outside of the board is looked at.
+  const { rows } = await client.query<{ row: string }>(
+    `select ctid::text as row from ${table} as told
+      where tenant = $1 and "group" <> '' and not exists (select 1 from leaderboard_entries as entry where ${sameGroup} and entry.present)`,
+    [tenant],
+  );
+  if (rows.length === 0) return;
+  await askOverAll(
+    client,
+    `delete from ${table} as told where ctid = any($1::tid[]) and not exists (select 1 from leaderboard_entries as entry where ${sameGroup})`,
+    [textArray(rows.map(({ row }) => row))],
+  );
+}
+
 /**
  * Deletes what Postgres has of a user, at most limits.forgetRows rows of it, within the transaction of `client`. Returns whether that was
  * all; if not, the rest is for the next call.
@@ -52,15 +72,7 @@ export async function deleteUser(client: pg.ClientBase, tenant: number, user: st
       where tenant = $1 and cursor = $2`,
     [tenant, user],
   );
-  // The name of a group that nobody is in any more is made of the attributes of those who were.
-  for (const table of ['told_boards', 'told_rankings']) {
-    await client.query(
-      `delete from ${table} as told where tenant = $1 and "group" <> '' and not exists (
-         select 1 from leaderboard_entries as entry
-          where entry.tenant = told.tenant and entry.leaderboard = told.leaderboard and entry.run = told.run and entry."group" = told."group")`,
-      [tenant],
-    );
-  }
+  for (const table of ['told_boards', 'told_rankings']) await forgetGroups(client, table, tenant);
   await forgetInDeadLetters(client, tenant, user);
   await client.query('delete from users where tenant = $1 and id = $2', [tenant, user]);
   return true;

@@ -134,7 +134,7 @@ export class HistoryReader {
   async pauseOwner(tenant: number, pause: string): Promise<string | undefined> {
     const { rows } = await this.query(() =>
       this.pool.query<{ user_id: string }>(
-        `select user_id from user_streaks where tenant = $1 and pauses @> jsonb_build_array(jsonb_build_object('id', $2::text))`,
+        `select user_id from user_streaks where tenant = $1 and pauses <> '[]' and pauses @> jsonb_build_array(jsonb_build_object('id', $2::text))`,
         [tenant, pause],
       ),
     );

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { insertRows, type Table } from '../postgres/insert.js';
+import { askOverAll } from '../postgres/pool.js';
 import type { Batch, HistoryRow, PlaceRow } from './batch.js';
 import type { FinalEntry } from './entry.js';
 
@@ -55,7 +56,7 @@ const namedEntries = `unnest($2::integer[], $3::integer[], $4::text[], $5::text[
 /** Writes the places of a batch, the history by day, and last the rankings of the runs that ended in it. */
 export async function writeBoards(client: pg.ClientBase, tenant: number, batch: Batch): Promise<void> {
   if (batch.emptied.size > 0) {
-    await client.query('delete from leaderboard_entries where tenant = $1 and leaderboard = any($2::integer[])', [
+    await askOverAll(client, 'delete from leaderboard_entries where tenant = $1 and leaderboard = any($2::integer[])', [
       tenant,
       numberArray([...batch.emptied]),
     ]);
@@ -88,7 +89,9 @@ async function writeFinal(client: pg.ClientBase, tenant: number, { no, run, max,
     [tenant, no, run, at],
   );
   if (rowCount === 0) return;
-  await client.query(
+  // Of all who have gained something in the run.
+  await askOverAll(
+    client,
     `insert into leaderboard_rankings (tenant, leaderboard, run, "group", rank, user_id, value)
      select tenant, leaderboard, run, "group", rank, user_id, value from (
        select *, row_number() over (partition by "group" order by value desc, seq) as rank
