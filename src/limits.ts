@@ -214,6 +214,9 @@ export const limits = {
   /** Users who are restored in one step: other tenants wait for it, for about 10 ms. Chunks that are read, and written, ahead of each other. */
   restoreUsers: 200,
   restoreReadsAhead: 2,
+  /** Idempotency keys of theirs that one statement reads; where they have more, how many Redis is given in one step. */
+  restoreKeys: 50_000,
+  restoreKeysAtOnce: 5_000,
   restoreWritesAhead: 2,
   /** How often a restore makes sure that it is still the one: well within its lease. */
   restoreRenewMs: 1_000,

@@ -4,6 +4,7 @@ import { Base } from '../src/base.js';
 import { restore, verify } from '../src/cli/restore.js';
 import { loadConfig } from '../src/config/store.js';
 import { createPool, inSnapshot } from '../src/postgres/pool.js';
+import { limits } from '../src/limits.js';
 import { keyNames, metaFields, restoringFields } from '../src/redis/contract.js';
 import { Hold } from '../src/restore/hold.js';
 import { restoreTenant } from '../src/restore/restore.js';
@@ -62,6 +63,27 @@ describe('laurel restore and laurel verify', function () {
     expect([after.status, (after.body as { total: number }).total]).to.deep.equal([201, 10]);
     await world.drain();
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
+    await verify(base, print, {});
+    expect(printed.at(-1)).to.equal(`${users} users of the default tenant: 0 differences.`);
+  });
+
+  it('bring back users who have used very many idempotency keys, some keys at a time', async () => {
+    const { pool, redis, partition } = world;
+    const [many, few] = [2 * limits.restoreKeys + 1, 7];
+    await pool.query(
+      `insert into idempotency_keys (tenant, user_id, metric, key, event_id, at)
+       select tenant, user_id, metric, 'more-' || i, event_id, at from idempotency_keys, generate_series(1, case user_id when 'user-7' then ${many} else ${few} end) as i
+        where user_id in ('user-7', 'user-8')`,
+    );
+    await lose();
+    const steps = async (): Promise<number> => Number(/cmdstat_eval:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
+    const before = await steps();
+    await restore(base, print, {});
+    expect((await steps()) - before).to.be.above(many / limits.restoreKeysAtOnce);
+    const { rows } = await pool.query<{ metric: number }>(`select distinct metric from idempotency_keys`);
+    const held = (user: string): Promise<number> => redis.hlen(`${partition}${keyNames.idempotency}${rows[0]?.metric}:${user}`);
+    expect([await held('user-7'), await held('user-8')]).to.deep.equal([many + 1, few + 1]);
+    expect(await differences(redis, pool, partition)).to.deep.equal([]);
     await verify(base, print, {});
     expect(printed.at(-1)).to.equal(`${users} users of the default tenant: 0 differences.`);
   });

@@ -13,7 +13,7 @@ import { Ahead } from './ahead.js';
 import { commandsOf, Hold, type Command } from './hold.js';
 import { countStoredUsers } from './stored-users.js';
 import { readUsersAhead } from './users-ahead.js';
-import { writeUsers } from './write-users.js';
+import { haveManyKeys, writeKeys, writeUsers } from './write-users.js';
 
 export interface RestoreOptions {
   readonly tenant: number;
@@ -142,6 +142,10 @@ async function restoreUsers(options: RestoreOptions, hold: Hold, document: Confi
       signal?.throwIfAborted();
       await hold.renew();
       const before = start.cursor;
+      if (haveManyKeys(users)) {
+        await writing.end();
+        await writeKeys(hold, partition, users, before);
+      }
       start.cursor = users.at(-1)?.id ?? start.cursor;
       const count = (start.users += users.length);
       await writing.add(writeUsers(hold, partition, users, before, count).then(() => onProgress?.(count, total)));

@@ -131,14 +131,16 @@ const sources: readonly (readonly [text: string, put: Put])[] = [
       user.fields.set(userFields.settledDay, digits(day));
     },
   ],
-  [
-    `select user_id, metric, key, event_id || ' ' || ${moment('at')} from idempotency_keys where tenant = $1 and user_id = any($2::text[])`,
-    (user, [, metric, key, used]) => {
-      const keys = user.keys.get(Number(metric)) ?? new Map<string, string>();
-      user.keys.set(Number(metric), keys.set(String(key), String(used)));
-    },
-  ],
 ];
+
+const usedKeys = `select user_id, metric, key, event_id || ' ' || ${moment('at')} from idempotency_keys where tenant = $1`;
+const keysOfUsers = `${usedKeys} and user_id = any($2::text[]) limit ${limits.restoreKeys + 1}`;
+const keysOfUser = `${usedKeys} and user_id = $2 and (metric, key) > ($3, $4) order by metric, key limit ${limits.restoreKeys}`;
+
+const putKey: Put = (user, [, metric, key, used]) => {
+  const keys = user.keys.get(Number(metric)) ?? new Map<string, string>();
+  user.keys.set(Number(metric), keys.set(String(key), String(used)));
+};
 
 // One row for each list: a row for each award takes Postgres and us twice as long.
 const awardLists = (newest: string): string => `
@@ -195,6 +197,27 @@ function putPlaces(users: ReadonlyMap<string, StoredUser>, rows: readonly Row[],
   for (const [user, boards] of slots) for (const [no, list] of boards) user.fields.set(`${userFields.boardSeq}${no}`, packMessage(list));
 }
 
+type Ask = (text: string, values: readonly unknown[]) => Promise<Row[]>;
+
+/** Reads the idempotency keys of users: of those who have used very many, page by page, since they are kept for ever. */
+async function fillKeys(ask: Ask, tenant: number, users: ReadonlyMap<string, StoredUser>): Promise<void> {
+  const rows = await ask(keysOfUsers, [tenant, textArray([...users.keys()])]);
+  if (rows.length <= limits.restoreKeys) {
+    for (const row of rows) {
+      const user = users.get(String(row[0]));
+      if (user) putKey(user, row);
+    }
+    return;
+  }
+  for (const [id, user] of users) {
+    for (let last: Row | undefined = [id, 0, '']; last;) {
+      const page: Row[] = await ask(keysOfUser, [tenant, id, last[1], last[2]]);
+      for (const row of page) putKey(user, row);
+      last = page.length < limits.restoreKeys ? undefined : page.at(-1);
+    }
+  }
+}
+
 async function fill(
   client: pg.ClientBase,
   tenant: number,
@@ -202,14 +225,15 @@ async function fill(
   users: ReadonlyMap<string, StoredUser>,
 ): Promise<void> {
   const ids = textArray([...users.keys()]);
-  const read = async (text: string): Promise<Row[]> =>
-    (await client.query<unknown[]>({ text, values: [tenant, ids], rowMode: 'array', types })).rows;
+  const ask: Ask = async (text, values) => (await client.query<unknown[]>({ text, values: [...values], rowMode: 'array', types })).rows;
+  const read = (text: string): Promise<Row[]> => ask(text, [tenant, ids]);
   for (const [text, put] of sources) {
     for (const row of await read(text)) {
       const user = users.get(String(row[0]));
       if (user) put(user, row);
     }
   }
+  await fillKeys(ask, tenant, users);
   // Reading them by turn takes twice as long, and what time has given leaves its mark.
   const isTimed = [...users.values()].some(({ fields }) => fields.has(userFields.settledDay));
   for (const [id, system, awards] of await read(isTimed ? awardsByTurn : awardsByMoment)) {

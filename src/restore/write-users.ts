@@ -1,3 +1,4 @@
+import { limits } from '../limits.js';
 import { boardKey, boardMember, groupsKey, keyNames, restoringFields, userFields } from '../redis/contract.js';
 import type { CommandWriter } from './command-writer.js';
 import type { Hold } from './hold.js';
@@ -18,6 +19,33 @@ function addUser(to: CommandWriter, partition: string, { id, fields, keys, award
       .add(String(value))
       .add(boardMember(seq, id));
     if (group !== '') to.command('SADD', groupsKey(partition, leaderboard, run)).add(group);
+  }
+}
+
+const keysUsed = ({ keys }: StoredUser): number => [...keys.values()].reduce((sum, used) => sum + used.size, 0);
+
+/** Whether users have so many idempotency keys that Redis takes too long over them in one step. */
+export function haveManyKeys(users: readonly StoredUser[]): boolean {
+  return users.reduce((sum, user) => sum + keysUsed(user), 0) > limits.restoreKeys;
+}
+
+/**
+ * Writes the idempotency keys of the users who come after `before`, some in each step, and takes them away from the users: a restore that is cut off
+ * in between writes the same ones again. Those before them must be back.
+ */
+export async function writeKeys(hold: Hold, partition: string, users: readonly StoredUser[], before: string): Promise<void> {
+  for (const { id, keys } of users) {
+    for (const [metric, used] of keys) {
+      const pairs = [...used];
+      for (let first = 0; first < pairs.length; first += limits.restoreKeysAtOnce) {
+        await hold.renew();
+        await hold.writeAfter(before, (to) => {
+          to.command('HSET', `${partition}${keyNames.idempotency}${metric}:${id}`);
+          for (const [key, event] of pairs.slice(first, first + limits.restoreKeysAtOnce)) to.add(key).add(event);
+        });
+      }
+      keys.delete(metric);
+    }
   }
 }
 
