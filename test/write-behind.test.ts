@@ -1,9 +1,12 @@
 import { expect } from 'chai';
 import pg from 'pg';
+import pino from 'pino';
 import { collectBatch } from '../src/ledger/batch.js';
 import { unpackEntry } from '../src/ledger/entry.js';
 import { writeBatch } from '../src/ledger/write-batch.js';
-import { keyNames } from '../src/redis/contract.js';
+import { WriteBehind } from '../src/ledger/write-behind.js';
+import { limits } from '../src/limits.js';
+import { keyNames, partitionPrefix } from '../src/redis/contract.js';
 import { Client, inParallel } from './support/client.js';
 import { differences } from './support/level.js';
 import { Network } from './support/network.js';
@@ -258,6 +261,16 @@ describe('The write-behind', function () {
     expect(await world.redis.xlen(ledger())).to.equal(0);
   });
 
+  it('takes fewer entries at once where all of them take longer than a statement may', async () => {
+    await send(600);
+    await world.pool.query(`
+      create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.002); return new; end $$;
+      create trigger slow before insert on events for each row execute function slow()`);
+    const worker = startWorker(world, world.settings.databaseUrl!, 900);
+    cleaning.push(worker.stop);
+    await expectExactlyOnce();
+  });
+
   it('makes the partitions of the months that events come in', async () => {
     const worker = work();
     await send(10);
@@ -320,5 +333,25 @@ describe('The write-behind', function () {
     await writeBatch(database, tenant, { ...old, events: [], awards: [], places, history: new Map() });
     await database.end();
     expect(await tables()).to.equal(before);
+  });
+
+  it('looks at the ledgers of all tenants, although one of them is where nobody answers', async () => {
+    const tenants = Array.from({ length: limits.writeBehindScanTenants + 1 }, (_, i) => 1_000 + i);
+    await world.pool.query(`insert into tenants (no, name) select no, 'one of many' from unnest($1::integer[]) as no`, [tenants]);
+    await world.pool.query(`insert into stream_offsets (tenant, epoch) select no, gen_random_uuid() from unnest($1::integer[]) as no`, [
+      tenants,
+    ]);
+    const looked = new Set<number>();
+    const { redis, pool, settings } = world;
+    const writeBehind = new WriteBehind({
+      ...{ redis, pool, log: pino({ level: 'silent' }), tenants: () => tenants, onReplaced: () => Promise.resolve() },
+      partition: (no) => partitionPrefix(settings.redisPrefix, no),
+      awaitEntries: (no) => {
+        looked.add(no);
+        return no === tenants[0] ? Promise.reject(new Error('away')) : Promise.resolve('awaited');
+      },
+    });
+    expect(await writeBehind.scanAll().catch((error: unknown) => (error as Error).message)).to.equal('away');
+    expect(looked.size).to.equal(tenants.length);
   });
 });

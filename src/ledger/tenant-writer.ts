@@ -67,6 +67,8 @@ export class TenantWriter {
   private isTrimmed = false;
   /** Entries in a row that were refused. */
   private refused = 0;
+  /** Entries of the next batch: half as many after a failure, since it may have been too many for the time that a statement has, and soon all again. */
+  private most: number = limits.writeBehindBatchEntries;
 
   constructor(options: TenantWriterOptions) {
     this.options = options;
@@ -82,6 +84,7 @@ export class TenantWriter {
   /** After a failure nothing is sure any more. */
   forget(): void {
     this.held = undefined;
+    this.most = Math.max(this.most >> 1, 1);
   }
 
   /** There are entries that can't be read: they are committed, and were not trimmed. */
@@ -102,6 +105,7 @@ export class TenantWriter {
     if (entries.length === 0) return 0;
     const tell = await this.options.teller?.tellerOf(this.options.tenant, version);
     const committed = await this.commit(position, entries, tell);
+    this.most = Math.min(this.most * 2, limits.writeBehindBatchEntries);
     await this.trim();
     return committed;
   }
@@ -145,7 +149,7 @@ export class TenantWriter {
     const [epoch, trimmed, entries, version] = await Promise.all([
       redis.hget(this.metaKey, 'epoch'),
       redis.hget(this.metaKey, metaFields.trimmed),
-      redis.xrangeBuffer(this.ledgerKey, `(${position.lastId}`, '+', 'COUNT', limits.writeBehindBatchEntries),
+      redis.xrangeBuffer(this.ledgerKey, `(${position.lastId}`, '+', 'COUNT', this.most),
       redis.hget(this.metaKey, 'version'),
     ]);
     if (epoch !== position.lease.epoch) throw new RedisReplaced();

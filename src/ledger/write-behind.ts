@@ -148,16 +148,18 @@ export class WriteBehind {
     return tenants.slice(first, this.nextScan);
   }
 
+  /** Throws, when it has looked at all of them, if one could not be looked at: a master of a cluster that is away has some tenants, and not the others. */
   private async scan(tenants: readonly number[]): Promise<void> {
+    const problems: unknown[] = [];
     for (let first = 0; first < tenants.length; first += limits.writeBehindScanTenants) {
       const idle = tenants.slice(first, first + limits.writeBehindScanTenants).filter((tenant) => !this.working.has(tenant));
       const offsets = await loadOffsets(this.options.pool, idle);
-      await Promise.all(
-        offsets.map(async ({ tenant, epoch, lastId }) => {
-          if ((await this.options.awaitEntries(tenant, epoch, lastId)) !== 'awaited') this.wake(tenant);
-        }),
-      );
+      const looks = offsets.map(async ({ tenant, epoch, lastId }) => {
+        if ((await this.options.awaitEntries(tenant, epoch, lastId)) !== 'awaited') this.wake(tenant);
+      });
+      for (const look of await Promise.allSettled(looks)) if (look.status === 'rejected') problems.push(look.reason);
     }
+    if (problems.length > 0) throw problems[0];
   }
 
   private writer(tenant: number): TenantWriter {

@@ -4,6 +4,7 @@ import { loadConfig } from '../../src/config/store.js';
 import { Engine } from '../../src/engine/engine.js';
 import { isPastEpoch, loadOffset } from '../../src/ledger/offsets.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
+import { limits } from '../../src/limits.js';
 import { createPool } from '../../src/postgres/pool.js';
 import { redisOptions } from '../../src/redis/connection.js';
 import { bundleLibrary } from '../../src/redis/library.js';
@@ -19,11 +20,15 @@ export interface Worker {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a worker for a world's ledger; `databaseUrl` may lead to its database in another way. */
-export function startWorker(world: World, databaseUrl = world.settings.databaseUrl!): Worker {
+/** Starts a worker for a world's ledger; `databaseUrl` may lead to its database in another way, and statements may have less time. */
+export function startWorker(
+  world: World,
+  databaseUrl = world.settings.databaseUrl!,
+  timeoutMs: number = limits.postgresQueryTimeoutMs,
+): Worker {
   const redis = new Redis(world.settings.redisUrl!, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
   redis.on('error', () => undefined);
-  const pool = createPool(databaseUrl, 2, () => undefined);
+  const pool = createPool(databaseUrl, 2, () => undefined, timeoutMs);
   const said: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => said.push(readMessage(line)) });
   const subscriber = redis.duplicate();
