@@ -375,7 +375,7 @@ describe('The local stores', function () {
       const place = readFileSync(join(dataDir, 'postgres', 'location'), 'utf8').trim();
       folders.push(place);
       expect(place).to.match(/^\/var\/lib\/laurel\/[0-9a-f]{16}$/);
-      expect(lines.filter((line) => line.includes('cannot reach') && line.includes(place))).to.have.length(1);
+      expect(lines.filter((line) => line.includes(`the database is kept in ${place}`))).to.have.length(1);
       await kinds[1]!.write(store.url, 'kept');
       await store.stop();
       // Opened in the meantime: the database must not begin anew in the place that would now do.
