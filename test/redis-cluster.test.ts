@@ -1,9 +1,12 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { Cluster } from 'ioredis';
 import pino from 'pino';
 import { Base } from '../src/base.js';
 import { restore, verify } from '../src/cli/restore.js';
 import { newestVersions } from '../src/config/store.js';
 import { partitionPrefix } from '../src/redis/contract.js';
+import { connectRedis } from '../src/redis/connection.js';
 import { bundleLibrary } from '../src/redis/library.js';
 import { startService, type Service } from '../src/service.js';
 import { startCluster, type TestCluster } from './support/redis-cluster.js';
@@ -187,6 +190,17 @@ describe('A Redis Cluster of three masters', function () {
     } finally {
       await reconciling.stop();
     }
+  });
+
+  it('leaves no timer behind when it is closed while it looks where the slots are', async () => {
+    const redis = (await connectRedis({ url: cluster.url }, () => undefined)) as Cluster;
+    while (Reflect.get(redis, 'isRefreshing') !== true) await turn();
+    const looked = new Promise((resolve) => {
+      redis.refreshSlotsCache(resolve);
+    });
+    await redis.quit();
+    await looked;
+    expect(Reflect.get(redis, 'slotsTimer') ?? null).to.equal(null);
   });
 
   it('moves a tenant to another master: meanwhile nothing of it is counted, and then it goes on', async () => {

@@ -41,8 +41,6 @@ const clusterOptions = {
   enableOfflineQueue: true,
   // Zero is never: a connection that broke may have taken the answer of an event that was counted.
   retryDelayOnFailover: 0,
-  // Which with it takes the looking for the new master, when one has died without a word.
-  slotsRefreshInterval: limits.redisSlotsRefreshMs,
   maxRedirections: limits.maxRedisMoves,
 } as const satisfies ClusterOptions;
 
@@ -103,6 +101,13 @@ function openCluster({ address, login, tls }: Access): ClusterConnection {
   });
   cluster.on('+node', (node: Redis) => {
     cluster.take(node);
+  });
+  // Which finds the new master, when one has died without a word. (ioredis' own option would look for ever, if it was looking when it was closed.)
+  const looking = setInterval(() => {
+    if (cluster.status === 'ready') cluster.refreshSlotsCache();
+  }, limits.redisSlotsRefreshMs).unref();
+  cluster.once('end', () => {
+    clearInterval(looking);
   });
   return cluster;
 }
