@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { startLocalPostgres } from '../src/stores/local-postgres.js';
 import { startLocalRedis } from '../src/stores/local-redis.js';
 import type { LocalStore } from '../src/stores/local-store.js';
+import { administratorUrl } from '../src/stores/postgres-role.js';
 import { connectRedis } from '../src/redis/connection.js';
 import { dataFolder, putBackBaseBackup, takeBaseBackup, withClient } from './base-backup.js';
 import type { BenchmarkEvent } from './events.js';
-import { runLaurel, startProcess, type LaurelOptions } from './laurel.js';
+import { runLaurel, sampleConfig, startProcess, type LaurelOptions } from './laurel.js';
 import { load, type LoadResult } from './load.js';
 import { Processes } from './processes.js';
 import { apiKey, path, untilDrained } from './track.js';
@@ -118,7 +119,7 @@ class Drill {
   }
 
   private laurelOptions(): LaurelOptions {
-    const env = { REDIS_URL: this.redis?.url ?? '', DATABASE_URL: this.url(), LOG_LEVEL: 'error' };
+    const env = { REDIS_URL: this.redis?.url ?? '', DATABASE_URL: this.url(), CONFIG: sampleConfig, LOG_LEVEL: 'error' };
     const { program } = this.options;
     return { dataDir: this.folder, apiKey, env, ...(program !== undefined && { program }) };
   }
@@ -140,7 +141,8 @@ class Drill {
     await this.step('load', async () => this.answered(await this.send(url, half)));
     const going = this.send(url, half);
     await this.step('base backup of Postgres, under load', async () => {
-      await takeBaseBackup(this.url(), backup);
+      const home = join(await dataFolder(this.url()), '..', '..');
+      await takeBaseBackup(await administratorUrl(this.url(), home), backup);
       return undefined;
     });
     await this.step('load, to its end', async () => this.answered(await going));

@@ -6,6 +6,8 @@ import { settingsSchema } from '../src/settings.js';
 import type { Processes, RunningProcess } from './processes.js';
 
 const laurelCommand = join(dirname(dirname(fileURLToPath(import.meta.url))), 'bin', 'laurel.mjs');
+/** The configuration of the load. */
+export const sampleConfig = fileURLToPath(new URL('../examples/study-app.yaml', import.meta.url));
 /** The address that a server prints when it listens, once all of it is there. */
 export const listening = /http:\/\/127\.0\.0\.1:\d+(?=\D)/;
 

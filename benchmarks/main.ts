@@ -3,6 +3,8 @@ import { count, interruption, runCommand } from '../test/support/command.js';
 import { batch } from './batch.js';
 import { drill } from './drill.js';
 import { measureFunction } from './function.js';
+import { largest } from './largest.js';
+import { measureMembers } from './members.js';
 import { midnight } from './midnight.js';
 import { restore } from './restore.js';
 import { soak } from './soak.js';
@@ -33,6 +35,17 @@ program
   .option('--rounds <number>', 'rounds of each side that count', count, 100)
   .option('--events <number>', 'events of a round', count, 100)
   .action(doing(measureFunction));
+program
+  .command('members')
+  .description('Bytes of Redis for each user on a leaderboard, and µs of the function for an event of one')
+  .option('--members <number>', 'users on the leaderboard', count, 1_000_000)
+  .option('--rounds <number>', 'rounds that count', count, 50)
+  .action(doing(measureMembers));
+program
+  .command('largest')
+  .description('The longest calls inside Redis under the largest configurations that are accepted')
+  .option('--rounds <number>', 'rounds, of which the shortest figure counts', count, 3)
+  .action(doing(largest));
 program
   .command('midnight')
   .description('Users whose streaks are due at midnight in 24 zones: what the sweep takes, and what events take meanwhile')

@@ -4,9 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { defaultTenant } from '../src/account/tenants.js';
 import type { Base } from '../src/base.js';
-import { loadConfig } from '../src/config/store.js';
 import { trackEvent } from '../src/engine/track.js';
-import { boardKind } from '../src/plan/boards.js';
 import { keyNames } from '../src/redis/contract.js';
 import { startService } from '../src/service.js';
 import type { Settings } from '../src/settings.js';
@@ -54,7 +52,6 @@ export async function fillPostgres(options: FillOptions): Promise<number> {
   options.onProgress(played);
   const copies = Math.ceil(options.users / played) - 1;
   await copyUsers(options, played, copies);
-  await seat(options.pool);
   await options.pool.query('vacuum analyze');
   return played * (copies + 1);
 }
@@ -136,20 +133,5 @@ async function copyUsers({ pool, signal, onProgress }: FillOptions, played: numb
     const last = Math.min(first + copiesAtOnce - 1, copies);
     await Promise.all(statements.map((text) => pool.query(text, [tenant, first, last, rows[0]?.seq ?? '0'])));
     onProgress(played * (last + 1));
-  }
-}
-
-/** Seats everybody as the engine would have: the best are on a board, by value and then by who was first, up to its limit. */
-async function seat(pool: pg.Pool): Promise<void> {
-  const { document } = await loadConfig(pool, tenant);
-  await pool.query('analyze leaderboard_entries');
-  for (const board of document.leaderboards) {
-    const ranked = `(select ctid as place, row_number() over (partition by run, "group" order by value desc, seq) as rank
-                       from leaderboard_entries where tenant = $1 and leaderboard = $2) as ranked where entry.ctid = ranked.place`;
-    const values = [tenant, board.no, board.maxParticipants];
-    // Of a board without final rankings, nothing is kept of those who found no room.
-    if (boardKind(board) === 'total') await pool.query(`delete from leaderboard_entries as entry using ${ranked} and rank > $3`, values);
-    else
-      await pool.query(`update leaderboard_entries as entry set present = rank <= $3 from ${ranked} and present <> (rank <= $3)`, values);
   }
 }

@@ -19,6 +19,7 @@ import { startService } from '../src/service.js';
 import { parseSettings, type Settings } from '../src/settings.js';
 import { startLocalPostgres } from '../src/stores/local-postgres.js';
 import { startLocalRedis } from '../src/stores/local-redis.js';
+import { sampleConfig } from './laurel.js';
 import { copyPlainly } from './restore-plain.js';
 import { fillPostgres } from './restore-users.js';
 import { percentile } from './stats.js';
@@ -79,7 +80,10 @@ export async function restore(options: RestoreBenchOptions): Promise<boolean> {
     undo.push(() => postgres.stop());
     const plainRedis = (await connectRedis({ url: plainStore.url }, (error) => options.print(error.message))) as Redis;
     undo.push(() => plainRedis.disconnect());
-    const settings = parseSettings({ REDIS_URL: redis.url, DATABASE_URL: postgres.url, TEST_CLOCK: '1', ADMIN_API_KEY: apiKey, PORT: '0' });
+    const settings = parseSettings({
+      ...{ REDIS_URL: redis.url, DATABASE_URL: postgres.url, CONFIG: sampleConfig },
+      ...{ TEST_CLOCK: '1', ADMIN_API_KEY: apiKey, PORT: '0' },
+    });
     const users = await fill(options, settings, postgres.url);
     return await measure({ options, settings, plainRedis, partition: partitionPrefix(settings.redisPrefix, tenant), users });
   } finally {
@@ -158,10 +162,12 @@ async function readAlone({ options: { print, signal }, users }: Run, base: Base)
 /** Returns the seconds that it took. */
 async function restoreAll({ options: { print, signal }, partition, users }: Run, base: Base): Promise<number> {
   await base.engine.loadLibrary();
-  const { pool } = base;
+  const { pool, active } = base;
   const redis = base.redis as Redis;
   const { seconds, cpuS, redisCpuS } = await taken(redis, () =>
-    withBar('Restoring', users, (onProgress) => restoreTenant({ tenant, partition, redis, pool, testClock: true, signal, onProgress })),
+    withBar('Restoring', users, (onProgress) =>
+      restoreTenant({ tenant, partition, redis, pool, active, need: { epoch: 'none' }, testClock: true, signal, onProgress }),
+    ),
   );
   const memory = /^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1];
   print(

@@ -27,7 +27,7 @@ export interface ExampleOptions {
   readonly print: (line: string) => void;
 }
 
-/** What a change of level looks like in an answer. The library hands it on, but its types lack it. */
+/** A change of level in a response. Newer versions of the library declare it; the types of 1.0.42 lack it. */
 interface WithLevel {
   readonly level?: { readonly name: string } | null;
 }

@@ -67,7 +67,7 @@ local function work_out(one, metric, event)
     achievements.by_streak(one, one.extended_length)
   end
   achievements.follow(one)
-  local everything = one.extended or one.created or #one.achieved > 0
+  local everything = one.extended or #one.achieved > 0
   local progress, refused = points.earn(one, everything and one.plan.systems or metric.systems, event)
   if not progress then
     return nil, { refused == 'range' and outcome.totalOutOfRange or outcome.outOfPoints }
@@ -90,7 +90,7 @@ local function count_event(part, plan, context, args, base, last)
   local used_keys = part.idempotency .. metric.key .. ':' .. user
   local used = idempotency_key ~= '' and redis.call('HGET', used_keys, idempotency_key)
   local patch, after_patch = users.read_patch(args, args[base + position.patchPairs], base + position.rest)
-  local one, unknown = turn.fetch(part, plan, context, user, metric.fields, patch)
+  local one, unknown = turn.fetch(part, plan, context, user, plans.fields_of(plan, metric), patch)
   if not one then
     return unknown
   end
@@ -162,7 +162,7 @@ local function stops(reply)
 end
 
 -- Counts a part of a batch, each event by itself. Answers with the outcome of each; the reply of an event at which it had to stop comes
--- after them.
+-- after them. It stops as well where settling the users before was enough work for one call.
 local function track_batch(keys, args)
   local position = contract.arg.trackBatch
   local sending, number = args[position.sending], tonumber(args[position.number])
@@ -175,9 +175,10 @@ local function track_batch(keys, args)
   end
   local outcomes = {}
   local at = position.rest
+  settle.begin()
   while at <= #args do
     local last = at + tonumber(args[at]) - 1
-    local reply = count_event(part, plan, context, args, at - 1, last)
+    local reply = settle.has_done_enough() and { outcome.again } or count_event(part, plan, context, args, at - 1, last)
     if stops(reply) then
       return { outcome.ok, outcomes, reply }
     end

@@ -2,21 +2,28 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { Account } from './account/account.js';
+import { Account, type StoreWatches } from './account/account.js';
 import { defaultTenant, findTenant } from './account/tenants.js';
+import { notedTestClock } from './account/test-clock.js';
 import { Clock } from './engine/clock.js';
 import { describeChanges } from './config/changes.js';
 import { applyConfigText, loadConfig, type AppliedConfig } from './config/store.js';
 import { ConfigEditor } from './engine/configuration.js';
 import { Engine, type AroundCall } from './engine/engine.js';
 import { OperatorError } from './errors.js';
+import { eachSecond } from './jobs/seconds.js';
 import { AggregateReader } from './ledger/aggregates.js';
+import type { ProcessRole } from './ledger/active-redis-rules.js';
+import { ActiveRedis } from './ledger/active-redis.js';
 import { isPastEpoch, loadOffset } from './ledger/offsets.js';
 import { HistoryReader } from './ledger/reader.js';
 import { createPool, migrate, postgresFailure } from './postgres/pool.js';
+import { redisDatabaseOf, redisPlaceName } from './redis/address.js';
 import { connectListener, connectRedis, messageOf, type RedisConnection, type RedisTarget } from './redis/connection.js';
+import { refusedStart } from './redis/failure.js';
 import { bundleLibrary } from './redis/library.js';
 import { checkRedisServers, keepDurable } from './redis/server.js';
+import { StoreWatch } from './logging/store-watch.js';
 import type { Settings } from './settings.js';
 import { startLocalPostgres } from './stores/local-postgres.js';
 import { startLocalRedis } from './stores/local-redis.js';
@@ -29,10 +36,16 @@ export interface BaseOptions {
   readonly log: Logger;
   /** Takes one plain line for the operator. */
   readonly print: (line: string) => void;
+  /** Whether a Redis and a Postgres are created in an empty data folder. Otherwise that is an error. */
+  readonly createStores?: boolean;
   /** Measures the calls of the function library. */
   readonly aroundCall?: AroundCall | undefined;
   /** How far the clock of webhook deliveries is ahead of Postgres': tests move it, and nobody else. */
   readonly deliveryAheadMs?: () => number;
+  /** How far the clock of confirmations is ahead of Postgres' (ledger/active-redis.ts): only tests move it. */
+  readonly confirmationAheadMs?: () => number;
+  /** `command` without it. Others know from its confirmations. */
+  readonly role?: ProcessRole;
 }
 
 /** The stores, connected and checked. */
@@ -41,6 +54,8 @@ interface Connected {
   readonly bulkRedis: RedisConnection;
   readonly target: RedisTarget;
   readonly pool: pg.Pool;
+  readonly testClock: boolean;
+  readonly watches: StoreWatches;
   readonly stops: Stop[];
 }
 
@@ -49,6 +64,7 @@ export class Base {
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly engine: Engine;
+  readonly active: ActiveRedis;
   readonly history: HistoryReader;
   readonly aggregates: AggregateReader;
   readonly clock: Clock;
@@ -58,51 +74,59 @@ export class Base {
   private readonly target: RedisTarget;
   private readonly stops: Stop[];
 
-  private constructor(options: BaseOptions, { redis, bulkRedis, target, pool, stops }: Connected) {
+  private constructor(options: BaseOptions, { redis, bulkRedis, target, pool, testClock, watches, stops }: Connected) {
     const { settings } = options;
     this.options = options;
     this.redis = redis;
     this.target = target;
     this.pool = pool;
     this.stops = stops;
+    this.active = new ActiveRedis({
+      ...{ redis, pool, prefix: settings.redisPrefix, role: options.role ?? 'command', aheadMs: options.confirmationAheadMs },
+      address: redisPlaceName(settings.redisUrl, settings.dataDir),
+      db: redisDatabaseOf(settings.redisUrl),
+      partition: (tenant) => this.engine.partition(tenant),
+      opened: () => this.engine.openedTenants(),
+    });
     this.engine = new Engine({
       redis,
       bulkRedis,
       prefix: settings.redisPrefix,
       library: bundleLibrary(),
-      testClock: settings.testClock,
+      testClock,
       maxLedgerEntries: settings.maxLedgerEntries,
       loadConfig: (tenant) => asked(loadConfig(pool, tenant)),
       loadOffset: (tenant, isFinal) => asked(loadOffset(pool, tenant, isFinal)),
       isPastEpoch: (tenant, epoch) => asked(isPastEpoch(pool, tenant, epoch)),
       autoRestore: settings.autoRestore,
+      fence: { claim: (need) => asked(this.active.claim(need)), look: (need) => asked(this.active.look(need)) },
       aroundCall: options.aroundCall,
     });
     this.history = new HistoryReader(pool);
     this.aggregates = new AggregateReader(pool);
-    this.clock = new Clock(this.engine, settings.testClock);
+    this.clock = new Clock(this.engine, testClock);
     this.configuration = new ConfigEditor({
       ...{ pool, engine: this.engine, clock: this.clock, failure: postgresFailure },
       allowPrivateWebhooks: settings.webhookAllowPrivate,
     });
-    this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log: options.log });
+    this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log: options.log, watches });
   }
 
   /** Starts or finds the stores and connects to them. What has been started is stopped again when a later step fails. */
   static async start(options: BaseOptions): Promise<Base> {
-    const { settings, log, print } = options;
+    const { settings, log, print, createStores: create = false } = options;
+    const { dataDir, durability } = settings;
     const stops: Stop[] = [];
     try {
-      const redisUrl =
-        settings.redisUrl ??
-        (await Base.local(stops, startLocalRedis({ dataDir: settings.dataDir, log: print, durability: settings.durability })));
-      const databaseUrl = settings.databaseUrl ?? (await Base.local(stops, startLocalPostgres({ dataDir: settings.dataDir, log: print })));
+      const redisUrl = settings.redisUrl ?? (await Base.local(stops, startLocalRedis({ dataDir, log: print, create, durability })));
+      const databaseUrl = settings.databaseUrl ?? (await Base.local(stops, startLocalPostgres({ dataDir, log: print, create })));
       await migrate(databaseUrl, (line) => {
         log.warn(line);
       });
+      const watches = { redis: new StoreWatch(log, 'redis'), postgres: new StoreWatch(log, 'postgres') };
       const pool = createPool(databaseUrl, settings.postgresPoolSize, (error) => {
-        // The whole error would carry its connection, settings and all. One that breaks because everything stops is no news.
-        if (!pool.ending) log.warn({ error: error.message }, 'a connection to Postgres broke');
+        // One that breaks because everything stops is no news.
+        if (!pool.ending) watches.postgres.failed(error);
       });
       stops.push(() => pool.end());
       const target: RedisTarget = {
@@ -113,22 +137,57 @@ export class Base {
         sentinelPassword: settings.redisSentinelPassword,
       };
       const redis = await Base.connect(log, stops, (onError) => connectRedis(target, onError));
-      await checkRedisServers(redis, settings.durability, (line) => {
+      // The other connections are made and broken with this one.
+      for (const event of ['error', 'node error']) {
+        redis.on(event, (error: Error) => {
+          watches.redis.failed(error);
+        });
+      }
+      redis.on('ready', () => {
+        watches.redis.answered();
+      });
+      await checkRedisServers(redis, durability, (line) => {
         log.warn(line);
       });
       const bulkRedis = await Base.connect(log, stops, (onError) => connectRedis(target, onError));
-      if (settings.durability === 'always') {
+      if (durability === 'always') {
         for (const connection of [redis, bulkRedis]) {
           keepDurable(connection, (problem) => {
             log.error({ err: problem }, 'this Redis is not served from');
           });
         }
       }
-      return new Base(options, { redis, bulkRedis, target, pool, stops });
+      // A command stamps what it changes by the clock of the services, whatever its own environment says.
+      const testClock = create ? settings.testClock : ((await notedTestClock(pool)) ?? settings.testClock);
+      const base = new Base(options, { redis, bulkRedis, target, pool, testClock, watches, stops });
+      base.startConfirming();
+      return base;
     } catch (error) {
       await stopAll(stops, log);
-      throw error;
+      throw refusedStart(error);
     }
+  }
+
+  /** Confirms once a second that this process' Redis is the active one, until everything else has been stopped. */
+  private startConfirming(): void {
+    const { log } = this.options;
+    let confirming = Promise.resolve();
+    let isBusy = false;
+    const seconds = eachSecond(() => {
+      if (isBusy) return;
+      isBusy = true;
+      confirming = this.active
+        .confirm()
+        .catch((error: unknown) => {
+          log.debug({ err: error }, 'Redis could not be confirmed, will retry');
+        })
+        .finally(() => (isBusy = false));
+    }, log);
+    this.stops.push(async () => {
+      await seconds.stop();
+      await confirming;
+      await this.active.leave().catch(() => undefined);
+    });
   }
 
   private static async local(stops: Stop[], starting: Promise<{ url: string; stop: Stop }>): Promise<string> {
@@ -143,7 +202,7 @@ export class Base {
     connecting: (onError: (error: Error) => void) => Promise<C>,
   ): Promise<C> {
     const redis = await connecting((error) => {
-      log.warn({ err: error }, 'the connection to Redis is down');
+      log.debug({ err: error }, 'a connection to Redis is down');
     });
     stops.push(async () => {
       await redis.quit().catch(() => {

@@ -1,4 +1,5 @@
 import { DateTime, IANAZone } from 'luxon';
+import { zoneNames } from './zone-names.js';
 
 /** Milliseconds of a UTC day. */
 const dayMs = 86_400_000;
@@ -11,9 +12,18 @@ const transitionProbeMs = 10 * dayMs;
 /** The version of the time zone data of this Node.js, such as `2026a`. Offsets worked out from other data are kept apart from ours. */
 export const zoneDataVersion = process.versions.tz ?? 'unknown';
 
-/** Whether a name is an IANA time zone (semantics.md, "Users"). Bare offsets such as `+02:00`, which Intl takes too, are not. */
-export function isKnownZone(name: string): boolean {
-  return /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
+/** The names of zones by their lower case. */
+let zonesByName: ReadonlyMap<string, string> | undefined;
+
+/**
+ * The one spelling of an IANA time zone (semantics.md, "Users"), whatever the letter case of `name`; undefined for any other text. A link such
+ * as `US/Eastern` keeps its name. Bare offsets such as `+02:00`, which Intl takes too, are no zones. Only names that this knows reach Intl and
+ * luxon, which keep every spelling that they are given.
+ */
+export function canonicalZone(name: string): string | undefined {
+  zonesByName ??= new Map([...zoneNames, ...Intl.supportedValuesOf('timeZone')].map((zone) => [zone.toLowerCase(), zone]));
+  const zone = zonesByName.get(name.toLowerCase());
+  return zone !== undefined && IANAZone.isValidZone(zone) ? zone : undefined;
 }
 
 /** From when on, and then pairs of "until this moment" and "minutes east of UTC". Moments in milliseconds since 1970. */
@@ -66,6 +76,11 @@ export function dateToDay(date: string): number {
 /** The date, `YYYY-MM-DD`, of days since 1970-01-01. */
 export function dayToDate(day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10);
+}
+
+/** The date before another. */
+export function dayBefore(date: string): string {
+  return dayToDate(dateToDay(date) - 1);
 }
 
 export type Frequency = 'daily' | 'weekly' | 'monthly';

@@ -12,6 +12,13 @@ export const limits = {
   maxDeviceTokenChars: 4_096,
   /** Characters of a key that an operator chooses (`flashcards-viewed`). */
   maxKeyChars: 255,
+  /** Complaints that one sentence makes about what a caller sent; it says how many more there are. */
+  maxComplaints: 20,
+  /** Attribute filters of one object, of users and of events each, and attributes that one leaderboard is broken down by. */
+  maxFilters: 20,
+  /** Attribute filters of all objects of a tenant: Redis unpacks the plan, with all of them, in one call. */
+  maxAllFilters: 10_000,
+  maxBreakdownAttributes: 10,
   /** Bytes of a request body. */
   maxBodyBytes: 128 * 1024,
   /** Numbers of days after which users are written to who have done nothing, and the longest of them. */
@@ -27,6 +34,10 @@ export const limits = {
   requestCheckMs: 1_000,
   /** How long a connection may move no byte while an answer is due or under way. */
   connectionIdleMs: 60_000,
+  /** Requests of one connection that are worked on at the same time; later ones wait, and no more of them are read. */
+  maxPipelinedRequests: 4,
+  /** Seconds for which a browser may remember that an origin is allowed. */
+  corsMaxAgeS: 600,
   /** Connections that a process has open at the same time; others are closed at once. */
   maxConnections: 10_000,
   /** The absolute value that an event, a metric total or a points total may have (semantics.md, "Numbers"). */
@@ -52,10 +63,19 @@ export const limits = {
   /** Events of one batch (contract, admin_metrics_batch_events), and bytes of its body: about 2 KiB for each. */
   maxBatchEvents: 1_000,
   maxBatchEventsBytes: 2 * 1024 * 1024,
-  /** Events of a batch that one Redis call counts: nobody else's event comes between them. About 2 ms of Redis' time. */
-  batchPartEvents: 25,
-  /** Parts of a batch that are sent in one round trip. Redis may read them all before it looks at others, so they are what others wait for. */
-  batchPipelineParts: 4,
+  /** What one event, and one step of settling a user, may take of Redis' time at the most by the estimate of config/work.ts. */
+  maxEventWorkUs: 20_000,
+  maxSettleWorkUs: 10_000,
+  /** Prerequisites of all achievements of a tenant that are completed with others. */
+  maxPrerequisites: 10_000,
+  /** The work that one call of the library does for several users before it leaves the rest to the next, by the same estimate. */
+  callWorkUs: 10_000,
+  /**
+   * The work of the events of a batch that one call counts, and of those that are sent in one round trip, or one event if it is more. Redis
+   * may read a whole round trip before it looks at others, so that is what others wait for.
+   */
+  batchPartWorkUs: 5_000,
+  batchRoundTripWorkUs: 20_000,
   /** Batches that the function library remembers to be on their way. */
   maxBatchSendings: 1_000,
   /** Rows that one Postgres transaction deletes of a user: the rest is for the next. */
@@ -91,6 +111,8 @@ export const limits = {
   maxRetentionDays: 36_500,
   /** Objects of one kind in a tenant's configuration. */
   maxConfigObjects: 1_000,
+  /** Items of one list of a configuration file: more than can be in use, so that a sentence can say how many there are. */
+  maxListItems: 10_000,
   /** Webhook endpoints of a tenant: each message is kept once for each of them that subscribes to it. */
   maxWebhooks: 50,
   maxWebhookUrlChars: 2_048,
@@ -188,11 +210,11 @@ export const limits = {
   accountSettleMs: 5_000,
   /** How often a process compares what it knows of tenants and keys with Postgres, whatever it has been told. */
   accountCheckMs: 5_000,
-  /** Application keys that a process keeps in memory; the others are looked up in Postgres. */
+  /** Keys of tenants that a process keeps in memory; the others are looked up in Postgres. */
   maxCachedKeys: 20_000,
   /** Keys that one look-up in Postgres asks for: those that wait for the one before. */
   keyLookupBatch: 100,
-  /** Admin keys that an account can have, revoked ones included. */
+  /** Admin keys that an account, and each of its tenants, can have, revoked ones included. */
   maxAdminKeys: 100,
   /** Application keys that one user can have. */
   maxKeysPerUser: 100,
@@ -211,6 +233,8 @@ export const limits = {
   /** How long a stop leaves idle connections open, so that requests on their way still get an answer. */
   stopIdleMs: 300,
   stopDrainMs: 10_000,
+  /** For how long a worker without the API writes down what it has, before another takes over. */
+  stopHandOverMs: 1_000,
   /** Users who are restored in one step: other tenants wait for it, for about 10 ms. Chunks that are read, and written, ahead of each other. */
   restoreUsers: 200,
   restoreReadsAhead: 2,
@@ -226,13 +250,37 @@ export const limits = {
   verifyUsers: 200,
   verifyAhead: 3,
   verifyConfirmations: 3,
+  /** Users on a leaderboard who are compared in one step. */
+  verifyPlaces: 1_000,
   /** Earlier lives of Redis that it knows of, so that a Postgres of their time is known as one. */
   maxPastEpochs: 100,
+  /**
+   * For how long no process may have confirmed another Redis before this one becomes active, how long a confirmation is good for in memory, which is
+   * shorter, after which break a process asks anew, and when the confirmation of a process that was killed is removed.
+   */
+  redisSilenceMs: 5_000,
+  redisGrantMs: 1_000,
+  redisAskMs: 3_000,
+  redisForgetMs: 60_000,
+  /** Tenants at which a process looks, once a second, for one that holds a current epoch, and how long it waits for a server's answer. */
+  redisHeldTenants: 100,
+  redisLookMs: 1_000,
+  /** How long a start waits for another Redis to be silent, and how often it looks. */
+  redisStartWaitMs: 8_000,
+  redisStartLookMs: 250,
+  /** Ledger entries that a restore saves in one statement. */
+  restoreSaveEntries: 500,
   /** How long the lease of a restore lasts without being renewed, which every step does. */
   restoreLeaseMs: 30_000,
   /** Tenants that a worker restores at once, how often it says how far one is, and when it looks again after a failure or at another's restore. */
   reconcileTenants: 2,
   reconcileLogMs: 5_000,
+  /** `laurel status`: connections to Postgres, a backlog that is a problem, and how old the confirmation of a running process may be. */
+  statusConnections: 2,
+  statusLagS: 60,
+  statusConfirmedS: 10,
+  /** How often restore and verify print a line where there is no terminal. */
+  progressLineMs: 5_000,
   reconcileRetryMs: 500,
   /** After which time a caller who has met a restore is asked to try again. */
   restoreRetryAfterS: 2,
@@ -244,16 +292,18 @@ export const limits = {
   metricsWorstTenants: 5,
   /** How many dead letters a scrape counts at most. */
   metricsDeadLetters: 1_000,
+  /** Tenants with refused requests at which one scrape looks whether they are ready again. */
+  metricsUnreadyTenants: 100,
+  /** How often requests that were answered with 503 are summed up in the log. */
+  refusalsLogMs: 10_000,
   /** How long sending traces may take, also when the service stops. */
   tracesSendMs: 5_000,
   /** Characters of an X-Request-Id header that is taken over. */
   maxRequestIdChars: 128,
-  /** Hours of a user's time that one call settles, shared by the time triggers; the rest is for the next call. */
+  /** Hours of a user's time that one call settles, fewer where the time triggers have much to do; the rest is for the next call. */
   maxSettleHours: 240,
   /** Users that one call of the sweep settles: events wait meanwhile, for about 2 ms. */
   sweepUsers: 25,
-  /** How often time triggers may come round, for all users of a call of the sweep together, before it leaves the rest to the next. */
-  sweepOccurrences: 200,
   /** Idempotency keys that one step of looking for those that have grown too old takes, and steps after which the sweep has its turn. */
   retentionPageKeys: 1_000,
   retentionPagesPerRun: 20,

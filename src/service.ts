@@ -1,16 +1,19 @@
 import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
 import { defaultTenant } from './account/tenants.js';
+import { noteTestClock } from './account/test-clock.js';
 import { Base, describeApplied, readConfigText, type BaseOptions } from './base.js';
 import { newestVersions } from './config/store.js';
 import { Deletion } from './jobs/deletion.js';
 import { Rounds } from './jobs/rounds.js';
 import { eachSecond } from './jobs/seconds.js';
 import { Sweep } from './jobs/sweep.js';
-import { LaurelError } from './errors.js';
+import { LaurelError, OperatorError } from './errors.js';
 import { createApp } from './http/app.js';
 import { RateLimit } from './http/rate-limit.js';
-import { startServer, type HttpServer } from './http/server.js';
+import { expectFree, startServer, type HttpServer, type Listen } from './http/server.js';
 import { ensureAdminKey, eraseUserKeys } from './keys/store.js';
+import { objectionSentence, type Objection, type ProcessRole } from './ledger/active-redis-rules.js';
 import { DeadLetters } from './ledger/dead-letters.js';
 import { UserDirectory } from './ledger/user-directory.js';
 import { WriteBehind } from './ledger/write-behind.js';
@@ -22,8 +25,12 @@ import { Transport } from './notify/transport.js';
 import { messageOf } from './redis/connection.js';
 import { metricsEndpoint } from './observe/endpoint.js';
 import { Observed } from './observe/observed.js';
+import { isStoreTrouble } from './logging/episodes.js';
+import { Refusals } from './logging/refusals.js';
+import { refusedStart } from './redis/failure.js';
 import { Listener } from './redis/listener.js';
 import { Reconciler } from './restore/reconcile.js';
+import type { Settings } from './settings.js';
 
 const sampleConfig = fileURLToPath(new URL('../examples/study-app.yaml', import.meta.url));
 
@@ -31,6 +38,8 @@ export interface Roles {
   readonly api: boolean;
   readonly worker: boolean;
 }
+
+const roleOf = ({ api, worker }: Roles): ProcessRole => (api ? (worker ? 'api and worker' : 'api') : 'worker');
 
 export interface Service {
   readonly base: Base;
@@ -40,23 +49,36 @@ export interface Service {
   readonly metricsAddress: string | undefined;
   /** The admin key that was made at this start, the only time that it can be shown. */
   readonly newAdminKey: string | undefined;
-  /** Stops taking requests, answers what has come, drains the ledger, and stops what was started, in this order. */
-  stop(): Promise<void>;
+  /**
+   * Fails readiness and goes on serving for `delayMs`. Then it stops taking requests, answers what has come, drains the ledger, and stops what
+   * was started, in this order.
+   */
+  stop(delayMs?: number): Promise<void>;
 }
+
+const apiOf = ({ host, port }: Settings): Listen => ({ host, port, variable: 'PORT' });
+const metricsOf = ({ metricsHost: host }: Settings, port: number): Listen => ({ host, port, variable: 'METRICS_PORT' });
 
 /** Starts the service with everything that it needs. Throws an OperatorError for what the operator has to mend. */
 export async function startService(options: BaseOptions, roles: Roles): Promise<Service> {
+  const { settings } = options;
+  await expectFree([
+    ...(roles.api ? [apiOf(settings)] : []),
+    ...(settings.metricsPort === null ? [] : [metricsOf(settings, settings.metricsPort)]),
+  ]);
   const watch = await Observed.start(options, roles);
-  const base = await Base.start({ ...options, aroundCall: watch.aroundCall });
+  const base = await Base.start({ ...options, createStores: true, aroundCall: watch.aroundCall, role: roleOf(roles) });
   try {
     base.onStop(() => watch.stop());
     const metricsAddress = await startMetrics(base, options, watch);
     const newAdminKey = await startAccount(base, options);
     await base.engine.loadLibrary();
+    await refuseFenced(base);
     const listener = new Listener(await base.connectListener(), options.settings.redisPrefix);
     const deliverer = roles.worker ? startDeliverer(base, watch, options) : undefined;
     const onMessages = (): void => deliverer?.wake();
     const worker = roles.worker ? await startWorker(base, listener, watch, { ...options, onMessages }) : undefined;
+    if (!worker) drainAsLast(base, options);
     const problem = await openPartition(base, options);
     if (problem === undefined) await applyAtStart(base, options);
     else if (worker) applyWhenLevel(base, worker.reconciler, options);
@@ -66,10 +88,16 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
     await watchChanges(base, listener, rounds, options);
     if (roles.worker) startSweep(base, rounds, options);
     const server = roles.api ? await startApi(base, options, rounds, watch) : undefined;
-    return { base, address: server?.address, metricsAddress, newAdminKey, stop: () => base.stop() };
+    if (!roles.api) watch.ready(() => problemOf(base), { api: false });
+    const stop = async (delayMs = 0): Promise<void> => {
+      server?.leave();
+      if (server && delayMs > 0) await delay(delayMs);
+      await base.stop();
+    };
+    return { base, address: server?.address, metricsAddress, newAdminKey, stop };
   } catch (error) {
     await base.stop();
-    throw error;
+    throw refusedStart(error);
   }
 }
 
@@ -81,16 +109,19 @@ async function startMetrics(base: Base, { settings }: BaseOptions, watch: Observ
     partition: (tenant) => base.engine.partition(tenant),
     tenants: () => base.account.tenants,
   });
-  const where = { host: settings.metricsHost, port: settings.metricsPort, variable: 'METRICS_PORT' };
-  const server = await startServer(metricsEndpoint(watch.metrics, settings.metricsToken), where);
+  const server = await startServer(metricsEndpoint(watch.metrics, settings.metricsToken), metricsOf(settings, settings.metricsPort));
   base.onStop(() => server.stop(limits.stopIdleMs));
   return server.address;
 }
 
 /** Takes up who may call, and for which tenants. Returns the admin key that was made. */
 async function startAccount(base: Base, { settings, log, print }: BaseOptions): Promise<string | undefined> {
-  const { made, isChanged, isRevoked } = await ensureAdminKey(base.pool, settings.adminApiKey);
+  await noteTestClock(base.pool, settings.testClock);
+  const { made, isChanged, isRevoked, others } = await ensureAdminKey(base.pool, settings.adminApiKey);
   if (isRevoked) print('ADMIN_API_KEY has been revoked: requests with it are refused.');
+  if (others.length > 0) {
+    print(`ADMIN_API_KEY is new. Earlier admin keys are still valid: ${others.join(', ')}. To revoke one: laurel keys revoke PREFIX.`);
+  }
   await base.account.start();
   base.onStop(() => base.account.stop());
   if (isChanged) {
@@ -99,6 +130,32 @@ async function startAccount(base: Base, { settings, log, print }: BaseOptions): 
     });
   }
   return made;
+}
+
+/**
+ * Refuses to start where another Redis is active for this Postgres. One that is silent, or was replaced at the same address, is given the time that
+ * it takes to be sure of that.
+ */
+async function refuseFenced({ engine }: Base): Promise<void> {
+  const giveUpMs = performance.now() + limits.redisStartWaitMs;
+  let first: Objection | undefined;
+  for (;;) {
+    const objection = await engine.compare(defaultTenant).then(
+      (compared) => compared.objection,
+      () => undefined,
+    );
+    if (!objection) return;
+    first ??= objection;
+    if (performance.now() > giveUpMs || isCertain(first, objection)) throw new OperatorError(objectionSentence(objection));
+    await delay(limits.redisStartLookMs);
+  }
+}
+
+/** Whether waiting does not help: the data has moved, or a process at another address goes on to confirm it. */
+function isCertain(first: Objection, { why, by, mine, other }: Objection): boolean {
+  if (why === 'superseded') return true;
+  const isElsewhere = other.address !== mine.address || other.prefix !== mine.prefix;
+  return isElsewhere && by !== undefined && first.by !== undefined && by.confirmedAt > first.by.confirmedAt;
 }
 
 /**
@@ -117,10 +174,11 @@ async function openPartition(base: Base, { log, print }: BaseOptions): Promise<s
   }
 }
 
-/** CONFIG if it is set; the sample configuration for an account that has none. Both are for the default tenant. */
+/** CONFIG if it is set; the sample configuration for an account without one, in the built-in Postgres. Both are for the default tenant. */
 async function applyAtStart(base: Base, { settings, print }: BaseOptions): Promise<void> {
   const { version } = await base.engine.refreshConfig(defaultTenant);
-  const file = settings.config ?? (version === 0 ? sampleConfig : undefined);
+  // The sample is for those who try Laurel out, never for an operator's own database.
+  const file = settings.config ?? (version === 0 && settings.databaseUrl === null ? sampleConfig : undefined);
   if (file === undefined) {
     await base.engine.activate(await base.engine.config(defaultTenant));
     return;
@@ -160,16 +218,12 @@ interface WorkerOptions extends BaseOptions {
 
 async function startWorker(base: Base, listener: Listener, watch: Observed, options: WorkerOptions): Promise<Worker> {
   const { settings, log, onMessages } = options;
-  const { engine, pool } = base;
+  const { engine, pool, active } = base;
   const { testClock, autoRestore } = settings;
-  const reconciler = new Reconciler({ engine, redis: await base.connectAgain(), pool, testClock, autoRestore, log });
+  const reconciler = new Reconciler({ engine, redis: await base.connectAgain(), pool, active, testClock, autoRestore, log });
   const writeBehind = new WriteBehind({
-    tenants: () => base.account.tenants,
-    partition: (tenant) => base.engine.partition(tenant),
-    awaitEntries: (tenant, epoch, lastId) => base.engine.awaitEntries(tenant, epoch, lastId),
-    teller: tellerFrom(base.engine, onMessages),
+    ...writeBehindOf(base, onMessages),
     redis: await base.connectAgain(),
-    pool: base.pool,
     log,
     onReplaced: (tenant) => reconciler.bring(tenant),
     aroundBatch: watch.aroundBatch,
@@ -177,15 +231,36 @@ async function startWorker(base: Base, listener: Listener, watch: Observed, opti
   watch.writeBehind(writeBehind);
   const lookAtAll = (): void => {
     writeBehind.scanAll().catch((error: unknown) => {
-      log.warn({ err: error }, 'the write-behind could not look at all ledgers and will try again');
+      log[isStoreTrouble(error) ? 'debug' : 'warn']({ err: error }, 'the write-behind could not look at all ledgers and will try again');
     });
   };
   await listener.on('written', (of) => writeBehind.wake(Number(of)), lookAtAll);
   writeBehind.start();
-  base.onStop(() => writeBehind.stop(limits.stopDrainMs));
+  base.onStop(async () => {
+    const isLast = await base.active.beginLeaving().catch(() => true);
+    await writeBehind.stop(isLast ? limits.stopDrainMs : limits.stopHandOverMs);
+  });
   // Before that: the write-behind waits for it.
   base.onStop(() => reconciler.stop());
   return { writeBehind, reconciler };
+}
+
+const writeBehindOf = (base: Base, onMessages: () => void) => ({
+  tenants: () => base.account.tenants,
+  partition: (tenant: number) => base.engine.partition(tenant),
+  awaitEntries: (tenant: number, epoch: string, lastId: string) => base.engine.awaitEntries(tenant, epoch, lastId),
+  teller: tellerFrom(base.engine, onMessages),
+  pool: base.pool,
+});
+
+/** Where no worker is left, the last process on a Redis drains the ledgers when it stops: another Redis may become active after it. */
+function drainAsLast(base: Base, { log }: BaseOptions): void {
+  base.onStop(async () => {
+    // Stores that are away can't be drained.
+    if (!(await base.active.beginLeaving().catch(() => false))) return;
+    const onReplaced = (): Promise<void> => Promise.resolve();
+    await new WriteBehind({ ...writeBehindOf(base, () => undefined), redis: base.redis, log, onReplaced }).stop(limits.stopDrainMs);
+  });
 }
 
 /** Sends what the write-behind puts into the outbox. It stops after that, so that it hears of the last of it. */
@@ -216,7 +291,10 @@ async function watchChanges(base: Base, listener: Listener, rounds: Rounds, { lo
         await what();
       })
       .catch((error: unknown) => {
-        log.warn({ err: error }, 'a new configuration could not be taken over yet, and will be tried again');
+        log[isStoreTrouble(error) ? 'debug' : 'warn'](
+          { err: error },
+          'a new configuration could not be taken over yet, and will be tried again',
+        );
         if (stopped) return;
         const retry = setTimeout(() => {
           retries.delete(retry);
@@ -263,20 +341,27 @@ function startSweep(base: Base, rounds: Rounds, { log }: BaseOptions): void {
   });
 }
 
+/** Why the default tenant is not served; undefined when it is. */
+async function problemOf(base: Base): Promise<LaurelError | undefined> {
+  try {
+    await base.engine.checkReady(defaultTenant);
+    return undefined;
+  } catch (error) {
+    return error instanceof LaurelError ? error : new LaurelError('not_ready', messageOf(error), { cause: error });
+  }
+}
+
 async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Rounds, watch: Observed): Promise<HttpServer> {
   let stopping = false;
-  const health = {
-    problem: async () => {
-      if (stopping) return 'The service is stopping.';
-      try {
-        await base.clock.now(defaultTenant);
-        return undefined;
-      } catch (error) {
-        return messageOf(error);
-      }
-    },
-  };
-  watch.ready(health.problem);
+  const problem = async (): Promise<LaurelError | undefined> =>
+    stopping ? new LaurelError('not_ready', 'The service is stopping.', { reason: 'stopping' }) : problemOf(base);
+  const refusals = new Refusals(log);
+  base.onStop(() => {
+    refusals.flush();
+    return Promise.resolve();
+  });
+  watch.ready(problem, { api: true });
+  watch.refusals(refusals, (tenant) => base.engine.checkReady(tenant));
   const { engine, pool, clock, history, aggregates, configuration, account, redis } = base;
   const deletion = new Deletion({ engine, pool, clock, history, log }, async (tenant, user) => {
     await account.store((keys) => eraseUserKeys(keys, tenant, user));
@@ -298,17 +383,22 @@ async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Roun
       settings.rateLimit === 0
         ? undefined
         : new RateLimit({ redis, prefix: settings.redisPrefix, requests: settings.rateLimit, windowS: settings.rateLimitWindowS }),
-    health,
+    health: { problem },
+    corsOrigins: settings.corsOrigins,
+    refusals,
     log,
     accessLog: settings.accessLog,
     watch,
   });
   const handle = app.callback();
-  const where = { host: settings.host, port: settings.port, variable: 'PORT' };
-  const server = await startServer((request, response) => void handle(request, response), where);
-  base.onStop(async () => {
+  const server = await startServer((request, response) => void handle(request, response), apiOf(settings));
+  const leave = (): void => {
     stopping = true;
-    await server.stop(limits.stopRequestsMs);
+    server.leave();
+  };
+  base.onStop(() => {
+    leave();
+    return server.stop(limits.stopRequestsMs);
   });
-  return server;
+  return { ...server, leave };
 }

@@ -25,8 +25,15 @@ const address = (protocols: readonly string[], example: string) =>
     error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}, like ${example}`,
   });
 
+/** Where REDIS_URL or DATABASE_URL says so, Laurel runs its own. */
+const builtIn = 'local';
+
 /** Reachable from this machine only. */
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+
+/** What a browser sends as `Origin`: a scheme, a host and perhaps a port, and nothing behind them. */
+const isOrigin = (value: string): boolean =>
+  value === '*' || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).origin === value);
 
 /** Every setting, by the name of its variable. docs/settings.md lists them all, and a test holds the two together. */
 const variables = z.object({
@@ -34,7 +41,9 @@ const variables = z.object({
   HOST: z.string().regex(/^\S+$/, { error: 'must be a host name or an IP address' }).default('127.0.0.1'),
   REDIS_URL: z
     .string()
-    .refine((value) => parseRedisAddress(value) !== undefined, { error: `must be ${redisAddressForms}` })
+    .refine((value) => value === builtIn || parseRedisAddress(value) !== undefined, {
+      error: `must be ${redisAddressForms}, or ${builtIn} for the built-in Redis`,
+    })
     .nullable()
     .default(null),
   REDIS_CA_FILE: z.string().nullable().default(null),
@@ -47,7 +56,11 @@ const variables = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, hyphens or underscores' })
     .default('laurel'),
-  DATABASE_URL: address(['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/laurel').nullable().default(null),
+  DATABASE_URL: z
+    .literal(builtIn)
+    .or(address(['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/laurel'))
+    .nullable()
+    .default(null),
   DATA_DIR: z.string().default('.laurel'),
   ADMIN_API_KEY: z
     .string()
@@ -76,6 +89,15 @@ const variables = z.object({
   MAX_LEDGER_ENTRIES: wholeNumber(1_000, 500_000_000).default(limits.maxLedgerEntries),
   RATE_LIMIT: wholeNumber(0, 100_000_000, ' (0 for none)').default(0),
   RATE_LIMIT_WINDOW_S: wholeNumber(1, 86_400).default(60),
+  CORS_ORIGINS: z
+    .string()
+    .transform((value) => value.split(',').map((origin) => origin.trim()))
+    .refine((origins) => origins.every(isOrigin), {
+      error: 'must be origins with commas in between, like https://app.example.com,http://localhost:3000, or * for any',
+    })
+    .nullable()
+    .default(null),
+  SHUTDOWN_DELAY: wholeNumber(0, 300, ' (0 for none)').default(5),
   ACCESS_LOG: z.enum(['debug', 'info'], { error: 'must be debug or info: the level of the lines' }).default('debug'),
   METRICS_PORT: wholeNumber(0, 65_535, ' (0 for any free port)').nullable().default(null),
   METRICS_HOST: z.string().regex(/^\S+$/, { error: 'must be a host name or an IP address', abort: true }).default('127.0.0.1'),
@@ -87,11 +109,23 @@ const variables = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http:', 'https:'], 'http://localhost:4318').nullable().default(null),
 });
 
+/** One of the two that was forgotten would silently start an empty store of Laurel's own beside the other. */
+const alone = (one: string | null, other: string | null): boolean => one === null && other !== null && other !== builtIn;
+
 /** docs/operations/monitoring.md: what the metrics tell of an installation is not for everybody. */
-export const settingsSchema = variables.refine((values) => values.METRICS_TOKEN !== null || isLoopback(values.METRICS_HOST), {
-  path: ['METRICS_TOKEN'],
-  error: 'must be set when METRICS_HOST is not an address of this machine alone, like 127.0.0.1',
-});
+export const settingsSchema = variables
+  .refine((values) => values.METRICS_TOKEN !== null || isLoopback(values.METRICS_HOST), {
+    path: ['METRICS_TOKEN'],
+    error: 'must be set when METRICS_HOST is not an address of this machine alone, like 127.0.0.1',
+  })
+  .refine((values) => !alone(values.REDIS_URL, values.DATABASE_URL), {
+    path: ['REDIS_URL'],
+    error: `must be set when DATABASE_URL is set: to the Redis that belongs to this database, or to ${builtIn} for the built-in Redis`,
+  })
+  .refine((values) => !alone(values.DATABASE_URL, values.REDIS_URL), {
+    path: ['DATABASE_URL'],
+    error: `must be set when REDIS_URL is set: to the Postgres that belongs to this Redis, or to ${builtIn} for the built-in Postgres`,
+  });
 
 export interface Settings {
   /** 0: any free port. */
@@ -130,6 +164,10 @@ export interface Settings {
   /** Requests that one key may make in a window; 0: as many as it likes. */
   rateLimit: number;
   rateLimitWindowS: number;
+  /** Origins whose pages may call the Application API; `*` for any. */
+  corsOrigins: readonly string[];
+  /** Seconds for which a process goes on serving after SIGTERM, not ready any more. */
+  shutdownDelayS: number;
   /** The level of the lines that tell of each request. */
   accessLog: 'debug' | 'info';
   /** Null: no metrics are kept. 0: any free port. */
@@ -154,14 +192,14 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
   return {
     port: values.PORT,
     host: values.HOST,
-    redisUrl: values.REDIS_URL,
+    redisUrl: values.REDIS_URL === builtIn ? null : values.REDIS_URL,
     redisCaFile: values.REDIS_CA_FILE,
     redisCertFile: values.REDIS_CERT_FILE,
     redisKeyFile: values.REDIS_KEY_FILE,
     redisSentinelPassword: values.REDIS_SENTINEL_PASSWORD,
     durability: values.DURABILITY,
     redisPrefix: values.REDIS_PREFIX,
-    databaseUrl: values.DATABASE_URL,
+    databaseUrl: values.DATABASE_URL === builtIn ? null : values.DATABASE_URL,
     dataDir: values.DATA_DIR,
     adminApiKey: values.ADMIN_API_KEY,
     config: values.CONFIG,
@@ -173,6 +211,8 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     maxLedgerEntries: values.MAX_LEDGER_ENTRIES,
     rateLimit: values.RATE_LIMIT,
     rateLimitWindowS: values.RATE_LIMIT_WINDOW_S,
+    corsOrigins: values.CORS_ORIGINS ?? [],
+    shutdownDelayS: values.SHUTDOWN_DELAY,
     accessLog: values.ACCESS_LOG,
     metricsPort: values.METRICS_PORT,
     metricsHost: values.METRICS_HOST,

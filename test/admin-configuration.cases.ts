@@ -65,7 +65,13 @@ export const rows: Readonly<Record<string, Row>> = {
       [{ units: 5 }, /`0.units` must be a string/],
       [{ name: null }, /`0.name` must be a string/],
     ],
-    issues: () => [[{ name: 'M', key: 'money' }, /Metric "money" exists already/]],
+    issues: () => [
+      [{ name: 'M', key: 'money' }, /Metric "money" exists already/],
+      [
+        { name: 'M', key: 'coins', unitType: 'currency', units: 'XYZ' },
+        /units must be the ISO 4217 code of a currency, such as EUR, not "XYZ"/,
+      ],
+    ],
     bad: () => [],
   },
   'points systems': {
@@ -164,6 +170,7 @@ export const rows: Readonly<Record<string, Row>> = {
     refused: () => [
       [{ multiplier: 0 }, /`0.multiplier` must be a number above 0 and below 100/],
       [{ multiplier: 100 }, /`0.multiplier` must be a number above 0 and below 100/],
+      [{ multiplier: 1 }, /`0.multiplier` must not be 1: a boost multiplies what users earn/],
       [{ start: '2040-02-30' }, /`0.start` must be a day of the calendar/],
       [{ name: 'x'.repeat(256) }, /`0.name` is longer than 255 characters/],
       [{ rounding: 'off' }, /`0.rounding` must be one of/],
@@ -253,6 +260,12 @@ export const rows: Readonly<Record<string, Row>> = {
         { status: 'active', maxParticipants: 1000, start: '2040-01-02', breakdownAttributes: [] },
       ],
       [{ name: 'Streaks', key: 'streaks', rankBy: 'streak', status: 'scheduled', start: '2040-01-03' }, { status: 'scheduled' }],
+      [
+        { name: 'Past', key: 'past', rankBy: 'streak', status: 'finished', start: '2039-01-01', end: '2039-12-31' },
+        { status: 'finished', end: '2039-12-31' },
+      ],
+      [{ name: 'Evenings', key: 'evenings', rankBy: 'metric', metricId: metric, startTime: '17:00' }, {}],
+      [{ name: 'Mornings', key: 'mornings', rankBy: 'metric', metricId: metric, endTime: '09:00' }, {}],
     ],
     update: ({ system }) => [
       [
@@ -282,14 +295,15 @@ export const rows: Readonly<Record<string, Row>> = {
       [{ name: 'X', key: 'x', rankBy: 'metric' }, /metricId is missing, which rankBy: metric needs/],
       [{ name: 'X', key: 'x', rankBy: 'points', metricId: metric }, /metricId does not go with rankBy: points/],
       [{ name: 'X', key: 'x', rankBy: 'streak', runUnit: 'day', runInterval: 1 }, /only leaderboards by metric or points repeat/],
-      [{ name: 'X', key: 'x', rankBy: 'streak', status: 'finished' }, /a leaderboard finishes after its end/],
+      [{ name: 'X', key: 'x', rankBy: 'streak', status: 'finished' }, /status: finished needs an end before today, 2040-01-02/],
+      [{ name: 'X', key: 'x', rankBy: 'streak', status: 'finished', end: '2040-01-02' }, /status: finished needs an end before today/],
       [{ name: 'X', key: 'x', rankBy: 'streak', status: 'active', start: '2041-01-01' }, /status: scheduled makes it active on that day/],
       [{ name: 'X', key: 'x', rankBy: 'streak', status: 'scheduled', start: '2040-01-02' }, /start must be after today/],
-      [{ name: 'X', key: 'x', rankBy: 'streak', startTime: '09:00' }, /endTime is missing/],
       [{ name: 'X', key: 'x', rankBy: 'streak', breakdownAttributes: [kind] }, /no user attribute with the id/],
     ],
     bad: () => [
       [{ status: 'active' }, /scheduled and becomes active on its start by itself/],
+      [{ status: 'finished' }, /it is scheduled and has not begun: delete it/],
       [{ status: 'inactive' }, /can't become inactive again/],
       [{ rankBy: 'streak' }, /rankBy stays as it is once a leaderboard is active/],
       [{ key: 'by-points' }, /"by-points" exists already/],

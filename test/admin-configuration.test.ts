@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { nobody, rows, type Ids } from './admin-configuration.cases.js';
 import { bodyOf } from './support/answers.js';
-import { Contract, hasContract } from './support/contract.js';
+import { Contract } from './support/contract.js';
 import { defaultNow, startWorld, type Reply, type World } from './support/world.js';
 
 const base = '/admin/v1';
@@ -20,12 +20,12 @@ describe('The Admin API configures', () => {
       let world: World;
       let ids: Ids;
       let path: string;
-      const contract = hasContract ? new Contract('admin') : undefined;
+      const contract = new Contract('admin');
 
       /** Calls, and holds the answer to the contract. */
       async function call(method: string, below = '', body?: unknown): Promise<Reply> {
         const reply = await world.request(method, base + path + below, { body });
-        if (row.hosted && contract && reply.status < 300) {
+        if (row.hosted && reply.status < 300) {
           const template = row.path.replace('{system}', '{systemId}') + (below.startsWith('/') ? '/{id}' : '');
           expect(contract.problems(method, template, reply.status, reply.body)).to.deep.equal([]);
         }

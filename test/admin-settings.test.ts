@@ -23,7 +23,8 @@ describe('The Admin API', () => {
 
   const settings = {
     ...{ controlRatio: 0, weekStart: 'monday', defaultTimeZone: 'UTC', idempotencyRetentionDays: null },
-    ...{ recapFrequency: 'weekly', emailHour: 9, reactivationDays: [7, 14, 30], streakReminderHour: 18 },
+    ...{ recapFrequency: 'weekly', emailHour: 9, reactivationDays: [3, 5, 7, 14, 30] },
+    ...{ streakReminderHour: 20, streakReminderWeekday: 'friday', streakReminderDay: 25, achievementFromHour: 17, achievementToHour: 21 },
   };
   const streaks = {
     ...{ enabled: false, frequency: 'daily', evaluationMode: 'OR', metrics: [] as unknown[], personalization: false },
@@ -39,6 +40,9 @@ describe('The Admin API', () => {
       { idempotencyRetentionDays: 30 },
       { idempotencyRetentionDays: null },
       { recapFrequency: 'monthly', emailHour: 0, streakReminderHour: 23 },
+      { recapFrequency: 'yearly' },
+      { streakReminderWeekday: 'sunday', streakReminderDay: 31 },
+      { achievementFromHour: 0, achievementToHour: 24 },
       { reactivationDays: [1, 365] },
       { reactivationDays: [] },
       {},
@@ -70,11 +74,55 @@ describe('The Admin API', () => {
     bodyOf(await patch('/streak-settings', { ...others, metrics: [] }), 200);
   });
 
+  it('takes ALL for AND and ANY for OR in the Admin API, in preferences and in a file', async () => {
+    const mode = async (): Promise<string> => (await read<{ evaluationMode: string }>(world, `${base}/streak-settings`)).evaluationMode;
+    for (const [sent, stored] of [
+      ['ALL', 'AND'],
+      ['ANY', 'OR'],
+    ]) {
+      expect(bodyOf(await patch('/streak-settings', { evaluationMode: sent }), 200)).to.include({ evaluationMode: stored });
+      expect(await mode()).to.equal(stored);
+    }
+    await world.configure('streaks: {evaluationMode: ALL}');
+    expect(await mode()).to.equal('AND');
+    bodyOf(await patch('/streak-settings', { evaluationMode: 'OR', personalization: true }), 200);
+    await track(world, 'cards', { user: 'ana', value: 1 });
+    const preferences = '/v1/users/ana/preferences';
+    for (const [sent, stored] of [
+      ['ALL', 'AND'],
+      ['ANY', 'OR'],
+      ['AND', 'AND'],
+    ]) {
+      const reply = await world.request('PATCH', preferences, { body: { streak: { evaluationMode: sent } } });
+      expect(bodyOf<{ streak: object }>(reply, 200).streak).to.include({ evaluationMode: stored });
+      expect((await read<{ streak: object }>(world, preferences)).streak).to.include({ evaluationMode: stored });
+    }
+    bodyOf(await patch('/streak-settings', streaks), 200);
+  });
+
+  it('answers streak preferences with a 403 that names the setting while personalization is off, and changes nothing', async () => {
+    await world.setClock(defaultNow);
+    const before = await world.snapshot();
+    const body = { notifications: { recap: [] }, streak: { enabled: false } };
+    const reply = await world.request('PATCH', '/v1/users/ana/preferences', { body });
+    expect([reply.status, reply.body]).to.deep.equal([
+      403,
+      { error: 'Users have no streak preferences while the streak setting `personalization` is off: switch it on in the streak settings.' },
+    ]);
+    expect(await world.snapshot()).to.equal(before);
+  });
+
   const refused: readonly (readonly [path: string, body: () => unknown, sentence: RegExp])[] = [
     ['/settings', () => ({ controlRatio: 1.5 }), /`controlRatio` must be a number from 0 to 1/],
     ['/settings', () => ({ controlRatio: '0.5' }), /`controlRatio` must be a number/],
     ['/settings', () => ({ controlRatio: null }), /`controlRatio` must be a number/],
     ['/settings', () => ({ emailHour: 24 }), /`emailHour` must be a whole number from 0 to 23/],
+    ['/settings', () => ({ achievementToHour: 0 }), /`achievementToHour` must be a whole number from 1 to 24/],
+    ['/settings', () => ({ achievementToHour: 17 }), /achievementToHour is 17, which is not after achievementFromHour, 17/],
+    ['/settings', () => ({ achievementFromHour: 22 }), /achievementToHour is 21, which is not after achievementFromHour, 22/],
+    ['/settings', () => ({ streakReminderDay: 32 }), /`streakReminderDay` must be a whole number from 1 to 31/],
+    ['/settings', () => ({ streakReminderWeekday: 'Friday' }), /`streakReminderWeekday` must be one of monday, tuesday/],
+    ['/settings', () => ({ recapFrequency: 'hourly' }), /`recapFrequency` must be one of daily, weekly, monthly, yearly/],
     ['/settings', () => ({ reactivationDays: [7, 7] }), /`reactivationDays` must go up, each number of days once/],
     ['/settings', () => ({ weekStart: 'tuesday' }), /`weekStart` must be one of monday, sunday/],
     ['/settings', () => ({ defaultTimeZone: 'Mars/Olympus' }), /`defaultTimeZone` must be an IANA time zone/],

@@ -11,7 +11,7 @@ describe('The list of users', function () {
     world = await startWorld({ config: configText(config) });
     const users: readonly (readonly [id: string, body: object])[] = [
       ['ana', { name: 'Ana Luísa Silva', email: 'ana.silva@example.com', tz: 'Europe/Lisbon', attributes: { city: 'Lisbon' } }],
-      ['Ben', { name: "Ben O'Neill", email: 'Ben@Example.org', deviceTokens: ['t1'], subscribeToEmails: false }],
+      ['Ben', { name: "Ben O'Neill", email: 'Ben@Example.org', deviceTokens: ['t1'] }],
       ['cy%_\\', { name: 'Cy Silvester-Ana' }],
       ['cz', {}],
       ['é', { name: '  ' }],

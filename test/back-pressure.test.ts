@@ -25,7 +25,7 @@ const writes: readonly (readonly [method: string, path: string, body: unknown])[
 ];
 
 /** Those that Redis answers: the others wait for Postgres, as always. */
-const reads: readonly string[] = ['/v1/users/ana', '/v1/users/ana/metrics', '/v1/streaks?userIds=ana', '/v1/achievements', '/health/ready'];
+const reads: readonly string[] = ['/v1/users/ana', '/v1/users/ana/metrics', '/v1/streaks?userIds=ana', '/v1/achievements'];
 
 function expectFull({ status, headers, body }: Reply, what: string): void {
   expect(status, `${what}: ${JSON.stringify(body)}`).to.equal(503);
@@ -65,6 +65,12 @@ describe('A ledger that is as long as it may be', function () {
       expect(await world.snapshot()).to.equal(before);
     });
   }
+
+  it('is named by the readiness', async () => {
+    const reply = await world.get('/health/ready');
+    expect(reply.status).to.equal(503);
+    expect(JSON.stringify(reply.body)).to.include('the ledger is as long as it may be');
+  });
 
   it('answers reads, and replays of what it has counted', async () => {
     for (const path of reads) expect((await world.get(path)).status, path).to.equal(200);

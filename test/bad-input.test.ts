@@ -131,7 +131,7 @@ function bodyFor(method: string): RequestOptions {
 }
 
 const attributeKeys = (unknown: string): string =>
-  `Invalid attribute keys: ${unknown}. Please ensure all attribute keys match those set up in the configuration of this account.`;
+  `Invalid attribute keys: ${unknown}. Please ensure all attribute keys match those set up under \`attributes\` in the tenant's configuration file, or with POST /admin/v1/attributes.`;
 const sent = (user: unknown, ofEvent?: unknown): unknown => ({ user: { id: 'ana', attributes: user }, value: 1, attributes: ofEvent });
 const attributes: readonly Case[] = [
   event('one unknown key of the user', sent({ city: 'Porto', town: 'x' }), 422, attributeKeys('town')),

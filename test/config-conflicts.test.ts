@@ -55,9 +55,9 @@ describe('A configuration file that does not go with the current configuration i
     [
       'a leaderboard would end before the day on which it started',
       all,
-      ranked('rankBy: metric, metricKey: m, end: 2026-11-22'),
+      ranked('rankBy: metric, metricKey: m, end: 2026-11-21'),
       false,
-      'f.yaml:2:58: leaderboard "l": the end 2026-11-22 is before the start 2026-11-23',
+      'f.yaml:2:58: leaderboard "l": the end 2026-11-21 is before the start 2026-11-23',
     ],
     [
       'there would be more metrics than there may be, with those that are kept',

@@ -112,6 +112,9 @@ metrics:
 # a word that is none of the choices
 @metric name: A, unitType: §euro
 = metric "m": unitType must be number or currency, not "euro"
+# a currency that is none
+@metric name: A, unitType: currency, units: §euro
+= metric "m": units must be the ISO 4217 code of a currency, such as EUR, not "euro"
 # a key twice
 metrics:
   - {key: a, name: A}
@@ -237,11 +240,11 @@ leaderboards: [§{key: l, name: L, rankBy: metric, pointsSystemKey: §p}]
 @board rankBy: metric, metricKey: m, maxParticipants: §1001
 = leaderboard "l": maxParticipants must be a whole number from 1 to 1,000, not the number 1001
 # a board that ends before it starts
-@board rankBy: metric, metricKey: m, start: 2026-01-02, end: §2026-01-01
-= leaderboard "l": the end 2026-01-01 is before the start 2026-01-02
+@board rankBy: metric, metricKey: m, start: 2026-01-03, end: §2026-01-01
+= leaderboard "l": the end 2026-01-01 is before the start 2026-01-03
 # a board that ends before today, when it starts
-@board rankBy: metric, metricKey: m, end: §2026-11-19
-= leaderboard "l": the end 2026-11-19 is before the start 2026-11-20
+@board rankBy: metric, metricKey: m, end: §2026-11-18
+= leaderboard "l": the end 2026-11-18 is before the start 2026-11-20
 # a status that only time gives
 @board rankBy: metric, metricKey: m, status: §finished
 = leaderboard "l": status must be inactive or active or scheduled, not "finished": a leaderboard finishes after its end

@@ -90,6 +90,15 @@ describe('A configuration file that is wrong is refused, with the place and the 
     it(what, () => expect(messageOf(text)).to.equal(message));
   }
 
+  it('as fast as it is read, when a map has very many fields, of which 20 are named', function () {
+    this.timeout(30_000);
+    const fields = Array.from({ length: 30_000 }, (_, no) => `k${no}: 1`).join('\n');
+    const message = messageOf(`${fields}\n`);
+    expect(message.split('\n')).to.have.length(20);
+    expect(message).to.match(/unknown field "k19" \(it has [^)]*\) and 29980 more$/);
+    expect(messageOf('metrics: []\n'.repeat(5_000)).split('\n')).to.have.length(20);
+  });
+
   it('by readConfigFile, for what it is by itself, under the name it is given', () => {
     const read = (): unknown => readConfigFile('metrics: 5\n', 'conf/my app.yaml');
     expect(read).to.throw(OperatorError, /^conf\/my app\.yaml:1:10: metrics must be a list, not the number 5$/);

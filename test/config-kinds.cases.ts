@@ -137,7 +137,7 @@ streaks: §[]
 @streaks enabled: §on, frequency: §hourly, evaluationMode: §and, personalization: §1
 = streaks: enabled must be true or false, not "on"
 = streaks: frequency must be daily or weekly or monthly, not "hourly"
-= streaks: evaluationMode must be AND or OR, not "and"
+= streaks: evaluationMode must be AND or OR or ALL or ANY, not "and"
 = streaks: personalization must be true or false, not the number 1
 # streaks without conditions
 streaks: §{enabled: true}
@@ -194,13 +194,9 @@ leaderboards: [§{key: l, name: L, rankBy: metric, metricKey: m, runUnit: month}
 # a run of 0 days
 @board rankBy: metric, metricKey: m, runUnit: day, runInterval: §0
 = leaderboard "l": runInterval must be a whole number from 1 to 1,000, not the number 0
-# windows of one side
-metrics: [{key: m, name: M}]
-leaderboards:
-  - §{key: a, name: A, rankBy: metric, metricKey: m, startTime: 09:00}
-  - §{key: b, name: B, rankBy: metric, metricKey: m, endTime: 09:00}
-= leaderboard "a": endTime is missing, which startTime needs
-= leaderboard "b": startTime is missing, which endTime needs
+# a window that ends when the day begins
+@board rankBy: metric, metricKey: m, endTime: §00:00
+= leaderboard "l": the window is empty, as it ends at 00:00, when the day begins: leave endTime out
 # a window of no length
 @board rankBy: metric, metricKey: m, startTime: 09:00, endTime: §09:00:00
 = leaderboard "l": the window is empty, as startTime and endTime are both 09:00

@@ -6,6 +6,7 @@ import pino from 'pino';
 import { metaFields } from '../src/redis/contract.js';
 import { startService, type Service } from '../src/service.js';
 import { Client, inParallel, type Answer } from './support/client.js';
+import { readPoints, track } from './support/answers.js';
 import { killChildren, runLaurel, serve } from './support/process.js';
 import { configFile, setStage, until, type Stage } from './support/stage.js';
 import { removeStores } from './support/stores.js';
@@ -203,6 +204,48 @@ describe('laurel apply', function () {
     expect([missing.code, missing.log]).to.match(/^1,The configuration file nowhere.yaml can't be read: /);
     expect(await stored()).to.deep.equal(before);
     expect(rateOf(await send())).to.equal(7);
+  });
+
+  describe('stamps the clock of the services, whatever its own environment says:', () => {
+    const hourly = JSON.stringify({
+      metrics: [{ key: 'cards', name: 'Cards' }],
+      points: [
+        {
+          ...{ key: 'xp', name: 'XP' },
+          triggers: [{ key: 'hourly', type: 'time', timeUnit: 'hours', timeInterval: 1, points: 1, status: 'active' }],
+        },
+      ],
+    });
+    const start = (now: string | null): Promise<World> =>
+      startWorld({ config: JSON.stringify({ metrics: [{ key: 'cards', name: 'Cards' }] }), now });
+    async function apply({ settings, pool }: World, testClock: string): Promise<string> {
+      const { redisUrl, redisPrefix, databaseUrl } = settings;
+      const own = { REDIS_URL: redisUrl ?? '', REDIS_PREFIX: redisPrefix, DATABASE_URL: databaseUrl ?? '', TEST_CLOCK: testClock };
+      const { code, log } = await runLaurel(['apply', await configFile(hourly)], own);
+      expect([code, log]).to.deep.equal([0, '']);
+      const { rows } = await pool.query<{ updated: string }>(
+        `select document #>> '{pointsSystems,0,triggers,0,updated}' as updated from config_versions order by version desc limit 1`,
+      );
+      return rows[0]?.updated ?? '';
+    }
+
+    it('the test clock, so that time triggers pay nothing for the time before', async () => {
+      const world = await start('2040-01-02T12:00:00.000Z');
+      await track(world, 'cards', { user: 'ana', value: 1 });
+      await world.setClock('2040-01-04T12:00:00.000Z');
+      expect(await apply(world, '0')).to.equal('2040-01-04T12:00:00.000Z');
+      await world.setClock('2040-01-04T14:30:00.000Z');
+      expect((await readPoints(world, 'ana', 'xp')).total).to.equal(2);
+      await world.stop();
+    });
+
+    it('the real one, where a test clock was set before the services went back to it', async () => {
+      const world = await start(null);
+      await world.redis.set(`${world.partition}clock`, Date.parse('2040-01-04T12:00:00.000Z'));
+      const before = Date.now();
+      expect(Date.parse(await apply(world, '1'))).to.be.within(before - 60_000, Date.now() + 60_000);
+      await world.stop();
+    });
   });
 
   it('works beside a service with local stores, which goes on with them', async () => {

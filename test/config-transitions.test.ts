@@ -150,11 +150,12 @@ describe('A leaderboard', () => {
     ['gets an end', active, `${active}, end: 2026-11-27`, ''],
     ['gets a later end before it has ended', `${active}, end: 2026-11-27`, `${active}, end: 2027-11-27`, ''],
     ['gets no end any more before it has ended', `${active}, end: 2026-11-27`, active, ''],
+    ['ends yesterday, which finishes it now', active, `${active}, end: 2026-11-26`, ''],
     [
-      'gets no end in the past',
+      'gets no end before that',
       active,
-      `${active}, end: 2026-11-26`,
-      'the end 2026-11-26 is over: an active leaderboard can end today, 2026-11-27, at the earliest',
+      `${active}, end: 2026-11-25`,
+      'the end 2026-11-25 is over: an active leaderboard can end on 2026-11-26 at the earliest',
     ],
     ...['2026-11-25', '2026-11-27', '2027-01-01'].map(
       (end) =>

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { forgetInConfig } from '../src/config/forget.js';
 import { limits } from '../src/limits.js';
 import { webhookKinds } from '../src/notify/kinds.js';
-import { keyNames } from '../src/redis/contract.js';
+import { keyNames, partitionPrefix } from '../src/redis/contract.js';
 import { answer, bodyOf, configText, read, readBoard, track, userPath, type Rankings } from './support/answers.js';
 import { batchOf, first } from './support/admin.js';
 import { inParallel } from './support/client.js';
@@ -154,6 +154,68 @@ describe('Deleting a user', function () {
     expect((await remove(world)).status).to.equal(200);
   });
 
+  it('leaves no names, addresses or attributes in the statistics of Postgres', async () => {
+    const world = await start({ config: configText(heard) });
+    await live(world);
+    await world.drain();
+    await world.pool.query('analyze');
+    const sampled = async (text: string): Promise<string[]> => {
+      // Groups of leaderboards are named by attribute values of all who are in them.
+      const { rows } = await world.pool.query<{ column: string }>(
+        `select tablename || '.' || attname as column from pg_stats
+          where schemaname = 'public' and attname <> 'group' and position(lower($1) in lower(pg_stats::text)) > 0`,
+        [text],
+      );
+      return rows.map(({ column }) => `${text} in ${column}`);
+    };
+    for (const text of ['Zimmer', 'Zoë', 'zimmer@example.com', 'token-0815', 'Zwickau', 'Zella-Mehlis', 'desk-of-zoe'])
+      expect(await sampled(text)).to.deep.equal([]);
+    expect(await sampled(zoe)).to.not.deep.equal([]);
+  });
+
+  it('who never became one takes the keys, boosts and messages of the id away', async () => {
+    const [system] = config.points;
+    const world = await start({ config: configText({ ...heard, points: [{ ...system, boosts: [] }] }) });
+    await track(world, 'm', { user: 'ana', value: 1 });
+    const boosts = [{ key: 'later', name: 'Later', start: '2040-01-04', multiplier: 2, userId: zoe }];
+    await world.configure(configText({ points: [{ ...system, boosts }] }));
+    const made = await world.request('POST', '/admin/v1/application-api-keys', { body: [{ userId: zoe }] });
+    const key = first(batchOf(made).created).key;
+    await world.setClock('2040-01-05T12:00:00Z');
+    const before = (await traces(world)).join('\n');
+    for (const where of ['plan:', 'config_versions', 'api_keys', 'outbox', 'webhook_deliveries']) expect(before).to.contain(where);
+    expect(answer(await remove(world))).to.deep.equal([200, { id: zoe }]);
+    expect(await traces(world)).to.deep.equal([]);
+    expect((await world.request('GET', userPath(zoe), { key })).status).to.equal(401);
+    expect((await remove(world)).status).to.equal(404);
+    expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
+  });
+
+  it('reaches the users of a tenant that is archived', async () => {
+    const world = await start({ config: configText({ metrics: [{ key: 'm', name: 'M' }] }) });
+    const created = await world.request('POST', '/admin/v1/tenants', { body: [{ customerId: 'kunde', name: 'Kunde' }] });
+    const { id } = first(batchOf(created).created);
+    const headers = { 'tenant-id': id };
+    bodyOf(
+      await world.request('POST', '/admin/v1/metrics', { body: [{ name: 'M', key: 'm', unitType: 'number', units: '' }], headers }),
+      201,
+    );
+    for (const user of [{ id: zoe, name: 'Zoë Zimmer', email: 'zimmer@example.com' }, { id: 'ana' }])
+      bodyOf(await world.request('POST', '/v1/metrics/m/event', { body: { user, value: 1 }, headers }), 201);
+    bodyOf(await world.request('DELETE', `/admin/v1/tenants?ids=${id}`), 200);
+    const erase = (tenant: string, user = zoe): Promise<Reply> =>
+      world.request('DELETE', `/admin/v1/users/${user}`, { headers: { 'tenant-id': tenant } });
+    expect((await erase('kunde')).status).to.equal(404);
+    const partition = partitionPrefix(world.settings.redisPrefix, 2);
+    const left = (): Promise<string[]> => tracesOf(world.redis, world.pool, partition, texts);
+    expect(await left()).to.not.deep.equal([]);
+    expect(answer(await erase(id))).to.deep.equal([200, { id: zoe }]);
+    expect(await left()).to.deep.equal([]);
+    expect((await erase(id)).status).to.equal(404);
+    expect((await world.request('GET', userPath('ana'), { headers })).status).to.equal(404);
+    expect((await erase(id, 'ana')).status).to.equal(200);
+  });
+
   it('revokes the keys of the user at once', async () => {
     const world = await start();
     await live(world);
@@ -197,9 +259,9 @@ describe('Deleting a user', function () {
     expect(await readBoard(world, 'all')).to.deep.equal(['1 ana 36', '2 zoe-4711 32', '3 bo 12']);
     expect(await readBoard(world, 'day', '?run=2040-01-03')).to.deep.equal(['1 ana 9', '2 zoe-4711 8', '3 bo 3', '4 cy 2']);
     await remove(world);
-    // Somebody outside of a full board comes in with the next change, as after everybody who leaves.
-    expect(await readBoard(world, 'all')).to.deep.equal(['1 ana 36', '2 bo 12']);
-    expect((await track(world, 'm', { user: 'cy', value: 1 })).leaderboards['all']).to.include({ rank: 3, previousRank: null });
+    // The board is the best three of all who have a value.
+    expect(await readBoard(world, 'all')).to.deep.equal(['1 ana 36', '2 bo 12', '3 cy 8']);
+    expect((await track(world, 'm', { user: 'cy', value: 1 })).leaderboards['all']).to.include({ rank: 3, previousRank: 3 });
     expect(await readBoard(world, 'all')).to.deep.equal(['1 ana 36', '2 bo 12', '3 cy 9']);
     expect(await readBoard(world, 'day', '?run=2040-01-03')).to.deep.equal(['1 ana 9', '2 bo 3', '3 cy 2']);
     const place = await read<{ rank: number }>(world, userPath('cy', '/leaderboards/day?run=2040-01-03'));

@@ -91,6 +91,8 @@ describe('DURABILITY=always', function () {
     });
     await set('appendfsync', 'always');
     expect(await start({ durability: 'always', redisUrl })).to.deep.equal({ problem: '', warned: '' });
-    expect((await start({ redisUrl: redisUrl.replace('secret', 'wrong') })).problem).to.match(/^Redis does not answer: WRONGPASS/);
+    expect((await start({ redisUrl: redisUrl.replace('secret', 'wrong') })).problem).to.match(
+      /^Redis refuses the user name or the password of REDIS_URL \(WRONGPASS\)/,
+    );
   });
 });

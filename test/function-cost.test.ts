@@ -4,6 +4,7 @@ import { engineAlone } from '../benchmarks/engine-alone.js';
 import { statsOf } from '../benchmarks/command-stats.js';
 import type { Engine } from '../src/engine/engine.js';
 import { trackEvent, type EventRequest } from '../src/engine/track.js';
+import { ActiveConfig } from '../src/plan/active-config.js';
 import { inside, Monitor, wordsOf } from './support/monitor.js';
 import { OwnRedis } from './support/own-redis.js';
 
@@ -40,7 +41,7 @@ const config = {
 const noonMs = Date.parse('2040-01-02T12:00:00Z');
 const dayMs = 86_400_000;
 /** Every command that an event made below, which takes the same time however many users there are, or grows with their logarithm. */
-const cheap = ['get', 'hget', 'hincrby', 'hmget', 'hset', 'lpush', 'xadd', 'zadd', 'zrem', 'zrevrank', 'zrevrange'];
+const cheap = ['get', 'hget', 'hincrby', 'hmget', 'hset', 'lpush', 'xadd', 'zadd', 'zrem', 'zrevrank', 'zrevrange', 'zscore'];
 
 describe('What a call of the function costs, in commands', function () {
   this.timeout(60_000);
@@ -112,14 +113,21 @@ describe('What a call of the function costs, in commands', function () {
     });
   });
 
-  it('an event makes the same commands among 10 users and among 1,500, on boards that are full', async () => {
-    const counted: Record<string, number>[] = [];
-    for (const count of [10, 1_500]) {
+  const onFullBoards = { get: 1, hget: 1, hmget: 1, hset: 1, xadd: 1, lpush: 1, hincrby: 1, zrem: 3, zadd: 3 };
+
+  for (const count of [1_100, 1_500]) {
+    it(`an event makes the same commands on boards that are full, among ${count} users`, async () => {
       await inLisbon(count);
-      counted.push(await commandsOf(() => event('cards', `user-${count - 1}`)));
-    }
-    expect(counted[1]).to.deep.equal(counted[0]);
-    expect(Object.keys(counted[1] ?? {}).filter((name) => !cheap.includes(name))).to.deep.equal([]);
+      // The first of all three.
+      const commands = await commandsOf(() => event('cards', `user-${count - 1}`));
+      expect(commands).to.deep.equal({ ...onFullBoards, zrevrank: 6, zrevrange: 3, zscore: 3 });
+      expect(Object.keys(commands).filter((name) => !cheap.includes(name))).to.deep.equal([]);
+    });
+  }
+
+  it('a user who was outside of full boards and stays there needs no rank', async () => {
+    await inLisbon(1_500);
+    expect(await commandsOf(() => event('cards', 'user-0'))).to.deep.equal({ ...onFullBoards, zrevrange: 3, zscore: 3 });
   });
 
   it('no page of a sorted set that an event reads is longer than one member, and nothing is read whole', async () => {
@@ -128,7 +136,7 @@ describe('What a call of the function costs, in commands', function () {
     try {
       const commands = await monitor.during(
         (mark) => redis.echo(mark),
-        () => event('cards', 'user-7'),
+        () => event('cards', 'user-1499'),
       );
       const pages = wordsOf(inside(commands)).filter(([name]) => name === 'ZREVRANGE');
       expect(pages).to.have.length(3);
@@ -137,6 +145,19 @@ describe('What a call of the function costs, in commands', function () {
       monitor.stop();
     }
   });
+
+  for (const groups of [2, 2_000]) {
+    it(`a configuration that changes a participant limit looks at no place, with ${groups} groups`, async () => {
+      const users = Array.from({ length: groups }, (_, i) => ({ id: `user-${i}`, attributes: { city: `City ${i}` } }));
+      await Promise.all(users.map((user) => event('cards', user.id, { user })));
+      const { document, version } = await engine.config(tenant);
+      const leaderboards = document.leaderboards.map((board) => ({ ...board, maxParticipants: 5 }));
+      const next = new ActiveConfig({ tenant, version: version + 1, document: { ...document, leaderboards } });
+      expect(await commandsOf(() => engine.activate(next))).to.deep.equal({
+        ...{ get: 1, hget: 3, set: 1, expire: 1, xadd: 1, hset: 1, publish: 1 },
+      });
+    });
+  }
 
   it('the sweep reads the clock and the first who is due, however many users are not', async () => {
     for (const count of [1, 1_000]) {

@@ -4,13 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { Lease } from '../src/account/lease.js';
+import { createAdminKeys } from '../src/keys/admin-keys.js';
+import { ensureAdminKey } from '../src/keys/store.js';
 import type { Service } from '../src/service.js';
 import { batchOf, errorOf, first, itemOf, itemsOf, type AdminItem } from './support/admin.js';
 import { runLaurel } from './support/process.js';
 import { startSecond } from './support/second.js';
 import { setStage, type Stage } from './support/stage.js';
 import { stores } from './support/stores.js';
-import { adminKey, startWorld, type Reply, type World } from './support/world.js';
+import { adminKey, freshDatabase, startWorld, type Reply, type World } from './support/world.js';
 
 const config = JSON.stringify({ metrics: [{ key: 'm', name: 'M' }] });
 const unknownId = '00000000-0000-4000-8000-000000000000';
@@ -215,20 +217,72 @@ describe('Keys', function () {
       expect((await admin('PATCH', '/admin-api-keys', [{ id: old.id, status: 'active' }])).status).to.equal(422);
     });
 
-    it('can’t all be revoked', async () => {
+    it('can’t all be revoked, whatever keys tenants have', async () => {
+      const tenant = first(batchOf(await admin('POST', '/tenants', [{ customerId: 'lasting', name: 'Lasting' }])).created);
+      const bound = first(batchOf(await admin('POST', '/admin-api-keys', [{ name: 'Bound', tenantId: tenant.id }])).created);
       const list = itemsOf(await admin('GET', '/admin-api-keys?limit=100'));
-      const others = list.filter(({ prefix }) => prefix !== 'test');
+      const others = list.filter(({ prefix, id }) => prefix !== 'test' && id !== bound.id);
       const mine = first(list.filter(({ prefix }) => prefix === 'test'));
       await admin(
         'PATCH',
         '/admin-api-keys',
         others.map(({ id }) => ({ id, status: 'revoked' })),
       );
-      const sentence = 'This is the last admin key that is active: create another one first.';
+      const sentence = 'This is the last admin key of the account that is active: create another one first.';
       const revoked = await admin('PATCH', '/admin-api-keys', [{ id: mine.id, status: 'revoked' }]);
       expect(first(batchOf(revoked).issues).message).to.equal(sentence);
       const deleted = await admin('DELETE', `/admin-api-keys?ids=${mine.id}`);
       expect(first(batchOf(deleted).issues).message).to.equal(sentence);
+      expect(batchOf(await admin('DELETE', `/admin-api-keys?ids=${bound.id}`)).deleted).to.deep.equal([{ id: bound.id }]);
+    });
+
+    it('that are bound to a tenant say so, keep to it when they are rotated, and end with it, in every process', async () => {
+      const tenant = first(batchOf(await admin('POST', '/tenants', [{ customerId: 'bound', name: 'Bound' }])).created);
+      const wanted = [
+        { name: 'By id', tenantId: tenant.id },
+        { name: 'By customer', tenantId: 'bound' },
+        { name: 'x', tenantId: 'nobody' },
+      ];
+      const { created, issues } = batchOf(await admin('POST', '/admin-api-keys', wanted));
+      expect(created.map(({ name, tenantId }) => [name, tenantId])).to.deep.equal([
+        ['By id', tenant.id],
+        ['By customer', tenant.id],
+      ]);
+      expect(issues.map(({ index, message }) => [index, message])).to.deep.equal([[2, 'There is no tenant with this id or customerId.']]);
+      const rotated = first(batchOf(await admin('POST', '/admin-api-keys/rotate', [{ id: first(created).id }])).created);
+      expect(itemOf(await admin('GET', `/admin-api-keys/${rotated.id}`)).tenantId).to.equal(tenant.id);
+      const ofAccount = await makeAdmin('Of the account');
+      expect(ofAccount.tenantId).to.equal(null);
+      const all = [...created, rotated];
+      const statuses = (): Promise<number[]> =>
+        Promise.all(all.flatMap(({ key }) => [world.address, second.address!].map((at) => eventAt(at, key, 'ana'))));
+      // The tenant has no metric, so a key that is let in finds nothing there.
+      expect(await statuses()).to.deep.equal(Array(6).fill(404));
+      await admin('DELETE', `/admin-api-keys?ids=${first(created).id}`);
+      expect(await statuses()).to.deep.equal([401, 401, 404, 404, 404, 404]);
+      await admin('DELETE', `/tenants?ids=${tenant.id}`);
+      expect(await statuses()).to.deep.equal(Array(6).fill(401));
+      await admin('DELETE', `/admin-api-keys?ids=${ofAccount.id}`);
+    });
+
+    it('are at most 100 for the account, and 100 for each tenant', async () => {
+      const tenant = first(batchOf(await admin('POST', '/tenants', [{ customerId: 'full', name: 'Full' }])).created);
+      const many = await admin('POST', '/admin-api-keys', Array(99).fill({ name: '', tenantId: tenant.id }));
+      expect(batchOf(many).created).to.have.lengthOf(99);
+      const more = batchOf(
+        await admin('POST', '/admin-api-keys', [...Array<object>(2).fill({ name: '', tenantId: 'full' }), { name: 'x' }]),
+      );
+      expect(more.created.map(({ tenantId }) => tenantId)).to.deep.equal([tenant.id, null]);
+      expect(more.issues.map(({ index, message }) => [index, message])).to.deep.equal([
+        [1, 'A tenant has at most 100 admin keys: delete some that are revoked.'],
+      ]);
+      await admin('DELETE', `/tenants?ids=${tenant.id}`);
+      await admin(
+        'DELETE',
+        `/admin-api-keys?${batchOf(many)
+          .created.map(({ id }) => `ids=${id}`)
+          .join('&')}`,
+      );
     });
 
     it('tell when they were last used, which is written down now and then and not with each request', async () => {
@@ -257,18 +311,42 @@ describe('An account whose ADMIN_API_KEY is revoked', function () {
     const keys = (...args: string[]): ReturnType<typeof runLaurel> => runLaurel(['keys', ...args], stage.env);
     const world = await startWorld({ settings: { databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! } });
     const status = async (at: World, key: string): Promise<number> => (await at.request('GET', '/v1/leaderboards', { key })).status;
-    expect((await keys('revoke', 'test')).log).to.contain('This is the last admin key that is active');
+    expect((await keys('revoke', 'test')).log).to.contain('This is the last admin key of the account that is active');
     const { output } = await keys('create', 'Rescue');
     const [, made] = /shown only this once: (\S+)/.exec(output)!;
     expect([await status(world, made!), await status(world, adminKey)]).to.deep.equal([200, 200]);
     expect((await keys('revoke', 'test')).output).to.equal('test is revoked: no process accepts it any more.\n');
     expect([await status(world, made!), await status(world, adminKey)]).to.deep.equal([200, 401]);
-    expect((await keys('list')).output).to.match(/^test {2}revoked .*First key\n[0-9a-f]{12} {2}active .*Rescue\n$/);
+    const { id } = first(
+      batchOf(await world.request('POST', '/admin/v1/tenants', { key: made!, body: [{ customerId: 'c', name: 'C' }] })).created,
+    );
+    const [, bound] = /shown only this once: (\S+)/.exec((await keys('create', 'Of C', '--tenant', 'c')).output)!;
+    expect((await world.request('GET', '/admin/v1/metrics', { key: bound! })).status).to.equal(200);
+    expect((await world.request('GET', '/admin/v1/tenants', { key: bound! })).status).to.equal(403);
+    expect((await keys('create', 'Of D', '--tenant', 'd')).log).to.contain('There is no tenant with this id or customerId.');
+    expect((await keys('list')).output).to.match(
+      new RegExp(`^test {2}revoked .*First key\\n[0-9a-f]{12} {2}active .*Rescue\\n[0-9a-f]{12} {2}active .*tenant ${id} {2}Of C\\n$`),
+    );
     await world.stopService();
     const again = await startWorld({ now: null, settings: { databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! } });
     expect([await status(again, made!), await status(again, adminKey)]).to.deep.equal([200, 401]);
     await again.stop();
     await world.stop();
+  });
+});
+
+describe('A start with another ADMIN_API_KEY', () => {
+  it('names the earlier keys that are still valid by prefix and name, once and never by the key', async () => {
+    const database = await freshDatabase();
+    const { pool } = database;
+    const [earlier, second] = ['old.0123456789abcdef', 'new.fedcba9876543210'];
+    expect((await ensureAdminKey(pool, earlier)).others).to.deep.equal([]);
+    await createAdminKeys(pool, [{ name: 'CI', tenant: null }]);
+    const { rows } = await pool.query<{ prefix: string }>(`select prefix from api_keys where name = 'CI'`);
+    const { others } = await ensureAdminKey(pool, second);
+    expect(others).to.deep.equal(['old (First key)', `${rows[0]?.prefix} (CI)`]);
+    expect((await ensureAdminKey(pool, second)).others, 'a second start').to.deep.equal([]);
+    await database.drop();
   });
 });
 

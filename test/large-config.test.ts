@@ -1,12 +1,17 @@
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { cpuTime, measureLargest } from '../benchmarks/largest-calls.js';
+import { largestPlans } from '../benchmarks/largest-plans.js';
 import { limits } from '../src/limits.js';
 import { bodyOf, configText, type EventBody, readBoard, readPoints } from './support/answers.js';
+import { OwnRedis } from './support/own-redis.js';
 import { startWorld, type World } from './support/world.js';
 
-/** As many of everything as a configuration may hold, all of it on one metric. */
-const numbers = Array.from({ length: limits.maxConfigObjects }, (_, i) => i);
+/** About as much of everything as one metric may have, and all attributes that there can be. */
+const numbers = Array.from({ length: 280 }, (_, i) => i);
+const attributes = Array.from({ length: limits.maxConfigObjects }, (_, i) => i);
 const config = {
-  attributes: numbers.map((i) => ({ key: `a${i}`, name: `Attribute ${i}`, type: 'user' })),
+  attributes: attributes.map((i) => ({ key: `a${i}`, name: `Attribute ${i}`, type: 'user' })),
   metrics: [{ key: 'm', name: 'M' }],
   points: numbers.map((i) => ({
     ...{ key: `p${i}`, name: `System ${i}`, levels: [{ key: 'one', name: 'One', points: 1 }] },
@@ -23,7 +28,7 @@ const config = {
     ...(i % 2 === 0 ? { rankBy: 'metric', metricKey: 'm' } : { rankBy: 'points', pointsSystemKey: `p${i}` }),
   })),
 };
-const all = (value: string): Record<string, string> => Object.fromEntries(numbers.map((i) => [`a${i}`, value]));
+const all = (value: string): Record<string, string> => Object.fromEntries(attributes.map((i) => [`a${i}`, value]));
 
 describe('The largest configuration', () => {
   let world: World;
@@ -44,10 +49,35 @@ describe('The largest configuration', () => {
     expect(total).to.equal(13);
     expect(Object.values(points).map(({ added }) => added)).to.deep.equal(numbers.map(() => 16));
     expect(Object.values(leaderboards).map(({ rank }) => rank)).to.deep.equal(numbers.map(() => 1));
-    expect((await readPoints(world, 'ana', 'p999')).total).to.equal(26);
-    expect(await readBoard(world, 'l999')).to.deep.equal(['1 ana 26']);
+    expect((await readPoints(world, 'ana', 'p279')).total).to.equal(26);
+    expect(await readBoard(world, 'l279')).to.deep.equal(['1 ana 26']);
     await world.drain();
     const { rows } = await world.pool.query('select count(*)::int as systems, sum(total)::int as points from user_points');
     expect(rows).to.deep.equal([{ systems: numbers.length, points: 26 * numbers.length }]);
   });
+});
+
+/** What a call may hold Redis for. */
+const mostUs = 50_000;
+
+describe('No call holds Redis for more than 50 ms', function () {
+  this.timeout(120_000);
+  let server: OwnRedis;
+  let redis: Redis;
+  before(async () => {
+    server = await OwnRedis.start();
+    redis = new Redis(server.url, { enableAutoPipelining: true });
+  });
+  after(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  for (const { what, objects, config: largest } of largestPlans()) {
+    it(`under ${objects} ${what}, which are as many as there may be`, async () => {
+      const { planBytes: _, ...calls } = await measureLargest(redis, largest, 1, cpuTime(redis));
+      if (process.env.SHOW) console.log(objects, what, JSON.stringify(calls));
+      for (const [call, us] of Object.entries(calls)) expect(us, call).to.be.at.most(mostUs);
+    });
+  }
 });

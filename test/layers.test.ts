@@ -24,17 +24,17 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['base.ts', '*'],
 
   // What callers reach: only the rows above import these.
-  ['http', `admin routing notify engine ${domain} plan config account keys ledger redis`],
+  ['http', `logging admin routing notify engine ${domain} plan config account keys ledger redis`],
   ['admin', `routing notify engine ${domain} plan config account keys`],
   ['routing', 'notify engine account keys ledger'],
 
   // What watches the others.
-  ['observe', 'restore engine ledger redis settings.ts'],
+  ['observe', 'logging restore engine ledger redis settings.ts'],
 
   // What works beside the requests.
-  ['jobs', `notify engine ${domain} ledger plan redis config postgres`],
-  ['restore', 'engine ledger plan redis config postgres'],
-  ['notify', `engine ${domain} ledger plan redis config postgres`],
+  ['jobs', `logging notify engine ${domain} ledger plan redis config postgres`],
+  ['restore', 'logging engine ledger plan redis config postgres'],
+  ['notify', `logging engine ${domain} ledger plan redis config postgres`],
 
   // One event, from a valid request to the facts that it led to.
   ['engine', `${domain} plan redis config ledger`],
@@ -48,9 +48,11 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['users', 'plan redis config ledger'],
 
   // From one store to the other.
-  ['ledger', 'redis postgres'],
+  ['ledger', 'logging redis postgres'],
   ['plan', 'redis config'],
-  ['account', 'redis keys postgres'],
+  ['account', 'logging redis keys postgres'],
+  // What logs and sums up trouble with the stores.
+  ['logging', 'redis postgres'],
   ['redis', ''],
   ['config', 'postgres'],
   ['keys', 'postgres'],
@@ -60,7 +62,9 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
 ];
 
 /** Every part may import these, and each of these may import those after it. */
-const bottom = ['addresses.ts', 'shapes.ts', 'calendar.ts', 'decimal.ts', 'turns.ts', 'errors.ts', 'limits.ts'];
+const bottom = [
+  ...['addresses.ts', 'shapes.ts', 'calendar.ts', 'zone-names.ts', 'decimal.ts', 'turns.ts', 'errors.ts', 'bounded.ts', 'limits.ts'],
+];
 
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [
@@ -76,6 +80,7 @@ const luaModules = [
   'points',
   'boosts',
   'streaks',
+  'plans',
   'turn',
   'metrics',
   'filters',
@@ -83,7 +88,6 @@ const luaModules = [
   'ledger',
   'time',
   'calendar',
-  'plans',
   'sendings',
   'partition',
   'decimal',

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { configText, readBoard, readPlace, track, until } from './support/answers.js';
+import { configText, read, readBoard, readPlace, track, until } from './support/answers.js';
 import { startWorld, type World } from './support/world.js';
 
 interface Board {
@@ -46,7 +46,7 @@ describe('A leaderboard that becomes active', () => {
     await world.configure(withBoards(...boards));
     const active = boards.filter(({ status }) => status !== 'inactive').length;
     await until('the boards are filled', async () => {
-      const { rowCount } = await world.pool.query('select from activations');
+      const { rowCount } = await world.pool.query('select from activations where completed is not null');
       return rowCount === active;
     });
   }
@@ -60,7 +60,7 @@ describe('A leaderboard that becomes active', () => {
   it('has the users who already have a value, by metric and by points', async () => {
     await play(['ana', 10], ['ben', 31], ['carl', 5], ['dora', -3]);
     await activate({ key: 'totals' }, { key: 'points', by: 'points' });
-    expect(await readBoard(world, 'totals')).to.deep.equal(['1 ben 31', '2 ana 10', '3 carl 5']);
+    expect(await readBoard(world, 'totals')).to.deep.equal(['1 ben 31', '2 ana 10', '3 carl 5', '4 dora -3']);
     expect(await readBoard(world, 'points')).to.deep.equal(['1 ben 3', '2 ana 1']);
     expect(await readPlace(world, 'ana', 'totals')).to.include({ rank: 2, value: 10 });
   });
@@ -116,7 +116,57 @@ describe('A leaderboard that becomes active', () => {
     expect(rows).to.deep.equal([
       { user_id: 'ben', value: 20 },
       { user_id: 'carl', value: 20 },
+      { user_id: 'ana', value: 10 },
     ]);
+  });
+
+  describe('in the history of its users', () => {
+    const history = async (user: string, board: string): Promise<unknown[]> =>
+      (await readPlace(world, user, board)).history.map(({ date, previousRank, rank, previousValue, value }) => [
+        date,
+        [previousRank, rank],
+        [previousValue, value],
+      ]);
+
+    it('has the rank after the filling and none before it, and nothing of users outside', async () => {
+      await play(['low', 5], ['out', 3], ['high', 20], ['mid', 10]);
+      await activate({ key: 'totals' }, { key: 'three', maxParticipants: 3 });
+      for (const [user, rank, value] of [
+        ['high', 1, 20],
+        ['mid', 2, 10],
+        ['low', 3, 5],
+      ] as const) {
+        const day = [['2040-01-02', [null, rank], [null, value]]];
+        expect(await history(user, 'totals'), user).to.deep.equal(day);
+        expect(await history(user, 'three'), user).to.deep.equal(day);
+      }
+      expect(await history('out', 'totals')).to.deep.equal([['2040-01-02', [null, 4], [null, 3]]]);
+      expect(await history('out', 'three')).to.deep.equal([]);
+    });
+
+    it('has the same for a scheduled one that goes live', async () => {
+      await play(['low', 5], ['out', 3], ['high', 20]);
+      await world.configure(withBoards({ key: 'totals', maxParticipants: 2, start: '2040-01-05' }));
+      await world.setClock('2040-01-05T06:00:00.000Z');
+      expect(await history('low', 'totals')).to.deep.equal([['2040-01-05', [null, 2], [null, 5]]]);
+      expect(await history('high', 'totals')).to.deep.equal([['2040-01-05', [null, 1], [null, 20]]]);
+      expect(await history('out', 'totals')).to.deep.equal([]);
+      const { activity } = await read<{ activity: { entireYear: { leaderboards: Record<string, { rank: number; value: number }> } } }>(
+        world,
+        '/v1/users/low/wrapped?year=2040',
+      );
+      expect(activity.entireYear.leaderboards['totals']).to.include({ rank: 2, value: 5 });
+    });
+
+    it('is written once, whenever the filling was cut off', async () => {
+      await play(['low', 5], ['high', 20]);
+      await activate({ key: 'totals' });
+      await world.pool.query('update activations set completed = null');
+      await play(['high', 1]);
+      await activate({ key: 'totals' }, { key: 'other' });
+      expect(await history('low', 'totals')).to.deep.equal([['2040-01-02', [null, 2], [null, 5]]]);
+      expect(await history('high', 'totals')).to.deep.equal([['2040-01-02', [null, 1], [null, 21]]]);
+    });
   });
 });
 
@@ -135,24 +185,27 @@ describe('A limit that is changed', () => {
     );
   };
 
-  it('to less takes the last places off at once', async () => {
+  it('to less leaves the last places outside at once', async () => {
     await world.configure(withBoards({ key: 'totals', maxParticipants: 3 }));
     expect(await readBoard(world, 'totals')).to.deep.equal(['1 ana 50', '2 ben 40', '3 carl 30']);
     expect(await readPlace(world, 'dora', 'totals')).to.include({ rank: null, value: null });
-    expect(await entries()).to.deep.equal(['ana', 'ben', 'carl']);
+    expect(await entries()).to.deep.equal(['ana', 'ben', 'carl', 'dora', 'emil']);
   });
 
-  it('and asks those who had to leave for more than the lowest', async () => {
+  it('and asks those outside for more than the lowest', async () => {
     expect((await track(world, 'm', { user: 'dora', value: 10 })).leaderboards).to.deep.equal({});
     const { leaderboards } = await track(world, 'm', { user: 'dora', value: 1 });
     expect(leaderboards['totals']).to.include({ rank: 3, previousRank: null, threshold: 31 });
-    expect(await entries()).to.deep.equal(['ana', 'ben', 'dora']);
+    expect(await entries()).to.deep.equal(['ana', 'ben', 'dora', 'carl', 'emil']);
   });
 
-  it('to more has room for whoever scores next', async () => {
+  it('to more has the best of those who were outside at once', async () => {
     await world.configure(withBoards({ key: 'totals', maxParticipants: 4 }));
+    expect(await readBoard(world, 'totals')).to.deep.equal(['1 ana 50', '2 ben 40', '3 dora 31', '4 carl 30']);
+    expect(await readPlace(world, 'carl', 'totals')).to.include({ rank: 4, value: 30 });
+    expect((await track(world, 'm', { user: 'emil', value: 1 })).leaderboards).to.deep.equal({});
+    await world.configure(withBoards({ key: 'totals', maxParticipants: 5 }));
     const { leaderboards } = await track(world, 'm', { user: 'emil', value: 1 });
-    expect(leaderboards['totals']).to.include({ rank: 4, previousRank: null, threshold: 11 });
-    expect(await readBoard(world, 'totals')).to.deep.equal(['1 ana 50', '2 ben 40', '3 dora 31', '4 emil 11']);
+    expect(leaderboards['totals']).to.include({ rank: 5, previousRank: 5, threshold: 12 });
   });
 });

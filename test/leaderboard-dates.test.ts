@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { answer, configText, read, readBoard, readPlace, track } from './support/answers.js';
+import { answer, bodyOf, configText, read, readBoard, readPlace, track } from './support/answers.js';
 import { startWorld, type World } from './support/world.js';
 
 /** Three dates at once: 10:30 UTC is 23:30 of the day before in Pago Pago, and 00:30 of the day after on Kiritimati. */
@@ -113,5 +113,64 @@ describe('The days of a leaderboard', () => {
     // `early` had 5 from before the start, which count: a perpetual board ranks totals. What `first` did after the end does not.
     expect(await readBoard(world, 'january')).to.deep.equal(['1 early 10', '2 first 5', '3 last 5']);
     expect(await readPlace(world, 'first', 'january')).to.include({ rank: 2, value: 5 });
+  });
+});
+
+describe('A leaderboard that is finished by the Admin API', () => {
+  const list = [boards[0]!, { ...boards[2]!, what: 'begins today' }];
+  const daily = { key: 'daily', name: 'Daily', status: 'active', rankBy: 'metric', metricKey: 'm', start: '2040-01-01' };
+  let world: World;
+  before(async () => {
+    world = await startWorld({ config: config(list), now });
+    await world.configure(configText({ leaderboards: [{ ...daily, runUnit: 'day', runInterval: 1 }] }));
+    for (const [user, value] of [
+      ['ana', 3],
+      ['bo', 5],
+    ] as const)
+      await track(world, 'm', { user, value });
+  });
+  after(() => world.stop());
+
+  const keys = ['open-since-long-ago', 'begins-today', 'daily'];
+  interface Shown {
+    readonly id: string;
+    readonly key: string;
+    readonly status: string;
+    readonly end?: string;
+  }
+  const adminList = async (): Promise<Shown[]> => {
+    const shown = await read<Shown[]>(world, '/admin/v1/leaderboards');
+    return shown.filter(({ key: of }) => keys.includes(of));
+  };
+
+  it('ends now: events do not count any more, and its rankings stay', async () => {
+    const updates = (await adminList()).map(({ id }) => ({ id, status: 'finished' }));
+    const { issues } = bodyOf<{ issues: unknown[] }>(await world.request('PATCH', '/admin/v1/leaderboards', { body: updates }), 200);
+    expect(issues).to.deep.equal([]);
+    expect((await adminList()).map(({ key: of, status, end }) => [of, status, end])).to.deep.equal(
+      keys.map((of) => [of, 'finished', '2040-01-01']),
+    );
+    const { leaderboards } = await track(world, 'm', { user: 'ana', value: 10 });
+    expect(Object.keys(leaderboards)).to.deep.equal([]);
+    for (const board of ['open-since-long-ago', 'begins-today', 'daily?run=2040-01-02']) {
+      expect(await readBoard(world, board, ''), board).to.deep.equal(['1 bo 5', '2 ana 3']);
+    }
+    const visible = (await read<Shown[]>(world, '/v1/leaderboards')).map(({ key: of }) => of);
+    expect(visible).not.to.include.any.members(keys);
+  });
+
+  it('is final 12 hours after that day has ended in UTC', async () => {
+    await world.setClock('2040-01-02T12:00:00.000Z');
+    await world.drain();
+    const { rows } = await world.pool.query<{ count: string }>('select count(*) from leaderboard_rankings');
+    expect(rows[0]?.count).to.equal('6');
+    expect(await readBoard(world, 'open-since-long-ago', '')).to.deep.equal(['1 bo 5', '2 ana 3']);
+  });
+
+  it('stays finished', async () => {
+    const [first] = await adminList();
+    const body = [{ id: first?.id, status: 'active' }];
+    const { issues } = bodyOf<{ issues: { message: string }[] }>(await world.request('PATCH', '/admin/v1/leaderboards', { body }), 200);
+    expect(issues[0]?.message).to.contain('it is finished and stays so');
   });
 });

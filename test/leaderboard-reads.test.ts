@@ -20,6 +20,7 @@ const config = {
       rankBy: 'points',
       pointsSystemKey: 'p',
     },
+    { key: 'by-streak', name: 'By streak', status: 'active', rankBy: 'streak' },
   ],
 };
 
@@ -77,13 +78,17 @@ describe('Reading a leaderboard', () => {
       ...{ key: 'small', name: 'Board small', description: 'small', rankBy: 'metric', metricKey: 'small', metricName: 'Metric small' },
       ...{ ...common, ...perpetual, maxParticipants: 1, end: null, rankings: [] },
     });
-    expect(byMetric).not.to.have.any.keys('pointsSystemKey', 'pointsSystemName');
+    expect(byMetric).to.include({ pointsSystemKey: null, pointsSystemName: null });
     const byPoints = await read<Rankings>(world, '/v1/leaderboards/by-points');
     expect(byPoints).to.deep.include({
       ...{ key: 'by-points', description: null, rankBy: 'points', pointsSystemKey: 'p', pointsSystemName: 'Points' },
       ...{ ...common, ...perpetual, maxParticipants: 1000, start: '2039-01-01', end: '2041-12-31', rankings: [] },
     });
-    expect(byPoints).not.to.have.any.keys('metricKey', 'metricName');
+    expect(byPoints).to.include({ metricKey: null, metricName: null });
+    const byStreak = await read<Rankings>(world, '/v1/leaderboards/by-streak');
+    expect(byStreak).to.include({ rankBy: 'streak', metricKey: null, metricName: null, pointsSystemKey: null, pointsSystemName: null });
+    bodyOf(await world.request('PUT', '/v1/users/zoe', { body: {} }), 200);
+    expect(await readPlace(world, 'zoe', 'by-points')).to.include({ metricKey: null, metricName: null, pointsSystemKey: 'p' });
   });
 
   describe('for one user', () => {
@@ -108,7 +113,7 @@ describe('Reading a leaderboard', () => {
       [', stored one by one', 'days-drained', '03', () => world.drain()],
     ] as const;
     for (const [how, board, month, afterEach] of ways) {
-      it(`gives rank, value, and a history by the user’s own days, the newest first${how}`, async () => {
+      it(`gives rank, value, and a history by the user’s own days, the oldest first${how}`, async () => {
         const ana = { id: 'ana', tz: 'Pacific/Kiritimati' };
         const play: readonly (readonly [when: string, user: typeof ana | string, value: number])[] = [
           ['02T12:00', ana, 10],
@@ -128,12 +133,13 @@ describe('Reading a leaderboard', () => {
         const place = await readPlace(world, 'ana', board);
         expect(place).to.include({ rank: 2, value: 7, key: board, name: `Board ${board}` });
         expect(place.history).to.deep.equal([
-          day(month, '08', '07T11:00', [1, 27], [2, 7]),
-          day(month, '04', '03T11:00', [2, 16], [1, 27]),
           day(month, '03', '03T09:59', [null, null], [2, 16]),
+          day(month, '04', '03T11:00', [2, 16], [1, 27]),
+          day(month, '08', '07T11:00', [1, 27], [2, 7]),
         ]);
         const days = async (query: string): Promise<string[]> =>
           (await readPlace(world, 'ana', board, query)).history.map(({ date }) => date);
+        expect(await days('?numEvents=2')).to.deep.equal([`2040-${month}-04`, `2040-${month}-08`]);
         expect(await days('?numEvents=1')).to.deep.equal([`2040-${month}-08`]);
         expect(await days('?numEvents=0')).to.deep.equal([]);
       });
@@ -149,7 +155,7 @@ describe('Reading a leaderboard', () => {
       // Who comes back comes from nowhere, whatever the value was meanwhile.
       await world.setClock('2040-04-01T12:00:00.000Z');
       await track(world, 'small', { user: 'first', value: 5 });
-      expect((await readPlace(world, 'first', 'small')).history[0]).to.include({
+      expect((await readPlace(world, 'first', 'small')).history.at(-1)).to.include({
         previousRank: null,
         previousValue: null,
         rank: 1,
@@ -163,7 +169,7 @@ describe('Reading a leaderboard', () => {
           for (let n = 1; n <= 5; n += 1) {
             const { leaderboards } = await track(world, 'writes', { user: `w${i}`, value: 1 });
             const { history } = await readPlace(world, `w${i}`, 'writes');
-            expect(history[0], `event ${n} of user ${i}`).to.include({ value: n, rank: leaderboards['writes']?.rank });
+            expect(history.at(-1), `event ${n} of user ${i}`).to.include({ value: n, rank: leaderboards['writes']?.rank });
           }
         }),
       );

@@ -3,7 +3,7 @@ import { configText, readBoard, readPlace, track } from './support/answers.js';
 import { startWorld, type World } from './support/world.js';
 
 /** What the answer to an event says of the board: nothing, or rank, previous rank and the value that the board now asks for. */
-type Said = 'nothing' | readonly [rank: number, previousRank: number | null, threshold: number];
+type Said = 'nothing' | readonly [rank: number | null, previousRank: number | null, threshold: number];
 
 interface Rule {
   readonly rule: string;
@@ -65,13 +65,13 @@ const ranks: readonly Rule[] = [
     board: ['1 ana 0.3', '2 ben 0.25'],
   },
   {
-    rule: 'are not for newcomers below 0, until they are at 0',
+    rule: 'are for values below 0 too',
     steps: [
-      ['ana', -5, 'nothing'],
-      ['ana', 4, 'nothing'],
-      ['ana', 1, [1, null, 0]],
+      ['ana', -5, [1, null, 0]],
+      ['ben', 0, [1, null, 0]],
+      ['ana', 6, [1, 2, 0]],
     ],
-    board: ['1 ana 0'],
+    board: ['1 ana 1', '2 ben 0'],
   },
   {
     rule: 'are kept by those who fall below 0',
@@ -175,7 +175,7 @@ const full: readonly Rule[] = [
     board: ['1 ana 11', '2 ben 7'],
   },
   {
-    rule: 'takes a newcomer above the lowest, who leaves, and not one with the same value',
+    rule: 'takes a newcomer above the lowest, who is outside then, and not one with the same value',
     maxParticipants: 2,
     steps: [
       ['ana', 10, [1, null, 0]],
@@ -186,7 +186,7 @@ const full: readonly Rule[] = [
     board: ['1 ana 10', '2 carl 6'],
   },
   {
-    rule: 'takes back who has left, as a newcomer',
+    rule: 'takes back a user who was outside, as a newcomer',
     maxParticipants: 2,
     steps: [
       ['ana', 10, [1, null, 0]],
@@ -210,16 +210,37 @@ const full: readonly Rule[] = [
     board: ['1 dora 6', '2 ana 5', '3 ben 5'],
   },
   {
-    rule: 'keeps who falls below somebody outside, until that one comes',
+    rule: 'gives the place of a participant who falls to the best outside',
     maxParticipants: 2,
     steps: [
       ['ana', 10, [1, null, 0]],
       ['ben', 5, [2, null, 5]],
       ['carl', 4, 'nothing'],
-      ['ana', -8, [2, 1, 2]],
-      ['carl', 1, [2, null, 5]],
+      ['dora', 3, 'nothing'],
+      ['ana', -8, [null, 1, 4]],
+      ['carl', 1, [2, 2, 5]],
+      ['ben', -5, [null, 1, 3]],
+      ['dora', 0, 'nothing'],
     ],
-    board: ['1 ben 5', '2 carl 5'],
+    board: ['1 carl 5', '2 dora 3'],
+  },
+  {
+    rule: 'keeps the threshold of the last place, whoever moves above it or to it',
+    maxParticipants: 3,
+    steps: [
+      ['ana', 10, [1, null, 0]],
+      ['ben', 8, [2, null, 0]],
+      ['carl', 6, [3, null, 6]],
+      ['dora', 4, 'nothing'],
+      ['dora', 1, 'nothing'],
+      ['ana', -3, [2, 1, 6]],
+      ['ana', -1, [3, 2, 6]],
+      ['ana', 5, [1, 3, 6]],
+      ['carl', 1, [3, 3, 7]],
+      ['carl', 2, [2, 3, 8]],
+      ['dora', 4, [3, null, 9]],
+    ],
+    board: ['1 ana 11', '2 carl 9', '3 dora 9'],
   },
   {
     rule: 'of one is held by the first of the highest',

@@ -3,17 +3,32 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import pg from 'pg';
 import pino from 'pino';
+import { parse } from 'yaml';
 import { migrate } from '../src/postgres/pool.js';
 import { startService } from '../src/service.js';
 import { until } from './support/answers.js';
 import { administer, stores, withDatabase } from './support/stores.js';
-import { adminKey, keysOf, startWorld, type World } from './support/world.js';
+import { adminKey, keysOf, sampleConfig, startWorld, type World } from './support/world.js';
 
+const composeFile = fileURLToPath(new URL('../docker-compose.yml', import.meta.url));
 const roleFile = fileURLToPath(new URL('../docker/postgres/1-role.sql', import.meta.url));
 const database = `least_${process.pid}`;
-/** The superuser of the Postgres that the tests run is called laurel. */
+/** The Postgres that the tests run has a role laurel already. */
 const role = `${database}_role`;
 const password = 'least0privilege';
+
+describe('The container that the compose file makes for Laurel', () => {
+  it('writes no files, has no capabilities, gains no privileges and has a limit of memory', async () => {
+    const { services } = parse(await readFile(composeFile, 'utf8')) as { services: Record<string, Record<string, unknown>> };
+    expect(services.laurel).to.deep.include({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      tmpfs: ['/tmp'],
+    });
+    for (const [name, service] of Object.entries(services)) expect(service.mem_limit, name).to.be.a('string');
+  });
+});
 
 describe('The role that the compose file makes for Laurel', function () {
   this.timeout(60_000);
@@ -44,7 +59,7 @@ describe('The role that the compose file makes for Laurel', function () {
   it('is enough for everything that Laurel does: migrations, the partition of a month, events', async () => {
     await migrate(url, () => undefined);
     const redisPrefix = `${world.settings.redisPrefix}-least`;
-    const settings = { ...world.settings, databaseUrl: url, redisPrefix };
+    const settings = { ...world.settings, databaseUrl: url, redisPrefix, config: sampleConfig };
     const service = await startService({ settings, log: pino({ level: 'silent' }), print: () => undefined }, { api: true, worker: true });
     try {
       const reply = await fetch(`${service.address}/v1/metrics/flashcards-viewed/event`, {

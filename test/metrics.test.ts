@@ -66,8 +66,8 @@ describe('The metrics', function () {
   it('tell of the dead letters that are left, up to a limit', async () => {
     const put = (count: number): Promise<unknown> =>
       world.pool.query(
-        `insert into dead_letters (tenant, stream_id, others, raw, reason)
-         select 1, n || '-0', '{}', '', 'no reason' from generate_series(1, $1::integer) as n`,
+        `insert into dead_letters (tenant, stream_id, raw, reason)
+         select 1, n || '-0', '', 'no reason' from generate_series(1, $1::integer) as n`,
         [count],
       );
     const left = async (): Promise<number | undefined> => (await read()).value('laurel_dead_letters');

@@ -251,4 +251,13 @@ describe('The model: settling', () => {
     );
     fc.assert(property, { ...seeded, numRuns: 200 });
   });
+
+  it('fills a streak leaderboard at its start, also when the frequency has changed before', () => {
+    const document = buildDocument({ metrics: 1, streaks: { conditions: { m1: 1 } }, boards: [{ rankBy: 'streak', start: '2040-01-09' }] });
+    const model = new Model(document, baseMs);
+    model.configure({ ...document, streaks: { ...document.streaks, frequency: 'weekly' } });
+    model.event({ metricKey: 'm1', user: { id: 'ana' }, value: 1 });
+    model.setNow(baseMs + 8 * 86_400_000);
+    expect(model.userLeaderboard('ana', 'b1').body).to.include({ rank: 1, value: 1 });
+  });
 });

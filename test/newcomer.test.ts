@@ -55,7 +55,7 @@ describe('Somebody who starts Laurel for the first time', function () {
 
   async function start(): Promise<string> {
     await killChildren();
-    laurel = new LaurelProcess(fromBin, ['serve'], { PORT: '0', DATA_DIR: folder, LOG_LEVEL: 'error' });
+    laurel = new LaurelProcess(fromBin, ['serve'], { PORT: '0', DATA_DIR: folder });
     const address = await laurel.address();
     await laurel.says(/-d '.*'\n\n$/);
     return address;
@@ -125,6 +125,7 @@ describe('Somebody who starts Laurel for the first time', function () {
     const all = processes();
     expect(living(all)).to.have.lengthOf(3);
     expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
+    expect(laurel.log, 'backfills of nobody, after the welcome').not.to.include('"users":0');
     expect(laurel.output).to.match(/\nStopping: .*\nStopped\.\n$/);
     expect(living(all)).to.deep.equal([]);
   });

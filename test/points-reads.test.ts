@@ -29,15 +29,15 @@ const levels = (of: Readonly<Record<string, number>>): object[] =>
   Object.entries(of).map(([key, points]) => ({ key, name: key.toUpperCase(), points }));
 
 const boosts = [
-  { key: 'all', name: 'All', start: '2039-01-01', multiplier: 1 },
-  { key: 'past', name: 'Past', start: '2039-01-01', end: '2040-01-01', multiplier: 1 },
-  { key: 'today', name: 'Today', start: '2040-01-02', end: '2040-01-02', multiplier: 1 },
-  { key: 'tomorrow', name: 'Tomorrow', start: '2040-01-03', multiplier: 1 },
+  { key: 'all', name: 'All', start: '2039-01-01', multiplier: 2 },
+  { key: 'past', name: 'Past', start: '2039-01-01', end: '2040-01-01', multiplier: 2 },
+  { key: 'today', name: 'Today', start: '2040-01-02', end: '2040-01-02', multiplier: 2 },
+  { key: 'tomorrow', name: 'Tomorrow', start: '2040-01-03', multiplier: 2 },
   {
-    ...{ key: 'lisbon', name: 'Lisbon', start: '2039-01-01', multiplier: 1 },
+    ...{ key: 'lisbon', name: 'Lisbon', start: '2039-01-01', multiplier: 2 },
     userAttributes: [{ attributeKey: 'city', attributeValue: 'Lisbon' }],
   },
-  { key: 'anas', name: 'Ana’s', start: '2039-01-01', multiplier: 1, userId: 'ana' },
+  { key: 'anas', name: 'Ana’s', start: '2039-01-01', multiplier: 2, userId: 'ana' },
 ];
 
 const config = (p: object): string =>
@@ -77,6 +77,29 @@ describe('A points system', () => {
     expect(await read(world, '/v1/points/bare')).to.deep.include({ maxPoints: null, triggers: [] });
   });
 
+  it('leaves out the trigger of a locked achievement, which the awards of users who have it still show', async () => {
+    const locking = (status: string): string =>
+      configText({
+        achievements: [{ key: 'a', name: 'A', trigger: 'api', status }],
+        points: [
+          {
+            ...{ key: 'p', name: 'P' },
+            triggers: [{ key: 't', type: 'achievement', achievementKey: 'a', points: 1, status: 'active' }],
+          },
+        ],
+      });
+    const own = await startWorld({ config: locking('active') });
+    const triggers = async (): Promise<number> => (await read<{ triggers: unknown[] }>(own, '/v1/points/p')).triggers.length;
+    bodyOf(await own.request('POST', '/v1/achievements/a/complete', { body: { user: { id: 'ana' } } }), 201);
+    expect(await triggers()).to.equal(1);
+    await own.configure(locking('locked'));
+    expect(await triggers()).to.equal(0);
+    expect(
+      (await readPoints(own, 'ana', 'p')).awards.map(({ trigger }) => (trigger as { achievementName?: string }).achievementName),
+    ).to.deep.equal(['A']);
+    await own.stop();
+  });
+
   it('has its levels, the lowest first', async () => {
     const list = await read<Named[]>(world, '/v1/points/p/levels');
     expect(list.map(({ key, points }) => [key, points])).to.deep.equal([
@@ -108,11 +131,13 @@ describe('A points system', () => {
     ...['', '/levels', '/level-summary', '/summary', '/boosts'].map(
       (rest) => [`/v1/points/x${rest}`, 404, 'There is no points system with the key "x".'] as const,
     ),
+    ['/v1/points/bare/level-summary', 422, 'The points system "bare" has no levels: ask again when it has some.'],
     ['/v1/users/ana/points/x/boosts', 404, 'There is no points system with the key "x".'],
     ['/v1/users/nobody/points/p/boosts', 404, 'There is no user with the id "nobody"'],
     ['/v1/users/%01/points/p/boosts', 422, '`id` must not contain control characters.'],
     ['/v1/points/p/boosts?includeFinished=1', 422, '`includeFinished` must be one of true, false.'],
     ['/v1/points/p/summary?userAttributes=city', 422, '`userAttributes` must be attribute filters such as city:London,plan:pro.'],
+    ['/v1/points/p/summary?userAttributes=,city:a', 422, '`userAttributes` must be attribute filters'],
     ['/v1/points/p/summary?userAttributes=', 422, '`userAttributes` must be attribute filters'],
     ['/v1/points/p/summary?userAttributes=city:a&userAttributes=city:b', 422, '`userAttributes` must be a string.'],
     ['/v1/points/p/summary?userAttributes=town:a,city:b,country:c', 422, 'Invalid attribute keys: town, country. '],
@@ -132,6 +157,26 @@ describe('A points summary', () => {
     world = await startWorld({ config: config({ boosts: [] }) });
   });
   afterEach(() => world.stop());
+
+  /** The filter as a caller writes it before percent-encoding, and the user whom it finds. */
+  const filters: readonly (readonly [filter: string, city: string, plan?: string])[] = [
+    ['city:Washington, D.C.', 'Washington, D.C.'],
+    ['city:Washington, D.C.,plan:pro', 'Washington, D.C.', 'pro'],
+    ['plan:pro,city:Washington, D.C.', 'Washington, D.C.', 'pro'],
+    ['city:a\\,plan:b', 'a,plan:b'],
+    ['city:a\\\\,plan:b', 'a\\', 'b'],
+    ['city:C:\\x', 'C:\\x'],
+    ['city:,', ','],
+    ['city:', ''],
+  ];
+  for (const [filter, city, plan = ''] of filters) {
+    it(`takes commas in the values of attributes: userAttributes=${filter}`, async () => {
+      await track(world, 'm', { user: { id: 'ana', attributes: { city, plan } }, value: 5 });
+      await track(world, 'm', { user: { id: 'ben', attributes: { city: 'Washington', plan: 'x' } }, value: 5 });
+      const asked = await read<Range[]>(world, `/v1/points/p/summary?userAttributes=${encodeURIComponent(filter)}`);
+      expect(asked.reduce((sum, { users }) => sum + users, 0)).to.equal(1);
+    });
+  }
 
   it('counts users by their points, in ranges of one round width, with what was written just before', async () => {
     expect(await ranges(world)).to.deep.equal(['0-0: 0']);
@@ -192,7 +237,6 @@ describe(`A level summary (SEED=${seed})`, function () {
     world = await startWorld({ config: config({ levels: levels({ bronze: 10, gold: 50 }), boosts: [] }) });
     await untilCounted();
     expect(await levelCounts(world)).to.deep.equal(['bronze 0', 'gold 0']);
-    expect(await read(world, '/v1/points/bare/level-summary')).to.deep.equal([]);
     await earn(world, 'ana', 9);
     expect(await levelCounts(world)).to.deep.equal(['bronze 0', 'gold 0']);
     await earn(world, 'ana', 1);
@@ -271,13 +315,18 @@ describe(`A level summary (SEED=${seed})`, function () {
       const keys = Object.entries(of)
         .sort(([, x], [, y]) => x - y)
         .map(([key]) => key);
+      const shown = async (): Promise<string[]> => {
+        if (keys.length > 0) return levelCounts(world);
+        expect((await world.get('/v1/points/p/level-summary')).status).to.equal(422);
+        return [];
+      };
       await world.configure(withLevels(of), { prune: true });
-      expect(await levelCounts(world)).to.deep.equal(await counted(users, keys));
+      expect(await shown()).to.deep.equal(await counted(users, keys));
       const load = send(25);
       await load;
-      expect(await levelCounts(world)).to.deep.equal(await counted(users, keys));
+      expect(await shown()).to.deep.equal(await counted(users, keys));
       if (random.chance(0.5)) await untilCounted();
-      expect(await levelCounts(world)).to.deep.equal(await counted(users, keys));
+      expect(await shown()).to.deep.equal(await counted(users, keys));
     }
     await untilCounted();
     await world.drain();

@@ -27,6 +27,9 @@ describe('While Postgres is away', function () {
     const made = await world.request('POST', '/admin/v1/application-api-keys', { body: [{ userId: 'ana' }, { userId: 'ana' }] });
     [known = '', unknown = ''] = (made.body as { created: { key: string }[] }).created.map(({ key }) => key);
     await event('ana', known);
+    // A backfill that an outage interrupts goes on after it, beside the comparison of the stores.
+    const perpetual = "select 1 from activations where kind = 'leaderboard' and completed is not null";
+    await until('the perpetual leaderboards of the sample are backfilled', async () => (await world.pool.query(perpetual)).rowCount === 2);
   });
   after(async () => {
     postgres.thaw();

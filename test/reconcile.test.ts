@@ -322,8 +322,8 @@ describe('A Redis that lacks what Postgres has', function () {
     cleaning.push(() => base.stop());
     const said: string[] = [];
     const log = pino({ level: 'info' }, { write: (line) => said.push(line) });
-    const { engine, redis, pool } = base;
-    const options = { engine, redis, pool, testClock: true, autoRestore: true, log };
+    const { engine, redis, pool, active } = base;
+    const options = { engine, redis, pool, active, testClock: true, autoRestore: true, log };
     await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
     const first = new Reconciler(options);
     const cut = first.bring(tenant);

@@ -66,7 +66,7 @@ describe('The reference', () => {
     });
     expect(operation?.responses['429']).to.deep.equal({ $ref: '#/components/responses/TooManyRequests' });
     const ids = admin.paths['/streaks/pauses']?.['delete']?.parameters.find(({ name }) => name === 'ids')?.schema;
-    expect(ids).to.deep.equal({ type: 'array', minItems: 1, maxItems: limits.maxBatchItems, items: { type: 'string', format: 'uuid' } });
+    expect(ids).to.deep.include({ type: 'array', minItems: 1, maxItems: limits.maxBatchItems, items: { type: 'string', format: 'uuid' } });
   });
 
   it('tells the headers', () => {

@@ -4,6 +4,7 @@ import { limits } from '../src/limits.js';
 import { partitionMetrics } from '../src/observe/partitions.js';
 import { restoreMetrics } from '../src/observe/restores.js';
 import { restoreTenant } from '../src/restore/restore.js';
+import { allowed } from './support/active-redis.js';
 import { keysOf, startWorld, tenant, type World } from './support/world.js';
 
 /** More than one step of a restore. */
@@ -37,6 +38,7 @@ describe('The metrics of a restore', function () {
   const restore = (signal?: AbortSignal, onProgress?: () => void): Promise<unknown> =>
     restoreTenant({
       ...{ tenant, partition: world.partition, redis: world.redis, pool: world.pool, testClock: true },
+      ...allowed(world.redis, world.pool, world.settings.redisPrefix),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),
     });

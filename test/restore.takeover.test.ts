@@ -5,6 +5,7 @@ import { LeaseLost } from '../src/ledger/offsets.js';
 import { keyNames } from '../src/redis/contract.js';
 import { restoreTenant, type Restored } from '../src/restore/restore.js';
 import { startService } from '../src/service.js';
+import { allowed } from './support/active-redis.js';
 import { differences } from './support/level.js';
 import { startWorld, tenant, type World } from './support/world.js';
 
@@ -72,7 +73,10 @@ describe('A restore that stands still for longer than its lease', function () {
 
   /** Restores the tenant, whatever Redis holds. */
   const restoring = (redis: Redis): Promise<Restored> =>
-    restoreTenant({ tenant, partition: world.partition, redis, pool: world.pool, testClock: true });
+    restoreTenant({
+      ...{ tenant, partition: world.partition, redis, pool: world.pool, testClock: true },
+      ...allowed(redis, world.pool, world.settings.redisPrefix),
+    });
 
   /** Everything that both stores hold, with what Postgres has not got yet. */
   const everything = async (): Promise<string[]> => [

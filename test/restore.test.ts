@@ -10,6 +10,7 @@ import { Hold } from '../src/restore/hold.js';
 import { restoreTenant } from '../src/restore/restore.js';
 import { readStoredUsers, readUserIds, type StoredUser } from '../src/restore/stored-users.js';
 import { writeUsers } from '../src/restore/write-users.js';
+import { allowed } from './support/active-redis.js';
 import { differences } from './support/level.js';
 import { fromSources, killChildren, LaurelProcess } from './support/process.js';
 import { keysOf, startWorld, tenant, type World } from './support/world.js';
@@ -98,15 +99,14 @@ describe('laurel restore and laurel verify', function () {
   it('go on with a restore that was cut off', async () => {
     await lose();
     const { redis, pool, partition } = world;
+    const options = { tenant, partition, redis, pool, testClock: true, ...allowed(redis, pool, world.settings.redisPrefix) };
     const stop = new AbortController();
     const counts: number[] = [];
     const onProgress = (restored: number): void => {
       counts.push(restored);
       stop.abort(new Error('cut off'));
     };
-    const cut = await restoreTenant({ tenant, partition, redis, pool, testClock: true, onProgress, signal: stop.signal }).catch(
-      (error: unknown) => (error as Error).message,
-    );
+    const cut = await restoreTenant({ ...options, onProgress, signal: stop.signal }).catch((error: unknown) => (error as Error).message);
     expect(cut).to.equal('cut off');
     expect((await event('user-1', 'while half of the users are back')).status).to.equal(503);
     await pool.query(`update stream_offsets set lease_until = '-infinity'`);
@@ -118,7 +118,7 @@ describe('laurel restore and laurel verify', function () {
     expect(await differences(redis, pool, partition)).to.deep.equal([]);
   });
 
-  it('go on with a restore that was killed in the middle, and then again', async () => {
+  it('go on with a restore that was interrupted in the middle, then killed, and then again', async () => {
     await lose();
     const { redis, pool, partition, settings } = world;
     const meta = `${partition}${keyNames.meta}`;
@@ -145,8 +145,16 @@ describe('laurel restore and laurel verify', function () {
     await pool.query('alter table user_times rename to fast_user_times');
     await pool.query(`create view user_times as select * from fast_user_times where (select pg_sleep(0.5)) is not null
                       union all select 0, '', 0, 0, 0 where (select pg_sleep(0.5)) is null`);
+    const interrupted = await start();
+    await until(async () => (await back()) > 0, interrupted);
+    expect(await interrupted.stop('SIGINT')).to.deep.equal({ code: 1, signal: null });
+    expect(interrupted.log).to.match(
+      /Interrupted: \d+ users of the default tenant are back, .* Run laurel restore again to go on from there/,
+    );
+    expect(await isAtWork(), 'it has given its lease back').to.equal(false);
+    const before = await back();
     const first = await start();
-    await until(async () => (await back()) > 0, first);
+    await until(async () => (await back()) > before, first);
     await first.kill();
     const kept = await back();
     expect(kept).to.be.within(1, users - 1);
@@ -176,7 +184,10 @@ describe('laurel restore and laurel verify', function () {
     try {
       const counting = await hasty.query('select count(*) from users').catch((error: unknown) => (error as Error).message);
       expect(counting).to.be.oneOf(['Query read timeout', 'canceling statement due to statement timeout']);
-      const restored = await restoreTenant({ tenant, partition, redis, pool: hasty, testClock: true });
+      const restored = await restoreTenant({
+        ...{ tenant, partition, redis, pool: hasty, testClock: true },
+        ...allowed(redis, pool, world.settings.redisPrefix),
+      });
       expect(restored.users).to.equal(users);
     } finally {
       await hasty.end();

@@ -1,11 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import pino from 'pino';
+import { OperatorError } from '../src/errors.js';
+import { startService, type Service } from '../src/service.js';
 import { Client, inParallel, NoAnswer, type Answer } from './support/client.js';
 import { differences } from './support/level.js';
 import { Network } from './support/network.js';
 import { OwnRedis } from './support/own-redis.js';
-import { killChildren, runLaurel, serve, type LaurelProcess } from './support/process.js';
+import { fromSources, killChildren, LaurelProcess, runLaurel, serve } from './support/process.js';
 import { setStage, until, untilReady, type Stage } from './support/stage.js';
-import { adminKey, startWorld, type World } from './support/world.js';
+import { adminKey, freshDatabase, keysOf, startWorld, type TestDatabase, type World } from './support/world.js';
 
 const metric = 'flashcards-viewed';
 
@@ -69,6 +73,91 @@ describe('A service that is asked to stop under load', function () {
       expect(await stage.differences()).to.deep.equal([]);
     });
   }
+});
+
+describe('A rolling restart under load', function () {
+  this.timeout(120_000);
+  let stage: Stage;
+  before(async () => {
+    // Ample for a look at the readiness each 50 ms, on a machine that is busy.
+    stage = await setStage({ env: { SHUTDOWN_DELAY: '3' } });
+  });
+  after(async () => {
+    await killChildren();
+    await stage.stop();
+  });
+
+  const isReady = async (address: string): Promise<boolean> => {
+    const status = await fetch(`${address}/health/ready`, { headers: { connection: 'close' } }).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+    return status === 200;
+  };
+
+  it('fails readiness before the listener closes, so that a balancer that looks at it meets no refusal and no failure', async () => {
+    const client = new Client(adminKey, 8);
+    const worker = (): LaurelProcess => new LaurelProcess(fromSources, ['worker'], stage.env);
+    const [old, next, ...workers] = [serve(stage.env, ['--api-only']), serve(stage.env, ['--api-only']), worker(), worker()] as const;
+    const [oldAddress, newAddress] = await Promise.all([old.address(), next.address()]);
+    await Promise.all(workers.map((each) => each.says(/works on the ledger/)));
+    const ready = new Set([oldAddress]);
+    const look = async (address: string): Promise<void> => {
+      if (await isReady(address)) ready.add(address);
+      else ready.delete(address);
+    };
+    let going = true;
+    const watching = inParallel(2, async (which) => {
+      while (going) {
+        await look(which === 0 ? oldAddress : newAddress);
+        await delay(50);
+      }
+    });
+    let acknowledged = 0;
+    const failures: unknown[] = [];
+    // Some keep their connections, others make a new one for each request.
+    const load = inParallel(6, async (loop) => {
+      const headers: Record<string, string> = loop % 2 === 0 ? { connection: 'close' } : {};
+      while (going) {
+        const [address] = [...ready].slice(acknowledged % ready.size);
+        if (address === undefined) throw new Error('no process is ready');
+        const event = { user: { id: `u${loop}` }, value: 1 };
+        const answer = await client.event(address, metric, event, headers).catch((error: unknown) => error as Error);
+        if ('status' in answer && answer.status === 201) acknowledged += 1;
+        else failures.push(answer);
+      }
+    });
+    const restart = async (): Promise<void> => {
+      await until('the new process to be in use', () => ready.has(newAddress));
+      old.signal('SIGTERM');
+      const stopping = await until('not ready', async () => {
+        const answer = await fetch(`${oldAddress}/health/ready`);
+        return answer.status === 503 && answer;
+      });
+      expect(await stopping.json()).to.deep.equal({ status: 'not ready', error: 'The service is stopping.' });
+      // A connection that comes now is taken, served, and told to leave.
+      const newcomer = new Client(adminKey, 1);
+      const late = await newcomer.event(oldAddress, metric, { user: { id: 'late' }, value: 1 });
+      newcomer.close();
+      expect([late.status, late.headers['connection']]).to.deep.equal([201, 'close']);
+      acknowledged += 1;
+      expect(await old.exit).to.deep.equal({ code: 0, signal: null });
+      expect(await workers[0].stop()).to.deep.equal({ code: 0, signal: null });
+    };
+    await Promise.all([restart().finally(() => (going = false)), load, watching]);
+    client.close();
+    expect(failures).to.deep.equal([]);
+    await stage.drain();
+    const { rows } = await stage.pool.query('select count(*)::int as events from events');
+    expect(rows).to.deep.equal([{ events: acknowledged }]);
+  });
+
+  it('does not wait for a process that is stopped with Ctrl-C', async () => {
+    const service = serve({ ...stage.env, SHUTDOWN_DELAY: '300' });
+    await service.address();
+    expect(await service.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
+    expect(service.output).to.match(/\nStopping: answering what has come, then writing the ledger out\.\nStopped\.\n$/);
+  });
 });
 
 describe('A service whose Redis goes away', function () {
@@ -246,5 +335,47 @@ describe('A Redis that evicts', function () {
       "This Redis evicts keys when memory runs out (maxmemory-policy is allkeys-lru), which would lose users' progress. " +
         'Set maxmemory-policy to noeviction and start again.\n',
     );
+  });
+});
+
+describe('A database of an operator', function () {
+  this.timeout(60_000);
+  let world: World;
+  let database: TestDatabase;
+  beforeEach(async () => {
+    world = await startWorld();
+    database = await freshDatabase();
+  });
+  afterEach(async () => {
+    await database.drop();
+    await world.stop();
+  });
+
+  const start = (): Promise<Service> =>
+    startService(
+      {
+        settings: { ...world.settings, databaseUrl: database.url, redisPrefix: `${world.settings.redisPrefix}-own` },
+        ...{ log: pino({ level: 'silent' }), print: () => undefined },
+      },
+      { api: true, worker: true },
+    );
+
+  it('is not given the sample configuration', async () => {
+    const service = await start();
+    await service.stop();
+    expect((await database.pool.query('select 1 from config_versions')).rowCount).to.equal(0);
+    for (const key of await keysOf(world.redis, `{${world.settings.redisPrefix}-own:`)) await world.redis.del(key);
+  });
+
+  it('that a newer version has migrated is refused, with a sentence that says what to do, and left as it is', async () => {
+    await database.pool.query(`insert into migrations (name, run_on) values ('9999_of_a_newer_version', now())`);
+    const refused = await start().then(
+      () => 'it has started',
+      (error: unknown) => (error instanceof OperatorError ? error.message : String(error)),
+    );
+    expect(refused).to.match(
+      /^A newer version of Laurel has migrated this database \(9999_of_a_newer_version\): .* Start the newer version/,
+    );
+    expect((await database.pool.query('select 1 from redis_confirmations')).rowCount).to.equal(0);
   });
 });

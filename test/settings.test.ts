@@ -25,6 +25,8 @@ const defaults: Settings = {
   rateLimit: 0,
   rateLimitWindowS: 60,
   webhookAllowPrivate: false,
+  corsOrigins: [],
+  shutdownDelayS: 5,
   accessLog: 'debug',
   metricsPort: null,
   metricsHost: '127.0.0.1',
@@ -85,6 +87,12 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
     { RATE_LIMIT: '600', RATE_LIMIT_WINDOW_S: '10' },
     { rateLimit: 600, rateLimitWindowS: 10 },
   ],
+  [
+    { CORS_ORIGINS: 'https://app.example.com, http://localhost:3000' },
+    { corsOrigins: ['https://app.example.com', 'http://localhost:3000'] },
+  ],
+  [{ CORS_ORIGINS: '*' }, { corsOrigins: ['*'] }],
+  [{ SHUTDOWN_DELAY: '0' }, { shutdownDelayS: 0 }],
   [{ ACCESS_LOG: 'info' }, { accessLog: 'info' }],
   [
     { METRICS_PORT: '9464', METRICS_HOST: '127.0.0.2' },
@@ -100,6 +108,11 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
 
 const refused: readonly (readonly [variable: string, values: readonly string[], must: string])[] = [
   ['PORT', ['-1', '65536', '80.5', '1e3', '0x50', ' 80', '80 ', 'http', '٣'], 'a whole number from 0 to 65535'],
+  [
+    'CORS_ORIGINS',
+    ['app.example.com', 'https://app.example.com/', 'https://a.example,', 'ftp://a.example', 'null'],
+    'origins with commas in between',
+  ],
   ['HOST', [' ', 'a b', '127.0.0.1 '], 'a host name or an IP address'],
   [
     'REDIS_URL',
@@ -125,7 +138,7 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
       ],
       ...['redis+sentinel://a', 'redis+sentinel://a/', 'redis+sentinel://a/name/x', 'redis+cluster+sentinel://a/b'],
     ],
-    'redis://user:password@host:6379/0 for one server, redis+cluster://',
+    'redis://user:password@host:6379/0 for one server, unix:///path/redis.sock for one at a socket, redis+cluster://',
   ],
   ['REDIS_PREFIX', ['{a}', 'a:b', 'a b', 'é', 'a'.repeat(65)], 'letters, digits, hyphens or underscores'],
   ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres://', 'postgres:x'], 'postgres:// or postgresql://'],
@@ -157,17 +170,21 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
   ['POSTGRES_POOL_SIZE', ['0', '501', '-3', 'ten'], 'a whole number from 1 to 500'],
 ];
 
+/** The other of the two addresses has to be set beside one of them. */
+const withOther = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  env['REDIS_URL'] ? { DATABASE_URL: 'local', ...env } : env['DATABASE_URL'] ? { REDIS_URL: 'local', ...env } : env;
+
 describe('The settings', () => {
   for (const [env, settings] of accepted) {
     it(`are read from ${JSON.stringify(env).slice(0, 100)}`, () => {
-      expect(parseSettings(env)).to.deep.equal({ ...defaults, ...settings });
+      expect(parseSettings(withOther(env))).to.deep.equal({ ...defaults, ...settings });
     });
   }
 
   for (const [variable, values, must] of refused) {
     for (const value of values) {
       it(`refuse ${variable}=${JSON.stringify(value)} in one sentence`, () => {
-        const message = refusalOf({ [variable]: value });
+        const message = refusalOf(withOther({ [variable]: value }));
         expect(message)
           .to.match(new RegExp(`^${variable} must be .*\\.$`))
           .and.to.contain(must);
@@ -179,6 +196,16 @@ describe('The settings', () => {
   for (const host of ['0.0.0.0', '::', '10.0.0.7', 'metrics.internal', '127.0.0.1.example']) {
     it(`do not let others than this machine read the metrics without a token (${host})`, () => {
       expect(refusalOf({ METRICS_HOST: host })).to.match(/^METRICS_TOKEN must be set when METRICS_HOST /);
+    });
+  }
+
+  for (const [set, unset] of [
+    [{ DATABASE_URL: 'postgres://db/laurel' }, 'REDIS_URL'],
+    [{ REDIS_URL: 'redis://cache' }, 'DATABASE_URL'],
+  ] as const) {
+    it(`refuse ${Object.keys(set)[0]} without ${unset}, unless the built-in one is asked for`, () => {
+      expect(refusalOf(set)).to.match(new RegExp(`^${unset} must be set when ${Object.keys(set)[0]} is set: .*local`));
+      expect(parseSettings({ ...set, [unset]: 'local' })).to.include({ [unset === 'REDIS_URL' ? 'redisUrl' : 'databaseUrl']: null });
     });
   }
 
@@ -196,8 +223,9 @@ describe('The settings', () => {
   it('are all in docs/settings.md, with their defaults', () => {
     const docs = readFileSync(new URL('../docs/settings.md', import.meta.url), 'utf8');
     const rows = [...docs.matchAll(/^\| `([A-Z_]+)`\s*\| (?:`([^`]*)`|none)\s*\|/gm)].map(([, name, value]) => [name, value ?? null]);
+    const isNone = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
     const values = Object.values(parseSettings({})).map((value) =>
-      value === null ? null : String(typeof value === 'boolean' ? Number(value) : value),
+      isNone(value) ? null : String(typeof value === 'boolean' ? Number(value) : value),
     );
     expect(rows).to.deep.equal(Object.keys(settingsSchema.shape).map((name, index) => [name, values[index]]));
   });

@@ -1,8 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,8 @@ import { OperatorError } from '../src/errors.js';
 import { startLocalPostgres } from '../src/stores/local-postgres.js';
 import { startLocalRedis } from '../src/stores/local-redis.js';
 import { type LocalStore } from '../src/stores/local-store.js';
-import { hydrateLinks } from '../src/stores/postgres-programs.js';
+import { findPostgresHome } from '../src/stores/postgres-home.js';
+import { findPostgresPrograms, hydrateLinks } from '../src/stores/postgres-programs.js';
 import { planUser } from '../src/stores/postgres-user.js';
 import { ProcessHandle, processStart } from '../src/stores/processes.js';
 import { findOrInstallRedis, thisMachine } from '../src/stores/redis-program.js';
@@ -75,7 +76,7 @@ const kinds: readonly Kind[] = [
 ];
 
 async function withRedis<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  const redis = new Redis({ path: decodeURIComponent(new URL(url).pathname), lazyConnect: true, retryStrategy: () => null });
   try {
     await redis.connect();
     return await work(redis);
@@ -245,11 +246,14 @@ describe('The local stores', function () {
   }
 
   describe('Redis', () => {
-    it('listens on this machine only, wants its password, keeps every write and evicts nothing', async () => {
+    it('listens at a socket that nobody else can reach, keeps every write and evicts nothing', async () => {
       const dataDir = await temporaryFolder();
       const { url } = await start(kinds[0]!, dataDir);
+      const socket = join(dataDir, 'redis', 'redis.sock');
+      expect(url).to.equal(`unix://${socket}`);
       const wanted = {
-        bind: '127.0.0.1',
+        port: '0',
+        requirepass: '',
         appendonly: 'yes',
         appendfsync: 'everysec',
         save: '',
@@ -260,45 +264,27 @@ describe('The local stores', function () {
       for (const [name, value] of Object.entries(wanted)) {
         expect(await withRedis(url, (redis) => redis.config('GET', name))).to.deep.equal([name, value]);
       }
-      const socket = connect(Number(new URL(url).port), '127.0.0.1');
-      socket.write('PING\r\n');
-      const [answer] = (await once(socket, 'data')) as [Buffer];
-      socket.destroy();
-      expect(answer.toString()).to.match(/^-NOAUTH/);
+      expect(permissionsOf(socket)).to.equal('700');
       expect(permissionsOf(join(dataDir, 'redis', 'redis.conf'))).to.equal('600');
       expect(permissionsOf(join(dataDir, 'redis'))).to.equal('700');
     });
 
-    it('keeps its password, and takes another port when its own is used by something else', async () => {
-      const dataDir = await temporaryFolder();
+    it('listens in a short folder, closed to others, where the path of the data folder is too long for a socket', async () => {
+      const dataDir = join(await temporaryFolder(), 'long'.repeat(20));
       const first = await start(kinds[0]!, dataDir);
       await kinds[0]!.write(first.url, 'kept');
+      const short = dirname(new URL(first.url).pathname);
+      folders.push(short);
+      expect(short).to.match(/^\/tmp\/laurel-[0-9a-f]{16}$/);
+      expect(permissionsOf(short)).to.equal('700');
+      const beside = await start(kinds[0]!, dataDir);
+      expect(beside).to.include({ adopted: true, url: first.url });
+      await beside.stop();
       await first.stop();
-      const before = new URL(first.url);
-      const other = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(Number(before.port), '127.0.0.1');
-      await once(other, 'listening');
-      const second = await start(kinds[0]!, dataDir);
-      other.close();
-      expect(new URL(second.url)).to.include({ password: before.password });
-      expect(new URL(second.url).port).not.to.equal(before.port);
-      expect(await kinds[0]!.read(second.url)).to.equal('kept');
-    });
-
-    it('gives up its port to the Redis of another data folder, and is not taken for it', async () => {
-      const [dataDir, other] = [await temporaryFolder(), await temporaryFolder()];
-      const redis = kinds[0]!;
-      const first = await start(redis, dataDir);
-      await redis.write(first.url, 'mine');
-      await first.stop();
-      const { port } = new URL(first.url);
-      mkdirSync(join(other, 'redis'));
-      writeFileSync(join(other, 'redis', 'redis.conf'), `port ${port}\nrequirepass another\n`);
-      const stranger = await start(redis, other);
-      expect(stranger.url).to.equal(`redis://:another@127.0.0.1:${port}`);
-      const again = await start(redis, dataDir);
-      expect(again.adopted).to.equal(false);
-      expect(await redis.read(again.url)).to.equal('mine');
-      expect(await redis.read(stranger.url)).to.equal(null);
+      chmodSync(short, 0o755);
+      const error = await kinds[0]!.start(dataDir).catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(OperatorError);
+      expect((error as OperatorError).message).to.contain(`${short}, which is used instead, is open to others`);
     });
 
     it('that a killed service had launched and not yet recorded is found, or gives way', async () => {
@@ -360,11 +346,104 @@ describe('The local stores', function () {
       expect(permissionsOf(join(dataDir, 'postgres', 'server'))).to.equal('700');
     });
 
+    /** A data folder as earlier versions made it: the role laurel is the superuser that initdb makes, and owns everything. */
+    async function oldFolder(): Promise<string> {
+      const dataDir = await temporaryFolder();
+      // Under root, Postgres runs as another user, who has to get through this folder.
+      chmodSync(dataDir, 0o755);
+      const { path, runAs } = await findPostgresHome(dataDir, log);
+      const { initdb, postgres } = await findPostgresPrograms(path, runAs, log);
+      const [server, password] = [join(path, 'server'), join(path, 'password')];
+      mkdirSync(server, { mode: 0o700 });
+      const passwordForInitdb = join(server, 'password');
+      for (const file of [password, passwordForInitdb]) writeFileSync(file, 'of-old', { mode: 0o600 });
+      for (const own of [server, passwordForInitdb]) if (runAs) chownSync(own, runAs.uid, runAs.gid);
+      const run = (program: string, args: string[], input = ''): void => {
+        const { status, stderr } = spawnSync(program, args, { cwd: '/', env: { LC_ALL: 'C' }, input, encoding: 'utf8', ...(runAs ?? {}) });
+        expect(status, stderr).to.equal(0);
+      };
+      const data = join(server, 'data');
+      run(initdb, [`--pgdata=${data}`, '--username=laurel', `--pwfile=${passwordForInitdb}`, '--auth=scram-sha-256', '--locale=C']);
+      const single = (name: string, ...statements: string[]): void =>
+        run(postgres, ['--single', '-D', data, '-c', 'exit_on_error=on', name], `${statements.join('\n')}\n`);
+      single('postgres', 'create database laurel');
+      single(
+        'laurel',
+        'create table months (month int, no int generated always as identity, other serial) partition by range (month)',
+        'create table months_1 partition of months for values from (1) to (2)',
+        'create index on months (month)',
+        'create view seen as select month from months',
+        'create sequence alone',
+        'create table kept (value text)',
+        `insert into kept values ('of old')`,
+      );
+      return dataDir;
+    }
+
+    const kindsOfFolder = { 'a fresh data folder': temporaryFolder, 'a data folder of an earlier version': oldFolder };
+    for (const [what, make] of Object.entries(kindsOfFolder)) {
+      it(`is used through a role that owns its database and is no superuser, in ${what}`, async () => {
+        const store = await start(kinds[1]!, await make());
+        const { url } = store;
+        expect(new URL(url).username).to.equal('laurel');
+        expect(
+          await query(
+            url,
+            `select rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, pg_get_userbyid(datdba) as owner
+             from pg_roles, pg_database where rolname = current_user and datname = current_database()`,
+          ),
+        ).to.deep.equal([
+          { rolsuper: false, rolcreatedb: false, rolcreaterole: false, rolreplication: false, rolbypassrls: false, owner: 'laurel' },
+        ]);
+        const refused = ['create role other', 'alter role laurel superuser', `copy (select 1) to program 'true'`];
+        for (const sql of refused) expect(await query(url, sql).catch(String), sql).to.contain('permission denied');
+        await query(url, 'create table made (value text)');
+        await store.stop();
+      });
+    }
+
+    it('of an earlier version keeps its rows, and its tables can be changed', async () => {
+      const dataDir = await oldFolder();
+      const first = await start(kinds[1]!, dataDir);
+      expect(await kinds[1]!.read(first.url)).to.equal('of old');
+      const owners = `select c.relname, pg_get_userbyid(c.relowner) as owner from pg_class c
+                      where c.relnamespace = 'public'::regnamespace and pg_get_userbyid(c.relowner) <> 'laurel'`;
+      expect(await query(first.url, owners)).to.deep.equal([]);
+      await query(first.url, 'create table months_2 partition of months for values from (2) to (3)');
+      await query(first.url, 'insert into months (month) values (1), (2)');
+      await query(first.url, 'alter table months add column more int');
+      await query(first.url, 'drop table months_1');
+      await first.stop();
+      const again = await start(kinds[1]!, dataDir);
+      expect(await query(again.url, 'select month from seen')).to.deep.equal([{ month: 2 }]);
+    });
+
     it('lets nobody in with a wrong password', async () => {
       const { url } = await start(kinds[1]!, await temporaryFolder());
       const wrong = new URL(url);
       wrong.password = 'wrong';
       expect(await query(wrong.href, 'SELECT 1').catch(String)).to.contain('password authentication failed');
+    });
+
+    it('sends its password to no other program that listens at the port of a server that was killed', async () => {
+      const dataDir = await temporaryFolder();
+      const killed = await start(kinds[1]!, dataDir);
+      const { pid, url } = killed;
+      new ProcessHandle(pid).signal('SIGKILL');
+      expect(await new ProcessHandle(pid).isGoneWithin(10_000)).to.equal(true);
+      let connections = 0;
+      const other = createServer((socket) => {
+        connections += 1;
+        socket.destroy();
+      });
+      other.listen(Number(new URL(url).port), '127.0.0.1');
+      await once(other, 'listening');
+      try {
+        expect(await start(kinds[1]!, dataDir)).to.include({ adopted: false });
+        expect(connections).to.equal(0);
+      } finally {
+        other.close();
+      }
     });
 
     it('under root, keeps the database in another place when its user cannot reach the data folder', async function () {

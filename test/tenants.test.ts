@@ -152,6 +152,25 @@ describe('Tenants', function () {
     expect(seen(await read(id, '/users/ben/points/p')).total).to.equal(8);
   });
 
+  it('have settings of their own: what one changes, others keep', async () => {
+    const ids = (await create('strict', 'lax')).created.map(({ id }) => id);
+    const at = (id: string | undefined, method: string, path: string, body?: unknown): Promise<Reply> =>
+      world.request(method, path, { headers: to(id), ...(body === undefined ? {} : { body }) });
+    const all = (path: string): Promise<unknown[]> =>
+      Promise.all([undefined, ...ids].map(async (id) => (await at(id, 'GET', `/admin/v1${path}`)).body as unknown));
+    const [before, streaksBefore] = [await all('/settings'), await all('/streak-settings')];
+    await at(ids[0], 'PATCH', '/admin/v1/settings', { controlRatio: 1, defaultTimeZone: 'Asia/Tokyo' });
+    await at(ids[0], 'PATCH', '/admin/v1/streak-settings', { frequency: 'monthly' });
+    const [after, streaksAfter] = [await all('/settings'), await all('/streak-settings')];
+    expect(after[1]).to.deep.equal({ ...(before[1] as object), controlRatio: 1, defaultTimeZone: 'Asia/Tokyo' });
+    expect(streaksAfter[1]).to.deep.equal({ ...(streaksBefore[1] as object), frequency: 'monthly' });
+    for (const other of [0, 2]) expect([after[other], streaksAfter[other]]).to.deep.equal([before[other], streaksBefore[other]]);
+    const controls = await Promise.all(
+      [undefined, ...ids].map(async (id) => ((await at(id, 'PUT', '/v1/users/zoe', {})).body as { control: boolean }).control),
+    );
+    expect(controls).to.deep.equal([false, true, false]);
+  });
+
   it('refuse a file for one that does not exist', async () => {
     const refused = await world.configure(config(1), { tenant: 'nobody' }).catch((error: unknown) => String(error));
     expect(refused).to.contain('There is no tenant "nobody": name one by its id or its customerId.');

@@ -54,7 +54,9 @@ describe('A webhook is sent', function () {
       '224.0.0.1',
     ];
     const byName6 = ['::1', '::', '::ffff:127.0.0.1', '::ffff:7f00:1', 'fe80::1', 'fd12::1', '64:ff9b::7f00:1', '2002:7f00:1::', 'ff02::1'];
-    for (const address of [...byName, ...byName6]) {
+    // Where the machines of clouds find their metadata: Azure, Alibaba, Oracle, and AWS over IPv6.
+    const metadata = ['168.63.129.16', '::ffff:168.63.129.16', '64:ff9b::a83f:8110', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254'];
+    for (const address of [...byName, ...byName6, ...metadata]) {
       it(`that a name leads to: ${address}`, async () => {
         const outcome = await post(`https://hooks.example.com:${port()}/`, { allowPrivate: false, resolve: leadingTo([address]) });
         expect(outcome).to.include({ isTaken: false, status: null });
@@ -63,7 +65,17 @@ describe('A webhook is sent', function () {
       });
     }
 
-    const literal = ['127.0.0.1', '2130706433', '0x7f000001', '0177.0.0.1', '127.1', '[::1]', '[::ffff:127.0.0.1]', '[::127.0.0.1]'];
+    const literal = [
+      '127.0.0.1',
+      '2130706433',
+      '0x7f000001',
+      '0177.0.0.1',
+      '127.1',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      '[::127.0.0.1]',
+      '168.63.129.16',
+    ];
     for (const host of [...literal, 'localhost', 'localhost.', 'a.localhost']) {
       it(`in the URL: ${host}`, async () => {
         const resolve = leadingTo(['127.0.0.1']);

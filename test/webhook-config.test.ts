@@ -6,7 +6,7 @@ import { isPublicAddress } from '../src/config/webhook-url.js';
 import { webhookKinds } from '../src/notify/kinds.js';
 import { subscribedKinds } from '../src/notify/outbox.js';
 import { ActiveConfig } from '../src/plan/active-config.js';
-import { contractWebhooks, hasContract } from './support/contract.js';
+import { contractWebhooks } from './support/contract.js';
 import { after, apply, lines, messageOf, only } from './config-support.js';
 
 const file = (fields = '', kinds = 'points.changed'): string =>
@@ -14,8 +14,7 @@ const file = (fields = '', kinds = 'points.changed'): string =>
 const at = (url: string): string => `webhooks: [{key: w, name: W, url: ${JSON.stringify(url)}, events: [points.changed]}]\n`;
 
 describe('Webhooks in a configuration', () => {
-  it('know the kinds of the contract, and no other', function () {
-    if (!hasContract) this.skip();
+  it('know the kinds of the contract, and no other', () => {
     expect([...webhookKinds].sort()).to.deep.equal(contractWebhooks().sort());
   });
 

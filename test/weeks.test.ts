@@ -160,9 +160,9 @@ describe('Weekly leaderboards with users in 20 zones, for ten weeks', function (
   async function score({ at, person: { id, zone, city }, value }: Scored): Promise<void> {
     model.setNow(at);
     const user = { id, tz: zone, attributes: { city } };
-    const said = model.event({ metricKey: 'lessons', user, value }).body as { leaderboards: Record<string, { rank: number }> };
+    const said = model.event({ metricKey: 'lessons', user, value }).body as { leaderboards: Record<string, { rank: number | null }> };
     const { leaderboards } = await track(world, 'lessons', { user, value });
-    const ranks = (blocks: Readonly<Record<string, { rank: number }>>): object =>
+    const ranks = (blocks: Readonly<Record<string, { rank: number | null }>>): object =>
       Object.fromEntries(Object.entries(blocks).map(([key, { rank }]) => [key, rank]));
     expect(ranks(leaderboards), `${id} at ${new Date(at).toISOString()}, seed ${seed}`).to.deep.equal(ranks(said.leaderboards));
     // The run that the local date is in, worked out from nothing but midnights.

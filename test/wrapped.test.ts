@@ -117,7 +117,7 @@ describe('The year in review', () => {
     const { month, metrics, leaderboards } = year.mostActiveMonth;
     expect(month).to.equal(4);
     expect(metrics['cards']).to.include({ changeThisPeriod: 70, percentileThisPeriod: 50 });
-    expect(leaderboards['board']).to.include({ rank: 1 });
+    expect(leaderboards['board']).to.include({ rank: 1, value: 100 });
   });
 
   it('has the whole year, with its longest streak', () => {
@@ -131,7 +131,8 @@ describe('The year in review', () => {
     });
     expect(points['p']).to.include({ currentTotal: 10, changeThisPeriod: 10, percentileThisPeriod: 50 });
     expect(achievements.map(({ key }) => key)).to.deep.equal(['ten', 'hundred']);
-    expect(leaderboards['board']).to.include({ rank: 1 });
+    // She was first with 10, 60, 90 and 100.
+    expect(leaderboards['board']).to.include({ rank: 1, value: 100 });
     expect(longestStreak).to.deep.equal({
       ...{ length: 2, frequency: 'daily', started: '2040-05-09', periodStart: '2040-05-10', periodEnd: '2040-05-10' },
     });
@@ -153,6 +154,15 @@ describe('The year in review', () => {
     const percentile = async (user: string): Promise<number | undefined> =>
       (await read<Wrapped>(world, userPath(user, '/wrapped?year=2040'))).activity.entireYear.metrics['cards']?.percentileThisPeriod;
     expect([await percentile('ben'), await percentile('ana'), await percentile('carl')]).to.deep.equal([0, 50, 100]);
+  });
+
+  it('has the year that a user who moved west had reached before', async () => {
+    await track(world, 'cards', { user: { id: 'west', tz: 'Asia/Tokyo' }, value: 1 });
+    await track(world, 'cards', { user: { id: 'west', tz: 'America/New_York' }, value: 1 });
+    for (const year of [2040, 2041]) {
+      const { activity } = await read<Wrapped>(world, userPath('west', `/wrapped?year=${year}`));
+      expect([year, activity.daysActive]).to.deep.equal([year, 1]);
+    }
   });
 
   it('is empty for a year without events', async () => {
@@ -182,6 +192,8 @@ describe('The year in review', () => {
   const refused: readonly (readonly [path: string, status: number, error: string])[] = [
     ['/v1/users/nobody/wrapped', 404, 'There is no user with the id "nobody": identify the user with PUT first.'],
     ...['0', '-1', '10000', '2040.5', 'x', '', '1e3'].map((text) => [`/v1/users/ana/wrapped?year=${text}`, 422, whole] as const),
+    ['/v1/users/ana/wrapped?year=2042', 422, '`year` is 2042, which has not begun for this user: send 2041 or an earlier year.'],
+    ['/v1/users/carl/wrapped?year=2041', 422, '`year` is 2041, which has not begun for this user: send 2040 or an earlier year.'],
     ['/v1/users/ana/wrapped?year=2040&year=2041', 422, '`year` must be a string.'],
     ['/v1/users/%00/wrapped', 422, '`id` must not contain control characters.'],
   ];

@@ -22,19 +22,24 @@ local function can_complete(one, achievement)
   return achievement.active and not achievements.completed(one)[achievement.key] and filters.match_user(achievement.user, one.row)
 end
 
+-- Whether the user now has everything that a composite needs; true only once in a turn. `one.checked` notes how many of its prerequisites
+-- were found completed, so that a turn reads each of them once, however many it completes.
 local function has_all(one, composite)
-  local completed = achievements.completed(one)
-  for _, needed in ipairs(composite.needs) do
-    if not completed[needed] then
-      return false
-    end
+  local completed, needs, at = achievements.completed(one), composite.needs, one.checked[composite.key] or 0
+  if at == #needs then
+    return false
   end
-  return true
+  while needs[at + 1] and completed[needs[at + 1]] do
+    at = at + 1
+  end
+  one.checked[composite.key] = at
+  return at == #needs
 end
 
 local function complete(one, achievement)
   achievements.completed(one)[achievement.key] = one.now
   one.achieved[#one.achieved + 1] = achievement.no
+  one.achieved_now[achievement.no] = true
 end
 
 -- Completes the composites for which something that has been completed in this turn was the last, however deep.
@@ -44,7 +49,7 @@ function achievements.follow(one)
     i = i + 1
     for _, key in ipairs(one.plan.achievements[tostring(one.achieved[i])].neededBy) do
       local composite = one.plan.achievements[key]
-      if can_complete(one, composite) and has_all(one, composite) then
+      if has_all(one, composite) and can_complete(one, composite) then
         complete(one, composite)
       end
     end

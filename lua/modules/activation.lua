@@ -1,13 +1,25 @@
 -- Switching a tenant to another version of its configuration.
 local contract = require('contract')
-local leaderboards = require('leaderboards')
 local levels = require('levels')
 local ledger = require('ledger')
 local partition = require('partition')
+local plans = require('plans')
 local time = require('time')
 local outcome = contract.outcome
 
 local activation = {}
+
+-- The leaderboards of a plan whose participant limit is not that of the plan before, each with the limit that it had.
+local function changed_limits(before, plan)
+  local changed = {}
+  for no, board in pairs(plan.boards) do
+    local earlier = before and before.boards[no]
+    if earlier and earlier.max ~= board.max then
+      changed[#changed + 1] = { no = board.no, before = earlier.max }
+    end
+  end
+  return changed
+end
 
 -- Puts a configuration version into force: from here on, calls of older versions are sent back, so that no event is ever counted by
 -- rules that have been replaced. The newest version wins, whatever the order in which they arrive.
@@ -28,10 +40,10 @@ local function activate(keys, args)
   end
   local plan = cmsgpack.unpack(args[position.blob])
   levels.forget(part, plan)
-  local trimmed = leaderboards.trim(part, plan.boards, time.now(part, context))
+  local changed = superseded and superseded ~= hash and changed_limits(plans.get(part, superseded), plan) or {}
   -- One entry for each configuration, which Postgres has stored just now: it is not held to the limit of the ledger.
-  if #trimmed > 0 then
-    ledger.append(part, { kind = 'trim', boards = trimmed })
+  if #changed > 0 then
+    ledger.append(part, { kind = 'limits', at = time.now(part, context), boards = changed })
   end
   redis.call('HSET', part.meta, 'version', version, 'plan', hash)
   part.version = version

@@ -27,14 +27,32 @@ function boosts.active(system, user_id, row, day)
   return active
 end
 
--- times * points multiplied by all boosts at once, then rounded as the first of them says. Both are positive integers.
-function boosts.apply(active, times, points)
-  local factors, scale = { times, points }, 0
-  for _, boost in ipairs(active) do
-    factors[#factors + 1] = boost.mantissa
+-- The numbers of active boosts, one list for all awards of the day.
+function boosts.numbers(active)
+  if not active.numbers then
+    active.numbers = {}
+    for i, boost in ipairs(active) do
+      active.numbers[i] = boost.no
+    end
+  end
+  return active.numbers
+end
+
+-- What all active boosts multiply by. Awards of the same day share it, and `active` keeps it for them.
+local function product_of(active)
+  local factors, scale = {}, 0
+  for i, boost in ipairs(active) do
+    factors[i] = boost.mantissa
     scale = scale + boost.scale
   end
-  return decimal.scaled_product(factors, scale, active[1].rounding)
+  active.product, active.scale = decimal.product(factors), scale
+  return active.product
+end
+
+-- times * points multiplied by all boosts at once, then rounded as the first of them says. Both are positive integers.
+function boosts.apply(active, times, points)
+  local product = active.product or product_of(active)
+  return decimal.scaled_product({ times, points }, active.scale, active[1].rounding, product)
 end
 
 return boosts

@@ -13,7 +13,7 @@ local streaks = require('streaks')
 local time = require('time')
 local turn = require('turn')
 local users = require('users')
-local limit, outcome = contract.limit, contract.outcome
+local field, outcome = contract.field, contract.outcome
 
 local calls = {}
 
@@ -25,10 +25,7 @@ local function begin_read(keys, args, position, id, patch, extra)
   end
   local fields = plan.fields
   if extra then
-    fields = { unpack(plan.fields) }
-    for _, name in ipairs(extra(plan)) do
-      fields[#fields + 1] = name
-    end
+    fields = turn.joined(fields, extra(plan))
   end
   local one, unknown = turn.fetch(part, plan, context, args[position.user], fields, patch)
   if not one then
@@ -62,8 +59,8 @@ local function read_known(keys, args, position)
   return known(begin_read(keys, args, position, args[position.entryId]))
 end
 
-local function begin_known(keys, args, position)
-  return known(begin(keys, args, position, args[position.entryId]))
+local function begin_known(keys, args, position, extra)
+  return known(begin(keys, args, position, args[position.entryId], nil, extra))
 end
 
 -- Commits a turn of a call as an entry of the given kind.
@@ -116,9 +113,6 @@ local function identify(keys, args)
   before, first = apply_patch(one)
   if not before then
     return first
-  end
-  if one.created then
-    points.earn(one, one.plan.systems, nil)
   end
   if not one.profile_changed then
     return { outcome.ok, cmsgpack.pack(users.profile(one)) }
@@ -188,16 +182,22 @@ local function grant_freeze(keys, args)
   return { outcome.ok }
 end
 
+-- A user's pauses are kept while streaks are off, when other calls do not fetch them.
+local function pauses_field()
+  return { field.pauses }
+end
+
 -- Adds a pause, made of local days.
 local function add_pause(keys, args)
   local position = contract.arg.addPause
-  local one, first = begin_known(keys, args, position)
+  local one, first = begin_known(keys, args, position, pauses_field)
   if not one then
     return first
   end
   local pause = { id = args[position.entryId], first = tonumber(args[position.first]), last = tonumber(args[position.last]) }
-  if not streaks.add_pause(one, pause) then
-    return { outcome.tooMany }
+  local refused = streaks.add_pause(one, pause)
+  if refused then
+    return { refused }
   end
   commit(one, { kind = 'streak', id = args[position.entryId], pauses = one.pauses }, streaks.length(one))
   return { outcome.ok }
@@ -205,7 +205,7 @@ end
 
 local function remove_pause(keys, args)
   local position = contract.arg.removePause
-  local one, first = begin_known(keys, args, position)
+  local one, first = begin_known(keys, args, position, pauses_field)
   if not one then
     return first
   end
@@ -222,25 +222,23 @@ local function restore_streak(keys, args)
   if not one then
     return first
   end
-  if not one.plan.streaks then
-    return { outcome.streaksDisabled }
-  end
   local before = streaks.length(one)
-  if not streaks.restore(one) then
-    return { outcome.nothingToRestore }
+  local refused = streaks.restore(one)
+  if refused then
+    return { refused }
   end
   commit(one, { kind = 'streak', id = args[position.entryId] }, before)
   return { outcome.ok }
 end
 
 -- Enters a user into what has become active: achievements that the user already qualifies for, silently, and boards that rank a value that
--- the user already has.
+-- the user already has; with `ranks`, notes the ranks that the user has on boards that have been filled.
 local function activate_for(keys, args)
   local position = contract.arg.activateFor
   local function needed(plan)
     local list = {}
-    for _, no in ipairs({ unpack(args, position.rest) }) do
-      local achievement, board = plan.achievements[no], plan.boards[no]
+    for i = position.rest, #args do
+      local achievement, board = plan.achievements[args[i]], plan.boards[args[i]]
       if board then
         list[#list + 1] = board.field
         list[#list + 1] = board.valueField
@@ -267,10 +265,13 @@ local function activate_for(keys, args)
     local achievement, board = one.plan.achievements[args[i]], one.plan.boards[args[i]]
     if achievement and achievements.qualifies(one, achievement, length) then
       achievements.enter(one, achievement)
+    elseif board and args[position.ranks] == '1' then
+      leaderboards.show_rank(one, board)
     elseif board then
-      local value = board.isStreak and (length > 0 and length or nil) or tonumber(one.row[board.valueField] or nil)
+      local value = board.isStreak and length or tonumber(one.row[board.valueField] or nil)
       if value then
-        leaderboards.fill(one, board, value)
+        local filling = { since = tonumber(args[position.since]), seq = tonumber(args[position.seq]) }
+        leaderboards.fill(one, board, value, filling)
       end
     end
   end
@@ -282,42 +283,35 @@ local function activate_for(keys, args)
   return { outcome.ok }
 end
 
--- Takes everybody off a streak board, because it is to rank another frequency; the users are entered again by activateFor.
-local function empty_board(keys, args)
-  local part, plan, context = plans.enter(keys, args)
+-- Takes as many numbers of the partition's sequence as there are users, for those who are entered on a board that has become active: an
+-- event gets a later one. Answers with the last number before them, and how many they are.
+local function reserve_seq(keys, args)
+  local part, context = partition.enter(keys, args)
   if not part then
-    return plan
+    return context
   end
-  if ledger.is_full(part, context) then
-    return { outcome.ledgerFull }
-  end
-  local board = plan.boards[args[contract.arg.emptyBoard.leaderboard]]
-  if board then
-    leaderboards.empty(part, board)
-    ledger.append(part, { kind = 'empty', no = board.no })
-  end
-  return { outcome.ok }
+  local count = tonumber(redis.call('HGET', part.meta, 'users') or 0)
+  return { outcome.ok, redis.call('HINCRBY', part.meta, 'seq', count) - count, count }
 end
 
--- Settles one user to whom something is due. Returns how often time triggers have come round for the user, or nil and the outcome that
--- the caller has to act on.
+-- Settles one user to whom something is due. Returns nil, or the outcome that the caller has to act on.
 local function settle_due(part, plan, context, user, id)
   local one, unknown = turn.fetch(part, plan, context, user, plan.fields, nil)
   if not one then
-    return nil, unknown
+    return unknown
   end
   local stopped = settle.run(one, id)
   if not stopped then
     settle.reschedule(one)
   elseif stopped[1] ~= outcome.again then
-    return nil, stopped
+    return stopped
   end
-  return one.occurrences or 0
+  return nil
 end
 
 -- Settles the users to whom something is due, at most as many as there are ids for their entries, each as an entry of its own. Events wait
--- meanwhile, so it ends early when the time triggers of these users have much to do. Answers how many it settled, and whether it
--- has found nobody else who is due. With `upTo`, the test clock is moved from one moment at which something is due to the next, as far
+-- for it, so it ends when it has done enough work (settle.has_done_enough). Answers how many it settled, and whether no other user is
+-- due. With `upTo`, the test clock is moved from one moment at which something is due to the next, as far
 -- as that, so that what happens to several users happens in the order of time.
 local function sweep(keys, args)
   local position = contract.arg.sweep
@@ -330,7 +324,8 @@ local function sweep(keys, args)
     return { outcome.ok, 0, 1 }
   end
   local up_to = tonumber(args[position.upTo])
-  local settled, occurrences = 0, 0
+  local settled = 0
+  settle.begin()
   for i = position.rest, #args do
     local now = time.now(part, context)
     local next = redis.call('ZRANGE', part.due, 0, 0, 'WITHSCORES')
@@ -340,12 +335,12 @@ local function sweep(keys, args)
     if up_to and tonumber(next[2]) > now then
       redis.call('SET', part.clock, next[2])
     end
-    local more, unknown = settle_due(part, plan, context, next[1], args[i])
-    if not more then
+    local unknown = settle_due(part, plan, context, next[1], args[i])
+    if unknown then
       return unknown
     end
-    settled, occurrences = settled + 1, occurrences + more
-    if occurrences >= limit.sweepOccurrences then
+    settled = settled + 1
+    if settle.has_done_enough() then
       break
     end
   end
@@ -409,7 +404,7 @@ function calls.register()
   redis.register_function(name .. '_removePause', remove_pause)
   redis.register_function(name .. '_restoreStreak', restore_streak)
   redis.register_function(name .. '_activateFor', activate_for)
-  redis.register_function(name .. '_emptyBoard', empty_board)
+  redis.register_function(name .. '_reserveSeq', reserve_seq)
   redis.register_function(name .. '_sweep', sweep)
   redis.register_function(name .. '_finalise', finalise)
   redis.register_function(name .. '_forgetKeys', forget_keys)

@@ -65,9 +65,8 @@ local function add(limbs, other, shift)
   end
 end
 
--- The digits of the product of non-negative integers, each exact in a double.
-local function product_digits(factors)
-  local limbs = { 1 }
+-- The limbs of the product of others and non-negative integers, each exact in a double.
+local function multiply(limbs, factors)
   for _, factor in ipairs(factors) do
     local sum, shift = { 0 }, 0
     while factor > 0 do
@@ -83,6 +82,10 @@ local function product_digits(factors)
     end
     limbs = sum
   end
+  return limbs
+end
+
+local function digits_of(limbs)
   local digits = {}
   for i = #limbs, 1, -1 do
     digits[#digits + 1] = string.format('%07.0f', limbs[i])
@@ -107,15 +110,24 @@ local function divide_digits(digits, scale, rounding)
   return whole
 end
 
--- factors[1] * factors[2] * ... / 10^scale as an integer, rounded down, up or to the nearest (a half goes up). The factors are
--- non-negative integers. Exact for every result below 2^53.
-function decimal.scaled_product(factors, scale, rounding)
-  local product = 1
+local function multiply_doubles(product, factors)
   for _, factor in ipairs(factors) do
     product = product * factor
   end
+  return product
+end
+
+-- factors[1] * factors[2] * ..., for scaled_product to go on with. The factors are non-negative integers.
+function decimal.product(factors)
+  return { double = multiply_doubles(1, factors), limbs = multiply({ 1 }, factors) }
+end
+
+-- factors[1] * factors[2] * ... / 10^scale as an integer, rounded down, up or to the nearest (a half goes up). The factors are
+-- non-negative integers, and so is `begun`, a product that they are multiplied with (decimal.product). Exact for every result below 2^53.
+function decimal.scaled_product(factors, scale, rounding, begun)
+  local product = multiply_doubles(begun and begun.double or 1, factors)
   if product >= EXACT or scale > 15 then
-    return divide_digits(product_digits(factors), scale, rounding)
+    return divide_digits(digits_of(multiply(begun and begun.limbs or { 1 }, factors)), scale, rounding)
   end
   local divisor = 10 ^ scale
   local rest = product % divisor

@@ -59,22 +59,26 @@ local function unlink_each(start, numbers, user)
   end
 end
 
--- Answers with the id of the deletion in the ledger. The user is settled first, as before everything: whether what was due had been done a
--- moment ago makes no difference to others.
+-- Answers with the id of the deletion in the ledger. A user who exists is settled first, as before everything: whether what was due had
+-- been done a moment ago makes no difference to others. Of an id without a user, Redis has nothing, but Postgres may. The worker is woken
+-- each time: it does not look at the ledgers of archived tenants by itself.
 local function forget_user(keys, args)
   local position = contract.arg.forgetUser
-  local one, first = calls.begin_known(keys, args, position)
+  local one, first = calls.begin(keys, args, position, args[position.entryId])
   if not one then
     return first
   end
   local part, user = one.part, one.user
-  local row = read_hash(one.key)
-  leave_boards(part, user, row, args, position.rest)
-  count_out(part, row)
-  redis.call('ZREM', part.due, user)
-  unlink_each(part.idempotency, args[position.metrics], user)
-  unlink_each(part.awards, args[position.systems], user)
-  redis.call('UNLINK', one.key)
+  if one.exists then
+    local row = read_hash(one.key)
+    leave_boards(part, user, row, args, position.rest)
+    count_out(part, row)
+    redis.call('ZREM', part.due, user)
+    unlink_each(part.idempotency, args[position.metrics], user)
+    unlink_each(part.awards, args[position.systems], user)
+    redis.call('UNLINK', one.key)
+  end
+  part.is_awaited = true
   ledger.append(part, { kind = 'forget', id = args[position.entryId], user = user, at = one.now })
   return { outcome.ok, partition.last_ledger_id(part) }
 end

@@ -4,12 +4,11 @@
 -- the streak. A `grouped` one does so within the group of the user's attributes. A `gain` board ranks what the user gained while it
 -- counted: in a run, or inside a window of the day, and may be grouped too.
 --
--- The user's hash notes the place on a total board as the number at which the value was reached, present exactly while the user is on it.
--- For the others it notes the newest runs (at most RUNS), each { run, value, seq, group }; whether the user is on the board is for the
--- board to say.
+-- The sorted set of a run and group holds every user who has a value, and the participant limit is applied where ranks are read: a rank
+-- beyond the limit is none. So a leaderboard is the best of all users at every moment, and a changed limit needs no work.
 --
--- Whoever loses the last place of a board that is going to have final rankings (`ends`) is pushed outside (`pushed` in a change) and its
--- value is remembered in Postgres; of another board, has left it (`left`).
+-- The user's hash notes the place on a total board as the number at which the value was reached, present exactly while the user has a
+-- value. For the others it notes the newest runs (at most RUNS), each { run, value, seq, group }.
 local boards = require('boards')
 local calendar = require('calendar')
 local limit = require('contract').limit
@@ -20,7 +19,6 @@ local turn = require('turn')
 local leaderboards = {}
 
 local RUNS = 3
-local DAY_MS = 86400000
 local RUN, VALUE, SEQ, GROUP = 1, 2, 3, 4
 
 local function is_open(board, day)
@@ -72,41 +70,26 @@ local function key_of(one, board, run, group)
   return boards.key(one.part, board.key, run == 0 and '0' or string.format('%d', run), group)
 end
 
--- Enters a value on a board's sorted set. `seq` is that of the place that the user had until now, nil for none. Returns the change; nil
--- when the user was not on the board and finds no room. With room, a value of 0 or more gets in; on a full board a newcomer must beat the
--- last place.
+-- Enters a value on a board's sorted set. `seq` is that of the value that the user had there until now, `before`; nil for none. Returns the
+-- change; it has no rank for a user beyond the limit.
 local function place(one, board, run, group, seq, before, value)
   local key = key_of(one, board, run, group)
-  local old = seq and boards.member(seq, one.user)
-  local previous, left = old and boards.rank(key, old) or nil, nil
-  if previous then
-    redis.call('ZREM', key, old)
-  else
-    local last = boards.last_value(key, board)
-    if last and value <= last or not last and value < 0 then
-      return nil
-    elseif last then
-      left = boards.drop_last(key)
-      if board.kind == 'total' then
-        redis.call('HDEL', one.part.user .. left, board.field)
-      end
-    elseif group then
-      redis.call('SADD', one.part.groups .. board.no .. ':' .. run, group)
-    end
-  end
   local reached = turn.seq(one)
+  local old = seq and boards.member(seq, one.user)
+  local previous, rank, threshold, is_new = boards.move(key, board, old, boards.member(reached, one.user), value)
+  if is_new and group then
+    redis.call('SADD', one.part.groups .. board.no .. ':' .. run, group)
+  end
   return {
     no = board.no,
     run = run,
     group = group,
     seq = reached,
     value = value,
-    rank = boards.add(key, boards.member(reached, one.user), value),
+    rank = rank,
     previousRank = previous,
     previousValue = previous and before or nil,
-    threshold = boards.threshold(key, board),
-    left = not board.ends and left or nil,
-    pushed = board.ends and left or nil,
+    threshold = threshold,
   }
 end
 
@@ -123,16 +106,12 @@ local function remove(part, no, run, group, member)
   end
 end
 
--- Takes the user off a board, on which the user need not be: then it is forgotten only what the user would have had outside.
+-- Takes the user off a board.
 local function leave(one, board, run, group, seq, before)
   local key = key_of(one, board, run, group)
-  local old = seq and boards.member(seq, one.user)
-  local previous = old and boards.rank(key, old)
-  if previous then
-    remove(one.part, board.no, run, group, old)
-  elseif not board.ends then
-    return
-  end
+  local old = boards.member(seq, one.user)
+  local previous = boards.participant_rank(key, board, old)
+  remove(one.part, board.no, run, group, old)
   note(one, {
     no = board.no,
     run = run,
@@ -143,29 +122,25 @@ local function leave(one, board, run, group, seq, before)
   })
 end
 
--- What is noted of a user who has found no room, for the final rankings.
-local function outside(one, board, run, group, value)
-  return { no = board.no, run = run, group = group, seq = turn.seq(one), value = value, threshold = 0 }
+-- The number that the user's hash notes of a total board; nil when the user has no value there.
+local function noted_seq(one, board)
+  local seq = one.row[board.field]
+  return seq and seq ~= '' and tonumber(seq) or nil
 end
 
 local function enter_total(one, board, before, value)
-  local seq = one.row[board.field]
-  seq = seq and seq ~= '' and tonumber(seq) or nil
+  local seq = noted_seq(one, board)
   if board.isStreak and value == 0 then
-    leave(one, board, 0, nil, seq, before)
     if seq then
+      leave(one, board, 0, nil, seq, before)
       redis.call('HDEL', one.key, board.field)
       one.row[board.field], one.dirty[board.field] = nil, nil
     end
     return
   end
   local change = place(one, board, 0, nil, seq, before, value)
-  if change then
-    turn.put(one, board.field, string.format('%d', change.seq))
-    note(one, change)
-  elseif board.ends then
-    note(one, outside(one, board, 0, nil, value))
-  end
+  turn.put(one, board.field, string.format('%d', change.seq))
+  note(one, change)
 end
 
 -- The user's slots of a board, the newest last, and the one of a run; a new one when there is none.
@@ -188,15 +163,14 @@ local function slots_of(one, board, run)
   return slots, slot
 end
 
--- Enters a value in a slot: a place on the board of the group, and a fact even when the user finds no room there. Whoever comes from
--- another group leaves that, and is a newcomer here.
+-- Enters a value in a slot. A user who comes from another group leaves that one, and is a newcomer here.
 local function enter_slot(one, board, slots, slot, group, value)
   local before, seq = slot[VALUE], slot[SEQ] or nil
   if seq and (slot[GROUP] or nil) ~= group then
     leave(one, board, slot[RUN], slot[GROUP] or nil, seq, before)
     seq = nil
   end
-  local change = place(one, board, slot[RUN], group, seq, before, value) or outside(one, board, slot[RUN], group, value)
+  local change = place(one, board, slot[RUN], group, seq, before, value)
   slot[VALUE], slot[SEQ], slot[GROUP] = value, change.seq, group or false
   turn.put(one, board.field, cmsgpack.pack(slots))
   note(one, change)
@@ -209,9 +183,11 @@ local function enter_grouped(one, board, value)
   end
   local slots, slot = slots_of(one, board, 0)
   if board.isStreak and value == 0 then
-    leave(one, board, 0, slot[GROUP] or nil, slot[SEQ] or nil, slot[VALUE])
-    slot[VALUE], slot[SEQ] = 0, false
-    turn.put(one, board.field, cmsgpack.pack(slots))
+    if slot[SEQ] then
+      leave(one, board, 0, slot[GROUP] or nil, slot[SEQ], slot[VALUE])
+      slot[VALUE], slot[SEQ] = 0, false
+      turn.put(one, board.field, cmsgpack.pack(slots))
+    end
     return
   end
   enter_slot(one, board, slots, slot, group, value)
@@ -234,47 +210,46 @@ function leaderboards.enter_totals(one, list, before, value)
   end
 end
 
--- Whether the user is on a board that does not repeat.
-local function is_on(one, board)
-  local noted = one.row[board.field]
-  if not noted or noted == '' then
-    return false
-  elseif board.kind == 'total' then
-    return true
+-- The number and the group that the user's hash notes of a board that does not repeat.
+local function noted_place(one, board)
+  if board.kind == 'total' then
+    return noted_seq(one, board), nil
   end
   local _, slot = slots_of(one, board, 0)
-  local key = boards.key(one.part, board.no, 0, slot[GROUP] or nil)
-  return slot[SEQ] and boards.rank(key, boards.member(slot[SEQ], one.user)) ~= nil
+  return slot[SEQ] or nil, slot[GROUP] or nil
 end
 
--- Enters a value that the user has already on a board that has become active, whatever the user's local date is.
-function leaderboards.fill(one, board, value)
-  if is_on(one, board) then
+-- Enters the value that a user has on a board that does not repeat and has become active, whatever the user's local date is; 0 is no
+-- streak. `filling` has the number that the user gets, and the last one before those of this filling, `since`: a user with a later one has
+-- been entered already, by an event or by this filling. While a board is being filled ranks pass: none is noted before
+-- `leaderboards.show_rank`.
+function leaderboards.fill(one, board, value, filling)
+  local seq = noted_place(one, board)
+  if seq and seq > filling.since then
     return
-  elseif board.kind == 'total' then
+  end
+  local first = #one.boards + 1
+  one.sequence = filling.seq
+  if board.kind == 'total' then
     enter_total(one, board, nil, value)
   elseif board.kind == 'grouped' then
     enter_grouped(one, board, value)
   end
+  one.sequence = nil
+  for i = first, #one.boards do
+    one.boards[i].rank, one.boards[i].previousRank, one.boards[i].previousValue = nil, nil, nil
+  end
 end
 
--- Takes everybody off a board that does not repeat.
-function leaderboards.empty(part, board)
-  local function empty_group(group)
-    local key = boards.key(part, board.no, 0, group)
-    if board.kind == 'total' then
-      for _, member in ipairs(redis.call('ZRANGE', key, 0, -1)) do
-        redis.call('HDEL', part.user .. boards.user_of(member), board.field)
-      end
-    end
-    redis.call('UNLINK', key)
-  end
-  if board.breakdown then
-    for _, group in ipairs(redis.call('SMEMBERS', part.groups .. board.no .. ':0')) do
-      empty_group(group)
-    end
-  else
-    empty_group(nil)
+-- Notes the rank that the user has on a board that has been filled, for the user's history.
+function leaderboards.show_rank(one, board)
+  local seq, group = noted_place(one, board)
+  local key = key_of(one, board, 0, group)
+  local member = seq and boards.member(seq, one.user)
+  local rank = member and boards.participant_rank(key, board, member)
+  if rank then
+    local value = tonumber(redis.call('ZSCORE', key, member))
+    note(one, { no = board.no, run = 0, group = group, seq = seq, value = value, rank = rank, threshold = boards.threshold(key, board) })
   end
 end
 
@@ -326,57 +301,6 @@ function leaderboards.regroup(one)
       end
     end
   end
-end
-
--- The runs of a board that may still be open, by any zone's calendar and until they are finalised.
-local function open_runs(board, now)
-  if not board.unit then
-    return { 0 }
-  end
-  local runs = {}
-  local today = math.floor(now / DAY_MS)
-  for day = math.max(today - 2, board.first), math.min(today + 1, board.last or today + 1) do
-    local run = calendar.run(board, day)
-    if run ~= runs[#runs] then
-      runs[#runs + 1] = run
-    end
-  end
-  return runs
-end
-
--- Takes off one group's board whoever is beyond the limit.
-local function trim_group(part, board, run, group, trimmed)
-  local key = boards.key(part, board.no, run, group)
-  local excess = redis.call('ZCARD', key) - board.max
-  if excess <= 0 then
-    return
-  end
-  local users = {}
-  for i = 1, excess do
-    users[i] = boards.drop_last(key)
-    if board.kind == 'total' then
-      redis.call('HDEL', part.user .. users[i], board.field)
-    end
-  end
-  trimmed[#trimmed + 1] = { no = board.no, run = run, group = group, users = users, pushed = board.ends }
-end
-
--- Takes off the boards of a plan whoever is beyond a limit that was lowered. Returns { no, run, group, users, pushed } for each that had
--- some.
-function leaderboards.trim(part, list, now)
-  local trimmed = {}
-  for _, board in pairs(list) do
-    for _, run in ipairs(open_runs(board, now)) do
-      if board.breakdown then
-        for _, group in ipairs(redis.call('SMEMBERS', part.groups .. board.no .. ':' .. run)) do
-          trim_group(part, board, run, group, trimmed)
-        end
-      else
-        trim_group(part, board, run, nil, trimmed)
-      end
-    end
-  end
-  return trimmed
 end
 
 -- Takes a user who is deleted off the place on a run that has this number; whoever was below moves up.

@@ -160,7 +160,8 @@ end
 
 -- Opens the partition when it is level with Postgres, which has committed up to `lastId` of the ledger of the life `epoch`. An empty
 -- partition of which Postgres has committed nothing is given its epoch. `isFinal` says that what a worker read of an earlier server is not
--- going to be committed any more; unless it is, only a partition that is open already is.
+-- going to be committed any more; unless it is, only a partition that is open already is: the others answer notOpen, and 1 if they have
+-- the epoch.
 local function open(keys, args)
   local position = contract.arg.open
   local epoch, last_id, is_final = args[position.epoch], args[position.lastId], args[position.isFinal] == '1'
@@ -186,7 +187,7 @@ local function open(keys, args)
     return { outcome.ok }
   end
   if not is_final then
-    return { outcome.notOpen }
+    return { outcome.notOpen, held and 1 or 0 }
   end
   local server = redis.call('INFO', 'server'):match('run_id:(%w+)')
   redis.call('HSET', part.meta, EPOCH, epoch, SERVER, server)

@@ -87,10 +87,7 @@ local function award(one, system, trigger, times, at, day)
       state.active, state.active_day = boosts.active(system, one.user, one.row, day), day
     end
     if #state.active > 0 then
-      applied = {}
-      for i, boost in ipairs(state.active) do
-        applied[i] = boost.no
-      end
+      applied = boosts.numbers(state.active)
       earned = boosts.apply(state.active, times, trigger.points)
     end
   end
@@ -105,43 +102,45 @@ local function award(one, system, trigger, times, at, day)
   return awarded
 end
 
-local function contains(list, no)
-  for i = 1, #list do
-    if list[i] == no then
-      return true
-    end
-  end
-  return false
-end
-
--- How often a trigger fires for what this turn has done; nil when a sum went out of range. `event` is nil for a call without one.
+-- How often a trigger fires for what the event or call has done; nil when a sum went out of range. `event` is nil for a call without one.
 local function times_of(one, trigger, event, progress)
   local kind = trigger.kind
   if kind == 'metric' then
-    if not event or trigger.metric ~= event.metric or not filters.match_event(trigger.event, event.attributes) then
+    if not filters.match_event(trigger.event, event.attributes) then
       return 0
     end
     return advance(one, trigger, event.value, progress)
   elseif kind == 'streak' then
     return one.extended and one.extended_length % trigger.length == 0 and 1 or 0
   elseif kind == 'achievement' then
-    return contains(one.achieved, trigger.achievement) and 1 or 0
-  elseif kind == 'user_creation' then
-    return one.created and 1 or 0
+    return one.achieved_now[trigger.achievement] and 1 or 0
   end
   return 0
 end
 
--- Works out what the turn earns in `systems`. Returns the progress of the metric triggers that matched, or nil and why not:
--- 'range' when a sum went out of range, 'blocked' when a trigger with blockIfOutOfPoints can't be paid.
+-- Pays the creation triggers of a new user. Identification comes before the event or call that carries it (semantics.md, "Events"), so what
+-- follows in the same call finds these points there, whatever the order of the triggers.
+function points.earn_creation(one)
+  for _, system in ipairs(one.plan.systems) do
+    for _, trigger in ipairs(system.triggers) do
+      if trigger.kind == 'user_creation' and filters.match_user(trigger.user, one.row) then
+        award(one, system, trigger, 1, one.now, one.day)
+      end
+    end
+  end
+end
+
+-- Works out what the event or call earns by the triggers of `systems`, the creation of the user apart. Returns the progress of the metric
+-- triggers that matched, or nil and why not: 'range' when a sum went out of range, 'blocked' when a trigger with blockIfOutOfPoints
+-- can't be paid.
 function points.earn(one, systems, event)
-  local progress = {}
+  local progress, metric = {}, event and event.metric
   for i = 1, #systems do
-    local system = systems[i]
-    local triggers = system.triggers
+    local system = one.plan.systems[systems[i].at]
+    local triggers = systems[i].triggers
     for k = 1, #triggers do
       local trigger = triggers[k]
-      if filters.match_user(trigger.user, one.row) then
+      if (not trigger.metric or trigger.metric == metric) and filters.match_user(trigger.user, one.row) then
         local times = times_of(one, trigger, event, progress)
         if not times then
           return nil, 'range'

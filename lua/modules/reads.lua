@@ -41,7 +41,8 @@ local function read_user(keys, args)
   }
 end
 
--- The shown streaks of several users, each settled: pairs of an entry id and a user. False for an unknown user.
+-- The shown streaks of several users, each settled: pairs of an entry id and a user. False for an unknown user. Where settling them is much
+-- work, the call is made again, and finds the first of them settled.
 local function read_streaks(keys, args)
   local position = contract.arg.readStreaks
   local part, plan, context = plans.enter(keys, args)
@@ -49,7 +50,11 @@ local function read_streaks(keys, args)
     return plan
   end
   local facts = {}
+  settle.begin()
   for i = position.rest, #args, 2 do
+    if settle.has_done_enough() then
+      return { outcome.again }
+    end
     local one, unknown = turn.fetch(part, plan, context, args[i + 1], plan.fields, nil)
     if not one then
       return unknown
@@ -89,8 +94,8 @@ local function member_of(part, no, run, user, is_total)
   return nil
 end
 
--- A page of a board: rank, user, name and value of each row. With a user, the offset counts from that user's place, and a user who is not
--- on the board gets no rows.
+-- A page of a board: rank, user, name and value of each row, down to the last place (`max`). With a user, the offset counts from that
+-- user's place, and a user who is not on the board gets no rows.
 local function read_board(keys, args)
   local position = contract.arg.readBoard
   local part, context = partition.enter(keys, args)
@@ -99,17 +104,17 @@ local function read_board(keys, args)
   end
   local no, run, group = args[position.leaderboard], args[position.run], args[position.group]
   local key = boards.key(part, no, run, group ~= '' and group or nil)
-  local from, user = tonumber(args[position.offset]), args[position.user]
+  local from, user, max = tonumber(args[position.offset]), args[position.user], tonumber(args[position.max])
   if user ~= '' then
     local member = member_of(part, no, tonumber(run), user, args[position.kind] == 'total')
     local rank = member and boards.rank(key, member)
-    if not rank then
+    if not rank or rank > max then
       return { outcome.ok, {} }
     end
     from = from + rank - 1
   end
-  local count = tonumber(args[position.limit])
-  if count == 0 then
+  local count = math.min(tonumber(args[position.limit]), max - from)
+  if count <= 0 then
     return { outcome.ok, {} }
   end
   local page = redis.call('ZREVRANGE', key, from, from + count - 1, 'WITHSCORES')
@@ -139,6 +144,9 @@ local function read_place(keys, args)
   if member then
     local key = boards.key(one.part, no, run, group)
     rank, value = boards.rank(key, member), redis.call('ZSCORE', key, member)
+    if rank and rank > tonumber(args[position.max]) then
+      rank, value = nil, nil
+    end
   end
   return { outcome.ok, rank or false, value or false, partition.last_ledger_id(one.part), tonumber(run) }
 end

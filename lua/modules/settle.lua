@@ -14,6 +14,9 @@ local settle = {}
 
 local HOUR_MS = 3600000
 
+-- What this call has done by settling users, by the estimates of the plan, in µs.
+local done_us = 0
+
 -- The occurrences of one time trigger after `from` and up to `to`, added to `list`. Hours are counted from the UTC hour of the user's
 -- creation, days from the local day of it; a day's moment is its local midnight, or now where a move has skipped that.
 local function collect(one, list, system, trigger, span, order)
@@ -33,15 +36,15 @@ local function collect(one, list, system, trigger, span, order)
   end
 end
 
--- The part of the time since the user was last settled that this call takes: no more than limit.maxSettleHours, shared by the time triggers
--- (each of which may fire at every hour), and a day at the least.
+-- The part of the time since the user was last settled that this call takes: no more than `plan.settleHours`, in each of which every time
+-- trigger may fire.
 local function next_span(one)
   local row = one.row
   local to_hour = math.floor(one.now / HOUR_MS)
   local from_hour = tonumber(row[field.settledHour] or math.floor(tonumber(row[field.created]) / HOUR_MS))
   local from_day = tonumber(row[field.settledDay] or one.created_day)
   local to_day = math.max(one.day, from_day)
-  local most = math.max(math.floor(limit.maxSettleHours / #one.plan.timeTriggers), 24)
+  local most = one.plan.settleHours
   if to_hour - from_hour > most then
     to_hour = from_hour + most
     local day = time.local_day(one.part, one.context.zones, turn.zone(one), to_hour * HOUR_MS)
@@ -82,7 +85,7 @@ local function fire_triggers(one)
   for _, occurrence in ipairs(list) do
     fire(one, occurrence)
   end
-  one.occurrences = #list
+  done_us = done_us + #list * one.plan.timeAwardWorkUs
   if #list > 0 or span.more then
     turn.put(one, field.settledHour, span.to_hour)
     turn.put(one, field.settledDay, span.to_day)
@@ -185,8 +188,17 @@ end
 function settle.start(one)
   points.start(one)
   leaderboards.start(one)
-  one.achieved, one.sums, one.periods, one.freezes_earned = {}, {}, {}, 0
+  one.achieved, one.achieved_now, one.checked, one.sums, one.periods, one.freezes_earned = {}, {}, {}, {}, {}, 0
   one.extended, one.created, one.settled, one.streak_changed = false, false, false, false
+end
+
+-- A call that settles several users begins the count of what it does, and leaves the rest to the next call once that is enough.
+function settle.begin()
+  done_us = 0
+end
+
+function settle.has_done_enough()
+  return done_us >= limit.callWorkUs
 end
 
 -- Settles a user up to now, and commits what that changed as an entry of its own. Returns nil, or the outcome that the caller has to act
@@ -216,6 +228,7 @@ function settle.run(one, id)
       settle.schedule(one)
     end
     turn.commit(one, entry)
+    done_us = done_us + one.plan.settleWorkUs
     settle.start(one)
   end
   return more and { outcome.again } or nil

@@ -7,7 +7,7 @@ local contract = require('contract')
 local decimal = require('decimal')
 local turn = require('turn')
 local time = require('time')
-local field, limit = contract.field, contract.limit
+local field, limit, outcome = contract.field, contract.limit, contract.outcome
 
 local streaks = {}
 
@@ -325,11 +325,15 @@ function streaks.due(one)
   return due
 end
 
--- Puts the shown streak back to the length that it had when it was last lost; false if it never was.
+-- Puts the shown streak back to the length that it had when it was last lost. Returns nil, or the outcome that refuses it.
 function streaks.restore(one)
   local all, shown = streaks.of(one), streaks.shown(one)
-  if not shown or shown[LOST_LENGTH] == 0 then
-    return false
+  if not shown then
+    return outcome.streaksDisabled
+  elseif shown[LOST_LENGTH] == 0 then
+    return outcome.nothingToRestore
+  elseif shown[LENGTH] > shown[LOST_LENGTH] then
+    return outcome.longerStreak
   end
   local current = calendar.period(one.plan.streaks.frequency, all[DAY], one.plan.weekShift)
   if shown[LENGTH] == 0 or shown[LAST] ~= current then
@@ -342,7 +346,6 @@ function streaks.restore(one)
     note(one, one.plan.streaks.frequency, shown[LAST], shown, 'restored')
   end
   one.streak_changed, one.streaks_settled = true, true
-  return true
 end
 
 -- One more freeze, beyond the maximum that is earned if need be; false when the user holds as many as can be held.
@@ -356,17 +359,36 @@ function streaks.grant_freeze(one)
   return true
 end
 
--- Adds or removes a pause; false when there are too many, or none of that id.
+-- The place in the list of the pause that has been over for the longest; nil when all of them are current or upcoming.
+local function longest_over(pauses, today)
+  local found
+  for i, pause in ipairs(pauses) do
+    if pause.last < today and not (found and pauses[found].last <= pause.last) then
+      found = i
+    end
+  end
+  return found
+end
+
+-- Adds a pause; where there is no room for one more, the one that has been over for the longest goes. Returns nil, or the outcome that
+-- refuses it.
 function streaks.add_pause(one, pause)
   local pauses = pauses_of(one)
+  if pause.first < one.day then
+    return outcome.pauseTooEarly
+  end
   if #pauses >= limit.maxPausesPerUser then
-    return false
+    local over = longest_over(pauses, one.day)
+    if not over then
+      return outcome.tooMany
+    end
+    table.remove(pauses, over)
   end
   pauses[#pauses + 1] = pause
   turn.put(one, field.pauses, cmsgpack.pack(pauses))
-  return true
 end
 
+-- Removes a pause; false when there is none of that id.
 function streaks.remove_pause(one, id)
   local pauses = pauses_of(one)
   for i, pause in ipairs(pauses) do

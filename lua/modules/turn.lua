@@ -46,23 +46,46 @@ function turn.zone(one)
   return one.zone or zone_of(one.plan, one.row[field.tz])
 end
 
+-- A list of fields with more behind it.
+function turn.joined(fields, more)
+  local list = {}
+  for i = 1, #fields do
+    list[i] = fields[i]
+  end
+  for i = 1, #more do
+    list[#list + 1] = more[i]
+  end
+  return list
+end
+
+-- Lua hands a function at most 8,000 values, and a large configuration needs more.
+local MAX_VALUES = 7000
+
+local function read(key, list)
+  if #list <= MAX_VALUES then
+    return redis.call('HMGET', key, unpack(list))
+  end
+  local values = {}
+  for first = 1, #list, MAX_VALUES do
+    local some = redis.call('HMGET', key, unpack(list, first, math.min(first + MAX_VALUES - 1, #list)))
+    for i = 1, #some do
+      values[first + i - 1] = some[i]
+    end
+  end
+  return values
+end
+
 -- Starts a turn of `user`. `fields` are those that the call may need; what is patched of the user (users.read_patch) is fetched with them.
 -- Nil and an outcome when the user's time zone is not known for this moment.
 function turn.fetch(part, plan, context, user, fields, patch)
   local list = fields
   if patch then
-    list = {}
-    for i = 1, #fields do
-      list[i] = fields[i]
-    end
-    for _, name in ipairs(patch.fields) do
-      list[#list + 1] = name
-    end
+    list = turn.joined(fields, patch.fields)
     list[#list + 1] = field.email
   end
   forget_changes()
   local key = part.user .. user
-  local values, row, extra = redis.call('HMGET', key, unpack(list)), row_of(list)
+  local values, row, extra = read(key, list), row_of(list)
   for i = 1, #list do
     row[list[i]] = values[i]
   end
@@ -104,6 +127,8 @@ function turn.fetch(part, plan, context, user, fields, patch)
     earned_order = nil,
     boards = nil,
     achieved = nil,
+    achieved_now = nil,
+    checked = nil,
     sums = nil,
     periods = nil,
     freezes_earned = 0,
@@ -134,8 +159,6 @@ function turn.seq(one)
   return one.sequence
 end
 
--- Lua hands a function at most 8,000 values, and the largest configuration needs 10,000 here.
-local MAX_VALUES = 7000
 -- Fields and values on their way to Redis. The list is kept between calls, since a new one would have to grow each time.
 local set = {}
 

@@ -1,6 +1,7 @@
 -- Users: what a caller sent of them, and what becomes of it.
 local contract = require('contract')
 local leaderboards = require('leaderboards')
+local points = require('points')
 local streaks = require('streaks')
 local time = require('time')
 local turn = require('turn')
@@ -78,8 +79,8 @@ local function create(one, day)
   one.exists, one.created, one.created_day = now, true, day
 end
 
--- Lays the patch over the user, creating a new one; `day` is the local day in the zone that the user then has. Remembers what was stored
--- before, and whether the profile and the attributes have changed.
+-- Lays the patch over the user, creating a new one, who is paid for that; `day` is the local day in the zone that the user then has.
+-- Remembers what was stored before, and whether the profile and the attributes have changed.
 function users.apply(one, day)
   local changed = not one.exists
   if changed then
@@ -106,6 +107,9 @@ function users.apply(one, day)
     turn.put(one, field.updated, string.format('%d', one.now))
   end
   one.profile_changed = changed
+  if one.created then
+    points.earn_creation(one)
+  end
 end
 
 -- What a change of profile does beyond the profile; call when nothing refuses any more and what has happened is on the boards.

@@ -1,12 +1,15 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { KeyRing, type Principal } from '../keys/key-ring.js';
+import { LaurelError } from '../errors.js';
+import { KeyRing, wrongKey, type Principal } from '../keys/key-ring.js';
 import { KeyLookup } from '../keys/lookup.js';
 import { KeyUse } from '../keys/key-use.js';
 import { keysSince, loadAdminKeys, loadKeys } from '../keys/store.js';
 import { limits } from '../limits.js';
 import { postgresFailure } from '../postgres/pool.js';
 import { accountRevision } from '../postgres/revision.js';
+import { isStoreTrouble } from '../logging/episodes.js';
+import type { StoreWatch } from '../logging/store-watch.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { Lease } from './lease.js';
 import { TenantDirectory } from './tenant-directory.js';
@@ -18,6 +21,13 @@ export interface AccountOptions {
   readonly prefix: string;
   readonly pool: pg.Pool;
   readonly log: Logger;
+  /** Hear every time that this process has asked a store, and how that went. */
+  readonly watches: StoreWatches;
+}
+
+export interface StoreWatches {
+  readonly redis: StoreWatch;
+  readonly postgres: StoreWatch;
 }
 
 /**
@@ -54,9 +64,10 @@ export class Account {
     await this.lease.renew().catch((error: unknown) => {
       this.options.log.warn({ err: error }, 'this process could not tell others of itself yet, and will try again');
     });
-    this.every(limits.accountRenewMs, () => this.lease.renew());
-    this.every(limits.accountCheckMs, () => this.catchUp());
-    this.every(limits.keyUseMs, () => this.use.flush(this.options.pool));
+    const { redis, postgres } = this.options.watches;
+    this.every(limits.accountRenewMs, () => this.lease.renew(), redis);
+    this.every(limits.accountCheckMs, () => this.catchUp(), postgres);
+    this.every(limits.keyUseMs, () => this.use.flush(this.options.pool), postgres);
   }
 
   async stop(): Promise<void> {
@@ -76,10 +87,18 @@ export class Account {
     return this.directory.find(name);
   }
 
+  /** The archived tenant that a Tenant-ID header means. */
+  findArchivedTenant(id: string): number | undefined {
+    return this.directory.findArchived(id);
+  }
+
   /** Somebody has changed something: this process does not wait until it looks by itself. */
   heard(): void {
     this.lease.renew().catch((error: unknown) => {
-      this.options.log.warn({ err: error }, 'a change of tenants or keys could not be taken over yet, and will be tried again');
+      this.options.log[isStoreTrouble(error) ? 'debug' : 'warn'](
+        { err: error },
+        'a change of tenants or keys could not be taken over yet, and will be tried again',
+      );
     });
   }
 
@@ -93,7 +112,12 @@ export class Account {
    * not let in.
    */
   confirm(principal: Principal, header: string | undefined): Principal | Promise<Principal> {
-    return principal.isLive && this.lease.holds ? principal : this.authenticateLater(header);
+    return principal.isLive && this.lease.holds && this.hasTenantOf(principal) ? principal : this.authenticateLater(header);
+  }
+
+  /** The keys of an archived tenant end with it. */
+  private hasTenantOf({ tenant }: Principal): boolean {
+    return tenant === null || this.directory.has(tenant);
   }
 
   private async authenticateLater(header: string | undefined): Promise<Principal> {
@@ -103,6 +127,7 @@ export class Account {
 
   private noted(found: Principal | Promise<Principal>): Principal | Promise<Principal> {
     if (found instanceof Promise) return found.then((principal) => this.noted(principal));
+    if (!this.hasTenantOf(found)) throw new LaurelError('unauthorized', wrongKey);
     this.use.note(found.keyId);
     return found;
   }
@@ -150,18 +175,22 @@ export class Account {
     }
     this.directory.take(tenants);
     this.ring.drop(keys.map(({ prefix }) => prefix));
-    for (const key of keys) if (key.kind === 'admin' && (!('isValid' in key) || key.isValid)) this.ring.take(key);
+    for (const key of keys) if (key.tenant === null && (!('isValid' in key) || key.isValid)) this.ring.take(key);
     if (this.revision < newest) this.revision = newest;
   }
 
   /** One at a time: what a store that is away holds up does not pile up. */
-  private every(ms: number, work: () => Promise<void>): void {
+  private every(ms: number, work: () => Promise<void>, watch: StoreWatch): void {
     let isRunning = false;
     const timer = setInterval(() => {
       if (isRunning) return;
       isRunning = true;
       work()
+        .then(() => {
+          watch.answered();
+        })
         .catch((error: unknown) => {
+          watch.failed(error);
           this.options.log.debug({ err: error }, 'what this process knows of tenants and keys could not be looked after');
         })
         .finally(() => (isRunning = false));

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LaurelError } from '../errors.js';
 import { limits } from '../limits.js';
-import { redisFailure, type RedisConnection } from '../redis/connection.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { redisFailure } from '../redis/failure.js';
 import { accountKeyNames, accountPrefix, channelNames } from '../redis/contract.js';
 
 const pollMs = 5;
@@ -58,10 +59,10 @@ export class Lease {
 
   /** Asks for the lease, and catches up as far as it takes. Throws a 503 when Redis or Postgres is away. */
   renew(): Promise<void> {
-    if (this.hasLeft) return Promise.reject(new LaurelError('not_ready', 'The service is stopping.'));
+    if (this.hasLeft) return Promise.reject(new LaurelError('not_ready', 'The service is stopping.', { reason: 'stopping' }));
     this.renewing ??= this.ask()
       .catch((error: unknown) => {
-        throw redisFailure(error);
+        throw redisFailure(error, this.options.redis);
       })
       .finally(() => (this.renewing = undefined));
     return this.renewing;
@@ -111,7 +112,7 @@ export class Lease {
         await delay(pollMs);
       }
     } catch (error) {
-      throw redisFailure(error);
+      throw redisFailure(error, this.options.redis);
     }
   }
 

@@ -1,13 +1,14 @@
 import { defaultTenant, type Tenant } from './tenants.js';
 
-/** The tenants that are not archived, in the memory of a process. */
+/** The tenants, in the memory of a process. Archived ones are known by their ids alone. */
 export class TenantDirectory {
   private readonly byNo = new Map<number, Tenant>();
   private readonly byId = new Map<string, Tenant>();
   private readonly byCustomer = new Map<string, Tenant>();
+  private readonly archivedById = new Map<string, number>();
   private list: readonly number[] = [defaultTenant];
 
-  /** The nos of all tenants, in order. */
+  /** The nos of all tenants that are not archived, in order. */
   get nos(): readonly number[] {
     return this.list;
   }
@@ -17,8 +18,18 @@ export class TenantDirectory {
     return (this.byId.get(name.toLowerCase()) ?? this.byCustomer.get(name))?.no;
   }
 
+  /** Whether a tenant is there and not archived, by no. */
+  has(no: number): boolean {
+    return this.byNo.has(no);
+  }
+
+  /** The archived tenant with an id. (Its customer's may be that of another tenant by now.) */
+  findArchived(id: string): number | undefined {
+    return this.archivedById.get(id.toLowerCase());
+  }
+
   clear(): void {
-    for (const map of [this.byNo, this.byId, this.byCustomer]) map.clear();
+    for (const map of [this.byNo, this.byId, this.byCustomer, this.archivedById]) map.clear();
   }
 
   /** Takes over tenants as they are now. */
@@ -31,7 +42,10 @@ export class TenantDirectory {
       this.byNo.delete(no);
     }
     for (const tenant of tenants) {
-      if (tenant.status !== 'active') continue;
+      if (tenant.status === 'archived') {
+        this.archivedById.set(tenant.id, tenant.no);
+        continue;
+      }
       this.byNo.set(tenant.no, tenant);
       this.byId.set(tenant.id, tenant);
       if (tenant.customerId !== null) this.byCustomer.set(tenant.customerId, tenant);

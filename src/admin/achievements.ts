@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { limits } from '../limits.js';
 import { filledText, oneOf, positive, text, whole } from '../config/fields.js';
 import type { Achievement } from '../config/model.js';
 import { resourceRoutes } from './resource.js';
@@ -15,10 +16,10 @@ const create = z.object({
   badge: z.object({ url: filledText() }).nullable().optional(),
   status: oneOf(statuses).optional(),
   trigger: oneOf(triggers),
-  userAttributes: listOf(filter).nullable().optional(),
+  userAttributes: listOf(filter, limits.maxFilters).nullable().optional(),
   metricId: uuid.optional(),
   metricValue: positive.optional(),
-  eventAttributes: listOf(filter).nullable().optional(),
+  eventAttributes: listOf(filter, limits.maxFilters).nullable().optional(),
   streakLength: whole(1).optional(),
   achievementIds: listOf(uuid).optional(),
 });

@@ -12,8 +12,8 @@ import {
 import { limits } from '../limits.js';
 import { defineRoute, type Route } from '../routing/route.js';
 import { instantShape } from '../shapes.js';
-import { textSchema } from '../users/schema.js';
-import { batch, deletedSchema, idList, issueSchema, pageQuery, report } from './batch.js';
+import { idSchema, textSchema } from '../users/schema.js';
+import { batch, batchAnswers, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './batch.js';
 
 const adminKeySchema = z
   .object({
@@ -24,12 +24,16 @@ const adminKeySchema = z
     created: instantShape,
     revoked: instantShape.nullable(),
     lastUsed: instantShape.nullable(),
+    tenantId: z.uuid().nullable().meta({ description: 'The tenant that the key is bound to; null for a key of the account.' }),
   })
   .meta({ id: 'AdminKey' });
 /** With the key itself, which is shown this once. */
 const madeSchema = adminKeySchema.extend({ key: z.string() }).meta({ id: 'CreatedAdminKey' });
 
 const name = textSchema(0, limits.maxNameChars);
+const tenantId = idSchema.meta({
+  description: 'Binds the key to a tenant, named by its id or customerId: its calls are about that tenant without a `Tenant-ID` header.',
+});
 const id = z.uuid('must be a UUID');
 const issues = z.array(issueSchema);
 const none = z.object({});
@@ -77,21 +81,20 @@ export const adminKeyRoutes: readonly Route[] = [
     method: 'post',
     path: '/admin-api-keys',
     operation: 'admin_admin_api_keys_create',
-    summary: 'Create admin keys; a key is shown this once',
-    answers: { 201: z.object({ created: z.array(madeSchema), issues }) },
+    summary: 'Create admin keys, of the account or of one tenant; a key is shown this once',
+    answers: batchAnswers(z.object({ created: z.array(madeSchema), issues })),
     params: none,
     query: none,
-    body: batch(z.object({ name })),
+    body: batch(z.object({ name, tenantId: tenantId.optional() })),
     handle: async ({ services: { account }, body }) => {
-      const outcomes = await account.store((pool) =>
-        createAdminKeys(
-          pool,
-          body.map((item) => item.name),
-        ),
-      );
+      const items = body.map((item) => ({
+        name: item.name,
+        tenant: item.tenantId === undefined ? null : account.findTenant(item.tenantId),
+      }));
+      const outcomes = await account.store((pool) => createAdminKeys(pool, items));
       await account.announce();
       const { done, issues: problems } = report(body, outcomes, () => ({}));
-      return { status: 201, body: { created: done.map(show), issues: problems } };
+      return { status: batchStatus(done.length), body: { created: done.map(show), issues: problems } };
     },
   }),
   defineRoute({
@@ -99,7 +102,7 @@ export const adminKeyRoutes: readonly Route[] = [
     path: '/admin-api-keys/rotate',
     operation: 'admin_admin_api_keys_rotate',
     summary: 'Create a key in the place of each; the old ones stay valid until they are revoked',
-    answers: { 201: z.object({ created: z.array(madeSchema), issues }) },
+    answers: batchAnswers(z.object({ created: z.array(madeSchema), issues })),
     params: none,
     query: none,
     body: batch(z.object({ id })),
@@ -112,7 +115,7 @@ export const adminKeyRoutes: readonly Route[] = [
       );
       await account.announce();
       const { done, issues: problems } = report(body, outcomes, (item) => ({ id: item.id }));
-      return { status: 201, body: { created: done.map(show), issues: problems } };
+      return { status: batchStatus(done.length), body: { created: done.map(show), issues: problems } };
     },
   }),
   defineRoute({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { createApplicationKeys, deleteApplicationKeys } from '../keys/store.js';
 import { defineRoute, type Route } from '../routing/route.js';
 import { idSchema } from '../users/schema.js';
-import { batch, deletedSchema, idList, issueSchema, report } from './batch.js';
+import { batch, batchAnswers, batchStatus, deletedSchema, idList, issueSchema, report } from './batch.js';
 
 /** The contract's `CreatedApplicationKey`. */
 const createdSchema = z
@@ -18,7 +18,7 @@ export const applicationKeyRoutes: readonly Route[] = [
     path: '/application-api-keys',
     operation: 'admin_application_api_keys_create',
     summary: 'Create application keys, each for the data of one user; a key is shown this once',
-    answers: { 201: z.object({ created: z.array(createdSchema), issues }) },
+    answers: batchAnswers(z.object({ created: z.array(createdSchema), issues })),
     params: none,
     query: none,
     body: batch(z.object({ userId: idSchema })),
@@ -26,7 +26,7 @@ export const applicationKeyRoutes: readonly Route[] = [
       const userIds = body.map(({ userId }) => userId);
       const outcomes = await services.account.store((pool) => createApplicationKeys(pool, tenant, userIds));
       const { done, issues: problems } = report(body, outcomes, ({ userId }) => ({ userId }));
-      return { status: 201, body: { created: done, issues: problems } };
+      return { status: batchStatus(done.length), body: { created: done, issues: problems } };
     },
   }),
   defineRoute({

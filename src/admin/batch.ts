@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { limits } from '../limits.js';
-import { integerText, repeated } from '../routing/query.js';
+import { boundedArray } from '../bounded.js';
+import { idsText, integerText } from '../routing/query.js';
 
 /**
  * The contract's `AdminIssue`: why one item of a batch was not done, by its place in the batch. `level` and `reason` are not in it, but the
@@ -23,8 +24,12 @@ export type Issue = z.infer<typeof issueSchema>;
 export const deletedSchema = z.object({ id: z.uuid() }).meta({ id: 'Deleted' });
 
 /** The items of a batch: at least one, at most `max`. */
-export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems): z.ZodArray<T> =>
-  z.array(item).min(1, 'must have at least 1 item').max(max, `must have at most ${max} items`);
+export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems) => boundedArray(item, max, 1);
+
+/** The answers of a POST that creates, restores or grants: 201 when it did so at least once, 200 when it did not. */
+export const batchAnswers = <T extends z.ZodType>(answer: T): { 200: T; 201: T } => ({ 200: answer, 201: answer });
+
+export const batchStatus = (done: number): 200 | 201 => (done > 0 ? 201 : 200);
 
 /** Why the item at a place in the batch was not done. */
 export const issueOf = (index: number, named: Pick<Issue, 'id' | 'userId'>, message: string): Issue => ({
@@ -77,5 +82,5 @@ const isProblem = (outcome: object): outcome is Problem => 'problem' in outcome;
 /** `limit` and `skip` of the lists of the Admin API. */
 export const pageQuery = z.object({ limit: integerText(1, limits.maxBatchItems, 10), skip: integerText(0, limits.maxAbsoluteTotal, 0) });
 
-/** `ids` of what is deleted: one id, or several as a repeated parameter. */
-export const idList = z.object({ ids: repeated(z.uuid('must be a UUID'), limits.maxBatchItems) });
+/** `ids` of what is deleted. */
+export const idList = z.object({ ids: idsText(z.uuid('must be a UUID'), limits.maxBatchItems) });

@@ -14,7 +14,7 @@ export const newBoost = z.object({
   end: day.nullable().optional(),
   multiplier,
   rounding: oneOf(['down', 'up', 'nearest']).optional(),
-  userAttributes: listOf(filter).nullable().optional(),
+  userAttributes: listOf(filter, limits.maxFilters).nullable().optional(),
 });
 
 /** The contract's `AdminPointsBoost`. */

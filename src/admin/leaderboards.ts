@@ -3,7 +3,7 @@ import { EditRefusal } from '../config/edits.js';
 import { day, filledText, oneOf, text, timeOfDay, whole } from '../config/fields.js';
 import type { Leaderboard } from '../config/model.js';
 import { named } from '../config/problems.js';
-import { statusRefusal } from '../config/transitions.js';
+import { finishedEnd, statusRefusal } from '../config/transitions.js';
 import { statusOn } from '../leaderboards/response.js';
 import { limits } from '../limits.js';
 import { resourceRoutes } from './resource.js';
@@ -28,7 +28,7 @@ const create = z.object({
   end: day.optional(),
   startTime: timeOfDay.optional(),
   endTime: timeOfDay.optional(),
-  breakdownAttributes: listOf(uuid).optional(),
+  breakdownAttributes: listOf(uuid, limits.maxBreakdownAttributes).optional(),
   runUnit: oneOf(units).optional(),
   runInterval: whole(1, limits.maxRunUnits).optional(),
 });
@@ -85,9 +85,15 @@ function prepare(fields: Partial<z.infer<typeof create> | z.infer<typeof update>
   const { status, ...others } = fields;
   const shownAs = was ? statusOn(was, today) : 'new';
   if (status === undefined || status === shownAs) return others;
+  const refuse = (sentence: string): EditRefusal =>
+    new EditRefusal([`${named('leaderboard', { key: was?.key ?? fields.key ?? '' })}: ${sentence}`]);
   const sentence = statusRefusal(shownAs, status, fields.start ?? was?.start, today);
-  if (sentence !== null) throw new EditRefusal([`${named('leaderboard', { key: was?.key ?? fields.key ?? '' })}: ${sentence}`]);
-  return fields;
+  if (sentence !== null) throw refuse(sentence);
+  if (status !== 'finished') return fields;
+  const end = finishedEnd(shownAs, fields.end === undefined ? (was?.end ?? null) : fields.end, today);
+  if (end === null || (typeof fields.end === 'string' && fields.end !== end))
+    throw refuse(`status: finished needs an end before today, ${today}`);
+  return { ...others, status: 'active', end };
 }
 
 export const leaderboardAdminRoutes = resourceRoutes({

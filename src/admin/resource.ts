@@ -17,9 +17,9 @@ import {
 import type { ConfigDocument } from '../config/model.js';
 import { LaurelError } from '../errors.js';
 import { limits } from '../limits.js';
-import { integerText, repeated } from '../routing/query.js';
+import { idsText, integerText } from '../routing/query.js';
 import { defineRoute, type Route, type Services } from '../routing/route.js';
-import { batch, deletedSchema, eachItem, type Issue, issueOf, issueSchema } from './batch.js';
+import { batch, batchAnswers, batchStatus, deletedSchema, eachItem, type Issue, issueOf, issueSchema } from './batch.js';
 import { uuid } from './shapes.js';
 
 /** The rows of a list that one call returns, and what it returns without being asked (contract, `limit`). */
@@ -197,7 +197,7 @@ function createRoute(resource: AnyResource): Route {
     path,
     summary: `Create ${many}`,
     operation: `${operations}_create`,
-    answers: { 201: z.object({ created: z.array(created?.shown ?? shown), issues: z.array(issueSchema) }) },
+    answers: batchAnswers(z.object({ created: z.array(created?.shown ?? shown), issues: z.array(issueSchema) })),
     params: params(path, false),
     query: z.object({}),
     body: batch(create),
@@ -213,7 +213,8 @@ function createRoute(resource: AnyResource): Route {
       });
       const today = done[0]?.today ?? '';
       const objects = done.map(({ object }) => object);
-      return { status: 201, body: { created: await showAll(resource, objects, { services, tenant, today, isNew: true }), issues } };
+      const shownObjects = await showAll(resource, objects, { services, tenant, today, isNew: true });
+      return { status: batchStatus(done.length), body: { created: shownObjects, issues } };
     },
   });
 }
@@ -258,7 +259,7 @@ function deleteRoute({ list, path, operations, many, ids = uuid }: AnyResource):
     operation: `${operations}_delete`,
     answers: { 200: z.object({ deleted: z.array(deletedSchema), issues: z.array(issueSchema) }) },
     params: params(path, false),
-    query: z.object({ ids: repeated(ids, limits.maxBatchItems) }),
+    query: z.object({ ids: idsText(ids, limits.maxBatchItems) }),
     body: null,
     handle: async ({ services, tenant, params: { systemId }, query }) => {
       const body = await services.configuration.edit(tenant, async (document, context) => {

@@ -2,17 +2,28 @@
 import { z } from 'zod';
 import { changeSettings, EditRefusal } from '../config/edits.js';
 import { exportConfig } from '../config/export.js';
-import { hourOfDay, number, oneOf, positive, reactivationDays, retentionDays, timeZone, whole, yesOrNo } from '../config/fields.js';
-import type { Settings, StreakSettings } from '../config/model.js';
+import {
+  dayOfMonth,
+  endHour,
+  evaluationMode,
+  hourOfDay,
+  number,
+  oneOf,
+  positive,
+  reactivationDays,
+  retentionDays,
+  timeZone,
+  whole,
+  yesOrNo,
+} from '../config/fields.js';
+import { recapFrequencies, weekdays, type Settings, type StreakSettings } from '../config/model.js';
 import { LaurelError } from '../errors.js';
 import { limits } from '../limits.js';
 import { defineRoute, type Route, type Services } from '../routing/route.js';
 import { listOf, uuid } from './shapes.js';
 
 const weekStarts = ['monday', 'sunday'] as const;
-const recapFrequencies = ['weekly', 'monthly'] as const;
 const frequencies = ['daily', 'weekly', 'monthly'] as const;
-const modes = ['AND', 'OR'] as const;
 
 const settings = z.object({
   controlRatio: z.number(),
@@ -23,6 +34,10 @@ const settings = z.object({
   emailHour: z.number(),
   reactivationDays: z.array(z.number()).readonly(),
   streakReminderHour: z.number(),
+  streakReminderWeekday: z.enum(weekdays),
+  streakReminderDay: z.number(),
+  achievementFromHour: z.number(),
+  achievementToHour: z.number(),
 }) satisfies z.ZodType<Settings>;
 
 const settingsChange = z.object({
@@ -34,12 +49,16 @@ const settingsChange = z.object({
   emailHour: hourOfDay.optional(),
   reactivationDays: reactivationDays.optional(),
   streakReminderHour: hourOfDay.optional(),
+  streakReminderWeekday: oneOf(weekdays).optional(),
+  streakReminderDay: dayOfMonth.optional(),
+  achievementFromHour: hourOfDay.optional(),
+  achievementToHour: endHour.optional(),
 });
 
 const streakSettings = z.object({
   enabled: z.boolean(),
   frequency: z.enum(frequencies),
-  evaluationMode: z.enum(modes),
+  evaluationMode: z.enum(['AND', 'OR']),
   metrics: z.array(z.object({ metricId: z.uuid(), threshold: z.number() })).readonly(),
   freezes: z.object({ initial: z.number(), maximum: z.number(), earnInterval: z.number(), earnAmount: z.number() }),
   personalization: z.boolean(),
@@ -48,8 +67,8 @@ const streakSettings = z.object({
 const streakSettingsChange = z.object({
   enabled: yesOrNo.optional(),
   frequency: oneOf(frequencies).optional(),
-  evaluationMode: oneOf(modes).optional(),
-  metrics: listOf(z.object({ metricId: uuid, threshold: positive })).optional(),
+  evaluationMode: evaluationMode.optional(),
+  metrics: listOf(z.object({ metricId: uuid, threshold: positive }), limits.maxStreakConditions).optional(),
   freezes: z
     .object({
       initial: whole(0, limits.maxFreezes).optional(),

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { keySchema } from '../config/fields.js';
 import type { AttributeFilter } from '../config/model.js';
 import { limits } from '../limits.js';
+import { boundedArray } from '../bounded.js';
 
 export const uuid = z.uuid('must be a UUID');
 export { keySchema as key };
 
 /** A list of a request: no longer than there can be objects of a kind. */
-export const listOf = <T extends z.ZodType>(element: T): z.ZodArray<T> =>
-  z.array(element).max(limits.maxConfigObjects, `must have at most ${limits.maxConfigObjects} items`);
+export const listOf = <T extends z.ZodType>(element: T, max: number = limits.maxConfigObjects) => boundedArray(element, max);
 
 /** Of users or events: the value that an attribute must have. */
 export const filter = z.object({ attributeId: uuid, attributeValue: z.string() }).meta({ id: 'AttributeFilter' });

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { addPause, grantFreeze, removePause, restoreStreak } from '../engine/streaks.js';
-import { limits } from '../limits.js';
-import { repeated } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
 import { dateShape, dateText } from '../shapes.js';
 import { idSchema } from '../users/schema.js';
-import { batch, deletedSchema, eachItem, issueSchema } from './batch.js';
+import { batch, batchAnswers, batchStatus, deletedSchema, eachItem, idList, issueSchema } from './batch.js';
 
 const issues = z.array(issueSchema);
 
@@ -19,27 +17,25 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/streaks/freezes',
     operation: 'admin_streaks_freezes_create',
-    answers: { 201: z.object({ issues }) },
+    answers: batchAnswers(z.object({ issues })),
     summary: 'Give users a streak freeze each',
     params: z.object({}),
     query: z.object({}),
     body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
-    handle: async ({ services, tenant, body }) => ({
-      status: 201,
-      body: {
-        issues: await eachItem(
-          body.freezes,
-          ({ userId }) => grantFreeze(services.engine, tenant, userId),
-          ({ userId }) => ({ userId }),
-        ),
-      },
-    }),
+    handle: async ({ services, tenant, body: { freezes } }) => {
+      const issues = await eachItem(
+        freezes,
+        ({ userId }) => grantFreeze(services.engine, tenant, userId),
+        ({ userId }) => ({ userId }),
+      );
+      return { status: batchStatus(freezes.length - issues.length), body: { issues } };
+    },
   }),
   defineRoute({
     method: 'post',
     path: '/streaks/pauses',
     operation: 'admin_streaks_pauses_create',
-    answers: { 201: z.object({ created: z.array(pauseShape), issues }) },
+    answers: batchAnswers(z.object({ created: z.array(pauseShape), issues })),
     summary: "Pause users' streaks",
     params: z.object({}),
     query: z.object({}),
@@ -56,7 +52,7 @@ export const streakAdminRoutes: readonly Route[] = [
         },
         ({ userId }) => ({ userId }),
       );
-      return { status: 201, body: { created, issues } };
+      return { status: batchStatus(created.length), body: { created, issues } };
     },
   }),
   defineRoute({
@@ -66,7 +62,7 @@ export const streakAdminRoutes: readonly Route[] = [
     answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
     summary: 'Delete pauses',
     params: z.object({}),
-    query: z.object({ ids: repeated(z.uuid('must be a UUID'), limits.maxBatchItems) }),
+    query: idList,
     body: null,
     handle: async ({ services, tenant, query }) => {
       const deleted: z.infer<typeof deletedSchema>[] = [];
@@ -90,7 +86,7 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/streaks/restore',
     operation: 'admin_streaks_restore',
-    answers: { 200: z.object({ restoredUsers: z.array(z.string()), issues }) },
+    answers: batchAnswers(z.object({ restoredUsers: z.array(z.string()), issues })),
     summary: 'Restore the streaks that users have lost last',
     params: z.object({}),
     query: z.object({}),
@@ -106,7 +102,7 @@ export const streakAdminRoutes: readonly Route[] = [
         },
         ({ id }) => ({ userId: id }),
       );
-      return { status: 200, body: { restoredUsers, issues } };
+      return { status: batchStatus(restoredUsers.length), body: { restoredUsers, issues } };
     },
   }),
 ];

@@ -14,7 +14,7 @@ import { limits } from '../limits.js';
 import { defineRoute, type Route, type Services } from '../routing/route.js';
 import { instantShape } from '../shapes.js';
 import { idSchema, textSchema } from '../users/schema.js';
-import { batch, deletedSchema, idList, issueSchema, pageQuery, report } from './batch.js';
+import { batch, batchAnswers, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './batch.js';
 
 /** The contract's `AdminTenant`. */
 const tenantSchema = z
@@ -88,7 +88,7 @@ export const tenantRoutes: readonly Route[] = [
     path: '/tenants',
     operation: 'admin_tenants_create',
     summary: 'Create tenants, each with an empty configuration',
-    answers: { 201: z.object({ created: z.array(tenantSchema), issues }) },
+    answers: batchAnswers(z.object({ created: z.array(tenantSchema), issues })),
     params: none,
     query: none,
     body: batch(z.object({ customerId, name })),
@@ -96,7 +96,7 @@ export const tenantRoutes: readonly Route[] = [
       const outcomes = await services.account.store((pool) => createTenants(pool, body));
       const { done, issues: problems } = await settle(services, body, outcomes, () => ({}));
       if (services.clock.settable) for (const { no } of done) await services.clock.copy(defaultTenant, no);
-      return { status: 201, body: { created: done.map(show), issues: problems } };
+      return { status: batchStatus(done.length), body: { created: done.map(show), issues: problems } };
     },
   }),
   defineRoute({

@@ -49,6 +49,7 @@ export const userAdminRoutes: readonly Route[] = [
     operation: 'admin_users_delete',
     summary: 'Delete a user and everything that is known of the user',
     answers: { 200: z.object({ id: z.string() }) },
+    archivedTenants: true,
     params: userParams,
     query: noQuery,
     body: null,

@@ -3,12 +3,13 @@ import { filledText, oneOf, webhookUrl } from '../config/fields.js';
 import type { Webhook } from '../config/model.js';
 import { webhookKinds } from '../config/webhook-kinds.js';
 import type { EndpointState } from '../notify/desk.js';
+import { boundedArray } from '../bounded.js';
 import { instantShape } from '../shapes.js';
 import { resourceRoutes } from './resource.js';
 import { key, uuid } from './shapes.js';
 
 const statuses = ['active', 'inactive'] as const;
-const kinds = z.array(oneOf(webhookKinds)).min(1, 'must have at least 1 item').max(webhookKinds.length, 'must name each kind once');
+const kinds = boundedArray(oneOf(webhookKinds), webhookKinds.length, 1);
 
 const create = z.object({ name: filledText(), key: key.optional(), url: webhookUrl, events: kinds, status: oneOf(statuses).optional() });
 

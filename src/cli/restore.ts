@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { openSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import cliProgress from 'cli-progress';
 import { defaultTenant, listTenants } from '../account/tenants.js';
@@ -8,8 +8,9 @@ import { aheadSentence } from '../engine/not-level.js';
 import { OperatorError } from '../errors.js';
 import { LeaseLost } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
+import { messageOf } from '../redis/connection.js';
 import type { Difference } from '../restore/facts.js';
-import { restoreTenant } from '../restore/restore.js';
+import { needOf, restoreTenant, RestoreFenced } from '../restore/restore.js';
 import { verifyTenant } from '../restore/verify.js';
 import type { Print } from './keys.js';
 
@@ -28,18 +29,23 @@ async function tenantsFor(base: Base, asked: string | undefined): Promise<Named[
   return [{ no: found.no, name: `tenant ${found.name}` }];
 }
 
-/** Shows how far something is, how fast it goes and how long it will take. */
+/** Shows how far something is, how fast it goes and how long it will take: with a bar on a terminal, else with a line every few seconds. */
 async function withProgress<T>(what: string, work: (onProgress: (done: number, all: number) => void) => Promise<T>): Promise<T> {
+  const stream = process.stderr;
+  const figures = '{percentage}%  |  {value} of {total} users  |  {rate} a second  |  {eta_formatted} left';
   const bar = new cliProgress.SingleBar(
-    { format: `${what} {bar} {percentage}% | {value} of {total} users | {rate} a second | {eta_formatted} left`, stream: process.stderr },
+    {
+      ...{ stream, format: stream.isTTY ? `${what} {bar} ${figures}` : `${what}: ${figures}` },
+      ...{ noTTYOutput: true, notTTYSchedule: limits.progressLineMs, emptyOnZero: true },
+    },
     cliProgress.Presets.shades_classic,
   );
   const startedMs = performance.now();
-  let first: number | undefined;
+  // The users have not been counted yet, which takes a while where there are many.
+  bar.start(0, 0, { rate: '…' });
   try {
     return await work((done, all) => {
-      if (first === undefined) bar.start(all, 0, { rate: '…' });
-      first ??= 0;
+      bar.setTotal(all);
       bar.update(done, { rate: Math.round((done * 1000) / Math.max(performance.now() - startedMs, 1)) });
     });
   } finally {
@@ -51,24 +57,50 @@ export interface RestoreHow {
   readonly tenant?: string;
   /** Gives up what Redis has that a Postgres that was put back to an older state lacks. */
   readonly discard?: boolean;
+  /** Aborted by Ctrl-C. */
+  readonly signal?: AbortSignal;
 }
 
 /** `laurel restore`: brings partitions of Redis that lack what Postgres has level with it. Those that are level are left alone. */
 export async function restore(base: Base, print: Print, how: RestoreHow): Promise<void> {
   await base.engine.loadLibrary();
   for (const named of await tenantsFor(base, how.tenant)) {
-    if (await restoreOne(base, print, named, how)) continue;
-    print(`A worker, or another laurel restore, is at work on ${named.name}: waiting for it.`);
-    do await delay(limits.reconcileRetryMs);
-    while (!(await restoreOne(base, print, named, how)));
+    await untilUnfenced(() => restoreWhenFree(base, print, named, how), print);
   }
 }
 
-/** Returns false while somebody else restores the tenant. */
-async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named, { discard }: RestoreHow): Promise<boolean> {
-  const { engine, pool, redis, clock } = base;
+/** Waits while another Redis may still be active. Throws the RestoreFenced when it stays so. */
+async function untilUnfenced(work: () => Promise<void>, print: Print): Promise<void> {
+  const giveUpMs = performance.now() + limits.redisStartWaitMs;
+  for (let said = ''; ;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      if (!(error instanceof RestoreFenced) || performance.now() > giveUpMs) throw error;
+      if (said !== error.message) print(`${error.message} Waiting for up to ${limits.redisStartWaitMs / 1000} seconds.`);
+      said = error.message;
+    }
+    await delay(limits.reconcileRetryMs);
+  }
+}
+
+async function restoreWhenFree(base: Base, print: Print, named: Named, how: RestoreHow): Promise<void> {
+  how.signal?.throwIfAborted();
+  if (await restoreOne(base, print, named, how)) return;
+  print(`A worker, or another laurel restore, is at work on ${named.name}: waiting for it.`);
+  do {
+    await delay(limits.reconcileRetryMs);
+    how.signal?.throwIfAborted();
+  } while (!(await restoreOne(base, print, named, how)));
+}
+
+/** Returns false while another restore is at work on the tenant. */
+async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named, { discard, signal }: RestoreHow): Promise<boolean> {
+  const { engine, pool, redis, clock, active } = base;
   const compared = await engine.compare(tenant);
-  const { found, epoch } = compared;
+  const { found, epoch, objection } = compared;
+  if (found === 'fenced' && objection) throw new RestoreFenced(objection);
   if (found === 'ahead' && discard !== true) throw new OperatorError(`${aheadSentence(compared)} Nothing was changed.`);
   if (found === 'level') {
     print(`Redis is level with Postgres for ${name}: nothing is to be restored.`);
@@ -80,35 +112,88 @@ async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named,
     );
   }
   const partition = engine.partition(tenant);
+  let back = 0;
   try {
-    const { users, resumed } = await withProgress(`Restoring ${name}`, (onProgress) =>
-      restoreTenant({ tenant, partition, redis, pool, testClock: clock.settable, onProgress }),
+    const need = { ...needOf(found), isExplicit: true };
+    const against = await active.claim(need);
+    if (against) throw new RestoreFenced(against);
+    const { users, resumed, saved } = await withProgress(`Restoring ${name}`, (onProgress) =>
+      restoreTenant({
+        ...{ tenant, partition, redis, pool, active, need, testClock: clock.settable, ...(signal ? { signal } : {}) },
+        onProgress: (restored, all) => {
+          onProgress((back = restored), all);
+        },
+      }),
     );
     await engine.open(tenant);
+    if (saved > 0) print(`${saved} ledger entries that Postgres did not have are saved as dead letters: docs/operations/dead-letters.md.`);
     print(
       `${users} users of ${name} are back${resumed ? ', with those of a restore that was cut off' : ''}: Redis is level with Postgres.`,
     );
     return true;
   } catch (error) {
     if (error instanceof LeaseLost) return false;
-    throw error;
+    if (signal?.aborted !== true) throw error;
+    throw new OperatorError(
+      `Interrupted: ${back} users of ${name} are back, and nothing is served for it until all are. ` +
+        'Run laurel restore again to go on from there; a worker with AUTO_RESTORE=1 goes on by itself.',
+    );
   }
 }
 
-/** `laurel verify`: compares Redis with Postgres. Throws an OperatorError when they differ. */
-export async function verify(base: Base, print: Print, how: { readonly tenant?: string; readonly json?: string }): Promise<void> {
-  const { engine, pool, redis, clock, history } = base;
-  const differences: (Difference & { readonly tenant: string })[] = [];
-  for (const { no: tenant, name } of await tenantsFor(base, how.tenant)) {
-    const { document } = await loadConfig(pool, tenant);
-    const level = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
-    const options = { tenant, partition: engine.partition(tenant), redis, pool, document, level };
-    const found = await withProgress(`Comparing ${name}`, (onProgress) => verifyTenant({ ...options, onProgress }));
-    print(`${found.users} users of ${name}: ${found.differences.length} differences.`);
-    for (const { what, redis: inRedis, postgres } of found.differences)
-      print(`  ${what}: Redis says ${inRedis ?? 'nothing'}, Postgres ${postgres ?? 'nothing'}`);
-    differences.push(...found.differences.map((difference) => ({ tenant: name, ...difference })));
+/** Opens the file of a report, emptied. Throws an OperatorError when it can't be written. */
+export function openReport(file: string): number {
+  try {
+    return openSync(file, 'w');
+  } catch (error) {
+    throw new OperatorError(`The file ${file} can't be written: ${messageOf(error)}.`, { cause: error });
   }
-  if (how.json !== undefined) writeFileSync(how.json, `${JSON.stringify(differences, null, 2)}\n`);
-  if (differences.length > 0) throw new OperatorError(`Redis and Postgres differ in ${differences.length} places.`);
+}
+
+export interface VerifyHow {
+  readonly tenant?: string | undefined;
+  /** An open file that takes the differences as JSON. */
+  readonly report?: number | undefined;
+  /** Aborted by Ctrl-C. */
+  readonly signal?: AbortSignal;
+}
+
+type Found = Difference & { readonly tenant: string };
+
+/** `laurel verify`: compares Redis with Postgres. Throws an OperatorError when they differ, or could not be compared. */
+export async function verify(base: Base, print: Print, how: VerifyHow): Promise<void> {
+  const differences: Found[] = [];
+  let outOfSync = 0;
+  for (const named of await tenantsFor(base, how.tenant)) {
+    const found = await verifyOne(base, print, named, how);
+    if (found) differences.push(...found);
+    else outOfSync += 1;
+  }
+  if (how.report !== undefined) writeFileSync(how.report, `${JSON.stringify(differences, null, 2)}\n`);
+  const problems = [
+    ...(differences.length > 0 ? [`Redis and Postgres differ in ${differences.length} places.`] : []),
+    ...(outOfSync > 0 ? [`Redis is out of sync for ${outOfSync} tenants: their users were not compared.`] : []),
+  ];
+  if (problems.length > 0) throw new OperatorError(problems.join('\n'));
+}
+
+/** Returns undefined for a tenant whose Redis is out of sync. */
+async function verifyOne(base: Base, print: Print, { no: tenant, name }: Named, { signal }: VerifyHow): Promise<Found[] | undefined> {
+  const { engine, pool, redis, clock, history } = base;
+  const problem = await engine.outOfSync(tenant);
+  if (problem) {
+    print(`${name.charAt(0).toUpperCase()}${name.slice(1)} is out of sync. ${problem.message}`);
+    return undefined;
+  }
+  const { document } = await loadConfig(pool, tenant);
+  const level = async (): Promise<void> => {
+    signal?.throwIfAborted();
+    await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
+  };
+  const options = { tenant, partition: engine.partition(tenant), redis, pool, document, level };
+  const found = await withProgress(`Comparing ${name}`, (onProgress) => verifyTenant({ ...options, onProgress }));
+  print(`${found.users} users of ${name}: ${found.differences.length} differences.`);
+  for (const { what, redis: inRedis, postgres } of found.differences)
+    print(`  ${what}: Redis says ${inRedis ?? 'nothing'}, Postgres ${postgres ?? 'nothing'}`);
+  return found.differences.map((difference) => ({ tenant: name, ...difference }));
 }

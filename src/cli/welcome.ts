@@ -17,7 +17,7 @@ function sampleRequest(address: string, key: string): string[] {
 }
 
 /** What the operator sees when the service is up: the address, the admin key the first time, and a request to paste. */
-export function welcome({ address, metricsAddress, newAdminKey }: Service, { config }: Settings): string[] {
+export function welcome({ address, metricsAddress, newAdminKey }: Service, { config, databaseUrl }: Settings): string[] {
   const metrics = metricsAddress === undefined ? [] : [`Its metrics are at ${metricsAddress}/metrics`];
   if (address === undefined) return ['Laurel works on the ledger.', ...metrics];
   const key = newAdminKey ?? 'YOUR-API-KEY';
@@ -26,7 +26,7 @@ export function welcome({ address, metricsAddress, newAdminKey }: Service, { con
     `Laurel is ready at ${address}`,
     ...metrics,
     ...(newAdminKey === undefined ? [] : [`Its admin key, which is shown only this once: ${newAdminKey}`]),
-    ...(config === null ? ['', 'Try it:', ...sampleRequest(address, key)] : []),
+    ...(config === null && databaseUrl === null ? ['', 'Try it:', ...sampleRequest(address, key)] : []),
     '',
   ];
 }

@@ -5,6 +5,7 @@
 import { planChanges } from './apply.js';
 import { exportConfig, type FileFields, keysOf, objectFields, withKeys } from './export.js';
 import { configFileOf } from './file.js';
+import { andMore } from '../errors.js';
 import { freeKey } from './keys.js';
 import { limits } from '../limits.js';
 import {
@@ -78,7 +79,8 @@ export interface Edited<T> {
 /** Why an object can't be created, changed or deleted: a sentence for the caller. */
 export class EditRefusal extends Error {
   constructor(sentences: readonly string[]) {
-    super(`${[...new Set(sentences)].map((sentence) => sentence.charAt(0).toUpperCase() + sentence.slice(1)).join('; ')}.`);
+    const all = [...new Set(sentences)].map((sentence) => sentence.charAt(0).toUpperCase() + sentence.slice(1));
+    super(`${all.slice(0, limits.maxComplaints).join('; ')}${andMore(all.length)}.`);
     this.name = 'EditRefusal';
   }
 }

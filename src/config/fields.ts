@@ -4,7 +4,7 @@
  * Every message is the rest of a sentence that starts with the name of the field: "must be …", "is missing".
  */
 import { z } from 'zod';
-import { isDate, isKnownZone } from '../calendar.js';
+import { canonicalZone, isDate } from '../calendar.js';
 import { scaleMultiplier } from '../decimal.js';
 import { limits } from '../limits.js';
 import { urlFault } from './webhook-url.js';
@@ -91,8 +91,8 @@ export const withSeconds = (time: string): string => (time.length === 'HH:MM'.le
 
 /** A time zone by its IANA name (semantics.md, "Users"). */
 export const timeZone = checkedText('a time zone such as Europe/Lisbon', (value) =>
-  isKnownZone(value) ? null : `must be an IANA time zone such as Europe/Lisbon, not ${shown(value)}`,
-);
+  canonicalZone(value) === undefined ? `must be an IANA time zone such as Europe/Lisbon, not ${shown(value)}` : null,
+).overwrite((value) => canonicalZone(value) ?? value);
 
 /** A number in a range, both ends included. `-0` becomes 0, which is what a document reads back as from Postgres. */
 export function number(from: number, to: number, whole: 'whole' | 'decimal') {
@@ -108,14 +108,18 @@ export const whole = (from: number, to: number = limits.maxAbsoluteTotal) => num
 /** For how many days idempotency keys are kept. */
 export const retentionDays = whole(1, limits.maxRetentionDays);
 
-/** An hour of the day. */
+/** An hour of the day, and one at which something ends. */
 export const hourOfDay = whole(0, 23);
+export const endHour = whole(1, 24);
+
+/** A day of the month; the last one stands for those that a shorter month lacks. */
+export const dayOfMonth = whole(1, 31);
 
 /** After how many days without an event users are written to. */
-export const reactivationDays = z
-  .array(whole(1, limits.maxReactivationDays), { error: mustBe('a list') })
-  .max(limits.maxReactivations, { error: `must have at most ${limits.maxReactivations} numbers of days` })
-  .refine((days) => days.every((day, at) => at === 0 || day > (days[at - 1] ?? 0)), { error: 'must go up, each number of days once' });
+export const reactivationDays = list(whole(1, limits.maxReactivationDays), limits.maxReactivations).refine(
+  (days) => days.every((day, at) => at === 0 || day > (days[at - 1] ?? 0)),
+  { error: 'must go up, each number of days once' },
+);
 
 /** A number above 0, decimals included. */
 export const positive = z
@@ -132,7 +136,20 @@ const multiplierRange = `a number above 0 and below 100 with at most ${limits.ma
 /** What a boost multiplies by: what the compiler can scale to an integer. */
 export const multiplier = z
   .number({ error: mustBe(multiplierRange) })
-  .refine((value) => scaleMultiplier(value) !== null, { error: mustBe(multiplierRange) });
+  .refine((value) => scaleMultiplier(value) !== null, { error: mustBe(multiplierRange) })
+  .refine((value) => value !== 1, { error: 'must not be 1: a boost multiplies what users earn' });
+
+const currencies = new Set(Intl.supportedValuesOf('currency'));
+/** A check of a metric: what it counts in, where that is a currency. */
+export function currencyUnits(metric: { readonly unitType?: unknown; readonly units?: unknown }, context: z.core.$RefinementCtx): void {
+  const { unitType, units } = metric;
+  if (unitType !== 'currency' || typeof units !== 'string' || units === '' || currencies.has(units)) return;
+  context.addIssue({
+    code: 'custom',
+    path: ['units'],
+    message: `must be the ISO 4217 code of a currency, such as EUR, not ${shown(units)}`,
+  });
+}
 
 /** One of some words. `hints` says of words that are none of them what to do instead. */
 export function oneOf<const T extends readonly [string, ...string[]]>(values: T, hints: Readonly<Record<string, string>> = {}) {
@@ -145,14 +162,28 @@ export function oneOf<const T extends readonly [string, ...string[]]>(values: T,
   });
 }
 
+/** How streak conditions combine. `ALL` and `ANY` are other words for `AND` and `OR`, which are stored. */
+export const evaluationMode = oneOf(['AND', 'OR', 'ALL', 'ANY']).transform((mode) =>
+  mode === 'AND' || mode === 'ALL' ? ('AND' as const) : ('OR' as const),
+);
+
 export const yesOrNo = z.boolean({ error: mustBe('true or false') });
 
 export function object<T extends z.core.$ZodLooseShape>(shape: T) {
   return z.strictObject(shape, { error: mustBe('a map of fields') });
 }
 
-export function list<T extends z.ZodType>(element: T) {
-  return z.array(element, { error: mustBe('a list') });
+/** A list. Its length is checked before its elements. `ifEmpty` is the message for one without any, where there must be one. */
+export function list<T extends z.ZodType>(element: T, most: number = limits.maxConfigObjects, ifEmpty?: string) {
+  const all = z.array(element, { error: mustBe('a list') });
+  return z.preprocess(
+    (value, context) => {
+      if (!Array.isArray(value) || value.length <= most) return value;
+      context.addIssue({ code: 'custom', message: `has ${grouped(value.length)} items: ${grouped(most)} is the most` });
+      return z.NEVER;
+    },
+    ifEmpty === undefined ? all : all.min(1, { error: ifEmpty }),
+  );
 }
 
 /** Which fields only some kinds of an object have: for each kind those that it needs, and those that it may have as well. */

@@ -150,7 +150,7 @@ function parseLists(parser: ObjectParser, { value, path }: Placed<PointsSystemIn
     boosts: parser.list(boostSchema, value.boosts, {
       path: [...path, 'boosts'],
       kind: 'boost',
-      standIns: [{ name, start: firstDay, multiplier: 1 }],
+      standIns: [{ name, start: firstDay, multiplier: 2 }],
     }),
   };
 }

@@ -29,18 +29,23 @@ async function saveWithout(pool: Pool, tenant: number, user: string): Promise<vo
   }
 }
 
+const versionsNaming = `
+  from config_versions
+ where tenant = $1 and jsonb_path_exists(document, '$.pointsSystems[*].boosts[*] ? (@.userId == $user)', jsonb_build_object('user', $2::text))`;
+
+/** Whether any version of a tenant's configuration has a boost for a user. */
+export async function isInConfig(pool: Pool, tenant: number, user: string): Promise<boolean> {
+  const { rowCount } = await pool.query(`select 1 ${versionsNaming} limit 1`, [tenant, user]);
+  return rowCount === 1;
+}
+
 /**
  * Takes the boosts of a user out of all versions of a tenant's configuration; where the latest has some, a new one follows it. Returns the
  * versions that had some, as they were, so that what was made of them can be forgotten too. Nothing is done for a user who has none.
  */
 export async function forgetInConfig(pool: Pool, tenant: number, user: string): Promise<ConfigVersion[]> {
   await saveWithout(pool, tenant, user);
-  const { rows } = await pool.query<{ version: number }>(
-    `select version from config_versions
-      where tenant = $1 and jsonb_path_exists(document, '$.pointsSystems[*].boosts[*] ? (@.userId == $user)', jsonb_build_object('user', $2::text))
-      order by version`,
-    [tenant, user],
-  );
+  const { rows } = await pool.query<{ version: number }>(`select version ${versionsNaming} order by version`, [tenant, user]);
   const cleaned: ConfigVersion[] = [];
   for (const { version } of rows) {
     const before = await loadConfigVersion(pool, tenant, version);

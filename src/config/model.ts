@@ -111,7 +111,7 @@ export interface PointsSystem extends ConfigObject {
 interface AchievementBase extends ConfigObject {
   readonly description: string | null;
   readonly badgeUrl: string | null;
-  /** inactive → active ↔ locked. A locked one is shown, and kept by those who have it, but nobody completes it. */
+  /** inactive → active ↔ locked. A locked one can't be completed, and only users who have it see it. */
   readonly status: 'inactive' | 'active' | 'locked';
   /** All must match, or the user can't complete it yet. */
   readonly userAttributes: readonly AttributeFilter[];
@@ -177,7 +177,7 @@ interface LeaderboardBase extends ConfigObject {
   /** Local dates of the user, `YYYY-MM-DD`, both inclusive. */
   readonly start: string;
   readonly end: string | null;
-  /** The window of the user's local time, `HH:MM` or `HH:MM:SS`, in which events count: from `startTime` up to but not at `endTime`. A window whose end is before its start goes over midnight. */
+  /** The window of the user's local time, `HH:MM` or `HH:MM:SS`, in which events count: from `startTime` (midnight where it is null) up to but not at `endTime` (the next midnight). A window whose end is before its start goes over midnight. */
   readonly startTime: string | null;
   readonly endTime: string | null;
   /** Ids of user attributes: one board for each combination of their values. */
@@ -210,6 +210,12 @@ export interface StreakLeaderboard extends LeaderboardBase, Repeating {
 
 export type Leaderboard = MetricLeaderboard | PointsLeaderboard | StreakLeaderboard;
 
+/** The days of a week, from Monday on. */
+export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
+
+/** How often recaps can be due. */
+export const recapFrequencies = ['daily', 'weekly', 'monthly', 'yearly'] as const;
+
 export interface Settings {
   /** The share of new users, from 0 to 1, who are put in the control group. */
   readonly controlRatio: number;
@@ -219,14 +225,21 @@ export interface Settings {
   readonly defaultTimeZone: string;
   /** For how many days (of 24 hours) an idempotency key is remembered; null is for ever (spec, "Limits"). */
   readonly idempotencyRetentionDays: number | null;
-  /** How often a recap is due: for each week, or each month, that is over. */
-  readonly recapFrequency: 'weekly' | 'monthly';
-  /** The hour, from 0 to 23 by the user's local time, at which recaps and reactivations are due. */
+  /** How often a recap is due: for each day, week, month or year that is over. */
+  readonly recapFrequency: (typeof recapFrequencies)[number];
+  /** The hour, from 0 to 23 by the user's local time, at which recaps, reactivations and reminders of weekly and monthly streaks are due. */
   readonly emailHour: number;
   /** After how many days without an event a reactivation is due, in ascending order. */
   readonly reactivationDays: readonly number[];
-  /** The hour at which a user whose streak ends with the day is reminded. */
+  /** The hour at which users are reminded of a daily streak. */
   readonly streakReminderHour: number;
+  /** The day of the week on which users are reminded of a weekly streak. */
+  readonly streakReminderWeekday: (typeof weekdays)[number];
+  /** The day of the month, from 1 to 31, on which users are reminded of a monthly streak; the last one of a shorter month. */
+  readonly streakReminderDay: number;
+  /** From which hour on, and up to which one, from 1 to 24, e-mails about achievements are due. */
+  readonly achievementFromHour: number;
+  readonly achievementToHour: number;
 }
 
 /**
@@ -263,8 +276,12 @@ export const emptyConfig: ConfigDocument = {
     idempotencyRetentionDays: null,
     recapFrequency: 'weekly',
     emailHour: 9,
-    reactivationDays: [7, 14, 30],
-    streakReminderHour: 18,
+    reactivationDays: [3, 5, 7, 14, 30],
+    streakReminderHour: 20,
+    streakReminderWeekday: 'friday',
+    streakReminderDay: 25,
+    achievementFromHour: 17,
+    achievementToHour: 21,
   },
   attributes: [],
   metrics: [],

@@ -4,6 +4,7 @@ import {
   type ConfigDocument,
   type ConfigObject,
   type Leaderboard,
+  type Metric,
   type PointsBoost,
   type PointsLevel,
   type PointsSystem,
@@ -19,6 +20,7 @@ export interface At<T> {
 
 /** What is not archived. Levels, triggers and boosts are those of all points systems. */
 export interface Parts {
+  readonly metrics: readonly At<Metric>[];
   readonly systems: readonly At<PointsSystem>[];
   readonly levels: readonly At<PointsLevel>[];
   readonly triggers: readonly At<PointsTrigger>[];
@@ -36,6 +38,7 @@ export function live<T extends ConfigObject>(list: readonly T[], path: Path): At
 export function partsOf(document: ConfigDocument): Parts {
   const systems = live(document.pointsSystems, ['pointsSystems']);
   return {
+    metrics: live(document.metrics, ['metrics']),
     systems,
     levels: systems.flatMap(({ object, path }) => live(object.levels, [...path, 'levels'])),
     triggers: systems.flatMap(({ object, path }) => live(object.triggers, [...path, 'triggers'])),

@@ -1,6 +1,7 @@
 /** What is wrong with a configuration, as data: where, and a sentence. Positions in a file come later, from whoever has the file. */
 import { type z } from 'zod';
-import { OperatorError } from '../errors.js';
+import { andMore, OperatorError } from '../errors.js';
+import { limits } from '../limits.js';
 import { type Path, type Position } from './yaml.js';
 
 export interface ConfigProblem {
@@ -31,8 +32,10 @@ export function schemaProblems(error: z.ZodError, label: string, known: readonly
     const path = issue.path.map((segment) => (typeof segment === 'symbol' ? String(segment) : segment));
     if (issue.code === 'unrecognized_keys') {
       const where = path.length === 0 ? `it has ${known.join(', ')}` : `in ${fieldName(path)}`;
-      for (const key of issue.keys) {
-        const sentence = `${label === '' ? '' : `${label}: `}unknown field ${JSON.stringify(key)} (${where})`;
+      const start = label === '' ? '' : `${label}: `;
+      for (const [at, key] of issue.keys.slice(0, limits.maxComplaints).entries()) {
+        const more = at === limits.maxComplaints - 1 ? andMore(issue.keys.length) : '';
+        const sentence = `${start}unknown field ${JSON.stringify(key)} (${where})${more}`;
         problems.set(JSON.stringify([...path, key, 'unknown']), { path: [...path, key], sentence, unknown: true });
       }
       continue;

@@ -8,7 +8,11 @@
 import { z } from 'zod';
 import { limits } from '../limits.js';
 import {
+  currencyUnits,
   day,
+  dayOfMonth,
+  endHour,
+  evaluationMode,
   hourOfDay,
   fieldsOfKind,
   filledText,
@@ -32,15 +36,16 @@ import {
   whole,
   yesOrNo,
 } from './fields.js';
+import { recapFrequencies, weekdays } from './model.js';
 import { webhookKinds } from './webhook-kinds.js';
 
 /** Lists whose elements are parsed one by one, so that a mistake in one doesn't hide those of the others. */
-const rawList = list(z.unknown()).nullish();
+const rawList = list(z.unknown(), limits.maxListItems).nullish();
 
 const badge = object({ url: filledText() }).nullish();
 
 export const attributeFilterSchema = object({ attributeKey: keySchema, attributeValue: text() });
-const attributeFilters = list(attributeFilterSchema).nullish();
+const attributeFilters = list(attributeFilterSchema, limits.maxFilters).nullish();
 
 export const settingsSchema = object({
   controlRatio: number(0, 1, 'decimal').nullish(),
@@ -48,10 +53,14 @@ export const settingsSchema = object({
   defaultTimeZone: timeZone.nullish(),
   // Here null says something: for ever.
   idempotencyRetentionDays: retentionDays.nullish(),
-  recapFrequency: oneOf(['weekly', 'monthly']).nullish(),
+  recapFrequency: oneOf(recapFrequencies).nullish(),
   emailHour: hourOfDay.nullish(),
   reactivationDays: reactivationDays.nullish(),
   streakReminderHour: hourOfDay.nullish(),
+  streakReminderWeekday: oneOf(weekdays).nullish(),
+  streakReminderDay: dayOfMonth.nullish(),
+  achievementFromHour: hourOfDay.nullish(),
+  achievementToHour: endHour.nullish(),
 });
 
 export const attributeSchema = object({ key: keySchema, name: filledText(), type: oneOf(['user', 'event']) });
@@ -61,7 +70,7 @@ export const metricSchema = object({
   name: filledText(),
   unitType: oneOf(['number', 'currency']).nullish(),
   units: text().nullish(),
-});
+}).superRefine(currencyUnits);
 
 export const levelSchema = object({
   key: keySchema,
@@ -137,7 +146,7 @@ export const achievementSchema = object({
   metricValue: positive.nullish(),
   eventAttributes: attributeFilters,
   streakLength: whole(1).nullish(),
-  achievementKeys: list(keySchema).min(1, { error: 'must name at least one achievement' }).nullish(),
+  achievementKeys: list(keySchema, limits.maxConfigObjects, 'must name at least one achievement').nullish(),
 }).superRefine(fieldsOfKind('trigger', achievementKinds), whatever);
 
 export const streakConditionSchema = object({ metricKey: keySchema, threshold: positive });
@@ -152,8 +161,8 @@ export const freezesSchema = object({
 export const streaksSchema = object({
   enabled: yesOrNo.nullish(),
   frequency: oneOf(['daily', 'weekly', 'monthly']).nullish(),
-  evaluationMode: oneOf(['AND', 'OR']).nullish(),
-  metrics: list(streakConditionSchema).nullish(),
+  evaluationMode: evaluationMode.nullish(),
+  metrics: list(streakConditionSchema, limits.maxStreakConditions).nullish(),
   freezes: freezesSchema.nullish(),
   personalization: yesOrNo.nullish(),
 });
@@ -177,7 +186,7 @@ export const leaderboardSchema = object({
   end: day.nullish(),
   startTime: timeOfDay.nullish(),
   endTime: timeOfDay.nullish(),
-  breakdownAttributes: list(keySchema).nullish(),
+  breakdownAttributes: list(keySchema, limits.maxBreakdownAttributes).nullish(),
   runUnit: oneOf(['day', 'month', 'year']).nullish(),
   runInterval: whole(1, limits.maxRunUnits).nullish(),
 })
@@ -197,9 +206,12 @@ export const webhookSchema = object({
   key: keySchema,
   name: filledText(),
   url: webhookUrl,
-  events: list(oneOf(webhookKinds))
-    .min(1, { error: 'must name at least one kind of event' })
-    .refine((kinds) => new Set(kinds).size === kinds.length, { error: 'must name each kind once' }),
+  events: list(oneOf(webhookKinds), webhookKinds.length, 'must name at least one kind of event').refine(
+    (kinds) => new Set(kinds).size === kinds.length,
+    {
+      error: 'must name each kind once',
+    },
+  ),
   status: oneOf(['active', 'inactive']).nullish(),
 });
 

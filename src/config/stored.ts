@@ -54,6 +54,10 @@ export const storedSettings = (input: SettingsInput, existing: Settings): Settin
   emailHour: input.emailHour ?? existing.emailHour,
   reactivationDays: input.reactivationDays ?? existing.reactivationDays,
   streakReminderHour: input.streakReminderHour ?? existing.streakReminderHour,
+  streakReminderWeekday: input.streakReminderWeekday ?? existing.streakReminderWeekday,
+  streakReminderDay: input.streakReminderDay ?? existing.streakReminderDay,
+  achievementFromHour: input.achievementFromHour ?? existing.achievementFromHour,
+  achievementToHour: input.achievementToHour ?? existing.achievementToHour,
 });
 
 /** An attribute has no optional fields. */

@@ -2,6 +2,7 @@
  * The rules between what an object was and what it would become: status moves (spec, "States and transitions"; issue 3, "Achievements"),
  * and what stays as it is because data of users would mean something else. They bind archived achievements that come back as well.
  */
+import { dayBefore } from '../calendar.js';
 import { fieldChanges } from './changes.js';
 import { withSeconds } from './fields.js';
 import { type Achievement, type Leaderboard } from './model.js';
@@ -88,7 +89,10 @@ function keptFields(was: Leaderboard, is: Leaderboard, keyOf: KeyOf): string[] {
 function endFault(was: Leaderboard, is: Leaderboard, today: string): string | null {
   if (was.end === is.end) return null;
   if (was.end !== null && was.end < today) return `it finished after ${was.end} and stays finished: make a new one under another key`;
-  if (is.end !== null && is.end < today) return `the end ${is.end} is over: an active leaderboard can end today, ${today}, at the earliest`;
+  // One that ended yesterday is finished now.
+  const earliest = dayBefore(today);
+  if (is.end !== null && is.end < earliest)
+    return `the end ${is.end} is over: an active leaderboard can end on ${earliest} at the earliest`;
   return null;
 }
 
@@ -102,6 +106,7 @@ type Shown = 'new' | 'inactive' | 'scheduled' | 'active' | 'finished';
  */
 export function statusRefusal(shown: Shown, asked: Shown, start: string | undefined, today: string): string | null {
   if (asked === shown) return null;
+  if (asked === 'finished') return shown === 'scheduled' ? 'it is scheduled and has not begun: delete it' : null;
   switch (shown) {
     case 'new':
     case 'inactive':
@@ -115,6 +120,15 @@ export function statusRefusal(shown: Shown, asked: Shown, start: string | undefi
     case 'finished':
       return `it is finished and stays so: make a new one under another key`;
   }
+}
+
+/**
+ * The end of a leaderboard that is asked to be finished, `end` where one is sent or stored that is over: the day before, so that nothing counts
+ * from now on. Null where a leaderboard that does not run yet has no end that is over.
+ */
+export function finishedEnd(shown: Shown, end: string | null, today: string): string | null {
+  if (end !== null && end < today) return end;
+  return shown === 'active' ? dayBefore(today) : null;
 }
 
 /** What is wrong with `status: scheduled`, which only a start in the future gives. One that was scheduled may stay so in the file. */

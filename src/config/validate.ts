@@ -1,11 +1,20 @@
 /** The rules of a complete configuration. What a field can be is schema.ts; what an object can become, transitions.ts. */
+import { dayBefore } from '../calendar.js';
 import { limits } from '../limits.js';
 import { circleProblems } from './circles.js';
 import { withSeconds } from './fields.js';
-import { type ConfigDocument, type ConfigObject, type Leaderboard, type PointsSystem, type StreakSettings } from './model.js';
+import {
+  type ConfigDocument,
+  type ConfigObject,
+  type Leaderboard,
+  type PointsSystem,
+  type Settings,
+  type StreakSettings,
+} from './model.js';
 import { type At, live, type Parts, partsOf } from './parts.js';
 import { type ConfigProblem, named } from './problems.js';
 import { referenceProblems, repetitionProblems } from './references.js';
+import { workProblems } from './work.js';
 import { type Path } from './yaml.js';
 
 /**
@@ -23,10 +32,12 @@ export function validateConfig(document: ConfigDocument): ConfigProblem[] {
     ...circleProblems(parts),
     ...parts.systems.flatMap(levelProblems),
     ...triggerProblems(parts),
+    ...settingsProblems(document.settings),
     ...streakProblems(document.streaks),
     ...periodProblems(parts),
     ...boostProblems(parts),
     ...parts.leaderboards.flatMap(leaderboardProblems),
+    ...workProblems(document, parts),
   ];
 }
 
@@ -63,7 +74,7 @@ function repeated<T extends ConfigObject>(kind: string, list: readonly At<T>[], 
 function countProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
   const counts: [what: string, path: Path, count: number, most?: number][] = [
     ['attributes', ['attributes'], live(document.attributes, []).length],
-    ['metrics', ['metrics'], live(document.metrics, []).length],
+    ['metrics', ['metrics'], parts.metrics.length],
     ['points systems', ['pointsSystems'], parts.systems.length],
     ['achievements', ['achievements'], parts.achievements.length],
     ['leaderboards', ['leaderboards'], parts.leaderboards.length],
@@ -98,6 +109,12 @@ function triggerProblems({ triggers }: Parts): ConfigProblem[] {
   });
 }
 
+function settingsProblems({ achievementFromHour: from, achievementToHour: to }: Settings): ConfigProblem[] {
+  if (from < to) return [];
+  const sentence = `settings: achievementToHour is ${to}, which is not after achievementFromHour, ${from}`;
+  return [{ path: ['settings', 'achievementToHour'], sentence }];
+}
+
 function streakProblems({ enabled, metrics, freezes }: StreakSettings): ConfigProblem[] {
   const problem = (field: Path, sentence: string): ConfigProblem => ({ path: ['streaks', ...field], sentence: `streaks: ${sentence}` });
   const { initial, maximum, earnInterval, earnAmount } = freezes;
@@ -122,15 +139,15 @@ function streakProblems({ enabled, metrics, freezes }: StreakSettings): ConfigPr
   return problems;
 }
 
-/** Ends before starts. */
+/** Ends before starts. A leaderboard that was finished on its first day ends on the day before. */
 function periodProblems({ boosts, leaderboards }: Parts): ConfigProblem[] {
   const periods = [
-    ...boosts.map(({ object, path }) => ({ object, path, from: named('boost', object) })),
-    ...leaderboards.map(({ object, path }) => ({ object, path, from: named('leaderboard', object) })),
+    ...boosts.map(({ object, path }) => ({ object, path, from: named('boost', object), earliest: object.start })),
+    ...leaderboards.map(({ object, path }) => ({ object, path, from: named('leaderboard', object), earliest: dayBefore(object.start) })),
   ];
-  return periods.flatMap(({ object: { start, end }, path, from }) =>
+  return periods.flatMap(({ object: { start, end }, path, from, earliest }) =>
     // Days written YYYY-MM-DD sort as texts.
-    end !== null && end < start ? [{ path: [...path, 'end'], sentence: `${from}: the end ${end} is before the start ${start}` }] : [],
+    end !== null && end < earliest ? [{ path: [...path, 'end'], sentence: `${from}: the end ${end} is before the start ${start}` }] : [],
   );
 }
 
@@ -144,7 +161,7 @@ function boostProblems({ boosts }: Parts): ConfigProblem[] {
     }));
 }
 
-/** Halves of a window, and of a run, without the other half; windows of no length. */
+/** Halves of a run without the other half; windows of no length. */
 function leaderboardProblems({ object: board, path }: At<Leaderboard>): ConfigProblem[] {
   const problem = (field: string, sentence: string): ConfigProblem => ({
     path: [...path, field],
@@ -152,10 +169,10 @@ function leaderboardProblems({ object: board, path }: At<Leaderboard>): ConfigPr
   });
   const { startTime, endTime, runUnit, runInterval } = board;
   const problems: ConfigProblem[] = [];
-  if (startTime !== null && endTime === null) problems.push(problem('endTime', 'endTime is missing, which startTime needs'));
-  if (startTime === null && endTime !== null) problems.push(problem('startTime', 'startTime is missing, which endTime needs'));
   if (startTime !== null && endTime !== null && withSeconds(startTime) === withSeconds(endTime)) {
     problems.push(problem('endTime', `the window is empty, as startTime and endTime are both ${startTime}`));
+  } else if (startTime === null && endTime !== null && withSeconds(endTime) === '00:00:00') {
+    problems.push(problem('endTime', 'the window is empty, as it ends at 00:00, when the day begins: leave endTime out'));
   }
   if (runUnit !== null && runInterval === 0) problems.push(problem('runInterval', 'runInterval is missing, which runUnit needs'));
   if (runUnit === null && runInterval > 0) problems.push(problem('runUnit', 'runUnit is missing, which runInterval needs'));

@@ -7,12 +7,15 @@ import { limits } from '../limits.js';
 const openV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 const closedV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map((range) => ipaddr.IPv6.parseCIDR(range));
 
+/** Azure's metadata and DNS server answers every virtual machine at this address, which no registry reserves. */
+const azureServer = '168.63.129.16';
+
 /**
  * Whether an IP address is one of the open Internet, where anybody's receiver can be: not private, loopback, link-local, shared by a
- * carrier, multicast, unspecified, reserved, nor an IPv6 address that stands for an IPv4 one. What is no address is not public.
+ * carrier, multicast, unspecified, reserved, Azure's own server, nor an IPv6 address that stands for an IPv4 one. What is no address is not public.
  */
 export function isPublicAddress(address: string): boolean {
-  if (isIP(address) === 0) return false;
+  if (isIP(address) === 0 || address === azureServer) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast') return false;
   return parsed instanceof ipaddr.IPv4 || (parsed.match(openV6) && !closedV6.some((range) => parsed.match(range)));

@@ -46,15 +46,16 @@ export function readYaml(text: string): YamlText {
     schema: 'core',
     resolveKnownTags: false,
     logLevel: 'error',
+    // The library compares each key of a map with all others.
+    uniqueKeys: false,
   });
   const syntax = [...document.errors, ...document.warnings].map((error) => ({
     ...position(error.pos[0]),
-    sentence: syntaxSentence(error.code, error.message, text.slice(error.pos[0])),
+    sentence: syntaxSentence(error.code, error.message),
   }));
   const aliases = aliasFaults(document, position);
-  const faults = [...syntax, ...aliases];
-  const doubtful = aliases.length > 0 || document.errors.some(({ code }) => code !== 'DUPLICATE_KEY');
-  if (doubtful) return { ...broken(), faults };
+  const faults = [...syntax, ...repeatedKeys(document, position), ...aliases];
+  if (aliases.length > 0 || document.errors.length > 0) return { ...broken(), faults };
   try {
     const value: unknown = document.toJS({ maxAliasCount: limits.maxYamlAliases });
     return { value, faults, locate: (path, name = false) => position(offsetOf(document, path, name)) };
@@ -81,17 +82,34 @@ function beyondDepth(text: string): Position | null {
   return null;
 }
 
-function syntaxSentence(code: string, message: string, rest: string): string {
+function syntaxSentence(code: string, message: string): string {
   switch (code) {
     case 'MULTIPLE_DOCS':
       return 'a second YAML document starts here: a configuration file is one document';
-    case 'DUPLICATE_KEY':
-      return `the field ${/^["']?([^\s"':]*)/.exec(rest)?.[1] ?? ''} is given twice`;
     case 'TAG_RESOLVE_FAILED':
       return `tags have no meaning here (${message})`;
     default:
       return `this is not YAML: ${message}`;
   }
+}
+
+/** Fields that a map gives twice: at most limits.maxComplaints, the first of them. */
+function repeatedKeys(document: Document, position: (offset: number) => Position): YamlFault[] {
+  const faults: YamlFault[] = [];
+  visit(document, {
+    Map(_key, map) {
+      const known = new Set<unknown>();
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue;
+        if (known.has(key.value))
+          faults.push({ ...position(startOf(key) ?? 0), sentence: `the field ${String(key.value)} is given twice` });
+        if (faults.length === limits.maxComplaints) return visit.BREAK;
+        known.add(key.value);
+      }
+      return undefined;
+    },
+  });
+  return faults;
 }
 
 /** Aliases of nothing, of an object that they are part of, and too many of them. */

@@ -21,7 +21,10 @@ export function readCounts(completions: unknown, users: unknown): Counts {
   return { completions: new Map(pairs), users: Number(text(users)) };
 }
 
-/** All achievements that users can see, with how many users have completed each. `userAttributes`: only those with all of these filters. */
+/**
+ * The active achievements, with how many users have completed each: a locked one is shown only to users who have it, and this is no user's
+ * list. `userAttributes`: only those with all of these filters.
+ */
 export async function listAchievements(
   engine: Engine,
   tenant: number,
@@ -34,6 +37,7 @@ export async function listAchievements(
   const counts = readCounts(values[0], values[1]);
   return [...config.achievements.values()]
     .filter((achievement) => {
+      if (achievement.status !== 'active') return false;
       const filters = new Map(filterList(config, achievement.userAttributes).map(({ key, value }) => [key, value]));
       return [...userAttributes].every(([key, value]) => !filters.has(key) || filters.get(key) === value);
     })

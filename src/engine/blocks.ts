@@ -24,8 +24,9 @@ export function pointsBlock(config: ActiveConfig, { points, id }: Entry): Record
 }
 
 /**
- * The leaderboards on which the user has a place that changed, by key. One entry can change a board twice, as when the user moves to
- * another group: what counts is where the user is in the end, and where in that group the user had been before.
+ * The leaderboards on which the user's place changed, by key; not those on which the user is outside before and after. One entry can change a
+ * board twice, as when the user moves to another group: what counts is where the user is in the end, and where in that group the user had
+ * been before.
  */
 export function leaderboardsBlock(config: ActiveConfig, { boards, at }: Entry): Record<string, EventLeaderboardResponse> {
   const today = utcDate(at);
@@ -33,15 +34,13 @@ export function leaderboardsBlock(config: ActiveConfig, { boards, at }: Entry): 
   const last = new Map<string, BoardFact>();
   for (const fact of boards) {
     const { key } = known(config.leaderboardByNo, fact.no, 'leaderboard');
-    if (fact.rank === undefined) {
-      last.delete(key);
-      continue;
-    }
     const place = `${fact.no}:${fact.run}:${fact.group ?? ''}`;
     if (!before.has(place)) before.set(place, fact.previousRank);
     const { previousRank: _, ...rest } = fact;
     const previousRank = before.get(place);
-    last.set(key, previousRank === undefined ? rest : { ...rest, previousRank });
+    // A user without a value has left the group, and one without either rank was outside before and after.
+    if (fact.value === undefined || (fact.rank === undefined && previousRank === undefined)) last.delete(key);
+    else last.set(key, previousRank === undefined ? rest : { ...rest, previousRank });
   }
   return Object.fromEntries([...last].map(([key, fact]) => [key, eventLeaderboardResponse(config, fact, today)]));
 }

@@ -1,12 +1,13 @@
 import type { Redis } from 'ioredis';
 import { zoneDataVersion, zoneOffsets } from '../calendar.js';
 import { LaurelError } from '../errors.js';
+import type { Need, Objection } from '../ledger/active-redis-rules.js';
 import type { CommittedOffset } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
 import { ActiveConfig } from '../plan/active-config.js';
 import type { ConfigVersion } from '../config/model.js';
 import { followMoved, mastersOf, prepareServers } from '../redis/cluster.js';
-import { callFunction, messageOf, redisFailure, type RedisConnection } from '../redis/connection.js';
+import { callFunction, messageOf, type RedisConnection } from '../redis/connection.js';
 import {
   channelNames,
   contextArgument,
@@ -19,6 +20,7 @@ import {
   type FunctionName,
   type PlainFunction,
 } from '../redis/contract.js';
+import { redisFailure } from '../redis/failure.js';
 import type { FunctionLibrary } from '../redis/library.js';
 import { packMessage } from '../redis/message.js';
 import { trimLedger } from '../redis/stream.js';
@@ -42,6 +44,12 @@ export interface Reply {
 /** Does a call of a function, and something before and after it: measures it. */
 export type AroundCall = <T>(name: FunctionName, call: () => Promise<T>) => Promise<T>;
 
+/** Sees to it that only one Redis is served from for a database (ledger/active-redis.ts). */
+export interface Fence {
+  claim(need: Need): Promise<Objection | undefined>;
+  look(need: Need): Promise<Objection | undefined>;
+}
+
 export interface EngineOptions {
   readonly redis: RedisConnection;
   /** A connection of its own for pipelines of long calls, behind which nobody else's reply is to wait; `redis` without it. */
@@ -57,6 +65,8 @@ export interface EngineOptions {
   readonly loadOffset: (tenant: number, isFinal: boolean) => Promise<CommittedOffset>;
   /** Whether an epoch is of a life of Redis that a restore has ended. */
   readonly isPastEpoch: (tenant: number, epoch: string) => Promise<boolean>;
+  /** Undefined where no other process can be (benchmarks). */
+  readonly fence?: Fence;
   /** Whether workers restore a Redis that lacks something by themselves. */
   readonly autoRestore: boolean;
   /** Undefined: calls are not measured. */
@@ -89,6 +99,11 @@ export class Engine {
   /** The channel on which every process is told of a new configuration of a tenant. */
   channel(tenant: number): string {
     return this.partition(tenant) + channelNames.changes;
+  }
+
+  /** The tenants whose partitions this process has compared with Postgres. */
+  openedTenants(): Iterable<number> {
+    return this.epochs.keys();
   }
 
   /** The configurations that this process holds: tenant → version. Those that are being loaded for the first time are not among them. */
@@ -208,6 +223,14 @@ export class Engine {
     return opening;
   }
 
+  /** Throws a LaurelError `not_ready` that says why, while a tenant's events are refused. */
+  async checkReady(tenant: number): Promise<void> {
+    // A call that may write, which Redis refuses when it can't.
+    await this.call(tenant, 'clock', () => ({ args: { to: '' } }));
+    const entries = await this.command((redis) => redis.xlen(this.partition(tenant) + keyNames.ledger));
+    if (entries >= (this.options.maxLedgerEntries ?? limits.maxLedgerEntries)) throw ledgerFull();
+  }
+
   /** Looks whether a ledger has entries, and lacks nothing; if it has none, its next one will be told of. */
   async awaitEntries(tenant: number, epoch: string, lastId: string): Promise<'written' | 'awaited' | 'replaced'> {
     const { outcome, values } = await this.run(tenant, 'awaitEntries', orderArguments('awaitEntries', { epoch, lastId }));
@@ -230,18 +253,26 @@ export class Engine {
   }
 
   private async compareOnce(tenant: number): Promise<Comparison> {
+    const { fence } = this.options;
     const asOfNow = await this.tryOpen(tenant, false);
-    const { outcome, values, offset } = asOfNow.outcome === outcomes.notOpen ? await this.tryOpen(tenant, true) : asOfNow;
+    const isNotOpen = asOfNow.outcome === outcomes.notOpen;
+    if (isNotOpen || asOfNow.outcome === outcomes.ok) {
+      // An empty partition of which nothing is committed is given the epoch, which another Redis may hold.
+      const objection = await fence?.claim({ epoch: isNotOpen && Number(asOfNow.values[0]) === 0 ? 'none' : 'current' });
+      if (objection) return { found: 'fenced', epoch: '', newest: '', workers: 0, offset: asOfNow.offset, objection };
+    }
+    const { outcome, values, offset } = isNotOpen ? await this.tryOpen(tenant, true) : asOfNow;
     const [of, workers] = [text(values[0]), Number(values[1] ?? 0)];
     switch (outcome) {
       case outcomes.ok:
         return { found: 'level', epoch: '', newest: '', workers: 0, offset };
       case outcomes.behind:
-        return { found: 'behind', epoch: '', newest: of, workers, offset };
+        return { found: 'behind', epoch: '', newest: of, workers, offset, objection: await fence?.look({ epoch: 'none' }) };
       case outcomes.ahead:
         return { found: 'ahead', ...(/^\d+-\d+$/.test(of) ? { epoch: '', newest: of } : { epoch: of, newest: '' }), workers: 0, offset };
       case outcomes.foreign:
-        return { found: (await this.options.isPastEpoch(tenant, of)) ? 'past' : 'foreign', epoch: of, newest: '', workers, offset };
+        if (!(await this.options.isPastEpoch(tenant, of))) return { found: 'foreign', epoch: of, newest: '', workers, offset };
+        return { found: 'past', epoch: of, newest: '', workers, offset, objection: await fence?.look({ epoch: 'past' }) };
       default:
         throw new Error(`open answered ${outcome}`);
     }
@@ -256,9 +287,15 @@ export class Engine {
     return { ...(await this.run(tenant, 'open', orderArguments('open', { epoch, lastId, isFinal: Number(isFinal) }))), offset };
   }
 
-  private async compareAndOpen(tenant: number): Promise<void> {
+  /** Why a tenant is not served from its Redis, when that is out of sync with Postgres. Throws `not_ready` when either can't be asked. */
+  async outOfSync(tenant: number): Promise<LaurelError | undefined> {
     const compared = await this.compare(tenant);
-    if (compared.found !== 'level') throw notLevel(compared, this.options.autoRestore);
+    return compared.found === 'level' ? undefined : notLevel(compared, this.options.autoRestore);
+  }
+
+  private async compareAndOpen(tenant: number): Promise<void> {
+    const problem = await this.outOfSync(tenant);
+    if (problem) throw problem;
   }
 
   private context(config: ActiveConfig): string {
@@ -294,11 +331,7 @@ export class Engine {
         await this.activate(config);
         return true;
       case outcomes.ledgerFull:
-        throw new LaurelError(
-          'not_ready',
-          'Nothing can be stored for now: Postgres is away or slow, and the ledger is as long as it may be. Try again later.',
-          { retryAfterS: limits.ledgerFullRetryS },
-        );
+        throw ledgerFull();
       default:
         return false;
     }
@@ -353,7 +386,7 @@ export class Engine {
       load.status === 'rejected' && !messageOf(load.reason).includes('already exists') ? [load.reason as unknown] : [],
     );
     if (failures.length < loading.length) return;
-    throw this.located('library', redisFailure(failures[0] ?? new Error('no master of the cluster is known')));
+    throw this.located('library', redisFailure(failures[0] ?? new Error('no master of the cluster is known'), redis));
   }
 
   /**
@@ -373,9 +406,17 @@ export class Engine {
     try {
       return await followMoved(connection, () => use(connection));
     } catch (error) {
-      throw redisFailure(error);
+      throw redisFailure(error, connection);
     }
   }
+}
+
+function ledgerFull(): LaurelError {
+  return new LaurelError(
+    'not_ready',
+    'Nothing can be stored for now: Postgres is away or slow, and the ledger is as long as it may be. Try again later.',
+    { retryAfterS: limits.ledgerFullRetryS, reason: 'ledger_full' },
+  );
 }
 
 /** A buffer of a reply as text. */

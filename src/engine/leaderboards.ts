@@ -17,6 +17,8 @@ export interface BoardRun {
   readonly leaderboard: number;
   /** How it is kept (plan/boards.ts). */
   readonly kind: string;
+  /** Participants: users beyond that rank have no place. */
+  readonly max: number;
   /** The first day of the run, perpetualRun for a board that does not repeat. */
   readonly run: number;
   /** Empty for a board that is not broken down. */
@@ -67,8 +69,8 @@ export async function readPlace(
   user: string,
 ): Promise<Place> {
   const entryId = randomUUID();
-  const { leaderboard, kind, run = '' } = board;
-  const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { user, entryId, leaderboard, kind, run } }));
+  const { leaderboard, kind, max, run = '' } = board;
+  const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { user, entryId, leaderboard, kind, max, run } }));
   if (outcome !== outcomes.ok) throw refusal(outcome, user);
   const [rank, value, ledgerId, placeRun] = values;
   return {

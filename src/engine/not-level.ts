@@ -1,13 +1,14 @@
 import { LaurelError } from '../errors.js';
+import { objectionSentence, type Objection } from '../ledger/active-redis-rules.js';
 import type { CommittedOffset } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
 
 /**
  * What has become of Redis, compared with Postgres: `past` is an older life of it, `foreign` one of another database. `ahead`: it is Postgres that
- * has been put back to an older state.
+ * has been put back to an older state. `fenced`: nothing is missing, but another Redis is the active one.
  */
 export interface Comparison {
-  readonly found: 'level' | 'behind' | 'past' | 'ahead' | 'foreign';
+  readonly found: 'level' | 'behind' | 'past' | 'ahead' | 'foreign' | 'fenced';
   /** The epoch of a Redis of another life, also of one that began after the state of Postgres; else empty. */
   readonly epoch: string;
   readonly offset: CommittedOffset;
@@ -15,6 +16,8 @@ export interface Comparison {
   readonly newest: string;
   /** Workers that have heard that there is something to do: those that listen at the same node of a cluster. */
   readonly workers: number;
+  /** `behind`, `past` and `fenced`: what is against opening or restoring it. */
+  readonly objection?: Objection | undefined;
 }
 
 function whatIsMissing({ found, epoch, newest, offset }: Comparison): string {
@@ -47,10 +50,16 @@ export function notLevel(comparison: Comparison, autoRestore: boolean): LaurelEr
       'not_ready',
       `This Redis belongs to another database: its epoch is ${epoch}, Postgres expects ${offset.epoch}. ` +
         'Check REDIS_URL, REDIS_PREFIX and DATABASE_URL.',
+      { reason: 'out_of_sync' },
     );
   }
-  if (comparison.found === 'ahead') return new LaurelError('not_ready', aheadSentence(comparison));
+  if (comparison.objection) {
+    return new LaurelError('not_ready', objectionSentence(comparison.objection), {
+      ...{ retryAfterS: limits.restoreRetryAfterS, reason: 'out_of_sync' },
+    });
+  }
+  if (comparison.found === 'ahead') return new LaurelError('not_ready', aheadSentence(comparison), { reason: 'out_of_sync' });
   return new LaurelError('not_ready', `${whatIsMissing(comparison)} ${whatHappens(comparison, autoRestore)}`, {
-    retryAfterS: limits.restoreRetryAfterS,
+    ...{ retryAfterS: limits.restoreRetryAfterS, reason: 'out_of_sync' },
   });
 }

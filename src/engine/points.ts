@@ -1,6 +1,7 @@
 import { dayToDate, utcDate } from '../calendar.js';
 import type { PointsLevel, PointsSystem } from '../config/model.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
+import { LaurelError } from '../errors.js';
 import { known, requireSystem, type ActiveConfig } from '../plan/active-config.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { boostResponse, boostsOf, boostStatusOn, sharedBoosts } from '../points/boosts.js';
@@ -17,13 +18,19 @@ export interface SummaryStores extends Stores {
   readonly aggregates: AggregateReader;
 }
 
-/** A points system with the triggers that are active, as the contract's `PointsSystemResponse`. Throws a 404 for an unknown key. */
+/**
+ * A points system with the triggers that are active, as the contract's `PointsSystemResponse`. A trigger of a locked achievement, which would
+ * show that to everybody, is left out: it pays nothing while the achievement is locked. Throws a 404 for an unknown key.
+ */
 export async function readSystem(engine: Engine, tenant: number, key: string): Promise<SystemWithTriggersResponse> {
   const config = await engine.config(tenant);
   const system = requireSystem(config, key);
   const { id, name, description, badgeUrl, maxPoints } = system;
   const active = system.triggers.filter(({ archived, status }) => !archived && status === 'active');
-  return { id, name, description, badgeUrl, maxPoints, triggers: active.map((trigger) => triggerResponse(config, trigger)) };
+  const shown = active.filter(
+    (trigger) => trigger.type !== 'achievement' || known(config.achievementById, trigger.achievementId, 'achievement').status !== 'locked',
+  );
+  return { id, name, description, badgeUrl, maxPoints, triggers: shown.map((trigger) => triggerResponse(config, trigger)) };
 }
 
 /** The levels of a points system, the lowest first. Throws a 404 for an unknown key. */
@@ -82,7 +89,7 @@ export async function readLevelCounts(engine: Engine, tenant: number, pick: (con
 /**
  * How many users have each level of a points system, the lowest level first. Redis answers, but for the moments in which users are being
  * counted anew because the levels have changed: then Postgres does, from the totals. A level from 0 points on is that of all users who have no
- * higher one, those who never had points included.
+ * higher one, those who never had points included. Throws a 404 for an unknown key, a 422 for a system without levels.
  */
 export async function summariseLevels(
   { engine, history, aggregates }: SummaryStores,
@@ -91,6 +98,9 @@ export async function summariseLevels(
 ): Promise<LevelCountResponse[]> {
   const read = await readLevelCounts(engine, tenant, (config) => requireSystem(config, key));
   const { system, levels } = read;
+  if (levels.length === 0) {
+    throw new LaurelError('unprocessable', `The points system ${JSON.stringify(key)} has no levels: ask again when it has some.`);
+  }
   let { counts } = read;
   if (read.countedBy !== levelsDefinition(system)) {
     await history.waitFor(tenant, read.ledgerId);

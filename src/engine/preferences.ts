@@ -35,7 +35,10 @@ interface StoredStreakPreferences {
 function storedStreak(config: ActiveConfig, { enabled = true, evaluationMode, metrics }: StreakPreferences): StoredStreakPreferences {
   const { streaks } = config.document;
   if (!streaks.personalization) {
-    throw new LaurelError('unprocessable', 'Users cannot choose streak conditions of their own: the operator has not switched that on.');
+    throw new LaurelError(
+      'forbidden',
+      'Users have no streak preferences while the streak setting `personalization` is off: switch it on in the streak settings.',
+    );
   }
   const unknown = metrics?.filter(({ key }) => !config.metrics.has(key)).map(({ key }) => key) ?? [];
   if (unknown.length > 0) throw new LaurelError('unprocessable', `There are no metrics with these keys: ${unknown.join(', ')}.`);

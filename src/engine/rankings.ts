@@ -1,7 +1,7 @@
 import { dateToDay, dayToDate, utcDate } from '../calendar.js';
 import type { Leaderboard } from '../config/model.js';
 import { LaurelError } from '../errors.js';
-import { groupOf, leaderboardResponse, statusOn } from '../leaderboards/response.js';
+import { groupOf, leaderboardResponse, rankedResponse, statusOn } from '../leaderboards/response.js';
 import type { LeaderboardResponse, RankingsResponse, UserLeaderboardResponse } from '../leaderboards/shapes.js';
 import { runEnd, runOf } from '../leaderboards/runs.js';
 import type { HistoryReader } from '../ledger/reader.js';
@@ -97,6 +97,7 @@ export async function readLeaderboard(stores: Stores, tenant: number, key: strin
   const run = {
     leaderboard: board.no,
     kind: boardKind(board),
+    max: board.maxParticipants,
     run: resolveRun(board, query.run, date),
     group: resolveGroup(config, board, query.userAttributes),
   };
@@ -104,7 +105,7 @@ export async function readLeaderboard(stores: Stores, tenant: number, key: strin
   const rankings = (await isFinal(stores, tenant, board, run.run, now))
     ? await finalPage(stores, tenant, run, page)
     : await readRankings(stores.engine, tenant, run, page);
-  return { ...leaderboardResponse(config, board, date), rankings };
+  return { ...leaderboardResponse(config, board, date), ...rankedResponse(config, board), rankings };
 }
 
 /** A user's place in a run of a leaderboard, with its history by day. Throws a 404 for an unknown user or key. */
@@ -121,13 +122,15 @@ export async function readUserLeaderboard(
   const now = await clock.now(tenant);
   const date = utcDate(now);
   const asked = query.run === undefined ? undefined : resolveRun(board, query.run, date);
-  const place = await readPlace(engine, tenant, { leaderboard: board.no, kind: boardKind(board), run: asked }, user);
+  const asOf = { leaderboard: board.no, kind: boardKind(board), max: board.maxParticipants, run: asked };
+  const place = await readPlace(engine, tenant, asOf, user);
   const { run } = place;
   await history.waitFor(tenant, place.ledgerId);
   const final = (await isFinal(stores, tenant, board, run, now)) ? await history.finalPlace(tenant, board.no, run, user) : place;
   const days = await history.leaderboardDays(tenant, board.no, run, user, query.days);
   return {
     ...leaderboardResponse(config, board, date),
+    ...rankedResponse(config, board),
     rank: final?.rank ?? null,
     value: final?.value ?? null,
     history: days.map(({ at, ...day }) => ({ ...day, timestamp: at.toISOString() })),

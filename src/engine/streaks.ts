@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { dateToDay, dayToDate, weekShiftOf } from '../calendar.js';
+import { dateToDay, dayToDate } from '../calendar.js';
 import type { PauseFact, StreakFact } from '../ledger/entry.js';
 import type { HistoryReader, StreakLength } from '../ledger/reader.js';
 import { outcomes, userFields } from '../redis/contract.js';
@@ -11,6 +11,9 @@ import type { Engine } from './engine.js';
 import type { Stores } from './rankings.js';
 import { readUser } from './users.js';
 
+/** When a streak was last extended; null without a streak. */
+const lastExtension = (fact: StreakFact | undefined): string | null => (fact && fact.length > 0 ? instant(fact.extendedAt) : null);
+
 /** A user's streak with the history of the last periods, the current one included, oldest first; the contract's `StreakResponse`. */
 export async function readStreak(
   engine: Engine,
@@ -19,7 +22,7 @@ export async function readStreak(
   id: string,
   historyPeriods: number,
 ): Promise<StreakResponse> {
-  const { config, streak, buffers, ledgerId } = await readUser(engine, tenant, id);
+  const { config, streak, buffers, ledgerId, day } = await readUser(engine, tenant, id);
   const blob = buffers.get(userFields.pauses);
   const pauses = blob && blob.length > 0 ? (unpackMessage(blob) as PauseFact[]) : [];
   const { frequency } = config.document.streaks;
@@ -28,9 +31,11 @@ export async function readStreak(
   const rows = span ? await history.streakPeriods(tenant, id, frequency, span) : new Map<number, never>();
   return {
     ...baseStreak(config, streak),
-    extended: streak?.isExtended === true && streak.extendedAt > 0 ? instant(streak.extendedAt) : null,
-    streakHistory: streak ? historyResponse(rows, frequency, streak.current, historyPeriods, weekShiftOf(config.document.settings)) : [],
-    pauses: pauses.map(({ id: pauseId, first, last }) => ({ id: pauseId, start: dayToDate(first), end: dayToDate(last) })),
+    extended: lastExtension(streak),
+    streakHistory: streak ? historyResponse(config, streak, rows, historyPeriods) : [],
+    pauses: pauses
+      .filter(({ last }) => last >= day)
+      .map(({ id: pauseId, first, last }) => ({ id: pauseId, start: dayToDate(first), end: dayToDate(last) })),
   };
 }
 
@@ -42,9 +47,8 @@ export async function rankStreaks(engine: Engine, tenant: number, ids: readonly 
   const facts = unpackMessage(values[0]) as (StreakFact | false)[];
   return unique
     .map((userId, i) => {
-      const fact = facts[i];
-      const isOn = fact !== undefined && fact !== false && fact.length > 0;
-      return { userId, streakLength: isOn ? fact.length : 0, extended: isOn && fact.extendedAt > 0 ? instant(fact.extendedAt) : null };
+      const fact = facts[i] || undefined;
+      return { userId, streakLength: fact?.length ?? 0, extended: lastExtension(fact) };
     })
     .sort((a, b) => b.streakLength - a.streakLength);
 }
@@ -75,6 +79,8 @@ const sentences: Readonly<Record<number, string>> = {
   [outcomes.tooMany]: 'The user has as many as can be held.',
   [outcomes.pauseUnknown]: 'There is no pause with this id.',
   [outcomes.nothingToRestore]: 'The user has not lost a streak that could be restored.',
+  [outcomes.longerStreak]: 'The running streak is longer than the one that the user lost last: a restore would shorten it.',
+  [outcomes.pauseTooEarly]: "A pause must not start before today's date in the user's time zone.",
 };
 
 function itemResult(outcome: number): ItemResult {

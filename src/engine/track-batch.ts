@@ -83,8 +83,7 @@ class BatchRun {
   /** One round trip, and what has to be done after it. Returns whether it stopped at a user who is still being settled. */
   private async round(): Promise<boolean> {
     const config = await this.engine.config(this.tenant);
-    const items = this.items.slice(this.next, this.next + limits.batchPartEvents * limits.batchPipelineParts);
-    const parts = this.partsOf(config, items);
+    const { parts, end } = this.partsOf(config);
     const replies = await this.send(config, parts);
     for (const [number, part] of parts.entries()) {
       const stop = this.take(part, replies[number]);
@@ -92,26 +91,29 @@ class BatchRun {
       await this.engine.remedy(this.tenant, config, stop);
       return stop.outcome === outcomes.again;
     }
-    this.next += items.length;
+    this.next = end;
     return false;
   }
 
-  /** The events in parts, without those that the configuration refuses. */
-  private partsOf(config: ActiveConfig, items: readonly Item[]): Part[] {
+  /** The next events in parts of bounded work, without those that the configuration refuses, and the place of the first one after them. */
+  private partsOf(config: ActiveConfig): { parts: Part[]; end: number } {
     const parts: Part[] = [];
-    for (const item of items) {
+    let [partUs, allUs, end] = [Infinity, 0, this.next];
+    for (; end < this.items.length && allUs < limits.batchRoundTripWorkUs; end += 1) {
+      const item = this.items[end] as Item;
       try {
         const one = { item, args: itemArguments(config, item) };
-        const last = parts.at(-1);
-        if (last && last.length < limits.batchPartEvents) last.push(one);
-        else parts.push([one]);
+        const us = config.eventWorkUs(item.request.metricKey);
+        if (partUs + us <= limits.batchPartWorkUs) parts.at(-1)?.push(one);
+        else [partUs] = [0, parts.push([one])];
+        [partUs, allUs] = [partUs + us, allUs + us];
         this.problems.delete(item.index);
       } catch (error) {
         if (!(error instanceof LaurelError)) throw error;
         this.problems.set(item.index, error.message);
       }
     }
-    return parts;
+    return { parts, end };
   }
 
   private send(config: ActiveConfig, parts: readonly Part[]): Promise<Reply[]> {
@@ -147,7 +149,7 @@ class BatchRun {
 
 /**
  * Counts the events of a batch, in order; each is atomic and idempotent on its own key, as if it had been sent by itself. They go out in
- * bounded parts (limits.batchPartEvents), several in one round trip. The function library stops at an event that it can't count yet,
+ * parts of bounded work (limits.batchPartWorkUs), several in one round trip. The function library stops at an event that it can't count yet,
  * and then does no later part of that round trip; what it lacks is given to it, and the events from that one on are sent again. So no
  * event overtakes an earlier one, whatever has to be done in between. Throws a LaurelError `not_ready` when Redis is away: some of the events may
  * have been counted by then.

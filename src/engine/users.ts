@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { completedResponse, stats, type Counts } from '../achievements/response.js';
 import type { UserAchievementResponse, UserAchievementWithStatsResponse } from '../achievements/shapes.js';
+import type { Achievement } from '../config/model.js';
 import type { ProfileFact, RecentAward, StreakFact } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { metricResponse } from '../metrics/response.js';
@@ -109,11 +110,14 @@ export function completedBy({ buffers }: UserState): ReadonlyMap<number, number>
   return new Map(Object.entries(moments).map(([no, at]) => [Number(no), at]));
 }
 
+/** What a user sees of the achievements: those that are completed, and active ones. A locked one is shown only to users who have it. */
+const isShown = ({ no, status }: Achievement, completed: ReadonlyMap<number, number>): boolean => completed.has(no) || status === 'active';
+
 /** A metric's achievements, completed or not, as the contract's `MetricResponse` has them. */
 function achievementsOf(state: UserState, metricId: string): UserAchievementResponse[] {
   const completed = completedBy(state);
   return [...state.config.achievements.values()]
-    .filter((achievement) => achievement.trigger === 'metric' && achievement.metricId === metricId)
+    .filter((achievement) => achievement.trigger === 'metric' && achievement.metricId === metricId && isShown(achievement, completed))
     .map((achievement) => completedResponse(state.config, achievement, completed.get(achievement.no)));
 }
 
@@ -160,7 +164,7 @@ export async function readUserAchievements(
   const state = await readUser(engine, tenant, id, { completions: true });
   const completed = completedBy(state);
   return [...state.config.achievements.values()]
-    .filter(({ no }) => includeIncomplete || completed.has(no))
+    .filter((achievement) => completed.has(achievement.no) || (includeIncomplete && isShown(achievement, completed)))
     .map((achievement) => ({
       ...completedResponse(state.config, achievement, completed.get(achievement.no)),
       ...stats(state.counts, achievement.no),

@@ -4,6 +4,7 @@ import { dateToDay, datesOf, dayToDate, periodOf, utcDate, weekShiftOf } from '.
 import { addDecimals } from '../decimal.js';
 import { leaderboardResponse } from '../leaderboards/response.js';
 import type { AttributeSums, DaySpan, DaySummary, RankedDay } from '../ledger/aggregates.js';
+import { LaurelError } from '../errors.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
 import { userResponse } from '../users/response.js';
@@ -58,14 +59,15 @@ function byAttribute(config: ActiveConfig, year: Year, metric: number, index: nu
   return result;
 }
 
-/** The best rank on each leaderboard that users can see. */
+/** The best rank on each leaderboard that users can see, and the best value at it. */
 function bestPlaces(year: Year, { first, last }: DaySpan): Record<string, WrappedPlace> {
   const { config, now } = year.state;
   const best = new Map<number, RankedDay>();
   for (const row of year.ranked) {
     if (row.day < first || row.day > last) continue;
     const earlier = best.get(row.leaderboard);
-    if (!earlier || row.rank < earlier.rank) best.set(row.leaderboard, row);
+    const isBetter = !earlier || row.rank < earlier.rank || (row.rank === earlier.rank && row.value > earlier.value);
+    if (isBetter) best.set(row.leaderboard, row);
   }
   const places: Record<string, WrappedPlace> = {};
   for (const board of config.leaderboards.values()) {
@@ -135,12 +137,14 @@ function completedIn(state: UserState): Year['completed'] {
     .sort((a, b) => a.at - b.at || a.no - b.no);
 }
 
+const yearOf = (day: number): number => Number(dayToDate(day).slice(0, 4));
+
 const changesOf = (rows: readonly DaySummary[], span: DaySpan): ReadonlyMap<number, number> =>
   new Map([...sumsOf(rows, span)].map(([no, { change }]) => [no, change]));
 
 /**
  * A user's year in review, by the user's local calendar; the current year without one. Read from the sums of days and years, never from
- * events. What each number means: docs/behaviour.md, "The year in review". Throws a 404 for an unknown user.
+ * events. What each number means: docs/behaviour.md, "The year in review". Throws a 404 for an unknown user, a 422 for a year that has not begun.
  */
 export async function readWrapped(
   stores: SummaryStores,
@@ -151,8 +155,13 @@ export async function readWrapped(
   const { engine, history, aggregates } = stores;
   const state = await readUser(engine, tenant, user);
   const { config, ledgerId, day: today } = state;
+  const number = asked ?? yearOf(today);
+  // A user who has moved west has a newest day that the local calendar has yet to reach.
+  const newest = yearOf(Math.max(today, Number(state.fields[userFields.newestDay] ?? today)));
+  if (number > newest) {
+    throw new LaurelError('unprocessable', `\`year\` is ${number}, which has not begun for this user: send ${newest} or an earlier year.`);
+  }
   await history.waitFor(tenant, ledgerId);
-  const number = asked ?? Number(dayToDate(today).slice(0, 4));
   const text = String(number).padStart(4, '0');
   const span = { first: dateToDay(`${text}-01-01`), last: dateToDay(`${text}-12-31`) };
   const metrics = Array.from(config.metrics.values(), ({ no }) => no);

@@ -1,3 +1,5 @@
+import type { Account } from '../account/account.js';
+import { defaultTenant } from '../account/tenants.js';
 import { LaurelError } from '../errors.js';
 import type { Principal } from '../keys/key-ring.js';
 import type { Api, Route } from '../routing/route.js';
@@ -9,10 +11,35 @@ export function isOpen(api: Api, { access = 'admin' }: Pick<Route, 'access'>): b
   return api === 'application' && access !== 'admin';
 }
 
-/** What can be said before the request is read. Throws a 403 for an application key of another tenant, or on a route for admin keys. */
-export function checkCaller(principal: Principal, tenant: number, api: Api, route: Route): void {
-  if (principal.kind === 'admin') return;
-  if (principal.tenant !== tenant) throw forbidden('This key belongs to another tenant: send that one’s id in the Tenant-ID header.');
+/** Whether a route is open to admin keys that are bound to a tenant: the Application API, and the routes of the Admin API that say so. */
+export function isOpenToBound(api: Api, { scope = 'account' }: Pick<Route, 'scope'>): boolean {
+  return api === 'application' || scope === 'tenant';
+}
+
+/**
+ * The tenant of a call, by its no. `named` is the Tenant-ID header; without it a bound admin key means its own tenant, and other keys mean the
+ * default one. Throws a 404 for an unknown tenant. For a key of one tenant it throws the same 403 for every other tenant, known or not: such a
+ * key must not find out which tenants exist.
+ */
+export function tenantFor(principal: Principal, named: string | undefined, account: Account, route: Route): number {
+  const implied = (principal.kind === 'admin' ? principal.tenant : null) ?? defaultTenant;
+  const tenant =
+    named === undefined ? implied : (account.findTenant(named) ?? (route.archivedTenants ? account.findArchivedTenant(named) : undefined));
+  if (principal.tenant !== null && tenant !== principal.tenant) {
+    throw forbidden('This key is for one tenant, and the Tenant-ID header does not name it: send the id of that tenant.');
+  }
+  if (tenant === undefined) {
+    throw new LaurelError('not_found', `There is no tenant ${JSON.stringify(named)}: check the Tenant-ID header, or leave it out.`);
+  }
+  return tenant;
+}
+
+/** What can be said before the request is read. Throws a 403 on a route that is not for keys of this kind. */
+export function checkCaller(principal: Principal, api: Api, route: Route): void {
+  if (principal.kind === 'admin') {
+    if (principal.tenant === null || isOpenToBound(api, route)) return;
+    throw forbidden('This call is about the whole account, and this key is bound to a tenant: use an admin key of the account.');
+  }
   if (!isOpen(api, route)) {
     throw forbidden(
       api === 'admin'

@@ -3,7 +3,7 @@ import { achievementWithStatsShape, userAchievementWithStatsShape } from '../ach
 import { completeAchievement, listAchievements } from '../engine/achievements.js';
 import { completionShape } from '../engine/shapes.js';
 import { readUserAchievements } from '../engine/users.js';
-import { attributeFilters, keyText } from '../routing/query.js';
+import { attributeFilters, keyText, onlyTrueText } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
 import { idSchema, userPropertiesSchema } from '../users/schema.js';
 
@@ -46,11 +46,15 @@ export const achievementRoutes: readonly Route[] = [
     summary: "Read a user's achievements",
     access: ({ params }) => [params.id],
     params: z.object({ id: idSchema }),
-    query: z.object({ includeIncomplete: z.enum(['true', 'false']).optional() }),
+    query: z.object({
+      includeIncomplete: onlyTrueText(
+        '`true` lists the achievements that the user has not completed as well. With any other value, only completed ones.',
+      ),
+    }),
     body: null,
     handle: async ({ services, tenant, params, query }) => ({
       status: 200,
-      body: await readUserAchievements(services.engine, tenant, params.id, query.includeIncomplete === 'true'),
+      body: await readUserAchievements(services.engine, tenant, params.id, query.includeIncomplete),
     }),
   }),
 ];

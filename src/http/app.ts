@@ -9,17 +9,20 @@ import { clockRoutes } from '../admin/clock.js';
 import { configurationRoutes } from '../admin/configuration.js';
 import { eventAdminRoutes } from '../admin/events.js';
 import { streakAdminRoutes } from '../admin/streaks.js';
+import { readyRoutes } from '../admin/ready.js';
 import { tenantRoutes } from '../admin/tenants.js';
 import { deadLetterRoutes } from '../admin/dead-letters.js';
 import { userAdminRoutes } from '../admin/users.js';
 import { deliveryRoutes } from '../admin/webhook-deliveries.js';
 import { LaurelError } from '../errors.js';
 import { defaultTenant } from '../account/tenants.js';
+import type { Refusals } from '../logging/refusals.js';
 import type { Principal } from '../keys/key-ring.js';
 import { limits } from '../limits.js';
 import { idProblem } from '../users/schema.js';
-import { checkCaller, checkUsers } from './access.js';
+import { checkCaller, checkUsers, tenantFor } from './access.js';
 import { achievementRoutes } from './achievements.js';
+import { crossOrigin } from './cors.js';
 import { docsRoutes } from './docs.js';
 import { errorAnswer } from './errors.js';
 import { healthRoutes, type Health } from './health.js';
@@ -46,18 +49,23 @@ export const applicationRoutes: readonly Route[] = [
   ...pointsRoutes,
   ...summaryRoutes,
 ];
-/** The Admin API. */
-export const adminRoutes: readonly Route[] = [
-  ...clockRoutes,
+/** What the Admin API has of each tenant. */
+const ofTenants: readonly Route[] = [
+  ...readyRoutes,
   ...streakAdminRoutes,
   ...configurationRoutes,
-  ...tenantRoutes,
   ...applicationKeyRoutes,
-  ...adminKeyRoutes,
   ...eventAdminRoutes,
   ...userAdminRoutes,
   ...deadLetterRoutes,
   ...deliveryRoutes,
+];
+/** The Admin API. */
+export const adminRoutes: readonly Route[] = [
+  ...ofTenants.map((route): Route => ({ ...route, scope: 'tenant' })),
+  ...clockRoutes,
+  ...tenantRoutes,
+  ...adminKeyRoutes,
 ];
 
 export interface AppOptions extends ObservedOptions {
@@ -65,6 +73,10 @@ export interface AppOptions extends ObservedOptions {
   /** Undefined: keys may make as many requests as they like. */
   readonly rateLimit: RateLimit | undefined;
   readonly health: Health;
+  /** CORS_ORIGINS. */
+  readonly corsOrigins: readonly string[];
+  /** Hears of requests that are answered with 503. */
+  readonly refusals: Refusals;
 }
 
 type Middleware = Koa.Middleware;
@@ -85,15 +97,22 @@ const securityHeaders = helmet({
 });
 
 /** Every failure becomes an answer here, and nowhere else. */
-function errors(log: Logger): Middleware {
+function errors({ log, refusals }: AppOptions): Middleware {
   return async (context, next) => {
     try {
       await next();
-      if (context.status === 404 && context.body === undefined) {
-        throw new LaurelError('not_found', `There is nothing at ${context.method} ${context.path}.`);
-      }
+      if (context.body !== undefined) return;
+      if (context.status === 404) throw new LaurelError('not_found', `There is nothing at ${context.method} ${context.path}.`);
+      // The router has said with Allow which methods there are.
+      if (context.status === 405) throw new LaurelError('method_not_allowed', 'This address exists, but not with this method.');
+      if (context.status === 501) throw new LaurelError('method_not_allowed', 'This method is not supported.');
     } catch (error) {
-      const { status, body, headers } = errorAnswer(error, () => requestLog(log, context));
+      const logOf = (): Logger => requestLog(log, context);
+      const { status, body, headers } = errorAnswer(error, logOf, (refusal) => {
+        // The tenant of a request whose key could not be looked up is not known, if it names one.
+        const implied = context.headers['tenant-id'] === undefined ? defaultTenant : undefined;
+        refusals.note(refusal, logOf, (context.state['tenant'] as number | undefined) ?? implied);
+      });
       context.status = status;
       context.set(headers);
       context.body = body;
@@ -139,16 +158,9 @@ function idempotencyKey(context: Koa.Context): string | undefined {
   return key;
 }
 
-/** Whom the Tenant-ID header means. */
-function tenantOf(context: Koa.Context, { account }: Services): number {
+function tenantOf(context: Koa.Context, principal: Principal, route: Route, { account }: Services): number {
   const header = context.req.headers['tenant-id'];
-  if (header === undefined) return defaultTenant;
-  const name = decodeHeader(String(header));
-  const tenant = account.findTenant(name);
-  if (tenant === undefined) {
-    throw new LaurelError('not_found', `There is no tenant ${JSON.stringify(name)}: check the Tenant-ID header, or leave it out.`);
-  }
-  return tenant;
+  return tenantFor(principal, header === undefined ? undefined : decodeHeader(String(header)), account, route);
 }
 
 function bodyOf(context: Koa.Context, route: Route): unknown {
@@ -167,8 +179,8 @@ function admit(api: Api, route: Route, { services, rateLimit }: AppOptions): Mid
   return async (context, next) => {
     const principal = await services.account.authenticate(keyOf(context));
     if (rateLimit) await rateLimit.count(principal.keyId, (headers) => context.set(headers));
-    const tenant = tenantOf(context, services);
-    checkCaller(principal, tenant, api, route);
+    const tenant = tenantOf(context, principal, route, services);
+    checkCaller(principal, api, route);
     context.state['principal'] = principal;
     context.state['tenant'] = tenant;
     await next();
@@ -181,7 +193,8 @@ function handler(route: Route, { services }: AppOptions): Middleware {
     // The body may have been on its way for long: what was admitted is looked at again.
     const principal = await services.account.confirm(admitted, keyOf(context));
     const tenant = context.state['tenant'] as number;
-    if (tenant !== tenantOf(context, services)) throw new LaurelError('not_found', 'This tenant was changed while the request came in.');
+    if (tenant !== tenantOf(context, principal, route, services))
+      throw new LaurelError('not_found', 'This tenant was changed while the request came in.');
     checkAddress(context);
     const params = parsePart(route.params, context['params'] as unknown, 'The path');
     const query = parsePart(route.query, context.query, 'The query');
@@ -230,14 +243,9 @@ export function createApp(options: AppOptions): Koa {
   });
   app.use(observed(options));
   app.use(securityHeaders);
-  app.use(errors(options.log));
+  if (options.corsOrigins.length > 0) app.use(crossOrigin(options.corsOrigins));
+  app.use(errors(options));
   app.use(router.routes());
-  app.use(
-    router.allowedMethods({
-      throw: true,
-      methodNotAllowed: () => new LaurelError('method_not_allowed', 'This address exists, but not with this method.'),
-      notImplemented: () => new LaurelError('method_not_allowed', 'This method is not supported.'),
-    }),
-  );
+  app.use(router.allowedMethods());
   return app;
 }

@@ -67,7 +67,7 @@ function send(context: Koa.Context, type: string, body: string | Buffer): void {
 
 /**
  * The reference, without a key: the OpenAPI documents of both APIs, and `/docs`, a page to read and try them. The documents are made when
- * they are first asked for.
+ * they are first asked for, and so are the files read, once for all answers.
  */
 export function docsRoutes(router: Router, routes: Readonly<Record<Api, readonly Route[]>>): void {
   for (const [api, , addresses] of documents) {
@@ -82,12 +82,13 @@ export function docsRoutes(router: Router, routes: Readonly<Record<Api, readonly
   router.get('/docs', (context) => send(context, 'html', page));
   router.get('/docs/start.js', (context) => send(context, 'js', start));
   for (const file of files) {
+    let content: Promise<Buffer> | undefined;
     router.get(`/docs/${file}`, async (context) => {
       context.set('Cache-Control', 'no-cache');
       context.etag = `${version}-${file}`;
       context.status = 200;
       if (context.fresh) context.status = 304;
-      else send(context, extname(file), await readFile(require.resolve(`swagger-ui-dist/${file}`)));
+      else send(context, extname(file), await (content ??= readFile(require.resolve(`swagger-ui-dist/${file}`))));
     });
   }
 }

@@ -33,14 +33,17 @@ function fromHttpLibrary(error: unknown): LaurelError | undefined {
   return undefined;
 }
 
-/** The answer to a failed request. Faults of ours are logged whole, to the log that `logOf` makes for the request, and told without details. */
-export function errorAnswer(error: unknown, logOf: () => Logger): ErrorAnswer {
+/**
+ * The answer to a failed request. Faults of ours are logged whole, to the log that `logOf` makes for the request, and told without details;
+ * `refused` hears of each 503.
+ */
+export function errorAnswer(error: unknown, logOf: () => Logger, refused: (error: LaurelError) => void): ErrorAnswer {
   const known = error instanceof LaurelError ? error : fromHttpLibrary(error);
   if (!known) {
     logOf().error({ err: error }, 'a request failed');
     return { status: 500, body: { error: 'Something went wrong in the service; the operator finds the details in its log.' }, headers: {} };
   }
-  if (known.code === 'not_ready') logOf().warn({ err: known }, 'a request was answered with 503');
+  if (known.code === 'not_ready') refused(known);
   return {
     status: known.status,
     body: { error: known.message },

@@ -1,19 +1,25 @@
 import { z } from 'zod';
+import { evaluationMode } from '../config/fields.js';
 import { channels, notificationTypes, readPreferences, setPreferences } from '../engine/preferences.js';
 import { limits } from '../limits.js';
+import { boundedArray } from '../bounded.js';
 import { defineRoute, type Route } from '../routing/route.js';
 import { idSchema } from '../users/schema.js';
 import { preferencesShape } from '../users/shapes.js';
 
-const channelList = z.array(z.enum(channels)).refine((list) => new Set(list).size === list.length, 'must not name a channel twice');
+const channelList = boundedArray(z.enum(channels), channels.length).refine(
+  (list) => new Set(list).size === list.length,
+  'must not name a channel twice',
+);
 const notifications = z.object(Object.fromEntries(notificationTypes.map((type) => [type, channelList.optional()])));
 
 const streak = z.object({
   enabled: z.boolean().optional(),
-  evaluationMode: z.enum(['OR', 'AND']).optional(),
-  metrics: z
-    .array(z.object({ key: z.string(), threshold: z.number().positive('must be above 0').max(limits.maxAbsoluteTotal) }))
-    .max(limits.maxStreakConditions, `must have at most ${limits.maxStreakConditions} items`)
+  evaluationMode: evaluationMode.optional(),
+  metrics: boundedArray(
+    z.object({ key: z.string(), threshold: z.number().positive('must be above 0').max(limits.maxAbsoluteTotal) }),
+    limits.maxStreakConditions,
+  )
     .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, 'must not name a metric twice')
     .optional(),
 });

@@ -1,6 +1,7 @@
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { LaurelError } from '../errors.js';
-import { redisFailure, type RedisConnection } from '../redis/connection.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { redisFailure } from '../redis/failure.js';
 
 export interface RateLimitOptions {
   readonly redis: RedisConnection;
@@ -20,10 +21,12 @@ export type LimitHeaders = Readonly<Record<string, string>>;
  */
 export class RateLimit {
   private readonly limiter: RateLimiterRedis;
+  private readonly redis: RedisConnection;
   private readonly requests: number;
   private readonly windowS: number;
 
   constructor({ redis, prefix, requests, windowS }: RateLimitOptions) {
+    this.redis = redis;
     this.requests = requests;
     this.windowS = windowS;
     this.limiter = new RateLimiterRedis({
@@ -41,7 +44,7 @@ export class RateLimit {
     try {
       tell(this.headers(await this.limiter.consume(keyId)));
     } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw redisFailure(error);
+      if (!(error instanceof RateLimiterRes)) throw redisFailure(error, this.redis);
       tell(this.headers(error));
       throw new LaurelError(
         'too_many_requests',

@@ -31,7 +31,11 @@ const apis: Readonly<Record<Api, ApiText>> = {
   },
   admin: {
     title: 'Laurel: Admin API',
-    description: `What operators call: configure the account and work on its users. Batches report what could not be done of them in \`issues\`, by index, and do the rest.\n\n${everyCall}`,
+    description: [
+      'What operators call: configure a tenant and work on its users. Batches report in `issues`, by index, what could not be done, and do the rest.',
+      'An admin key that is bound to a tenant can’t call `/tenants`, `/admin-api-keys` and `/clock`, which are about the whole account.',
+      everyCall,
+    ].join('\n\n'),
     bases: ['/admin/v1'],
   },
 };
@@ -50,7 +54,7 @@ const failure = (description: string, headers?: typeof retryAfter): ZodOpenApiRe
 const failures = {
   400: ['InvalidRequest', failure('The body is not JSON, or the address is not valid.')],
   401: ['Unauthorized', failure('The API key is missing or not valid.')],
-  403: ['Forbidden', failure('The API key is not for this.')],
+  403: ['Forbidden', failure('The API key is not for this call, this user or this tenant.')],
   404: ['NotFound', failure('Something that the address or the `Tenant-ID` header names does not exist.')],
   405: ['MethodNotAllowed', failure('The address exists, but not with this method.')],
   413: ['BodyTooLarge', failure(`The body is larger than ${limits.maxBodyBytes} bytes.`)],
@@ -70,7 +74,8 @@ const parameters = {
     in: 'header',
     required: false,
     schema: { type: 'string' },
-    description: "The tenant that the call is for; the account's default tenant without it.",
+    description:
+      "The tenant that the call is for, by its id or customerId. Without it, an admin key that is bound to a tenant means its own, every other key the account's default tenant.",
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -89,9 +94,15 @@ function tagOf({ path }: Route): string {
 
 const successes: Readonly<Record<number, string>> = {
   200: 'Done.',
-  201: 'Done, and something was created or counted.',
+  201: 'Done, and something was created, restored, granted or counted.',
   202: 'Accepted: what was sent has been taken, now or before.',
 };
+
+/** A POST that may answer 201 says with 200 that it created nothing. */
+function successOf({ answers }: Route, status: number): string {
+  if (status === 200 && 201 in answers) return 'Nothing was created, restored or granted: `issues` says why.';
+  return successes[status] ?? 'Done.';
+}
 
 function operationOf(route: Route): ZodOpenApiOperationObject {
   const statuses = route.body ? [...everywhere, 413 as const] : everywhere;
@@ -109,7 +120,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       ...Object.fromEntries(
         Object.entries(route.answers).map(([status, schema]) => [
           status,
-          { description: successes[Number(status)] ?? 'Done.', content: { [route.produces ?? 'application/json']: { schema } } },
+          { description: successOf(route, Number(status)), content: { [route.produces ?? 'application/json']: { schema } } },
         ]),
       ),
       ...Object.fromEntries(statuses.map((status) => [status, ref('responses', failures[status][0])])),

@@ -19,6 +19,8 @@ export interface Listen {
 export interface HttpServer {
   /** `http://host:port`. */
   readonly address: string;
+  /** Goes on serving, and tells clients with each answer to leave their connections. */
+  leave(): void;
   /**
    * Stops accepting connections, answers what has come and tells clients to leave their connections; cuts off what is left after
    * `graceMs`.
@@ -51,6 +53,72 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
   response.end(body);
 }
 
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/**
+ * The requests that one connection has sent without waiting for their answers. A few are worked on at a time, and nothing more is read from the
+ * connection while others wait: what it holds is then bounded by what Node reads at once (64 KiB).
+ */
+class Pipeline {
+  private readonly socket: Socket;
+  private readonly handle: Handler;
+  private readonly waiting: Exchange[] = [];
+  private underWay = 0;
+
+  constructor(socket: Socket, handle: Handler) {
+    this.socket = socket;
+    this.handle = handle;
+    // Node goes on reading whenever a request has been read.
+    socket.on('resume', () => {
+      this.hold();
+    });
+  }
+
+  take(exchange: Exchange): void {
+    if (this.underWay < limits.maxPipelinedRequests) {
+      this.begin(exchange);
+      return;
+    }
+    this.waiting.push(exchange);
+    this.hold();
+  }
+
+  private begin({ request, response }: Exchange): void {
+    this.underWay += 1;
+    // When the answer has gone out, so that those to a client that does not read do not pile up.
+    response.once('close', () => {
+      this.underWay -= 1;
+      this.goOn();
+    });
+    this.handle(request, response);
+  }
+
+  private goOn(): void {
+    const next = this.socket.destroyed ? undefined : this.waiting.shift();
+    if (!next) return;
+    this.begin(next);
+    if (this.waiting.length === 0) this.socket.resume();
+  }
+
+  private hold(): void {
+    if (this.waiting.length > 0) this.socket.pause();
+  }
+}
+
+/** Bounds the requests of each connection that are worked on at the same time. */
+function inTurn(handle: Handler): Handler {
+  const pipelines = new WeakMap<Socket, Pipeline>();
+  return (request, response) => {
+    const { socket } = request;
+    let pipeline = pipelines.get(socket);
+    if (!pipeline) pipelines.set(socket, (pipeline = new Pipeline(socket, handle)));
+    pipeline.take({ request, response });
+  };
+}
+
 function listen(server: Server, { host, port, variable }: Listen): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: Error & { code?: string }) => {
@@ -59,6 +127,20 @@ function listen(server: Server, { host, port, variable }: Listen): Promise<void>
     });
     server.listen(port, host, resolve);
   });
+}
+
+/** Throws an OperatorError when one of these addresses is taken: a start finds that out before it does anything else. */
+export async function expectFree(all: readonly Listen[]): Promise<void> {
+  const probes: Server[] = [];
+  try {
+    for (const where of all) {
+      const probe = createServer();
+      await listen(probe, where);
+      probes.push(probe);
+    }
+  } finally {
+    await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))));
+  }
 }
 
 /** How long clients may take; `limits` says what each means. */
@@ -86,10 +168,10 @@ export async function startServer(
       connectionsCheckingInterval: requestCheckMs,
       requireHostHeader: false,
     },
-    (request, response) => {
+    inTurn((request, response) => {
       if (stopping) response.setHeader('Connection', 'close');
       handle(request, response);
-    },
+    }),
   );
   // Node would leave out what is beyond 2,000 without a word: a key, perhaps. Their bytes are limited.
   server.maxHeadersCount = 0;
@@ -107,6 +189,9 @@ export async function startServer(
   const { port: boundPort } = server.address() as AddressInfo;
   return {
     address: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
+    leave: () => {
+      stopping = true;
+    },
     stop: async (graceMs) => {
       stopping = true;
       // http.Server's own close cuts off idle connections at once, on which a request may be on its way.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rankStreaks, readStreak, streakRankings } from '../engine/streaks.js';
 import { limits } from '../limits.js';
-import { integerText, repeated } from '../routing/query.js';
+import { callersIdsText, integerText } from '../routing/query.js';
 import { defineRoute, type Route } from '../routing/route.js';
 import { longestStreakShape, streakRankingShape, streakShape } from '../streaks/shapes.js';
 import { idSchema } from '../users/schema.js';
@@ -42,7 +42,7 @@ export const streakRoutes: readonly Route[] = [
     summary: 'Rank users by the length of their streaks',
     access: ({ query }) => query.userIds,
     params: z.object({}),
-    query: z.object({ userIds: repeated(idSchema, limits.maxStreakUsers) }),
+    query: z.object({ userIds: callersIdsText(idSchema, limits.maxStreakUsers) }),
     body: null,
     handle: async ({ services, tenant, query }) => ({ status: 200, body: await rankStreaks(services.engine, tenant, query.userIds) }),
   }),

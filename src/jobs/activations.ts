@@ -11,12 +11,28 @@ import { limits } from '../limits.js';
 import { numberArray } from '../postgres/arrays.js';
 import { overAll } from '../postgres/pool.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
-import { boardKind } from '../plan/boards.js';
+import { boardKind, perpetualRun } from '../plan/boards.js';
 import type { JobTools } from './tools.js';
 
 /** Objects have numbers from 1; these stand for what time does to users, and for the conditions of streaks. */
 const timeNo = 0;
 const conditionsNo = -1;
+
+/** The numbers of the sequence of ties that users who are entered on a board get, in the order in which they reached their values. */
+interface Numbers {
+  /** The last number before them: a user with a later one has come by an event since. */
+  readonly since: number;
+  /** How many have been reserved; users beyond get the next number of the sequence. */
+  readonly count: number;
+}
+
+/** How far a pass is. */
+interface Progress {
+  readonly cursor: string;
+  /** Users who have been entered. */
+  readonly entered: number;
+  readonly numbers: Numbers;
+}
 
 /** Something that is active, and what about it decides who belongs to it: when that changes, users are looked at again. */
 interface Activation {
@@ -28,8 +44,8 @@ interface Activation {
   readonly users: string;
   /** How many are read at once: many where reading them means to look at all users. */
   readonly atOnce: number;
-  /** The frequency that a streak board ranks: when it changes, the board begins anew. */
-  readonly frequency?: string;
+  /** The leaderboard that is filled. */
+  readonly board?: Leaderboard;
 }
 
 interface UserRow {
@@ -46,6 +62,18 @@ const byReached = (table: string, reached: string, condition: string): string =>
   select cursor, user_id from (
     select ${reached} || user_id as cursor, user_id from ${table} where tenant = $1 and ${condition}
   ) as row where cursor > $2 order by cursor limit $3`;
+
+/** The participants of a leaderboard that does not repeat, by id, whose history does not end with the rank and value that they have. */
+const participants = `
+  select user_id from (
+    select user_id, value, row_number() over (partition by "group" order by value desc, seq) as rank
+      from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3) as place
+   where rank <= $4 and user_id > $5 and not exists (
+     select 1 from (
+       select rank, value from leaderboard_history as day
+        where day.tenant = $1 and day.leaderboard = $2 and day.run = $3 and day.user_id = place.user_id order by day.day desc limit 1) as last
+      where last.rank = place.rank and last.value = place.value)
+   order by user_id limit $6`;
 
 function usersOf(config: ActiveConfig, board: Leaderboard): string {
   switch (board.rankBy) {
@@ -71,13 +99,6 @@ function achievementDefinition(achievement: Achievement): string {
       return hash([]);
   }
 }
-
-/** What decides who is on a board, or is remembered outside of it. */
-const boardDefinition = ({ maxParticipants, end }: Leaderboard): string => `${maxParticipants}${end === null ? '' : ' and ends'}`;
-
-/** Whether a board has only become smaller: nobody enters it for that. */
-const isSmaller = (now: string, before: string): boolean =>
-  Number.parseInt(now, 10) < Number.parseInt(before, 10) && now.replace(/^\d+/, '') === before.replace(/^\d+/, '');
 
 /** What time does to users: when that changes, it has to be worked out for everybody when it next does something. */
 function timeOf(config: ActiveConfig): Activation[] {
@@ -128,10 +149,11 @@ function activationsOf(config: ActiveConfig, today: string): Activation[] {
         no: board.no,
         key: board.key,
         kind: 'leaderboard',
-        definition: boardDefinition(board),
+        // A streak board that ranks another frequency is filled anew.
+        definition: board.rankBy === 'streak' ? config.document.streaks.frequency : '',
         users: usersOf(config, board),
         atOnce: limits.activationReadUsers,
-        ...(board.rankBy === 'streak' ? { frequency: config.document.streaks.frequency } : {}),
+        board,
       })),
   ];
 }
@@ -161,13 +183,11 @@ export class Activations {
   /** Does what is still to be done for a tenant. The write-behind must be running: what Redis had counted by now is waited for. */
   async run(tenant: number): Promise<void> {
     const config = await this.engine.config(tenant);
-    const { rows } = await this.pool.query<{
-      object: number;
-      definition: string;
-      frequency: string;
-      cursor: string;
-      completed: Date | null;
-    }>('select object, definition, frequency, cursor, completed from activations where tenant = $1', [tenant]);
+    const { rows } = await this.pool.query<Progress & { object: number; definition: string; completed: Date | null }>(
+      `select object, definition, cursor, entered, completed, json_build_object('since', since, 'count', reserved) as numbers
+         from activations where tenant = $1`,
+      [tenant],
+    );
     const noted = new Map(rows.map((row) => [row.object, row]));
     const activations = activationsOf(config, utcDate(await this.clock.now(tenant)));
     await this.forget(
@@ -176,17 +196,8 @@ export class Activations {
     );
     for (const activation of activations) {
       const note = noted.get(activation.no);
-      const isSame = note?.definition === activation.definition && note.frequency === (activation.frequency ?? '');
-      if (note && activation.frequency !== undefined && note.frequency !== activation.frequency) await this.empty(tenant, activation);
-      const isDone = note !== undefined && note.completed !== null;
-      if (
-        isDone &&
-        activation.kind === 'leaderboard' &&
-        note.frequency === (activation.frequency ?? '') &&
-        isSmaller(activation.definition, note.definition)
-      ) {
-        await this.note(tenant, activation, note.cursor, true);
-      } else if (!isSame || !isDone) await this.enter(tenant, activation, isSame ? note.cursor : '');
+      const isSame = note?.definition === activation.definition;
+      if (!isSame || note.completed === null) await this.enter(tenant, activation, isSame ? note : undefined);
     }
   }
 
@@ -196,59 +207,93 @@ export class Activations {
     await this.pool.query('delete from activations where tenant = $1 and object = any($2::integer[])', [tenant, numberArray(objects)]);
   }
 
-  private async empty(tenant: number, { no }: Activation): Promise<void> {
-    await this.engine.call(tenant, 'emptyBoard', () => ({ args: { leaderboard: no } }));
-  }
-
-  private async enter(tenant: number, activation: Activation, from: string): Promise<void> {
-    const { ledgerId } = await this.clock.ledgerId(tenant);
-    await this.history.waitFor(tenant, ledgerId);
-    let cursor = from;
-    let entered = 0;
-    for (let isComplete = false; !isComplete;) {
-      const rows = await overAll<UserRow>(this.pool, activation.users, [tenant, cursor, activation.atOnce]);
+  /** Enters users, from where an earlier pass was cut off on. */
+  private async enter(tenant: number, activation: Activation, from: Progress | undefined): Promise<void> {
+    let progress = from ?? { cursor: '', entered: 0, numbers: await this.reserveNumbers(tenant, activation) };
+    // A pass that is cut off in its first step goes on with the same numbers, so that no user is entered twice.
+    if (!from && activation.board) await this.note(tenant, activation, progress, false);
+    // A user who reaches a value from here on has a later number.
+    await this.waitForLedger(tenant);
+    for (let isLast = false; !isLast;) {
+      const rows = await overAll<UserRow>(this.pool, activation.users, [tenant, progress.cursor, activation.atOnce]);
       for (let first = 0; first < Math.max(rows.length, 1); first += limits.activationUsers) {
         const step = rows.slice(first, first + limits.activationUsers);
-        await this.enterStep(tenant, activation, step);
-        entered += step.length;
-        cursor = step.at(-1)?.cursor ?? cursor;
-        isComplete = rows.length < activation.atOnce && first + step.length === rows.length;
-        await this.note(tenant, activation, cursor, isComplete);
-        this.log.info(
-          { tenant, kind: activation.kind, key: activation.key, users: entered },
+        await this.enterStep(tenant, activation, step, progress);
+        progress = { ...progress, cursor: step.at(-1)?.cursor ?? progress.cursor, entered: progress.entered + step.length };
+        isLast = rows.length < activation.atOnce && first + step.length === rows.length;
+        if (isLast && activation.board) await this.showRanks(tenant, activation.board);
+        await this.note(tenant, activation, progress, isLast);
+        this.log[progress.entered === 0 ? 'debug' : 'info'](
+          { tenant, kind: activation.kind, key: activation.key, users: progress.entered },
           'users who qualify for what has become active are being entered',
         );
       }
     }
   }
 
-  private async enterStep(tenant: number, activation: Activation, step: readonly UserRow[]): Promise<void> {
+  private async reserveNumbers(tenant: number, { board }: Activation): Promise<Numbers> {
+    if (!board) return { since: 0, count: 0 };
+    const { values } = await this.engine.call(tenant, 'reserveSeq', () => ({ args: {} }));
+    return { since: Number(values[0]), count: Number(values[1]) };
+  }
+
+  private async enterStep(tenant: number, activation: Activation, step: readonly UserRow[], { entered, numbers }: Progress): Promise<void> {
     this.signal?.throwIfAborted();
-    // What time does to a user is the same in any order; the order of who enters a board is that of the rows.
-    const atOnce = activation.no === timeNo ? limits.sweepUsers : 1;
+    const { no, kind } = activation;
+    const { since, count } = numbers;
+    // What time does to a user is the same in any order, and so is who enters a board with a number of the own.
+    const atOnce = no === timeNo || kind === 'leaderboard' ? limits.sweepUsers : 1;
     for (let first = 0; first < step.length; first += atOnce) {
-      await Promise.all(step.slice(first, first + atOnce).map(({ user_id: user }) => this.enterUser(tenant, activation, user)));
+      const calls = step.slice(first, first + atOnce).map(({ user_id: user }, i) => {
+        const nth = entered + first + i + 1;
+        const args = { user, entryId: randomUUID(), ranks: 0, since, seq: nth <= count ? since + nth : '' };
+        return this.engine.call(tenant, 'activateFor', () => ({ args, pairs: [String(no)] }));
+      });
+      await Promise.all(calls);
     }
   }
 
-  private async enterUser(tenant: number, { no }: Activation, user: string): Promise<void> {
-    const entryId = randomUUID();
-    await this.engine.call(tenant, 'activateFor', () => ({ args: { user, entryId }, pairs: [String(no)] }));
+  /** Notes the ranks of a board that has been filled in the history of its participants, but for those whose history has them. */
+  private async showRanks(tenant: number, { no, maxParticipants }: Leaderboard): Promise<void> {
+    await this.waitForLedger(tenant);
+    for (let last = '', isLast = false; !isLast;) {
+      const rows = await overAll<{ user_id: string }>(this.pool, participants, [
+        tenant,
+        no,
+        perpetualRun,
+        maxParticipants,
+        last,
+        limits.activationReadUsers,
+      ]);
+      for (const { user_id: user } of rows) {
+        this.signal?.throwIfAborted();
+        const args = { user, entryId: randomUUID(), ranks: 1, since: 0, seq: '' };
+        await this.engine.call(tenant, 'activateFor', () => ({ args, pairs: [String(no)] }));
+        last = user;
+      }
+      isLast = rows.length < limits.activationReadUsers;
+    }
+  }
+
+  private async waitForLedger(tenant: number): Promise<void> {
+    const { ledgerId } = await this.clock.ledgerId(tenant);
+    await this.history.waitFor(tenant, ledgerId);
   }
 
   private async note(
     tenant: number,
-    { no, kind, definition, frequency = '' }: Activation,
-    cursor: string,
+    { no, kind, definition }: Activation,
+    { cursor, entered, numbers }: Progress,
     isComplete: boolean,
   ): Promise<void> {
     await this.pool.query(
-      `insert into activations (tenant, object, kind, definition, frequency, cursor, completed)
-       values ($1, $2, $3, $4, $5, $6, case when $7 then now() end)
+      `insert into activations (tenant, object, kind, definition, cursor, entered, since, reserved, completed)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, case when $9 then now() end)
        on conflict (tenant, object) do update
-         set definition = excluded.definition, frequency = excluded.frequency, cursor = excluded.cursor, completed = excluded.completed`,
+         set definition = excluded.definition, cursor = excluded.cursor, entered = excluded.entered, since = excluded.since,
+             reserved = excluded.reserved, completed = excluded.completed`,
       // The cursor has the id of a user in it, and is of no use any more.
-      [tenant, no, kind, definition, frequency, isComplete ? '' : cursor, isComplete],
+      [tenant, no, kind, definition, isComplete ? '' : cursor, entered, numbers.since, numbers.count, isComplete],
     );
   }
 }

@@ -4,9 +4,10 @@ import type { Clock } from '../engine/clock.js';
 import { text, type Engine } from '../engine/engine.js';
 import { refusal } from '../engine/refusals.js';
 import { readProfile } from '../engine/users.js';
-import { forgetInConfig } from '../config/forget.js';
+import { forgetInConfig, isInConfig } from '../config/forget.js';
 import { ConfigConflict } from '../config/store.js';
 import { LaurelError } from '../errors.js';
+import { hasRowsOf } from '../ledger/delete-user.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { postgresFailure } from '../postgres/pool.js';
 import { compilePlan } from '../plan/compile.js';
@@ -14,6 +15,15 @@ import { outcomes } from '../redis/contract.js';
 import type { JobTools } from './tools.js';
 
 const numbersOf = (objects: readonly { readonly no: number }[]): string => objects.map(({ no }) => no).join(' ');
+
+/** Whether Postgres has anything of an id. */
+async function isStored(pool: pg.Pool, tenant: number, user: string): Promise<boolean> {
+  try {
+    return (await hasRowsOf(pool, tenant, user)) || (await isInConfig(pool, tenant, user));
+  } catch (error) {
+    throw postgresFailure(error);
+  }
+}
 
 /**
  * Deletes users for good, as privacy laws ask for: out of Redis, out of Postgres, out of the ledger stream and out of the configuration.
@@ -39,11 +49,12 @@ export class Deletion {
   }
 
   /**
-   * Deletes a user, and returns when nothing is left anywhere. Throws a 404 for an unknown user; `not_ready` when Postgres does not follow in
-   * time, before anything has been deleted or, if it fails meanwhile, while it still has to be deleted there.
+   * Deletes a user, and returns when nothing is left anywhere. An id that never became a user may have keys, boosts and messages, which are
+   * deleted too. Throws a 404 for an id of which nothing is known; `not_ready` when Postgres does not follow in time, before anything has been
+   * deleted or, if Postgres fails later, while it still has to be deleted there.
    */
   async run(tenant: number, user: string): Promise<void> {
-    await readProfile(this.engine, tenant, user);
+    await this.mustBeKnown(tenant, user);
     await this.eraseKeys(tenant, user);
     await this.forgetBoosts(tenant, user);
     // Old runs that are not final yet, which only Postgres knows that the user is on. What comes in until the call below is in the user's hash.
@@ -61,6 +72,15 @@ export class Deletion {
     await this.history.waitFor(tenant, deletedAt);
     // The write-behind trims as well, but after it has committed, for which was waited here.
     await this.engine.trimLedger(tenant, deletedAt);
+  }
+
+  private async mustBeKnown(tenant: number, user: string): Promise<void> {
+    try {
+      await readProfile(this.engine, tenant, user);
+    } catch (error) {
+      const isNoUser = error instanceof LaurelError && error.code === 'not_found';
+      if (!isNoUser || !(await isStored(this.pool, tenant, user))) throw error;
+    }
   }
 
   private async forgetBoosts(tenant: number, user: string): Promise<void> {

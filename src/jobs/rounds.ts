@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { limits } from '../limits.js';
+import { Episodes } from '../logging/episodes.js';
 import { Turns } from '../turns.js';
 import type { Sweep } from './sweep.js';
 
@@ -10,7 +11,7 @@ import type { Sweep } from './sweep.js';
 export class Rounds {
   private readonly sweep: Sweep;
   private readonly tenants: () => readonly number[];
-  private readonly log: Logger;
+  private readonly episodes: Episodes;
   private readonly turns = new Turns(limits.sweepTenantsAtOnce);
   private readonly working = new Map<number, Promise<void>>();
   /** Those of them that have a place, and what settles their users beside the longer work. */
@@ -24,7 +25,7 @@ export class Rounds {
   constructor(sweep: Sweep, tenants: () => readonly number[], log: Logger) {
     this.sweep = sweep;
     this.tenants = tenants;
-    this.log = log;
+    this.episodes = new Episodes(log, { failed: 'what is due could not be done yet', over: 'what is due is done again', level: 'warn' });
   }
 
   /** Begins with the tenants whose turn it is. One that is still being worked on keeps its place. */
@@ -62,7 +63,9 @@ export class Rounds {
     const work = this.turns
       .take(async () => {
         this.begun.add(tenant);
-        if (!this.stopping) await this.sweep.run(tenant);
+        if (this.stopping) return;
+        await this.sweep.run(tenant);
+        this.episodes.succeeded(tenant, { tenant });
       })
       .catch((error: unknown) => {
         this.warn(tenant, error);
@@ -88,6 +91,6 @@ export class Rounds {
   }
 
   private warn(tenant: number, error: unknown): void {
-    if (!this.stopping) this.log.warn({ err: error, tenant }, 'what is due could not be done yet');
+    if (!this.stopping) this.episodes.failed(tenant, error, { tenant });
   }
 }

@@ -14,6 +14,8 @@ export interface AdminKey {
   readonly revoked: Date | null;
   /** Null while it has never been used. */
   readonly lastUsed: Date | null;
+  /** The id of the tenant that the key is bound to; null for a key of the account. */
+  readonly tenantId: string | null;
 }
 
 /** A key that was made: `key` is shown this once. */
@@ -26,10 +28,11 @@ interface Problem {
 }
 
 const columns = `id, name, prefix, case when revoked is null then 'active' else 'revoked' end as status, created, revoked,
-  last_used as "lastUsed"`;
+  last_used as "lastUsed", (select tenants.id from tenants where tenants.no = api_keys.tenant) as "tenantId"`;
 const known = `kind = 'admin' and deleted is null`;
 const unknown: Problem = { problem: 'There is no admin key with this id.' };
-const last: Problem = { problem: 'This is the last admin key that is active: create another one first.' };
+const noTenant: Problem = { problem: 'There is no tenant with this id or customerId.' };
+const last: Problem = { problem: 'This is the last admin key of the account that is active: create another one first.' };
 
 /** The admin keys, the oldest first, revoked ones included. */
 export async function listAdminKeys(pool: pg.Pool, { limit, skip }: { limit: number; skip: number }): Promise<AdminKey[]> {
@@ -45,30 +48,46 @@ export async function getAdminKey(pool: pg.Pool, id: string): Promise<AdminKey |
   return rows[0];
 }
 
-async function insert(client: pg.PoolClient, revision: number, name: string): Promise<MadeAdminKey | Problem> {
-  const { rows: counted } = await client.query<{ count: number }>(`select count(*)::int from api_keys where ${known}`);
+export async function getAdminKeyByPrefix(pool: pg.Pool, prefix: string): Promise<AdminKey | undefined> {
+  const { rows } = await pool.query<AdminKey>(`select ${columns} from api_keys where ${known} and prefix = $1`, [prefix]);
+  return rows[0];
+}
+
+export interface NewAdminKey {
+  readonly name: string;
+  /** `tenants.no` of the tenant that the key is bound to, null for a key of the account, undefined when there is no such tenant. */
+  readonly tenant: number | null | undefined;
+}
+
+async function insert(client: pg.PoolClient, revision: number, { name, tenant }: NewAdminKey): Promise<MadeAdminKey | Problem> {
+  if (tenant === undefined) return noTenant;
+  const { rows: counted } = await client.query<{ count: number }>(
+    `select count(*)::int from api_keys where ${known} and tenant is not distinct from $1`,
+    [tenant],
+  );
   if ((counted[0]?.count ?? 0) >= limits.maxAdminKeys) {
-    return { problem: `An account has at most ${limits.maxAdminKeys} admin keys: delete some that are revoked.` };
+    const owner = tenant === null ? 'An account' : 'A tenant';
+    return { problem: `${owner} has at most ${limits.maxAdminKeys} admin keys: delete some that are revoked.` };
   }
   const key = makeKey();
   const { rows } = await client.query<AdminKey>(
-    `insert into api_keys (kind, name, prefix, hash, revision) values ('admin', $1, $2, $3, $4) returning ${columns}`,
-    [name, keyPrefix(key), hashKey(key), revision],
+    `insert into api_keys (kind, name, tenant, prefix, hash, revision) values ('admin', $1, $2, $3, $4, $5) returning ${columns}`,
+    [name, tenant, keyPrefix(key), hashKey(key), revision],
   );
   const [made] = rows;
   return made ? { ...made, key } : unknown;
 }
 
 /** Makes admin keys. */
-export async function createAdminKeys(pool: pg.Pool, names: readonly string[]): Promise<(MadeAdminKey | Problem)[]> {
+export async function createAdminKeys(pool: pg.Pool, items: readonly NewAdminKey[]): Promise<(MadeAdminKey | Problem)[]> {
   return changeAccount(pool, async (client, revision) => {
     const outcomes: (MadeAdminKey | Problem)[] = [];
-    for (const name of names) outcomes.push(await insert(client, revision, name));
+    for (const item of items) outcomes.push(await insert(client, revision, item));
     return outcomes;
   });
 }
 
-/** Makes a new key in the place of each; the old ones go on being valid until they are revoked, so that rotation needs no downtime. */
+/** Makes a new key in the place of each, for the same tenant; the old ones go on being valid until they are revoked, so that rotation needs no downtime. */
 export async function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<(MadeAdminKey | Problem)[]> {
   return changeAccount(pool, async (client, revision) => {
     const outcomes: (MadeAdminKey | Problem)[] = [];
@@ -78,8 +97,8 @@ export async function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Pr
         outcomes.push(namedTwice);
         continue;
       }
-      const { rows } = await client.query<{ name: string }>(`select name from api_keys where ${known} and id = $1`, [id]);
-      outcomes.push(rows[0] ? await insert(client, revision, rows[0].name) : unknown);
+      const { rows } = await client.query<NewAdminKey>(`select name, tenant from api_keys where ${known} and id = $1`, [id]);
+      outcomes.push(rows[0] ? await insert(client, revision, rows[0]) : unknown);
     }
     return outcomes;
   });
@@ -92,12 +111,15 @@ export interface AdminKeyChange {
   readonly status?: 'revoked' | undefined;
 }
 
+/** Whether no other admin key of the account is active. A key that is bound to a tenant does not count: it can't make keys. */
 async function isLastActive(client: pg.PoolClient, id: string): Promise<boolean> {
-  const { rows } = await client.query<{ id: string }>(`select id from api_keys where ${known} and revoked is null limit 2`);
+  const { rows } = await client.query<{ id: string }>(
+    `select id from api_keys where ${known} and tenant is null and revoked is null limit 2`,
+  );
   return rows.length === 1 && rows[0]?.id === id.toLowerCase();
 }
 
-/** Renames and revokes admin keys. The last one that is active can't be revoked: nobody could make another. */
+/** Renames and revokes admin keys. The last one of the account that is active can't be revoked: without it, no call could make another. */
 export async function updateAdminKeys(pool: pg.Pool, items: readonly AdminKeyChange[]): Promise<(AdminKey | Problem)[]> {
   return changeAccount(pool, async (client, revision) => {
     const outcomes: (AdminKey | Problem)[] = [];

@@ -4,18 +4,15 @@ import { limits } from '../limits.js';
 import { hashKey, keyPrefix, type StoredKey } from './key.js';
 import type { KeyLookup } from './lookup.js';
 
-/** Whom a request comes from. */
-export interface Principal {
+/** Whom a request comes from. `kind`, `tenant` and `userId` are those of the stored key. */
+export interface Principal extends Pick<StoredKey, 'kind' | 'tenant' | 'userId'> {
   readonly keyId: string;
-  readonly kind: 'admin' | 'application';
-  readonly tenant: number | null;
-  readonly userId: string | null;
   /** False as soon as the key may have been revoked: authenticate again. */
   readonly isLive: boolean;
 }
 
 const missing = 'Send your API key in the X-API-KEY header.';
-const wrong = 'This API key is not valid: check the X-API-KEY header.';
+export const wrongKey = 'This API key is not valid: check the X-API-KEY header.';
 /** The prefixes of keys that Laurel has made; only the first admin key can have another one, and that is always in memory. */
 const madePrefix = /^[0-9a-f]{12}$/;
 
@@ -41,13 +38,13 @@ function matches(key: RingKey, header: string): boolean {
 }
 
 /**
- * The keys that may call, by prefix: all admin keys, and the application keys that were used last; the others are looked up. It is as current
- * as its owner keeps it (account/account.ts).
+ * The keys that may call, by prefix: all admin keys of the account, and the keys of tenants that were used last; the others are looked up. It is
+ * as current as its owner keeps it (account/account.ts).
  */
 export class KeyRing {
   private readonly lookup: KeyLookup;
-  private readonly admins = new Map<string, RingKey>();
-  private readonly users = new Map<string, RingKey>();
+  private readonly ofAccount = new Map<string, RingKey>();
+  private readonly ofTenants = new Map<string, RingKey>();
   /** Counts the changes: what has been looked up meanwhile may be of before. */
   private changes = 0;
 
@@ -57,7 +54,7 @@ export class KeyRing {
 
   /** Forgets everything. */
   clear(): void {
-    this.drop([...this.admins.keys(), ...this.users.keys()]);
+    this.drop([...this.ofAccount.keys(), ...this.ofTenants.keys()]);
   }
 
   /** Keys that have been revoked, or may have been changed. */
@@ -67,10 +64,10 @@ export class KeyRing {
   }
 
   private forget(prefix: string): void {
-    const key = this.admins.get(prefix) ?? this.users.get(prefix);
+    const key = this.ofAccount.get(prefix) ?? this.ofTenants.get(prefix);
     if (key) key.isLive = false;
-    this.admins.delete(prefix);
-    this.users.delete(prefix);
+    this.ofAccount.delete(prefix);
+    this.ofTenants.delete(prefix);
   }
 
   /** Takes a key that is valid now. */
@@ -82,18 +79,18 @@ export class KeyRing {
   authenticate(header: string | undefined): Principal | Promise<Principal> {
     if (header === undefined || header === '') throw new LaurelError('unauthorized', missing);
     const prefix = keyPrefix(header);
-    const key = this.admins.get(prefix) ?? this.recent(prefix);
+    const key = this.ofAccount.get(prefix) ?? this.recent(prefix);
     if (key) return checked(key, header);
-    if (!madePrefix.test(prefix)) throw new LaurelError('unauthorized', wrong);
+    if (!madePrefix.test(prefix)) throw new LaurelError('unauthorized', wrongKey);
     return this.find(prefix, header);
   }
 
-  /** An application key that is in memory; it moves to the end, away from those that are forgotten next. */
+  /** A tenant's key that is in memory; it moves to the end, away from those that are forgotten next. */
   private recent(prefix: string): RingKey | undefined {
-    const key = this.users.get(prefix);
+    const key = this.ofTenants.get(prefix);
     if (!key) return undefined;
-    this.users.delete(prefix);
-    this.users.set(prefix, key);
+    this.ofTenants.delete(prefix);
+    this.ofTenants.set(prefix, key);
     return key;
   }
 
@@ -103,22 +100,22 @@ export class KeyRing {
       const stored = await this.lookup.find(prefix);
       // It may have been revoked after it was read, and dropped before it was there.
       if (changes !== this.changes) continue;
-      if (!stored) throw new LaurelError('unauthorized', wrong);
+      if (!stored) throw new LaurelError('unauthorized', wrongKey);
       return checked(this.keep(stored), header);
     }
   }
 
   private keep({ id, ...stored }: StoredKey): RingKey {
     const key = { ...stored, keyId: id, seen: undefined, isLive: true };
-    const keys = key.kind === 'admin' ? this.admins : this.users;
+    const keys = key.tenant === null ? this.ofAccount : this.ofTenants;
     keys.set(key.prefix, key);
-    const [oldest] = this.users.keys();
-    if (this.users.size > limits.maxCachedKeys && oldest !== undefined) this.forget(oldest);
+    const [oldest] = this.ofTenants.keys();
+    if (this.ofTenants.size > limits.maxCachedKeys && oldest !== undefined) this.forget(oldest);
     return key;
   }
 }
 
 function checked(key: RingKey, header: string): Principal {
-  if (!matches(key, header)) throw new LaurelError('unauthorized', wrong);
+  if (!matches(key, header)) throw new LaurelError('unauthorized', wrongKey);
   return key;
 }

@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto';
 /** An API key as it is stored: never the key itself. */
 export interface StoredKey {
   readonly id: string;
-  /** `admin`: for the whole account. `application`: for one user of one tenant. */
+  /** `admin`: for the whole account or, when bound, for one tenant. `application`: for one user of one tenant. */
   readonly kind: 'admin' | 'application';
-  /** Of an application key: `tenants.no`, and the user. */
+  /** `tenants.no` of an application key and of a bound admin key; null for the whole account. */
   readonly tenant: number | null;
+  /** The user of an application key. */
   readonly userId: string | null;
   readonly prefix: string;
   /** SHA-256 of the whole key. */

@@ -15,9 +15,11 @@ export function makeKey(): string {
 
 const columns = `id, kind, tenant, user_id as "userId", prefix, hash`;
 
-/** The admin keys that are valid now. */
+/** The admin keys of the account that are valid now; those that are bound to a tenant are looked up when they are used. */
 export async function loadAdminKeys(pool: pg.Pool): Promise<StoredKey[]> {
-  const { rows } = await pool.query<StoredKey>(`select ${columns} from api_keys where kind = 'admin' and revoked is null`);
+  const { rows } = await pool.query<StoredKey>(
+    `select ${columns} from api_keys where kind = 'admin' and tenant is null and revoked is null`,
+  );
   return rows;
 }
 
@@ -46,6 +48,8 @@ export interface EnsuredKey {
   readonly isChanged: boolean;
   /** ADMIN_API_KEY has been revoked, and stays so. */
   readonly isRevoked: boolean;
+  /** Where ADMIN_API_KEY is new: the other keys of the account that are valid, each as its prefix and name. */
+  readonly others: readonly string[];
 }
 
 /**
@@ -54,26 +58,36 @@ export interface EnsuredKey {
  */
 export async function ensureAdminKey(pool: pg.Pool, given: string | null): Promise<EnsuredKey> {
   if (given === null) {
-    if ((await loadAdminKeys(pool)).length > 0) return { made: undefined, isChanged: false, isRevoked: false };
+    if ((await loadAdminKeys(pool)).length > 0) return { made: undefined, isChanged: false, isRevoked: false, others: [] };
     const made = makeKey();
     await insertGiven(pool, made);
-    return { made, isChanged: true, isRevoked: false };
+    return { made, isChanged: true, isRevoked: false, others: [] };
   }
   const { rows } = await pool.query<{ hash: Buffer; isRevoked: boolean }>(
     `select hash, revoked is not null as "isRevoked" from api_keys where prefix = $1 and kind = 'admin'`,
     [keyPrefix(given)],
   );
   const [found] = rows;
-  if (found?.hash.equals(hashKey(given)) === true) return { made: undefined, isChanged: false, isRevoked: found.isRevoked };
+  if (found?.hash.equals(hashKey(given)) === true) return { made: undefined, isChanged: false, isRevoked: found.isRevoked, others: [] };
   await insertGiven(pool, given);
-  return { made: undefined, isChanged: true, isRevoked: false };
+  return { made: undefined, isChanged: true, isRevoked: false, others: await otherAdminKeys(pool, keyPrefix(given)) };
+}
+
+/** The valid admin keys of the account but one, as texts. A prefix is no secret. */
+async function otherAdminKeys(pool: pg.Pool, prefix: string): Promise<string[]> {
+  const { rows } = await pool.query<{ prefix: string; name: string }>(
+    `select prefix, name from api_keys where kind = 'admin' and tenant is null and revoked is null and prefix <> $1 order by created limit $2`,
+    [prefix, limits.maxAdminKeys],
+  );
+  return rows.map(({ prefix: other, name }) => (name === '' ? other : `${other} (${name})`));
 }
 
 async function insertGiven(pool: pg.Pool, key: string): Promise<void> {
   await changeAccount(pool, (client, revision) =>
     client.query(
       `insert into api_keys (kind, name, prefix, hash, revision) values ('admin', 'First key', $1, $2, $3)
-       on conflict (prefix) do update set hash = excluded.hash, revoked = null, deleted = null, revision = excluded.revision
+       on conflict (prefix) do update
+         set hash = excluded.hash, tenant = null, revoked = null, deleted = null, revision = excluded.revision
        where api_keys.kind = 'admin'`,
       [keyPrefix(key), hashKey(key), revision],
     ),

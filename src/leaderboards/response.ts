@@ -4,7 +4,7 @@ import type { BoardFact } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { runEnd } from './runs.js';
-import type { EventLeaderboardResponse, LeaderboardResponse } from './shapes.js';
+import type { EventLeaderboardResponse, LeaderboardResponse, RankingsResponse } from './shapes.js';
 
 /** A leaderboard, and of which group of it something is told. */
 type BoardRunResponse = LeaderboardResponse & Pick<EventLeaderboardResponse, 'breakdownAttributeValue' | 'breakdownAttributeValues'>;
@@ -22,7 +22,7 @@ export function statusOn(board: Leaderboard, today: string): LeaderboardStatus {
   return 'active';
 }
 
-function ranked(config: ActiveConfig, board: Leaderboard): Partial<LeaderboardResponse> {
+function ranked(config: ActiveConfig, board: Leaderboard): Partial<Record<keyof typeof unranked, string>> {
   switch (board.rankBy) {
     case 'metric': {
       const metric = known(config.metricById, board.metricId, 'metric');
@@ -36,6 +36,13 @@ function ranked(config: ActiveConfig, board: Leaderboard): Partial<LeaderboardRe
       return {};
   }
 }
+
+/** What a leaderboard ranks by, with null for what does not apply (spec, "Leaderboard from the rankings call"). */
+export const rankedResponse = (config: ActiveConfig, board: Leaderboard): Pick<RankingsResponse, keyof typeof unranked> => ({
+  ...unranked,
+  ...ranked(config, board),
+});
+const unranked = { metricKey: null, metricName: null, pointsSystemKey: null, pointsSystemName: null };
 
 /** The contract's `LeaderboardResponse`, with the status that it requires. A perpetual leaderboard has `runInterval` 0 (the spec). */
 export function leaderboardResponse(config: ActiveConfig, board: Leaderboard, today: string): LeaderboardResponse {

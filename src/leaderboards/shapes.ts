@@ -29,13 +29,23 @@ export const leaderboardShape = z
   .meta({ id: 'Leaderboard' });
 export type LeaderboardResponse = z.infer<typeof leaderboardShape>;
 
+/** What a leaderboard ranks by, where the spec's table has null for what does not apply. The contract leaves it out. */
+const rankedShape = {
+  metricKey: z.string().nullable(),
+  metricName: z.string().nullable(),
+  pointsSystemKey: z.string().nullable(),
+  pointsSystemName: z.string().nullable(),
+};
+
 /** The contract's `LeaderboardRanking`. */
 export const rankingShape = z
   .object({ userId: z.string(), userName: z.string().nullable(), rank: z.number().int(), value: z.number() })
   .meta({ id: 'LeaderboardRanking' });
 
 /** The contract's `LeaderboardResponseWithRankings`. */
-export const rankingsShape = leaderboardShape.extend({ rankings: z.array(rankingShape) }).meta({ id: 'LeaderboardWithRankings' });
+export const rankingsShape = leaderboardShape
+  .extend({ ...rankedShape, rankings: z.array(rankingShape) })
+  .meta({ id: 'LeaderboardWithRankings' });
 export type RankingsResponse = z.infer<typeof rankingsShape>;
 
 const dayShape = z
@@ -52,9 +62,10 @@ const dayShape = z
 /** The contract's `UserLeaderboardResponseWithHistory`. */
 export const userLeaderboardShape = leaderboardShape
   .extend({
-    rank: z.number().int().nullable().meta({ description: 'Null for a user who is not on the board.' }),
+    ...rankedShape,
+    rank: z.number().int().nullable().meta({ description: 'Null for a user who has no value, or is beyond `maxParticipants`.' }),
     value: z.number().nullable(),
-    history: z.array(dayShape).meta({ description: 'The days on which the user moved, newest first.' }),
+    history: z.array(dayShape).meta({ description: 'The days on which the user moved, oldest first.' }),
   })
   .meta({ id: 'UserLeaderboard' });
 export type UserLeaderboardResponse = z.infer<typeof userLeaderboardShape>;
@@ -66,7 +77,7 @@ export const eventLeaderboardShape = leaderboardShape
     breakdownAttributeValues: z.array(attributeShape).optional(),
     threshold: z.number().meta({ description: 'The value that a newcomer has to beat; 0 while there is room.' }),
     previousRank: z.number().int().nullable(),
-    rank: z.number().int().nullable(),
+    rank: z.number().int().nullable().meta({ description: 'Null for a user whom the event left beyond `maxParticipants`.' }),
   })
   .meta({ id: 'EventLeaderboard' });
 export type EventLeaderboardResponse = z.infer<typeof eventLeaderboardShape>;

@@ -64,22 +64,13 @@ export interface StreakRow extends OfUser<unknown> {
   readonly longest: Partial<Record<Frequency, number>>;
 }
 
-/** A user's place on a board after the batch; null when the user has left it for good. */
+/** A user's value on a board after the batch; `place` is null when the user has none any more. */
 export interface PlaceRow {
   readonly no: number;
   readonly run: number;
   readonly group: string;
   readonly user: string;
-  /** `present`: on the board, and not outside a full one. */
-  readonly place: { readonly value: number; readonly seq: number; readonly present: boolean } | null;
-}
-
-/** Somebody else's newer value took the user's place on a board. */
-export interface PushedOut {
-  readonly no: number;
-  readonly run: number;
-  readonly group: string;
-  readonly user: string;
+  readonly place: { readonly value: number; readonly seq: number } | null;
 }
 
 /**
@@ -101,10 +92,7 @@ export interface Batch {
   readonly pauses: Map<string, OfUser<readonly PauseFact[]>>;
   readonly times: Map<string, OfUser<readonly [hour: number, day: number]>>;
   readonly periods: Map<string, OfUser<PeriodFact>>;
-  /** Boards of which all places before this batch, and those of it that are not in `places`, are gone. */
-  readonly emptied: Set<number>;
   readonly places: Map<string, PlaceRow>;
-  readonly pushedOut: Map<string, PushedOut>;
   readonly history: Map<string, HistoryRow>;
   readonly days: Days;
   /** The newest moment that an entry tells of, in milliseconds since 1970. */
@@ -129,9 +117,7 @@ export function collectBatch(entries: readonly Read[]): Batch {
     pauses: new Map(),
     times: new Map(),
     periods: new Map(),
-    emptied: new Set(),
     places: new Map(),
-    pushedOut: new Map(),
     history: new Map(),
     days: noDays(),
     newestAt: 0,
@@ -144,13 +130,7 @@ export function collectBatch(entries: readonly Read[]): Batch {
 function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
   if ('at' in entry) batch.newestAt = Math.max(batch.newestAt, entry.at);
   switch (entry.kind) {
-    case 'trim':
-      for (const { no, run, group = '', users, pushed = false } of entry.boards) {
-        for (const user of users) pushOut(batch, { no, run, group, user }, !pushed);
-      }
-      return;
-    case 'empty':
-      empty(batch, entry.no);
+    case 'limits':
       return;
     case 'final':
       batch.finals.push(entry);
@@ -218,32 +198,11 @@ function longestOf(earlier: StreakRow | undefined, { periods = [] }: EntryOfUser
   return longest;
 }
 
-const placeKey = ({ no, run, group, user }: PushedOut): string => `${no}:${run}:${group.length}:${group}:${user}`;
-
-/** A user who is pushed off a board of totals is no longer a row of it; on the others the value is kept for the final rankings. */
-function pushOut(batch: Batch, row: PushedOut, forgets: boolean): void {
-  const key = placeKey(row);
-  const earlier = batch.places.get(key);
-  if (forgets) batch.places.set(key, { ...row, place: null });
-  else if (earlier?.place) batch.places.set(key, { ...row, place: { ...earlier.place, present: false } });
-  else batch.pushedOut.set(key, row);
-}
-
-function empty(batch: Batch, board: number): void {
-  batch.emptied.add(board);
-  for (const rows of [batch.places, batch.pushedOut]) for (const [key, { no }] of rows) if (no === board) rows.delete(key);
-}
-
 function collectBoard(batch: Batch, entry: EntryOfUser, board: BoardFact): void {
   const { no, run } = board;
   const group = board.group ?? '';
-  const key = placeKey({ no, run, group, user: entry.user });
-  batch.pushedOut.delete(key);
-  const present = board.rank !== undefined;
-  const place = board.value === undefined || board.seq === undefined ? null : { value: board.value, seq: board.seq, present };
-  batch.places.set(key, { no, run, group, user: entry.user, place });
-  if (board.left !== undefined) pushOut(batch, { no, run, group, user: board.left }, true);
-  if (board.pushed !== undefined) pushOut(batch, { no, run, group, user: board.pushed }, false);
+  const place = board.value === undefined || board.seq === undefined ? null : { value: board.value, seq: board.seq };
+  batch.places.set(`${no}:${run}:${group.length}:${group}:${entry.user}`, { no, run, group, user: entry.user, place });
   if (board.rank === undefined && board.previousRank === undefined) return;
   const historyKey = `${no}:${run}:${entry.day}:${entry.user}`;
   const earlier = batch.history.get(historyKey);

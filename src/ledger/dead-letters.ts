@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { LaurelError } from '../errors.js';
-import { postgresFailure } from '../postgres/pool.js';
 import { textArray } from '../postgres/arrays.js';
+import { postgresFailure } from '../postgres/pool.js';
 import { RowProblem } from '../postgres/insert.js';
 import { collectBatch, type Batch, type Read } from './batch.js';
 import { unpackEntry, type LedgerEntry } from './entry.js';
@@ -83,16 +83,6 @@ export function isRefusal(error: unknown): boolean {
 /** Postgres takes no NUL in a text. */
 const storable = (text: string): string => text.replaceAll('\0', '');
 
-/** The users whom an entry names besides its own: who had to leave a board for its user, or was taken off one. */
-function othersIn(entry: unknown): string[] {
-  const { boards } = entry as { boards?: unknown };
-  const named = (Array.isArray(boards) ? boards : []).flatMap((board: unknown) => {
-    const { left, pushed, users } = (board ?? {}) as { left?: unknown; pushed?: unknown; users?: unknown };
-    return [left, pushed, ...(Array.isArray(users) ? (users as unknown[]) : [])];
-  });
-  return named.filter((name): name is string => typeof name === 'string').map(storable);
-}
-
 function asJson(entry: unknown): string | null {
   try {
     return JSON.stringify(entry);
@@ -122,25 +112,45 @@ export async function keepDeadLetter(client: pg.ClientBase, tenant: number, lett
   const user = entry && 'user' in entry && typeof entry.user === 'string' ? storable(entry.user) : null;
   const reason = error instanceof Error ? error.message : String(error);
   await client.query(
-    `insert into dead_letters (tenant, stream_id, kind, user_id, others, raw, raw_streaks, entry, sqlstate, reason)
-     values ($1, $2, $3, $4, $5::text[], $6, $7, $8::json, $9, $10)`,
+    `insert into dead_letters (tenant, stream_id, kind, user_id, raw, raw_streaks, entry, sqlstate, reason)
+     values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9)`,
     [
-      ...[tenant, id, entry ? storable(entry.kind) : null, user, textArray(entry ? othersIn(entry) : [])],
+      ...[tenant, id, entry ? storable(entry.kind) : null, user],
       ...[fields[1] ?? Buffer.alloc(0), fields[3] ?? null, entry ? asJson(entry) : null, codeOf(error) ?? null, storable(reason)],
     ],
   );
 }
 
+/** Why an entry that a restore removed is a dead letter. */
+const discardedReason =
+  'Its epoch ended before Postgres had it: another Redis, or a restore, has taken over. It can only be discarded; send what it counted again as new events.';
+
+/** Keeps entries of an epoch that has ended, within the transaction of `client`; those that are kept already stay as they are. */
+export async function keepDiscarded(client: pg.ClientBase, tenant: number, epoch: string, letters: readonly StreamEntry[]): Promise<void> {
+  const users = letters.map(({ entry }) => (entry && 'user' in entry && typeof entry.user === 'string' ? storable(entry.user) : null));
+  await client.query(
+    `insert into dead_letters (tenant, epoch, stream_id, kind, user_id, raw, raw_streaks, entry, reason)
+     select $1, $2, stream_id, kind, user_id, raw, raw_streaks, entry::json, $3
+       from unnest($4::text[], $5::text[], $6::text[], $7::bytea[], $8::bytea[], $9::text[])
+         as letter (stream_id, kind, user_id, raw, raw_streaks, entry)
+     on conflict (tenant, epoch, stream_id) where epoch is not null do nothing`,
+    [
+      ...[tenant, epoch, discardedReason, textArray(letters.map(({ id }) => id))],
+      ...[textArray(letters.map(({ entry }) => (entry ? storable(entry.kind) : null))), textArray(users)],
+      ...[letters.map(({ fields }) => fields[1] ?? Buffer.alloc(0)), letters.map(({ fields }) => fields[3] ?? null)],
+      textArray(letters.map(({ entry }) => (entry ? asJson(entry) : null))),
+    ],
+  );
+}
+
 /**
- * Deletes the dead letters that name a user beside others, and those that can't be read and hold the id. (Those that are about the user go like
- * all rows of the user.)
+ * Deletes the dead letters that can't be read and hold the id of a user. (Those that are about the user go like all rows of the user.)
  */
 export async function forgetInDeadLetters(client: pg.ClientBase, tenant: number, user: string): Promise<void> {
-  await client.query(
-    `delete from dead_letters
-      where tenant = $1 and ($2 = any(others) or (kind is null and position(convert_to($2, 'UTF8') in raw) > 0))`,
-    [tenant, user],
-  );
+  await client.query(`delete from dead_letters where tenant = $1 and kind is null and position(convert_to($2, 'UTF8') in raw) > 0`, [
+    tenant,
+    user,
+  ]);
 }
 
 /** A dead letter as operators see it. */
@@ -159,10 +169,9 @@ interface StoredLetter {
   readonly streamId: StreamId;
   readonly raw: Buffer;
   readonly rawStreaks: Buffer | null;
+  /** Null for an entry that Postgres refused. */
+  readonly epoch: string | null;
 }
-
-/** Kinds whose entries take others' places away, who may have come back since. */
-const inOrderOnly: readonly string[] = ['trim', 'empty'];
 
 /** The dead letters of a tenant, for operators. */
 export class DeadLetters {
@@ -207,20 +216,16 @@ export class DeadLetters {
 
   private async writeAgain(client: pg.ClientBase, tenant: number, id: string): Promise<boolean> {
     const { rows } = await client.query<StoredLetter>(
-      'delete from dead_letters where tenant = $1 and id = $2 returning stream_id as "streamId", raw, raw_streaks as "rawStreaks"',
+      'delete from dead_letters where tenant = $1 and id = $2 returning stream_id as "streamId", raw, raw_streaks as "rawStreaks", epoch',
       [tenant, id],
     );
     const [letter] = rows;
     if (!letter) return false;
+    // It was made from a state that another epoch has replaced: written now, it would overwrite what has come since.
+    if (letter.epoch !== null) throw new LaurelError('unprocessable', discardedReason);
     const fields = [Buffer.from('e'), letter.raw, ...(letter.rawStreaks ? [Buffer.from('s'), letter.rawStreaks] : [])];
     const read = readEntry(letter.streamId, fields);
     const entry = entryOf(read);
-    if (inOrderOnly.includes(entry.kind)) {
-      throw new LaurelError(
-        'unprocessable',
-        'This entry took users off a leaderboard, who may have come back since: it can only be discarded.',
-      );
-    }
     // It is looked through first, so that what reads it below finds what is to be there.
     rowsOf([read]);
     const { batch } = rowsOf([{ ...read, entry: await outOfOrder(client, tenant, entry) }]);

@@ -1,21 +1,35 @@
 import type pg from 'pg';
 import { limits } from '../limits.js';
-import { textArray } from '../postgres/arrays.js';
-import { askOverAll } from '../postgres/pool.js';
 import { forgetInDeadLetters } from './dead-letters.js';
 import { forgetInMessages } from './forget-messages.js';
 
 /**
  * Every table whose rows are of a user of a tenant, as text that can stand in a statement. They are asked for and not listed: a table that
  * is added must not be forgotten here. (Final rankings are among them. The places below move up where they are read, so that the runs of
- * years need not be written anew. Keys are erased before: processes have them in memory, and see by the row that is left that they are revoked.)
+ * years need not be written anew.)
  */
-const tablesOfUsers = `
+const tablesWithUsers = `
   select oid::regclass::text as name from pg_class
    where relkind in ('r', 'p') and not relispartition
-     and oid <> 'api_keys'::regclass
      and relnamespace = (select relnamespace from pg_class where oid = 'users'::regclass)
      and (select count(*) from pg_attribute where attrelid = pg_class.oid and attname in ('tenant', 'user_id') and not attisdropped) = 2`;
+/** Those whose rows are deleted here. Keys are erased before: processes have them in memory, and see by the row that is left that they are revoked. */
+const tablesOfUsers = `${tablesWithUsers} and oid <> 'api_keys'::regclass`;
+
+/** Whether any table has a row of a user, a key of the user's own included, or a message names the user beside others. */
+export async function hasRowsOf(pool: pg.Pool, tenant: number, user: string): Promise<boolean> {
+  const { rows: tables } = await pool.query<{ name: string }>(tablesWithUsers);
+  const places = [
+    'users where tenant = $1 and id = $2',
+    ...tables.map(({ name }) => `${name} where tenant = $1 and user_id = $2`),
+    'outbox where others @> array[$2]::text[] and tenant = $1',
+  ];
+  for (const place of places) {
+    const { rowCount } = await pool.query(`select 1 from ${place} limit 1`, [tenant, user]);
+    if (rowCount === 1) return true;
+  }
+  return false;
+}
 
 /** Deletes at most `max` rows of a user from a table, or from one partition of it. Returns how many. */
 async function deleteRows(client: pg.ClientBase, table: string, tenant: number, user: string, max: number): Promise<number> {
@@ -32,21 +46,14 @@ async function deleteRows(client: pg.ClientBase, table: string, tenant: number, 
   return rowCount ?? 0;
 }
 
-const sameGroup = `entry.tenant = told.tenant and entry.leaderboard = told.leaderboard and entry.run = told.run and entry."group" = told."group"`;
-
 /** Forgets the groups that nobody is in any more: their names are made of the attributes of those who were. */
 async function forgetGroups(client: pg.ClientBase, table: string, tenant: number): Promise<void> {
-  // Most groups have somebody on the board, for which there is an index; for the others everybody outside of the board is looked at.
-  const { rows } = await client.query<{ row: string }>(
-    `select ctid::text as row from ${table} as told
-      where tenant = $1 and "group" <> '' and not exists (select 1 from leaderboard_entries as entry where ${sameGroup} and entry.present)`,
+  await client.query(
+    `delete from ${table} as told
+      where tenant = $1 and "group" <> '' and not exists (
+        select 1 from leaderboard_entries as entry
+         where entry.tenant = told.tenant and entry.leaderboard = told.leaderboard and entry.run = told.run and entry."group" = told."group")`,
     [tenant],
-  );
-  if (rows.length === 0) return;
-  await askOverAll(
-    client,
-    `delete from ${table} as told where ctid = any($1::tid[]) and not exists (select 1 from leaderboard_entries as entry where ${sameGroup})`,
-    [textArray(rows.map(({ row }) => row))],
   );
 }
 

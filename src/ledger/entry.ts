@@ -103,19 +103,15 @@ export interface BoardFact {
   readonly run: number;
   /** The attribute values of a breakdown, each as its length in bytes, a colon and the value. */
   readonly group?: string;
-  /** Absent when the user has left. */
+  /** Absent when the user has no value there any more. */
   readonly seq?: number;
   readonly value?: number;
-  /** Absent when the user is not on the board. */
+  /** Absent when the user is beyond the participant limit. */
   readonly rank?: number;
   readonly previousRank?: number;
   readonly previousValue?: number;
   /** The value of the last place on a full board, which a newcomer has to beat; 0 while there is room. */
   readonly threshold: number;
-  /** Who had to leave for the user. */
-  readonly left?: string;
-  /** Who was pushed outside by the user, on a board that knows the values of those outside too. */
-  readonly pushed?: string;
 }
 
 export interface SumFact {
@@ -150,23 +146,12 @@ export interface UserEntry extends EntryBase {
   readonly kind: 'user' | 'settle' | 'completion' | 'streak' | 'activation';
 }
 
-/** Boards lost their last places because their limit was lowered. */
-export interface TrimEntry {
-  readonly kind: 'trim';
-  readonly boards: readonly {
-    readonly no: number;
-    readonly run: number;
-    readonly group?: string;
-    readonly users: readonly string[];
-    /** Whether they are outside now, with their values; else they have left. */
-    readonly pushed?: boolean;
-  }[];
-}
-
-/** Nobody is on a board that does not repeat any more, nor remembered outside of it, because it ranks something else now. */
-export interface EmptyEntry {
-  readonly kind: 'empty';
-  readonly no: number;
+/** The participant limits of leaderboards have changed. */
+export interface LimitsEntry {
+  readonly kind: 'limits';
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly boards: readonly { readonly no: number; readonly before: number }[];
 }
 
 /** A run of a leaderboard is over: its rankings are final. */
@@ -188,7 +173,7 @@ export interface ForgetEntry {
   readonly at: number;
 }
 
-export type LedgerEntry = EventEntry | UserEntry | TrimEntry | EmptyEntry | FinalEntry | ForgetEntry;
+export type LedgerEntry = EventEntry | UserEntry | LimitsEntry | FinalEntry | ForgetEntry;
 
 /** What Redis keeps of a recent award. */
 export interface RecentAward {

@@ -1,26 +1,5 @@
 import type pg from 'pg';
-import type { BoardFact, LedgerEntry } from './entry.js';
-
-const places = 'select seq from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4 and user_id = $5';
-
-/** Whether a user has come to a board after a place in the order of the partition. */
-async function cameLater(
-  client: pg.ClientBase,
-  tenant: number,
-  { no, run, group = '', seq = 0 }: BoardFact,
-  user: string,
-): Promise<boolean> {
-  const { rows } = await client.query<{ seq: string }>(places, [tenant, no, run, group, user]);
-  return rows.some((row) => Number(row.seq) > seq);
-}
-
-/** A fact of a board without what is not so any more: those who had to leave for the user, and have come back since. */
-async function stillTrue(client: pg.ClientBase, tenant: number, board: BoardFact): Promise<BoardFact> {
-  const { left, pushed, ...fact } = board;
-  const leaves = left !== undefined && !(await cameLater(client, tenant, board, left));
-  const pushes = pushed !== undefined && !(await cameLater(client, tenant, board, pushed));
-  return { ...fact, ...(leaves ? { left } : {}), ...(pushes ? { pushed } : {}) };
-}
+import type { LedgerEntry } from './entry.js';
 
 /** Whether something newer of the user is stored. */
 async function isOutdated(client: pg.ClientBase, tenant: number, user: string, rev: number): Promise<boolean> {
@@ -39,9 +18,7 @@ async function isOutdated(client: pg.ClientBase, tenant: number, user: string, r
  */
 export async function outOfOrder(client: pg.ClientBase, tenant: number, entry: LedgerEntry): Promise<LedgerEntry> {
   if (!('rev' in entry)) return entry;
-  const boards: BoardFact[] = [];
-  for (const board of entry.boards) boards.push(await stillTrue(client, tenant, board));
-  if (!(await isOutdated(client, tenant, entry.user, entry.rev))) return { ...entry, boards };
+  if (!(await isOutdated(client, tenant, entry.user, entry.rev))) return entry;
   const { pauses: _, ...rest } = entry;
-  return { ...rest, boards: boards.filter(({ seq }) => seq !== undefined) };
+  return { ...rest, boards: entry.boards.filter(({ seq }) => seq !== undefined) };
 }

@@ -68,7 +68,7 @@ export class HistoryReader {
     }
   }
 
-  /** The last `days` days on which a user's events changed the user's place on a board. */
+  /** The last `days` days on which a user's events changed the user's place on a board, the oldest first. */
   async leaderboardDays(tenant: number, leaderboard: number, run: number, user: string, days: number): Promise<HistoryDay[]> {
     const { rows } = await this.query(() =>
       this.pool.query<HistoryDay>(
@@ -80,7 +80,7 @@ export class HistoryReader {
         [tenant, leaderboard, run, user, days],
       ),
     );
-    return rows;
+    return rows.reverse();
   }
 
   /** The periods of a user's streak, by number, from `first` to `last`. */

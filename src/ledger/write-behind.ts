@@ -8,6 +8,8 @@ import type { RedisConnection } from '../redis/connection.js';
 import { readLag, WriteBehindProgress, type LedgerLag } from './lag.js';
 import { LeaseLost, loadOffsets, releaseLeases, type StreamId } from './offsets.js';
 import { Partitions } from './partitions.js';
+import { Episodes } from '../logging/episodes.js';
+import { isBelow, newestId } from '../redis/stream.js';
 import { RedisReplaced, TenantWriter, type Teller } from './tenant-writer.js';
 
 /** What is known of a ledger: whether it has entries that are not committed, or Redis lacks what Postgres has or is of another life. */
@@ -44,6 +46,8 @@ interface Work {
   again: boolean;
   /** In a row, without a batch in between. */
   failures: number;
+  /** Up to where a stop still commits: what was added after it began is the next worker's. */
+  upTo?: StreamId;
   done: Promise<void>;
 }
 
@@ -61,16 +65,31 @@ export class WriteBehind {
   private readonly options: WriteBehindOptions;
   private readonly holder = randomUUID();
   private readonly months: Partitions;
+  private readonly scans: Episodes;
+  private readonly batches: Episodes;
   private readonly turns = new Turns(limits.writeBehindTenants);
   private readonly writers = new Map<number, TenantWriter>();
   private readonly working = new Map<number, Work>();
   private readonly wakeUp = new AbortController();
   private stopBy = Infinity;
+  /** What it is told of is no longer begun with. */
+  private isClosed = false;
   private scanning: Promise<void> | undefined;
   private nextScan = 0;
 
   constructor(options: WriteBehindOptions) {
     this.options = options;
+    const { log } = options;
+    this.scans = new Episodes(log, {
+      failed: 'the write-behind could not look at all ledgers and will try again',
+      over: 'the write-behind looks at all ledgers again',
+      level: 'warn',
+    });
+    this.batches = new Episodes(log, {
+      failed: 'the write-behind failed and will try again',
+      over: 'the write-behind goes on',
+      level: 'error',
+    });
     this.months = new Partitions(options.pool);
   }
 
@@ -81,10 +100,8 @@ export class WriteBehind {
   /** A tenant's ledger has, or may have, new entries. */
   wake(tenant: number): void {
     const work = this.working.get(tenant);
-    if (work) {
-      work.again = true;
-      return;
-    }
+    if (work) work.again = true;
+    if (work || this.isClosed) return;
     const started: Work = { again: false, failures: 0, done: Promise.resolve() };
     this.working.set(tenant, started);
     started.done = this.work(tenant, started);
@@ -110,12 +127,13 @@ export class WriteBehind {
     await this.scan(this.options.tenants());
   }
 
-  /** Commits what is still in the streams, for at most `drainMs`, and gives the leases back. */
+  /** Commits what is in the streams now, for at most `drainMs`, and hands the leases over. What others add is left to the next worker. */
   async stop(drainMs: number): Promise<void> {
     this.stopBy = Date.now() + drainMs;
     this.wakeUp.abort();
     await this.scanning;
     await this.scanAll().catch(() => undefined);
+    this.isClosed = true;
     while (this.working.size > 0) await Promise.all([...this.working.values()].map(({ done }) => done));
     const held = [...this.writers].filter(([, { position }]) => position).map(([tenant]) => tenant);
     await releaseLeases(this.options.pool, held, this.holder).catch(() => undefined);
@@ -134,8 +152,9 @@ export class WriteBehind {
         // At the start all of them, so that what an earlier worker has left is begun with at once.
         await this.scan(everybody ? tenants : this.some(tenants));
         everybody = false;
+        this.scans.succeeded(0);
       } catch (error) {
-        this.options.log.warn({ err: error }, 'the write-behind could not look at all ledgers and will try again');
+        this.scans.failed(0, error);
       }
       await this.pause(limits.writeBehindScanMs);
     }
@@ -188,7 +207,7 @@ export class WriteBehind {
       work.again = false;
       try {
         const isAtEnd = await this.drain(tenant, writer, work);
-        isOver = (isAtEnd && !work.again) || Date.now() > this.stopBy;
+        isOver = (isAtEnd && (this.stopping || !work.again)) || Date.now() > this.stopBy;
       } catch (error) {
         work.failures += 1;
         await this.handle(tenant, writer, error, work.failures);
@@ -204,9 +223,10 @@ export class WriteBehind {
     for (let empty = 0; empty < 2;) {
       const committed = await this.turns.take(() => this.step(tenant, writer));
       work.failures = 0;
+      this.batches.succeeded(tenant, { tenant });
       if (Date.now() > this.stopBy) return false;
+      if (this.stopping && (committed === 'held' || committed === 0 || (await this.isCommittedToStop(tenant, writer, work)))) return true;
       if (committed === 'held') {
-        if (this.stopping) return true;
         await this.pause(limits.leaseMs / 3);
         return this.isCommitted(tenant);
       }
@@ -226,6 +246,12 @@ export class WriteBehind {
     const committed = await (aroundBatch ? aroundBatch(tenant, () => writer.step()) : writer.step());
     if (committed !== 'held' && committed > 0) this.progress.batch(tenant, committed, performance.now() - startedAt);
     return committed;
+  }
+
+  /** Whether everything has been committed that was there when the stop began. */
+  private async isCommittedToStop(tenant: number, { position }: TenantWriter, work: Work): Promise<boolean> {
+    work.upTo ??= await newestId(this.options.redis, this.options.partition(tenant));
+    return position !== undefined && !isBelow(position.lastId, work.upTo);
   }
 
   /** Whether the worker that holds the lease has committed everything. */
@@ -251,7 +277,7 @@ export class WriteBehind {
       await this.options.onReplaced(tenant);
     } else {
       this.progress.failure(tenant);
-      this.options.log.error({ err: error, tenant, failures }, 'the write-behind failed and will try again');
+      this.batches.failed(tenant, error, { tenant });
     }
     await this.pause(Math.min(limits.writeBehindRetryMs * 2 ** (failures - 1), limits.writeBehindRetryMaxMs));
   }

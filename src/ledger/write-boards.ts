@@ -16,7 +16,6 @@ const entries: Table<Placed> = {
     { name: 'user_id', type: 'text', value: ({ user }) => user },
     { name: 'value', type: 'float8', value: ({ place }) => place.value },
     { name: 'seq', type: 'bigint', value: ({ place }) => place.seq },
-    { name: 'present', type: 'boolean', value: ({ place }) => String(place.present) },
   ],
   conflict: { key: ['leaderboard', 'run', 'user_id', 'group'], replaceWhen: 'leaderboard_entries.seq <= excluded.seq' },
 };
@@ -41,31 +40,25 @@ const history: Table<HistoryRow> = {
   },
 };
 
-/** The columns that name an entry of a board. */
-const entryKeys = (rows: readonly Omit<PlaceRow, 'place'>[]): string[] => [
-  numberArray(rows.map(({ no }) => no)),
-  numberArray(rows.map(({ run }) => run)),
-  textArray(rows.map(({ group }) => group)),
-  textArray(rows.map(({ user }) => user)),
-];
-
-const namedEntries = `unnest($2::integer[], $3::integer[], $4::text[], $5::text[]) as row (leaderboard, run, "group", user_id)
-  where entry.tenant = $1 and entry.leaderboard = row.leaderboard and entry.run = row.run and entry."group" = row."group"
-    and entry.user_id = row.user_id`;
-
 /** Writes the places of a batch, the history by day, and last the rankings of the runs that ended in it. */
 export async function writeBoards(client: pg.ClientBase, tenant: number, batch: Batch): Promise<void> {
-  if (batch.emptied.size > 0) {
-    await askOverAll(client, 'delete from leaderboard_entries where tenant = $1 and leaderboard = any($2::integer[])', [
-      tenant,
-      numberArray([...batch.emptied]),
-    ]);
-  }
   const places = [...batch.places.values()];
   const left = places.filter(({ place }) => place === null);
   if (left.length > 0) {
-    const text = `delete from leaderboard_entries as entry using ${namedEntries}`;
-    await client.query({ name: 'delete-leaderboard-entries', text, values: [tenant, ...entryKeys(left)] });
+    await client.query({
+      name: 'delete-leaderboard-entries',
+      text: `delete from leaderboard_entries as entry
+              using unnest($2::integer[], $3::integer[], $4::text[], $5::text[]) as row (leaderboard, run, "group", user_id)
+              where entry.tenant = $1 and entry.leaderboard = row.leaderboard and entry.run = row.run and entry."group" = row."group"
+                and entry.user_id = row.user_id`,
+      values: [
+        tenant,
+        numberArray(left.map(({ no }) => no)),
+        numberArray(left.map(({ run }) => run)),
+        textArray(left.map(({ group }) => group)),
+        textArray(left.map(({ user }) => user)),
+      ],
+    });
   }
   await insertRows(
     client,
@@ -73,29 +66,23 @@ export async function writeBoards(client: pg.ClientBase, tenant: number, batch: 
     entries,
     places.filter((row): row is Placed => row.place !== null),
   );
-  const pushedOut = [...batch.pushedOut.values()];
-  if (pushedOut.length > 0) {
-    const text = `update leaderboard_entries as entry set present = false from ${namedEntries}`;
-    await client.query({ name: 'push-out-leaderboard-entries', text, values: [tenant, ...entryKeys(pushedOut)] });
-  }
   await insertRows(client, tenant, history, [...batch.history.values()]);
   for (const final of batch.finals) await writeFinal(client, tenant, final);
 }
 
-/** The final rankings of a run: by value, then by who reached it first, those who had been left outside included. */
+/** The final rankings of a run: by value, then by who reached it first. */
 async function writeFinal(client: pg.ClientBase, tenant: number, { no, run, max, at }: FinalEntry): Promise<void> {
   const { rowCount } = await client.query(
     'insert into leaderboard_runs (tenant, leaderboard, run, finalised) values ($1, $2, $3, to_timestamp($4 / 1000.0)) on conflict do nothing',
     [tenant, no, run, at],
   );
   if (rowCount === 0) return;
-  // Of all who have gained something in the run.
   await askOverAll(
     client,
     `insert into leaderboard_rankings (tenant, leaderboard, run, "group", rank, user_id, value)
      select tenant, leaderboard, run, "group", rank, user_id, value from (
        select *, row_number() over (partition by "group" order by value desc, seq) as rank
-         from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3 and (value >= 0 or present)
+         from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3
      ) as ranked where rank <= $4`,
     [tenant, no, run, max],
   );

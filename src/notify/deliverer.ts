@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { ConfigDocument, Webhook } from '../config/model.js';
 import { limits } from '../limits.js';
+import { Episodes } from '../logging/episodes.js';
 import { Turns } from '../turns.js';
 import { type DeliveryCounts, EndpointQueue, type QueueContext } from './endpoint-queue.js';
 import { countSwitchedOff, dueEndpoints, type EndpointKey } from './queue.js';
@@ -36,6 +37,7 @@ export class Deliverer {
   readonly counts: DeliveryCounts = { tried: 0, delivered: 0, failed: 0, switchedOff: 0 };
   private readonly options: DelivererOptions;
   private readonly context: QueueContext;
+  private readonly looks: Episodes;
   private readonly queues = new Map<string, EndpointQueue>();
   private readonly stopped = new AbortController();
   private polling: Promise<void> | undefined;
@@ -47,6 +49,11 @@ export class Deliverer {
   constructor(options: DelivererOptions) {
     this.options = options;
     const { pool, log, configuration, transport } = options;
+    const words = {
+      failed: 'webhook deliveries could not be looked for, and will be again',
+      over: 'webhook deliveries are looked for again',
+    };
+    this.looks = new Episodes(log, { ...words, level: 'warn' });
     const turns = new Turns(limits.webhookTurns);
     this.context = { ...{ pool, log, configuration, transport, turns }, aheadMs: options.aheadMs ?? (() => 0), counts: this.counts };
   }
@@ -128,9 +135,10 @@ export class Deliverer {
         for (const queue of this.queues.values()) if (!queue.isIdle) queue.wake();
         const due = await dueEndpoints(this.options.pool, this.context.aheadMs());
         await Promise.all(due.map((endpoint) => this.wakeQueue(endpoint)));
+        this.looks.succeeded(0);
       }
     } catch (error) {
-      this.options.log.warn({ err: error }, 'webhook deliveries could not be looked for, and will be again');
+      this.looks.failed(0, error);
     } finally {
       this.looking = undefined;
       for (const [name, queue] of this.queues) if (queue.isIdle) this.queues.delete(name);

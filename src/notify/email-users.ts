@@ -4,11 +4,17 @@ import { limits } from '../limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import type { UserResponse } from '../users/shapes.js';
-import { localDayOf, recapPeriod, type RoundKind } from './email-rounds.js';
+import { localDayOf, recapPeriod, streakPeriod, type RoundKind } from './email-rounds.js';
 import { isWrittenTo, readProfiles } from './profiles.js';
 
+/** The kinds for which all users of a zone are looked at. */
+export type UserRoundKind = Exclude<RoundKind, 'emails.achievement_due'>;
+
+/** The parts of messages that are not the user, by user; there is no message about a user who is not in the map. */
+export type Bodies = ReadonlyMap<string, readonly Readonly<Record<string, unknown>>[]>;
+
 /** The type of notification, among a user's preferences, that a kind goes by. */
-const preferenceOf: Readonly<Record<RoundKind, string>> = {
+const preferenceOf: Readonly<Record<UserRoundKind, string>> = {
   'emails.recap_due': 'recap',
   'emails.reactivation_due': 'reactivation',
   'emails.streak_reminder_due': 'streak_reminder',
@@ -77,25 +83,26 @@ const idle: Filter = async (client, config, users, day) => {
     .filter(({ idleDays }) => wanted.has(idleDays));
 };
 
-/** Those who have a streak that no pause keeps on this day. Whether it has been extended already, the engine knows. */
+/** Those who have a streak whose period no pause covers. Whether it has been extended already, the engine knows. */
 const withStreak: Filter = async (client, config, users, day) => {
+  const { first, last } = streakPeriod(config.document, day);
   const { rows } = await client.query<{ user_id: string }>(
     `select user_id from user_streaks
       where tenant = $1 and user_id = any($2::text[]) and ${config.document.streaks.frequency} > 0
-        and not exists (select 1 from jsonb_array_elements(pauses) as pause where $3 between (pause ->> 'first')::int and (pause ->> 'last')::int)`,
-    [config.tenant, idsOf(users), day],
+        and not exists (select 1 from jsonb_array_elements(pauses) as pause where (pause ->> 'first')::int <= $4 and (pause ->> 'last')::int >= $3)`,
+    [config.tenant, idsOf(users), first, last],
   );
   return rows.map(({ user_id: id }) => ({ id, idleDays: 0 }));
 };
 
-const filters: Readonly<Record<RoundKind, Filter>> = {
+const filters: Readonly<Record<UserRoundKind, Filter>> = {
   'emails.recap_due': withEvents,
   'emails.reactivation_due': idle,
   'emails.streak_reminder_due': withStreak,
 };
 
 /** Those of the next users of a zone who are to be told of a round, as Postgres has them. */
-export async function readPage(client: Client, config: ActiveConfig, kind: RoundKind, { zone, day, after }: PageQuery): Promise<Page> {
+export async function readPage(client: Client, config: ActiveConfig, kind: UserRoundKind, { zone, day, after }: PageQuery): Promise<Page> {
   const { rows } = await client.query<Row>(usersOfZone, [config.tenant, zone, after]);
   const profiles = await readProfiles(
     client,
@@ -119,7 +126,7 @@ const elsewhereMs = 3 * 86_400_000;
 export async function toldElsewhere(
   client: Client,
   { tenant, document }: ActiveConfig,
-  { kind, day, now }: { readonly kind: RoundKind; readonly day: number; readonly now: number },
+  { kind, day, now }: { readonly kind: UserRoundKind; readonly day: number; readonly now: number },
   users: Iterable<UserResponse>,
 ): Promise<Set<string>> {
   const since = now - elsewhereMs;

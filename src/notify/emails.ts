@@ -5,9 +5,10 @@ import { LaurelError } from '../errors.js';
 import { betweenBatches } from '../ledger/offsets.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import type { StreakResponse } from '../streaks/shapes.js';
-import { localDayOf, newestRound, recapPeriod, roundKinds, type Round, type RoundKind } from './email-rounds.js';
-import { readPage, toldElsewhere, zonesOf, type Addressee } from './email-users.js';
+import { isSameRound, localDayOf, newestRound, recapPeriod, roundKinds, type Round, type RoundKind } from './email-rounds.js';
+import { readPage, toldElsewhere, zonesOf, type Addressee, type Bodies, type UserRoundKind } from './email-users.js';
 import { addToOutbox, subscribedKinds, type OutboxMessage } from './outbox.js';
+import { dropPending, forgetPending, readPending } from './pending-achievements.js';
 import { readUsers } from './profiles.js';
 
 /** Local hours begin at quarters of an hour of UTC, in every zone that there is. */
@@ -25,8 +26,14 @@ interface Told {
   readonly done: boolean;
 }
 
-/** What of an addressee goes with the user, by kind; nobody is told of a user who is not in the map. */
-type Bodies = ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+/** Some of the messages of a round. */
+interface Messages {
+  readonly bodies: Bodies;
+  /** The cursor after them; undefined when they are the last. */
+  readonly last: string | undefined;
+  /** The pending achievements that they, or nothing, are told of. */
+  readonly pending: readonly string[];
+}
 
 /**
  * Tells when e-mails are due by the local time of users (docs/webhooks.md, "E-mails"), zone by zone and page by page. Messages and the note how far
@@ -54,6 +61,7 @@ export class DueEmails {
     const look = `${version} ${Math.floor(now / quarterMs)}`;
     if (this.looked.get(tenant) === look) return;
     await this.pool.query('delete from told_emails where tenant = $1 and kind <> all($2::text[])', [tenant, kinds]);
+    if (!kinds.includes('emails.achievement_due')) await forgetPending(this.pool, tenant);
     let left = pages;
     for (const kind of kinds) {
       const rounds = await this.begin(config, kind, now);
@@ -88,9 +96,9 @@ export class DueEmails {
       const name = zone || document.settings.defaultTimeZone;
       const round = newestRound(kind, document, name, now);
       if (!round) continue;
-      // A day has one round: when its hour is changed, it is not told again at the new one.
-      const isBegun = before !== undefined && localDayOf(before.at, name) === round.day;
-      if (isBegun && !before.done) rounds.push({ ...round, ...before });
+      const begun = before && { ...before, day: localDayOf(before.at, name) };
+      const isBegun = begun !== undefined && isSameRound(kind, document, begun, round);
+      if (isBegun && !begun.done) rounds.push(begun);
       if (isBegun || round.at <= (before?.at ?? started)) continue;
       await this.pool.query(
         `insert into told_emails values ($1, $2, $3, $4, '', false)
@@ -104,31 +112,38 @@ export class DueEmails {
 
   /** Tells the pages of a round, at most `left`. Returns how many may still be told. */
   private async tellRound(config: ActiveConfig, told: Told & Round, now: number, left: number): Promise<number> {
-    const { kind, zone, day } = told;
     let { cursor } = told;
     for (let pages = left; pages > 0; pages -= 1) {
-      const { addressees, last } = await readPage(this.pool, config, kind, { zone, day, after: cursor });
-      const bodies = await this.bodiesOf(config, kind, day, addressees);
-      const isMine = await this.commit(config, { ...told, cursor }, last, now, bodies);
+      const messages = await this.messagesOf(config, { ...told, cursor });
+      const isMine = await this.commit(config, { ...told, cursor }, now, messages);
       // Another process may be telling it.
-      if (!isMine || last === undefined) return pages - 1;
-      cursor = last;
+      if (!isMine || messages.last === undefined) return pages - 1;
+      cursor = messages.last;
     }
     return 0;
   }
 
-  private async bodiesOf(config: ActiveConfig, kind: RoundKind, day: number, addressees: readonly Addressee[]): Promise<Bodies> {
+  private async messagesOf(config: ActiveConfig, { kind, zone, at, day, cursor }: Told & Round): Promise<Messages> {
+    if (kind === 'emails.achievement_due') {
+      const { ids, bodies, isLast } = await readPending(this.pool, config.tenant, zone, at);
+      return { bodies, last: isLast ? undefined : ids.at(-1), pending: ids };
+    }
+    const { addressees, last } = await readPage(this.pool, config, kind, { zone, day, after: cursor });
+    return { bodies: await this.bodiesOf(config, kind, day, addressees), last, pending: [] };
+  }
+
+  private async bodiesOf(config: ActiveConfig, kind: UserRoundKind, day: number, addressees: readonly Addressee[]): Promise<Bodies> {
     const { document, tenant } = config;
     switch (kind) {
       case 'emails.recap_due': {
         const { first, last } = recapPeriod(document, day);
-        return new Map(addressees.map(({ id }) => [id, { recap: { periodStart: first, periodEnd: last } }]));
+        return new Map(addressees.map(({ id }) => [id, [{ recap: { periodStart: first, periodEnd: last } }]]));
       }
       case 'emails.reactivation_due':
         return new Map(
           addressees.map(({ id, idleDays }) => {
             const messageNumber = document.settings.reactivationDays.indexOf(idleDays) + 1;
-            return [id, { reactivation: { messageNumber, daysSinceLastActive: idleDays } }];
+            return [id, [{ reactivation: { messageNumber, daysSinceLastActive: idleDays } }]];
           }),
         );
       case 'emails.streak_reminder_due': {
@@ -139,10 +154,10 @@ export class DueEmails {
   }
 
   /** The streak of a user that ends with the period, as a read would show it; nothing of one that has been extended, or of a user who has gone. */
-  private async endingStreak(tenant: number, id: string): Promise<[id: string, { readonly streak: StreakResponse }][]> {
+  private async endingStreak(tenant: number, id: string): Promise<[id: string, bodies: [{ readonly streak: StreakResponse }]][]> {
     try {
       const streak = await readStreak(this.stores.engine, this.stores.history, tenant, id, 0);
-      return streak.length > 0 && streak.extended === null ? [[id, { streak }]] : [];
+      return streak.length > 0 && streak.expires === streak.periodEnd ? [[id, [{ streak }]]] : [];
     } catch (error) {
       if (error instanceof LaurelError && error.code === 'not_found') return [];
       throw error;
@@ -150,7 +165,7 @@ export class DueEmails {
   }
 
   /** Adds the messages of a page, and notes that it is told; false when another process has done that. */
-  private async commit(config: ActiveConfig, told: Told & Round, last: string | undefined, now: number, bodies: Bodies): Promise<boolean> {
+  private async commit(config: ActiveConfig, told: Told & Round, now: number, { bodies, last, pending }: Messages): Promise<boolean> {
     const { tenant } = config;
     const { kind, zone, at, day, cursor } = told;
     // So that messages are added in one order (notify/outbox.ts).
@@ -162,13 +177,16 @@ export class DueEmails {
       );
       if (rowCount === 0) return undefined;
       const users = await readUsers(client, config, [...bodies.keys()]);
-      const isTold = await toldElsewhere(client, config, { kind, day, now }, users.values());
+      // A pending achievement is told once, wherever the user is by then.
+      if (kind === 'emails.achievement_due') await dropPending(client, pending);
+      else for (const user of await toldElsewhere(client, config, { kind, day, now }, users.values())) users.delete(user);
       const timestamp = new Date(at).toISOString();
-      const untold = [...users].filter(([user]) => !isTold.has(user));
-      const messages = untold.map(([user, profile]): OutboxMessage => {
-        const payload = { type: kind, timestamp, user: profile, ...bodies.get(user) };
-        return { kind, subject: `user:${user}`, user, at: new Date(now), payload };
-      });
+      const messages = [...users].flatMap(([user, profile]) =>
+        (bodies.get(user) ?? []).map((body): OutboxMessage => {
+          const payload = { type: kind, timestamp, user: profile, ...body };
+          return { kind, subject: `user:${user}`, user, at: new Date(now), payload };
+        }),
+      );
       return addToOutbox(client, tenant, config, messages);
     });
     if (sent !== undefined && sent > 0) this.onMessages();

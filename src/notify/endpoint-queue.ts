@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type pg from 'pg';
 import type { ConfigDocument, Webhook } from '../config/model.js';
 import { limits } from '../limits.js';
+import { isStoreTrouble } from '../logging/episodes.js';
 import type { Turns } from '../turns.js';
 import { type Claimed, type EndpointKey, releaseClaims, takeTurn, type Tried, type Turn } from './queue.js';
 import { dropEndpoint } from './retention.js';
@@ -84,7 +85,10 @@ export class EndpointQueue {
       }
     } catch (error) {
       // What has been tried stays in memory for the next turn, which the worker's next look brings about.
-      this.context.log.warn({ err: error, ...this.key }, 'webhook deliveries could not be looked up or written down, and will be again');
+      this.context.log[isStoreTrouble(error) ? 'debug' : 'warn'](
+        { err: error, ...this.key },
+        'webhook deliveries could not be looked up or written down, and will be again',
+      );
     } finally {
       this.turning = undefined;
     }

@@ -1,11 +1,14 @@
 import type pg from 'pg';
 import type { LedgerEntry, ProfileFact } from '../ledger/entry.js';
+import { userFields } from '../redis/contract.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userResponse } from '../users/response.js';
 import type { UserResponse } from '../users/shapes.js';
 import { draftsOf, isOfUser, type Draft } from './drafts.js';
+import { isAchievementHour } from './email-rounds.js';
 import type { WebhookKind } from './kinds.js';
 import { addToOutbox, type OutboxMessage } from './outbox.js';
+import { keepPending } from './pending-achievements.js';
 import { isWrittenTo, readProfiles } from './profiles.js';
 
 /** A draft, and the profile of its user as the entries of the batch up to it tell; undefined when they don't. */
@@ -36,9 +39,16 @@ export async function tellEntries(
   if (told.length === 0) return 0;
   const missing = told.filter(([, profile]) => !profile).map(([draft]) => draft.user);
   const stored = await readProfiles(client, config.tenant, missing);
+  const pending: Draft[] = [];
   const messages = told.flatMap(([draft, profile = stored.get(draft.user)]) => {
-    if (!profile || (draft.kind === 'emails.achievement_due' && !isWrittenTo(profile, 'achievement_completed'))) return [];
+    if (!profile) return [];
+    if (draft.kind === 'emails.achievement_due') {
+      const isNow = isAchievementHour(config.document, profile[userFields.tz] || config.document.settings.defaultTimeZone, draft.at);
+      if (!isNow) pending.push(draft);
+      if (!isNow || !isWrittenTo(profile, 'achievement_completed')) return [];
+    }
     return [messageOf(draft, userResponse(config, draft.user, profile))];
   });
+  await keepPending(client, config.tenant, pending);
   return addToOutbox(client, config.tenant, config, messages);
 }

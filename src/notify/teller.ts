@@ -4,7 +4,7 @@ import type { ActiveConfig } from '../plan/active-config.js';
 import { boardChangesOf } from './board-changes.js';
 import { tellEntries } from './entries.js';
 import { subscribedKinds } from './outbox.js';
-import { noteBoards, noteFinals } from './told-boards.js';
+import { limitedBoards, noteBoards, noteFinals } from './told-boards.js';
 import { notePoints } from './told-points.js';
 import { noteRanks } from './told-ranks.js';
 
@@ -21,10 +21,11 @@ function tellerOf(config: ActiveConfig): Tell | undefined {
     const sent = await tellEntries(client, config, kinds, entries);
     if (kinds.has('points.changed')) await notePoints(client, tenant, entries);
     if (!concernsBoards) return sent;
-    const newest = entries.reduce((at, entry) => ('at' in entry ? Math.max(at, entry.at) : at), 0);
-    const changes = boardChangesOf(entries, newest);
-    if (kinds.has('leaderboard.changed')) await noteBoards(client, tenant, [...changes.changed.values()]);
-    if (kinds.has('leaderboard.rank_changed')) await noteRanks(client, tenant, changes);
+    const changes = boardChangesOf(entries);
+    const limited = await limitedBoards(client, tenant, changes);
+    const changed = [...new Map([...changes.changed, ...limited]).values()];
+    if (kinds.has('leaderboard.changed')) await noteBoards(client, tenant, changed);
+    if (kinds.has('leaderboard.rank_changed')) await noteRanks(client, config, changed, changes.filled);
     await noteFinals(client, tenant, changes.ended, kinds.has('leaderboard.finished'));
     return sent;
   };

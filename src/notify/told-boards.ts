@@ -4,9 +4,10 @@ import { boardRunResponse } from '../leaderboards/response.js';
 import type { RankingsResponse } from '../leaderboards/shapes.js';
 import { limits } from '../limits.js';
 import { utcDate } from '../calendar.js';
-import type { ActiveConfig } from '../plan/active-config.js';
+import { known, type ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import type { BoardKey } from './board-changes.js';
+import { nameOf, type BoardChanges, type BoardKey, type ChangedBoard } from './board-changes.js';
+import { askOverAll } from '../postgres/pool.js';
 import { addToOutbox, type OutboxMessage } from './outbox.js';
 
 type Kind = 'leaderboard.started' | 'leaderboard.changed' | 'leaderboard.finished';
@@ -18,12 +19,31 @@ const columns = (keys: readonly BoardKey[]): string[] => [
   textArray(keys.map(({ group }) => group)),
 ];
 
-/** Notes boards whose rankings have changed: at once due, or 15 minutes after they were told last. */
-export async function noteBoards(
+/** The runs and groups of the leaderboards whose participant limit has changed, but for those that are final, by name. */
+export async function limitedBoards(
   client: pg.ClientBase,
   tenant: number,
-  keys: readonly (BoardKey & { readonly at: number })[],
-): Promise<void> {
+  { limited, ended }: BoardChanges,
+): Promise<ReadonlyMap<string, ChangedBoard>> {
+  if (limited.size === 0) return new Map();
+  const { rows } = await askOverAll<BoardKey & pg.QueryResultRow>(
+    client,
+    `select distinct leaderboard as no, run, "group" from leaderboard_entries as entry
+      where tenant = $1 and leaderboard = any($2::integer[]) and not exists (
+        select 1 from leaderboard_runs as over where over.tenant = $1 and over.leaderboard = entry.leaderboard and over.run = entry.run)`,
+    [tenant, numberArray([...limited.keys()])],
+  );
+  const open = rows.filter((row) => !ended.some(({ no, run }) => no === row.no && run === row.run));
+  return new Map(
+    open.map((row) => {
+      const { at, before } = known(limited, row.no, 'changed limit');
+      return [nameOf(row), { ...row, at, max: before }];
+    }),
+  );
+}
+
+/** Notes boards whose rankings have changed: at once due, or 15 minutes after they were told last. */
+export async function noteBoards(client: pg.ClientBase, tenant: number, keys: readonly ChangedBoard[]): Promise<void> {
   if (keys.length === 0) return;
   await client.query(
     `insert into told_boards (tenant, kind, leaderboard, run, "group", at)
@@ -81,14 +101,15 @@ export function boardMessage(config: ActiveConfig, kind: Kind, board: Leaderboar
   };
 }
 
-/** The rankings of a run and group as Postgres has them in the transaction of `client`. */
-export async function readStanding(client: pg.ClientBase, tenant: number, { no, run, group }: BoardKey): Promise<Ranking[]> {
-  const { rows } = await client.query<Ranking>(
+/** The rankings of a run and group, `max` at most, as Postgres has them in the transaction of `client`. */
+export async function readStanding(client: pg.ClientBase, tenant: number, { no, run, group }: BoardKey, max: number): Promise<Ranking[]> {
+  const { rows } = await askOverAll<Ranking>(
+    client,
     `select entry.user_id as "userId", users.name as "userName", (row_number() over (order by entry.value desc, entry.seq))::int as rank, entry.value
        from leaderboard_entries as entry left join users on users.tenant = entry.tenant and users.id = entry.user_id
-      where entry.tenant = $1 and entry.leaderboard = $2 and entry.run = $3 and entry."group" = $4 and entry.present
-      order by rank limit ${limits.maxParticipants}`,
-    [tenant, no, run, group],
+      where entry.tenant = $1 and entry.leaderboard = $2 and entry.run = $3 and entry."group" = $4
+      order by rank limit $5`,
+    [tenant, no, run, group, max],
   );
   return rows;
 }
@@ -121,7 +142,7 @@ export async function tellBoards(client: pg.ClientBase, config: ActiveConfig, no
   for (const { leaderboard, run, group } of rows) {
     const key = { no: leaderboard, run, group };
     const board = config.leaderboardByNo.get(leaderboard);
-    const rankings = await readStanding(client, tenant, key);
+    const rankings = await readStanding(client, tenant, key, board?.maxParticipants ?? limits.maxParticipants);
     // A group that nobody is in any more is forgotten: its name is made of the attributes of those who were.
     const isForgotten = group !== '' && rankings.length === 0;
     if (isThere(board) && !isForgotten)

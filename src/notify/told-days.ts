@@ -68,7 +68,7 @@ async function messageOf(client: pg.ClientBase, config: ActiveConfig, point: Tur
   const { kind, object, at, of } = point;
   if ('board' in of) {
     const key = { no: object, run: of.run, group: '' };
-    const rankings = await readStanding(client, config.tenant, key);
+    const rankings = await readStanding(client, config.tenant, key, of.board.maxParticipants);
     return boardMessage(config, 'leaderboard.started', of.board, { ...key, rankings, at });
   }
   const { boost, system } = of;

@@ -4,7 +4,8 @@ import { boardRunResponse } from '../leaderboards/response.js';
 import { limits } from '../limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { nameOf, type BoardChanges, type BoardKey } from './board-changes.js';
+import { askOverAll } from '../postgres/pool.js';
+import { nameOf, type BoardKey, type ChangedBoard } from './board-changes.js';
 import { messageOf } from './entries.js';
 import { addToOutbox } from './outbox.js';
 import { readUsers } from './profiles.js';
@@ -35,34 +36,41 @@ const nowhere: Place = { rank: null, value: null };
  * Notes boards whose places have changed: they are compared with what users were told, at once, or a minute after that was done last. Of a board
  * that was not watched until now, the places that it has are what is compared with: call it before what the entries lead to is written.
  */
-export async function noteRanks(client: pg.ClientBase, tenant: number, { changed, filled, emptied }: BoardChanges): Promise<void> {
-  if (emptied.size > 0) {
-    const values = [tenant, numberArray([...emptied])];
-    await client.query('update told_rankings set silent = true where tenant = $1 and leaderboard = any($2::integer[])', values);
-  }
-  if (changed.size === 0) return;
-  const rows = [...changed.values()];
-  await client.query(
-    `with watched as (
+export async function noteRanks(
+  client: pg.ClientBase,
+  { tenant, leaderboardByNo }: ActiveConfig,
+  changed: readonly ChangedBoard[],
+  filled: ReadonlySet<string>,
+): Promise<void> {
+  if (changed.length === 0) return;
+  await askOverAll(
+    client,
+    `with changed as (
+       select * from unnest($2::integer[], $3::integer[], $4::text[], $5::bigint[], $6::boolean[], $8::integer[])
+                  as row (leaderboard, run, "group", at, silent, max)
+     ), watched as (
        insert into told_rankings as was (tenant, leaderboard, run, "group", at, silent)
-       select $1, row.* from unnest($2::integer[], $3::integer[], $4::text[], $5::bigint[], $6::boolean[]) as row
+       select $1, row.leaderboard, row.run, row."group", row.at, row.silent from changed as row
        on conflict (tenant, leaderboard, run, "group") do update
          set at = least(was.at, greatest(excluded.at, was.looked_at + $7)), silent = was.silent or excluded.silent
        returning leaderboard, run, "group", xmax = 0 as is_new
      )
      insert into told_ranks (tenant, leaderboard, run, "group", user_id, rank, value)
-     select tenant, leaderboard, run, "group", user_id, row_number() over (partition by leaderboard, run, "group" order by value desc, seq), value
-       from leaderboard_entries join watched using (leaderboard, run, "group")
-      where tenant = $1 and present and is_new
+     select $1, leaderboard, run, "group", user_id, rank, value from (
+       select *, row_number() over (partition by leaderboard, run, "group" order by value desc, seq) as rank
+         from leaderboard_entries join watched using (leaderboard, run, "group") join changed using (leaderboard, run, "group")
+        where tenant = $1 and is_new) as entry
+      where rank <= max
      on conflict do nothing`,
     [
       tenant,
-      numberArray(rows.map(({ no }) => no)),
-      numberArray(rows.map(({ run }) => run)),
-      textArray(rows.map(({ group }) => group)),
-      numberArray(rows.map(({ at }) => at)),
-      textArray(rows.map((key) => String(filled.has(nameOf(key))))),
+      numberArray(changed.map(({ no }) => no)),
+      numberArray(changed.map(({ run }) => run)),
+      textArray(changed.map(({ group }) => group)),
+      numberArray(changed.map(({ at }) => at)),
+      textArray(changed.map((key) => String(filled.has(nameOf(key))))),
       limits.ranksComparedEveryMs,
+      numberArray(changed.map(({ no, max }) => max ?? leaderboardByNo.get(no)?.maxParticipants ?? limits.maxParticipants)),
     ],
   );
 }
@@ -90,7 +98,8 @@ export async function tellRanks(client: pg.ClientBase, config: ActiveConfig, now
 async function compare(client: pg.ClientBase, config: ActiveConfig, key: BoardKey, silent: boolean, now: number): Promise<number> {
   const { tenant } = config;
   const of = [tenant, key.no, key.run, key.group];
-  const standing = await readStanding(client, tenant, key);
+  const max = config.leaderboardByNo.get(key.no)?.maxParticipants ?? limits.maxParticipants;
+  const standing = await readStanding(client, tenant, key, max);
   const { rows } = await client.query<Told>(
     `select user_id as "user", rank, value, at::float8 as at from told_ranks
       where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4`,

@@ -10,6 +10,9 @@ import { timeFunctions } from './functions.js';
 import { Observation } from './observation.js';
 import { partitionMetrics } from './partitions.js';
 import { countRequests, type AnsweredRequest } from './requests.js';
+import type { LaurelError } from '../errors.js';
+import type { Refusals } from '../logging/refusals.js';
+import { unreadyMetrics } from './unready.js';
 import { restoreMetrics } from './restores.js';
 import { diskMetrics, postgresMetrics, redisMetrics } from './stores.js';
 import type { Tracing } from './tracing.js';
@@ -93,18 +96,27 @@ export class Observed {
   }
 
   /** Takes up whether this process can do its work: `problem` says why not. */
-  ready(problem: () => Promise<string | undefined>): void {
+  ready(problem: () => Promise<LaurelError | undefined>, { api }: { readonly api: boolean }): void {
     this.metrics?.add((registry) => {
-      const ready = new Gauge({
-        name: 'laurel_ready',
-        help: 'Whether this process is ready, as /health/ready says.',
-        registers: [registry],
+      const help = 'Whether this process is ready, as /health/ready says.';
+      const ready = api ? new Gauge({ name: 'laurel_ready', help, registers: [registry] }) : undefined;
+      const reasons = new Gauge({
+        ...{ name: 'laurel_not_ready', help: 'Why this process is not ready; no sample when it is.' },
+        ...{ labelNames: ['reason'], registers: [registry] },
       });
       return async () => {
-        ready.set(0);
-        ready.set((await problem()) === undefined ? 1 : 0);
+        ready?.set(0);
+        reasons.reset();
+        const found = await problem();
+        if (found) reasons.set({ reason: found.reason }, 1);
+        else ready?.set(1);
       };
     });
+  }
+
+  /** Takes up the tenants whose requests this process refuses. */
+  refusals(refusals: Refusals, checkReady: (tenant: number) => Promise<void>): void {
+    this.metrics?.add((registry) => unreadyMetrics(registry, refusals, checkReady));
   }
 
   /** Takes up the write-behind of this process. */

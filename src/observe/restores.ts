@@ -22,10 +22,20 @@ export function restoreMetrics(registry: Registry, { redis, pool, partition }: R
   const running = absentGauge(registry, 'laurel_restore_running', 'Tenants whose Redis is being restored.');
   const users = absentGauge(registry, 'laurel_restore_users', 'Users of those tenants who are back.');
   const expected = absentGauge(registry, 'laurel_restore_users_expected', 'Users of those tenants in Postgres.');
+  const repeated = absentGauge(
+    registry,
+    'laurel_restores_last_hour',
+    'Restores of the tenant that was restored most often in the last hour.',
+  );
   /** Counting a million users is not done for each scrape. */
   let totals = new Map<number, number>();
   return async () => {
-    for (const gauge of [running, users, expected]) gauge.remove();
+    for (const gauge of [running, users, expected, repeated]) gauge.remove();
+    const { rows } = await pool.query<{ most: number }>(
+      `select coalesce(max(count), 0)::integer as most
+         from (select count(*) as count from past_epochs where ended > now() - interval '1 hour' group by tenant) as counted`,
+    );
+    repeated.set(rows[0]?.most ?? 0);
     const tenants = await runningRestores(pool);
     running.set(tenants.length);
     const counted = new Map<number, number>();

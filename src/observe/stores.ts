@@ -24,12 +24,22 @@ export function redisMetrics(registry: Registry, redis: RedisConnection): Refres
     'laurel_redis_persistence_ok',
     'Whether Redis keeps an append-only file and its last writes to the disk succeeded.',
   );
+  const replicas = absentGauge(
+    registry,
+    'laurel_redis_replicas',
+    'Replicas connected to Redis; in a cluster, to the master with the fewest.',
+  );
+  const replicaLag = absentGauge(
+    registry,
+    'laurel_redis_replica_lag_seconds',
+    'Time since the replica that is furthest behind last acknowledged.',
+  );
   const calls = absentGauge(registry, 'laurel_redis_function_calls', 'Calls of functions since Redis started, of all processes.');
   const seconds = absentGauge(registry, 'laurel_redis_function_seconds', 'Time that Redis has spent in functions since it started.');
   return async () => {
     up.set(0);
-    for (const gauge of [memory, allowed, saves, calls, seconds]) gauge.remove();
-    const asked = mastersOf(redis).map((server) => server.info('memory', 'persistence', 'commandstats'));
+    for (const gauge of [memory, allowed, saves, replicas, replicaLag, calls, seconds]) gauge.remove();
+    const asked = mastersOf(redis).map((server) => server.info('memory', 'persistence', 'replication', 'commandstats'));
     const servers = (await Promise.all(asked)).map(infoFields);
     if (servers.length === 0) return;
     up.set(1);
@@ -38,6 +48,9 @@ export function redisMetrics(registry: Registry, redis: RedisConnection): Refres
     memory.set(fullest?.used ?? 0);
     allowed.set(fullest?.limit ?? 0);
     saves.set(servers.every(keepsData) ? 1 : 0);
+    replicas.set(Math.min(...servers.map((fields) => Number(fields.get('connected_slaves') ?? 0))));
+    const lags = servers.flatMap(replicaLags);
+    if (lags.length > 0) replicaLag.set(Math.max(...lags));
     const sum = (of: (fields: Fields) => number): number => servers.reduce((total, fields) => total + of(fields), 0);
     calls.set(sum((fields) => functionStat(fields, 'calls')));
     seconds.set(sum((fields) => functionStat(fields, 'usec')) / 1e6);
@@ -56,6 +69,11 @@ function memoryOf(fields: Fields): { used: number; limit: number } {
 function keepsData(fields: Fields): boolean {
   const writes = ['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'];
   return fields.get('aof_enabled') === '1' && writes.every((field) => fields.get(field) !== 'err');
+}
+
+/** Seconds since each replica of a server last acknowledged what it has. */
+function replicaLags(fields: Fields): number[] {
+  return [...fields].flatMap(([field, value]) => (/^slave\d+$/.test(field) ? [Number(/\blag=(\d+)/.exec(value)?.[1] ?? 0)] : []));
 }
 
 /** A number of what the calls of functions have cost since the server started. */

@@ -11,6 +11,8 @@ import type {
   PointsTrigger,
   Webhook,
 } from '../config/model.js';
+import { partsOf } from '../config/parts.js';
+import { estimateWork, type ConfigWork } from '../config/work.js';
 import { LaurelError } from '../errors.js';
 import { compilePlan, type CompiledPlan } from './compile.js';
 
@@ -50,6 +52,7 @@ export class ActiveConfig {
   readonly leaderboardByNo: ReadonlyMap<number, Leaderboard>;
   /** The endpoints that there are, inactive ones included. */
   readonly webhooks: readonly Webhook[];
+  private readonly work: ConfigWork;
 
   constructor(config: ConfigVersion) {
     const { document } = config;
@@ -57,6 +60,7 @@ export class ActiveConfig {
     this.version = config.version;
     this.document = document;
     this.plan = compilePlan(config);
+    this.work = estimateWork(document, partsOf(document));
     this.userAttributes = byKey(document.attributes.filter(({ type }) => type === 'user'));
     this.eventAttributes = byKey(document.attributes.filter(({ type }) => type === 'event'));
     this.metrics = byKey(document.metrics);
@@ -76,6 +80,12 @@ export class ActiveConfig {
     this.achievementById = new Map(document.achievements.map((achievement) => [achievement.id, achievement]));
     this.leaderboardByNo = byNo(document.leaderboards);
     this.webhooks = document.webhooks.filter(({ archived }) => !archived);
+  }
+
+  /** What an event on a metric may take of Redis' time at the most, in µs (config/work.ts). */
+  eventWorkUs(metricKey: string): number {
+    const { id } = requireMetric(this, metricKey);
+    return known(this.work.events, id, 'metric').us;
   }
 }
 

@@ -17,8 +17,7 @@ export interface PlanBoard {
   readonly key: string;
   readonly kind: BoardKind;
   readonly isStreak: boolean;
-  /** Whether there will be final rankings, for which the values of those who found no room are remembered. */
-  readonly ends: boolean;
+  /** Participants: users beyond that rank have no place. */
   readonly max: number;
   /** The index of the last place of a full board, as text. */
   readonly lastPlace: string;
@@ -43,26 +42,27 @@ function timeOfDay(time: string): number {
   return ((hours * 60 + minutes) * 60 + seconds) * 1000;
 }
 
+/** Whether only events inside a window of the day count. */
+const hasWindow = ({ startTime, endTime }: Leaderboard): boolean => startTime !== null || endTime !== null;
+
 export function boardKind(board: Leaderboard): BoardKind {
-  if (board.runUnit !== null || (board.startTime !== null && board.rankBy !== 'streak')) return 'gain';
+  if (board.runUnit !== null || (hasWindow(board) && board.rankBy !== 'streak')) return 'gain';
   return board.breakdownAttributes.length > 0 ? 'grouped' : 'total';
 }
 
 /** Compiles a leaderboard. `valueField` names the field of what it ranks, `attributeField` that of an attribute's id. */
 export function compileBoard(board: Leaderboard, valueField: string, attributeField: (id: string) => string): PlanBoard {
-  const kind = boardKind(board);
   return {
     no: board.no,
     key: String(board.no),
-    kind,
+    kind: boardKind(board),
     isStreak: board.rankBy === 'streak',
-    ends: kind !== 'total' || board.end !== null,
     max: board.maxParticipants,
     lastPlace: String(board.maxParticipants - 1),
     first: dateToDay(board.start),
     ...(board.end === null ? {} : { last: dateToDay(board.end) }),
     ...(board.runUnit === null ? {} : { unit: board.runUnit, interval: board.runInterval }),
-    ...(board.startTime === null || board.endTime === null ? {} : { from: timeOfDay(board.startTime), to: timeOfDay(board.endTime) }),
+    ...(hasWindow(board) ? { from: timeOfDay(board.startTime ?? '00:00'), to: timeOfDay(board.endTime ?? '24:00') } : {}),
     ...(board.breakdownAttributes.length === 0 ? {} : { breakdown: board.breakdownAttributes.map(attributeField) }),
     field: `${userFields.boardSeq}${board.no}`,
     valueField,

@@ -7,12 +7,13 @@ import type {
   ConfigDocument,
   ConfigVersion,
   Leaderboard,
-  MetricTrigger,
   PointsBoost,
   PointsSystem,
   PointsTrigger,
   TimeTrigger,
 } from '../config/model.js';
+import { partsOf } from '../config/parts.js';
+import { estimateWork } from '../config/work.js';
 import { limits } from '../limits.js';
 import { userFields } from '../redis/contract.js';
 import { compileBoard, type PlanBoard } from './boards.js';
@@ -69,6 +70,8 @@ interface PlanBoost {
 
 interface PlanSystem {
   readonly no: number;
+  /** The position in the plan's list of systems, from 1. */
+  readonly at: number;
   /** `no` as text, for keys. */
   readonly key: string;
   readonly field: string;
@@ -90,6 +93,7 @@ interface PlanAchievement {
   readonly kind: Achievement['trigger'];
   readonly active: boolean;
   readonly user: readonly PlanFilter[];
+  readonly metric?: number;
   readonly value?: number;
   /** What a metric achievement counts: the metric's total, or the sum of its matching events, which has a field of its own. */
   readonly amountField?: string;
@@ -105,9 +109,10 @@ interface PlanMetric {
   readonly no: number;
   readonly key: string;
   readonly field: string;
+  /** The fields that an event on it needs beyond those that every call needs. */
   readonly fields: readonly string[];
-  /** The systems with triggers on the metric, with those triggers alone. */
-  readonly systems: readonly PlanSystem[];
+  /** The systems with triggers on the metric, each with those triggers alone. */
+  readonly systems: readonly Pick<PlanSystem, 'at' | 'triggers'>[];
   /** The metric achievements, in the order of the configuration; `summed` are those with filters, which have a sum of their own. */
   readonly counted: readonly PlanAchievement[];
   readonly summed: readonly PlanAchievement[];
@@ -132,7 +137,7 @@ export interface Plan {
   readonly zone: string;
   /** How long an idempotency key counts, in milliseconds; absent for ever. */
   readonly keyLifeMs?: number;
-  /** The fields that every call about a user needs; a metric's list has more. */
+  /** The fields that every call about a user needs. */
   readonly fields: readonly string[];
   readonly metrics: Readonly<Record<string, PlanMetric>>;
   readonly systems: readonly PlanSystem[];
@@ -143,6 +148,10 @@ export interface Plan {
   readonly streaks?: PlanStreaks;
   /** Whether time alone does something to users. */
   readonly isTimed: boolean;
+  /** Hours of a user's time that one call settles, and what that takes by config/work.ts: for the user, and for each award of a time trigger. */
+  readonly settleHours: number;
+  readonly settleWorkUs: number;
+  readonly timeAwardWorkUs: number;
   readonly boards: Readonly<Record<string, PlanBoard>>;
   readonly streakBoards: readonly PlanBoard[];
   readonly brokenDown: readonly PlanBoard[];
@@ -171,7 +180,7 @@ class Compiler {
   compile(): Plan {
     const { settings } = this.document;
     const systems = live(this.document.pointsSystems);
-    const compiled = systems.map((system) => this.system(system, this.activeTriggers(system)));
+    const compiled = systems.map((system, index) => this.system(system, index + 1));
     const timeTriggers = systems.flatMap((system, index) =>
       this.activeTriggers(system).flatMap((trigger) =>
         trigger.type === 'time' ? [{ system: index + 1, trigger: this.timeTrigger(trigger) }] : [],
@@ -190,13 +199,14 @@ class Compiler {
       zone: settings.defaultTimeZone,
       ...(settings.idempotencyRetentionDays === null ? {} : { keyLifeMs: settings.idempotencyRetentionDays * dayMs }),
       fields,
-      metrics: byNo(live(this.document.metrics).map(({ no, id }) => this.metric(no, id, systems, achievements, fields))),
+      metrics: byNo(live(this.document.metrics).map(({ no }) => this.metric(no, { systems: compiled, achievements, fields }))),
       systems: compiled,
       timeTriggers,
       achievements: byNo(achievements),
       streakAchievements: achievements.filter(({ kind }) => kind === 'streak').map(({ key }) => key),
       ...(streaks ? { streaks } : {}),
       isTimed: streaks !== undefined || timeTriggers.length > 0,
+      ...this.settleWork(timeTriggers.length),
       boards: byNo(this.boards),
       streakBoards: this.boards.filter(({ isStreak }) => isStreak),
       brokenDown: this.boards.filter(({ breakdown }) => breakdown !== undefined),
@@ -241,25 +251,15 @@ class Compiler {
     ];
   }
 
-  private metric(
-    no: number,
-    id: string,
-    systems: readonly PointsSystem[],
-    achievements: readonly PlanAchievement[],
-    base: readonly string[],
-  ): PlanMetric {
+  private metric(no: number, all: Pick<Plan, 'systems' | 'fields'> & { achievements: readonly PlanAchievement[] }): PlanMetric {
     const field = `${userFields.metricTotal}${no}`;
-    const ofMetric = (trigger: PointsTrigger): trigger is MetricTrigger => trigger.type === 'metric' && trigger.metricId === id;
-    const own = systems.flatMap((system) => {
-      const triggers = this.activeTriggers(system).filter(ofMetric);
-      return triggers.length > 0 ? [this.system(system, triggers)] : [];
+    const own = all.systems.flatMap((system) => {
+      const triggers = system.triggers.filter(({ metric }) => metric === no);
+      return triggers.length > 0 ? [{ ...system, triggers }] : [];
     });
-    const sums = this.sumsOf(id);
-    const counted = achievements.filter(
-      ({ amountField }) => amountField !== undefined && (amountField === field || sums.includes(amountField)),
-    );
+    const counted = all.achievements.filter(({ metric }) => metric === no);
     const boards = this.boards.filter(({ valueField, isStreak }) => !isStreak && valueField === field);
-    const list = new FieldList([...base, field]);
+    const list = new FieldList([field]);
     for (const system of own) list.add(this.systemFields(system, true));
     for (const { amountField } of counted) if (amountField !== undefined) list.add([amountField]);
     for (const board of boards) list.add(this.boardFields(board));
@@ -267,28 +267,19 @@ class Compiler {
       no,
       key: String(no),
       field,
-      systems: own,
+      systems: own.map(({ at, triggers }) => ({ at, triggers })),
       counted,
       summed: counted.filter(({ isSummed }) => isSummed),
       boards,
-      fields: list.fields,
+      fields: list.without(all.fields),
     };
-  }
-
-  /** The fields of the sums of a metric's filtered achievements. */
-  private sumsOf(metricId: string): string[] {
-    return live(this.document.achievements).flatMap((achievement) =>
-      achievement.trigger === 'metric' && achievement.metricId === metricId && achievement.eventAttributes.length > 0
-        ? [`${userFields.achievementSum}${achievement.no}`]
-        : [],
-    );
   }
 
   private activeTriggers(system: PointsSystem): PointsTrigger[] {
     return live(system.triggers).filter(({ status }) => status === 'active');
   }
 
-  private system(system: PointsSystem, triggers: readonly PointsTrigger[]): PlanSystem {
+  private system(system: PointsSystem, at: number): PlanSystem {
     const field = `${userFields.pointsTotal}${system.no}`;
     const boosts = live(system.boosts).sort((a, b) => b.multiplier - a.multiplier || b.no - a.no);
     const ownBoosts = new Map<string, PlanBoost[]>();
@@ -300,13 +291,14 @@ class Compiler {
     });
     return {
       no: system.no,
+      at,
       key: String(system.no),
       field,
       levelField: `${userFields.countedLevel}${system.no}`,
       levelsAre: levelsDefinition(system),
       cap: system.maxPoints ?? limits.maxAbsoluteTotal,
       levels: levelsOf(system).map(({ no, points }) => ({ no, points })),
-      triggers: triggers.flatMap((trigger) => this.trigger(trigger)),
+      triggers: this.activeTriggers(system).flatMap((trigger) => this.trigger(trigger)),
       boosts: shared,
       ownBoosts,
       boards: this.boards.filter(({ valueField }) => valueField === field),
@@ -368,6 +360,10 @@ class Compiler {
   private achievements(): PlanAchievement[] {
     // Those that are not active yet count their events already.
     const all = live(this.document.achievements);
+    const neededBy = new Map<string, string[]>(all.map(({ id }) => [id, []]));
+    for (const other of all) {
+      if (other.trigger === 'achievement') for (const id of other.achievementIds) neededBy.get(id)?.push(String(other.no));
+    }
     return all.map((achievement) => ({
       no: achievement.no,
       key: String(achievement.no),
@@ -376,9 +372,7 @@ class Compiler {
       user: this.userFilters(achievement.userAttributes),
       ...this.achievementCount(achievement),
       needs: achievement.trigger === 'achievement' ? achievement.achievementIds.map((id) => String(this.resolve(id))) : [],
-      neededBy: all.flatMap((other) =>
-        other.trigger === 'achievement' && other.achievementIds.includes(achievement.id) ? [String(other.no)] : [],
-      ),
+      neededBy: neededBy.get(achievement.id) ?? [],
     }));
   }
 
@@ -386,7 +380,9 @@ class Compiler {
     if (achievement.trigger === 'streak') return { length: achievement.streakLength };
     if (achievement.trigger !== 'metric') return {};
     const filtered = achievement.eventAttributes.length > 0;
+    const metric = this.resolve(achievement.metricId);
     return {
+      metric,
       value: achievement.metricValue,
       ...(filtered
         ? {
@@ -394,7 +390,18 @@ class Compiler {
             isSummed: true,
             event: this.eventFilters(achievement.eventAttributes),
           }
-        : { amountField: `${userFields.metricTotal}${this.resolve(achievement.metricId)}` }),
+        : { amountField: `${userFields.metricTotal}${metric}` }),
+    };
+  }
+
+  private settleWork(timeTriggers: number): Pick<Plan, 'settleHours' | 'settleWorkUs' | 'timeAwardWorkUs'> {
+    const { settle, timeTriggersUs } = estimateWork(this.document, partsOf(this.document));
+    const settleWorkUs = settle.us - timeTriggersUs;
+    const hours = timeTriggersUs > 0 ? Math.floor((limits.maxSettleWorkUs - settleWorkUs) / timeTriggersUs) : limits.maxSettleHours;
+    return {
+      settleHours: Math.max(Math.min(hours, limits.maxSettleHours), 1),
+      settleWorkUs,
+      timeAwardWorkUs: timeTriggers > 0 ? timeTriggersUs / timeTriggers : 0,
     };
   }
 

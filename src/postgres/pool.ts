@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runner } from 'node-pg-migrate';
 import pg from 'pg';
@@ -47,6 +49,7 @@ export async function migrate(url: string, log: (line: string) => void): Promise
   }
   try {
     await checkServer(client);
+    await checkSchema(client);
     await runner({
       dbClient: client,
       dir: migrationsFolder,
@@ -67,6 +70,23 @@ async function checkServer(client: pg.Client): Promise<void> {
   const server = rows[0];
   if (!server || Number(server.server_version_num) < minimumServerVersion) {
     throw new OperatorError(`This Postgres is version ${server?.server_version ?? 'unknown'}; Laurel needs Postgres 14 at least.`);
+  }
+}
+
+/** Refuses a schema that a newer version of Laurel has made: this one does not know what its tables mean by now. */
+async function checkSchema(client: pg.Client): Promise<void> {
+  const { rows: tables } = await client.query<{ found: string | null }>("select to_regclass('migrations') as found");
+  if (tables[0]?.found === null) return;
+  const known = readdirSync(migrationsFolder).map((file) => basename(file, '.sql'));
+  const { rows } = await client.query<{ name: string }>(
+    'select name from migrations where name <> all($1::text[]) order by name desc limit 1',
+    [known],
+  );
+  if (rows[0]) {
+    throw new OperatorError(
+      `A newer version of Laurel has migrated this database (${rows[0].name}): this version knows ${known.sort().at(-1) ?? 'none'} at most. ` +
+        'Nothing was changed. Start the newer version, or use another database.',
+    );
   }
 }
 
@@ -122,11 +142,15 @@ export async function overAll<Row extends pg.QueryResultRow>(pool: pg.Pool, text
 /** What Postgres says, by SQLSTATE class, when it is away or overloaded rather than refusing what it was asked. */
 const unavailableClasses = ['08', '53', '57'];
 
+const diskFull = '53100';
+
 /** Turns a failed query into a 503 when Postgres is away; anything else is returned as it came. */
 export function postgresFailure(error: unknown): unknown {
   if (error instanceof LaurelError || !(error instanceof Error)) return error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const refusedByServer = /^[0-9A-Z]{5}$/.test(code);
   if (refusedByServer && !unavailableClasses.includes(code.slice(0, 2))) return error;
-  return new LaurelError('not_ready', 'The service is not ready: its Postgres is away. Try again shortly.', { cause: error });
+  const [what, reason] =
+    code === diskFull ? (['has no room left on its disk', 'postgres_disk'] as const) : (['is away', 'postgres_away'] as const);
+  return new LaurelError('not_ready', `The service is not ready: its Postgres ${what}. Try again shortly.`, { cause: error, reason });
 }

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import { parseRedisAddress, type HostAndPort, type RedisAddress } from '../addresses.js';
-import { LaurelError, OperatorError } from '../errors.js';
+import { OperatorError } from '../errors.js';
 import { limits } from '../limits.js';
-import { ClusterConnection, mastersOf, slotIsMoving } from './cluster.js';
+import { ClusterConnection, mastersOf } from './cluster.js';
+import { noteTrouble, startRefusal } from './failure.js';
 import { expectNoTls, tlsOptions, tlsProblem, type TlsFiles } from './tls.js';
 
 /** A connection that all commands can be given to: to one server (found by Sentinel or not), or to a cluster. */
@@ -72,7 +73,8 @@ function accessOf(target: RedisTarget): Access {
 
 function openServer({ address, login, tls }: Access): Redis {
   const [node] = address.nodes;
-  return new Redis({ ...redisOptions, ...node, ...login, ...tls, db: address.db });
+  const where = address.path === undefined ? node : { path: address.path };
+  return new Redis({ ...redisOptions, ...where, ...login, ...tls, db: address.db });
 }
 
 function openSentinel({ address, login, tls }: Access, sentinelPassword: string | null | undefined): Redis {
@@ -127,6 +129,7 @@ function open(target: RedisTarget): RedisConnection {
 /** Connects, or fails with a sentence for the operator. */
 export async function connectRedis(target: RedisTarget, onError: (error: Error) => void): Promise<RedisConnection> {
   const redis = open(target);
+  noteTrouble(redis);
   let last: Error | undefined;
   const told = (error: Error): void => {
     last = error;
@@ -145,7 +148,7 @@ export async function connectRedis(target: RedisTarget, onError: (error: Error) 
   } catch (error) {
     redis.disconnect();
     const away = `Redis does not answer: ${messageOf(last ?? error)}. Start it, or set REDIS_URL to one that runs.`;
-    throw new OperatorError(tlsProblem(last) ?? away, { cause: error });
+    throw new OperatorError(tlsProblem(last) ?? startRefusal(redis) ?? away, { cause: error });
   } finally {
     abort.abort();
   }
@@ -198,43 +201,6 @@ function ready(node: Redis): Promise<void> {
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** What Redis answers, as a prefix, when it can't serve for now. */
-const unavailableReplies = [
-  'LOADING',
-  'OOM',
-  'READONLY',
-  'MASTERDOWN',
-  'MOVED',
-  slotIsMoving,
-  'CLUSTERDOWN',
-  'BUSY',
-  'MISCONF',
-  'TRYAGAIN',
-  'NOREPLICAS',
-  'NOAUTH',
-];
-
-/** What a function is told that finds its tenant's keys on two masters (lua/modules/partition.lua): it has changed nothing. */
-const partlyMoved = 'access a non local key';
-
-/**
- * Turns a failed Redis call into what the caller is told: a 503 when Redis is away, full or starting. Anything else is returned as it
- * came.
- */
-export function redisFailure(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  if (error.name === 'ReplyError') {
-    const isUnavailable = unavailableReplies.some((prefix) => error.message.startsWith(prefix)) || error.message.includes(partlyMoved);
-    if (!isUnavailable) return error;
-    return new LaurelError('not_ready', 'The service is not ready: its Redis cannot take requests right now. Try again shortly.', {
-      cause: error,
-    });
-  }
-  return new LaurelError('not_ready', 'The service is not ready: its Redis is away. Try again shortly, with the same Idempotency-Key.', {
-    cause: error,
-  });
 }
 
 interface FunctionCaller {

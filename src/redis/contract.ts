@@ -77,7 +77,7 @@ export const userFields = {
   newestDay: 'i',
   /** The user's score in the sorted set `due`; empty for none. */
   due: 'o',
-  /** The sequence number at which the value on a leaderboard was reached; present exactly while the user is on the board;
+  /** The sequence number at which the value on a leaderboard was reached; present exactly while the user has a value there;
    * for boards with runs, windows or groups, MessagePack of the newest runs (lua/modules/leaderboards.lua).
    */
   boardSeq: 'l-',
@@ -92,6 +92,8 @@ export const restoringFields = {
   /** The last user who is back, and how many are. */
   cursor: 'restored',
   count: 'restoredUsers',
+  /** What the ledger held of an epoch that has ended: the epoch, a space, and the last id that Postgres has. Empty for nothing. */
+  left: 'leftBehind',
 } as const;
 
 /** In the hash `levels`, followed by a points system's no: what everybody has been counted by (lua/modules/levels.lua). */
@@ -145,6 +147,10 @@ export const outcomes = {
   tooMany: 29,
   pauseUnknown: 30,
   nothingToRestore: 31,
+  /** The running streak is longer than the one that was lost. */
+  longerStreak: 32,
+  /** The pause starts before the user's local date. */
+  pauseTooEarly: 33,
   userExists: 22,
   userUnknown: 23,
   clockBackward: 24,
@@ -219,16 +225,20 @@ export const functions = {
   addPause: [...context, 'user', 'entryId', 'first', 'last'],
   removePause: [...context, 'user', 'entryId', 'pause'],
   restoreStreak: [...context, 'user', 'entryId'],
-  /** Settles a user, and enters them into achievements and boards (their `no`, listed last) that have become active; -1 looks at the streak again. */
-  activateFor: [...context, 'user', 'entryId'],
+  /**
+   * Settles a user, and enters them into achievements and boards (their `no`, listed last) that have become active; -1 looks at the streak again.
+   * A user whose number on a board is at most `since` gets `seq`, or the next one where it is empty. With `ranks` 1, notes the ranks that the user
+   * has on boards that have been filled.
+   */
+  activateFor: [...context, 'user', 'entryId', 'ranks', 'since', 'seq'],
+  /** Takes a number of the sequence of ties for each user there is: the last one before them, and how many they are. */
+  reserveSeq: [...context],
   /** Counts a user at the level that the user now has in a points system (its `no`); `stored` is the level that Postgres knows, 0 for none. */
   relevel: [...context, 'user', 'entryId', 'system', 'stored'],
   /** Notes that all users are counted by a definition of a system's levels, if it is the one in force. */
   levelsCounted: [...context, 'system', 'definition'],
   /** What users have been counted by in a points system, and how many have each of the levels, which are listed last by their `no`. */
   readLevels: [...context, 'system'],
-  /** Takes everybody off a leaderboard that does not repeat. */
-  emptyBoard: [...context, 'leaderboard'],
   /** Settles users to whom something is due, now or as the test clock moves `upTo` a moment; then an id for the entry of each, as many as may be. */
   sweep: [...context, 'upTo'],
   /** Ends a run of a leaderboard; `max` is how many participants its final rankings have. */
@@ -241,10 +251,10 @@ export const functions = {
   /** The shown streaks of users; then pairs of an id for the entry of settling, and a user. */
   readStreaks: [...context],
   readCounts: [...context],
-  /** A page of a board. With `user`, `offset` counts from that user's place. `kind` is the board's in the plan. */
-  readBoard: [...context, 'leaderboard', 'kind', 'run', 'group', 'offset', 'limit', 'user'],
+  /** A page of a board, of which `max` users are participants. With `user`, `offset` counts from that user's place. `kind` is the board's in the plan. */
+  readBoard: [...context, 'leaderboard', 'kind', 'max', 'run', 'group', 'offset', 'limit', 'user'],
   /** One user's place on a board, and the newest ledger id. */
-  readPlace: [...context, 'user', 'entryId', 'leaderboard', 'kind', 'run'],
+  readPlace: [...context, 'user', 'entryId', 'leaderboard', 'kind', 'max', 'run'],
   /**
    * Removes idempotency keys, unless another event has used them since: then groups of four, metric no, user, key and the id of the event
    * that used it.

@@ -19,8 +19,7 @@ const luaLimits = {
   maxFreezes: limits.maxFreezes,
   maxGroupBytes: limits.maxGroupBytes,
   maxPausesPerUser: limits.maxPausesPerUser,
-  maxSettleHours: limits.maxSettleHours,
-  sweepOccurrences: limits.sweepOccurrences,
+  callWorkUs: limits.callWorkUs,
 };
 
 interface Part {

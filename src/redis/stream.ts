@@ -22,6 +22,12 @@ export async function trimLedger(redis: RedisConnection, partition: string, epoc
   for (const [error] of results) if (error) throw error;
 }
 
+/** The id of the newest entry that waits in a partition's ledger, `0-0` for none. */
+export async function newestId(redis: RedisConnection, partition: string): Promise<string> {
+  const [newest] = await redis.xrevrange(partition + keyNames.ledger, '+', '-', 'COUNT', 1);
+  return newest?.[0] ?? '0-0';
+}
+
 /** The id of a stream entry, `milliseconds-number`, with which the next entry that can be would be named. */
 export function idAfter(id: string): string {
   const [ms = '0', seq = '0'] = id.split('-');

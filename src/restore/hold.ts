@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { advanceOffset, LeaseLost, type Lease, type StreamId } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
 import { messageOf, type RedisConnection } from '../redis/connection.js';
-import { keyNames, metaFields } from '../redis/contract.js';
+import { keyNames, metaFields, restoringFields } from '../redis/contract.js';
 import { CommandWriter } from './command-writer.js';
 import { luaScript } from './script.js';
 
@@ -32,6 +32,8 @@ export interface HoldOptions {
   readonly lease: Lease;
   /** What Postgres has committed of the ledger, and goes on to have while the lease is held. */
   readonly lastId: StreamId;
+  /** Ends the restore between two steps. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -55,8 +57,9 @@ export class Hold {
     return this.options.lease.holder;
   }
 
-  /** Makes the lease last, if that has not been done just now. Throws LeaseLost when it is another's. */
+  /** Makes the lease last, if that has not been done just now. Throws LeaseLost when it is another's, and the signal's reason. */
   async renew(): Promise<void> {
+    this.options.signal?.throwIfAborted();
     if (performance.now() - this.renewedMs > limits.restoreRenewMs) await this.renewNow();
   }
 
@@ -72,16 +75,16 @@ export class Hold {
   }
 
   /**
-   * Takes the partition over from the restore that `meta` names (empty for none), which was read since the lease is held. With `isFresh`, nothing of
-   * `meta` stays, so that the partition is not served any more. Throws LeaseLost when another restore was faster.
+   * Takes the partition over from the restore that `meta` names (empty for none), which was read since the lease is held. With `left` (left-behind.ts),
+   * nothing else of `meta` stays, so that the partition is not served any more. Throws LeaseLost when another restore was faster.
    */
-  async take(from: string, isFresh: boolean): Promise<void> {
+  async take(from: string, left?: string): Promise<void> {
     // Whoever gets the lease after this reads `meta` after it too: what was read before this is of those who had it before.
     await this.renewNow();
     const { partition } = this.options;
     const meta = partition + keyNames.meta;
     const named: Command = ['HSET', meta, metaFields.restorer, this.name];
-    const commands: Command[] = isFresh ? [['DEL', meta], named] : [named];
+    const commands: Command[] = left === undefined ? [named] : [['DEL', meta], named, ['HSET', meta, restoringFields.left, left]];
     await this.run(from, true, (to) => put(commands, to));
   }
 

@@ -2,16 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.js';
+import type { Comparison } from '../engine/not-level.js';
+import type { ActiveRedis } from '../ledger/active-redis.js';
+import type { Objection } from '../ledger/active-redis-rules.js';
 import { LeaseLost } from '../ledger/offsets.js';
 import { limits } from '../limits.js';
+import { isStoreTrouble } from '../logging/episodes.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { Turns } from '../turns.js';
-import { restoreTenant } from './restore.js';
+import { needOf, restoreTenant, RestoreFenced } from './restore.js';
 
 export interface ReconcilerOptions {
   readonly engine: Engine;
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
+  readonly active: ActiveRedis;
   readonly testClock: boolean;
   /** Without it, tenants are compared only, and an operator restores them. */
   readonly autoRestore: boolean;
@@ -43,7 +48,8 @@ export class Reconciler {
     const work = this.turns
       .take(() => this.untilLevel(tenant))
       .catch((error: unknown) => {
-        if (!this.stopping.signal.aborted) this.options.log.error({ err: error, tenant }, 'Redis could not be brought level yet');
+        if (this.stopping.signal.aborted) return;
+        this.options.log[isStoreTrouble(error) ? 'debug' : 'error']({ err: error, tenant }, 'Redis could not be brought level yet');
       })
       .finally(() => this.working.delete(tenant));
     this.working.set(tenant, work);
@@ -59,8 +65,15 @@ export class Reconciler {
   private async untilLevel(tenant: number): Promise<void> {
     const { engine, autoRestore, log } = this.options;
     for (let said = ''; !this.stopping.signal.aborted;) {
-      const { found, epoch, newest, offset } = await engine.compare(tenant);
+      const { found, epoch, newest, offset, objection } = await engine.compare(tenant);
       if (found === 'level') return;
+      if (objection && (objection.why === 'superseded' || !autoRestore || found === 'fenced')) {
+        if (said !== objection.why) this.warnFenced(tenant, objection);
+        said = objection.why;
+        if (objection.why === 'superseded' || !autoRestore) return;
+        await this.pause();
+        continue;
+      }
       if (found === 'foreign') {
         log.error({ tenant, epoch, expected: offset.epoch }, 'this Redis belongs to another database, and is left alone');
         return;
@@ -73,32 +86,40 @@ export class Reconciler {
         log.error({ tenant, newest, committed: offset.lastId }, 'Redis lacks what Postgres has, and AUTO_RESTORE is off');
         return;
       }
-      // While another worker restores it, once.
-      if (said !== offset.epoch)
+      // While another worker restores it, or another Redis is active, once.
+      if (said !== offset.epoch && !objection)
         log.warn({ tenant, found, newest, committed: offset.lastId }, 'Redis lacks what Postgres has, and is restored');
-      said = offset.epoch;
-      if (!(await this.restore(tenant))) await this.pause();
+      if (objection && said !== objection.why) this.warnFenced(tenant, objection);
+      said = objection?.why ?? offset.epoch;
+      if (!(await this.restore(tenant, found))) await this.pause();
     }
   }
 
-  /** Returns false while somebody else restores the tenant. */
-  private async restore(tenant: number): Promise<boolean> {
-    const { engine, redis, pool, testClock, log } = this.options;
+  private warnFenced(tenant: number, { why, mine, other, by }: Objection): void {
+    const fields = { tenant, why, redis: mine.address, prefix: mine.prefix, active: other.address, activePrefix: other.prefix };
+    this.options.log.error({ ...fields, host: by?.host, pid: by?.pid }, 'another Redis is active for this Postgres');
+  }
+
+  /** Returns false while another restore is at work, or another Redis is active. */
+  private async restore(tenant: number, found: Comparison['found']): Promise<boolean> {
+    const { engine, redis, pool, active, testClock, log } = this.options;
     const startedMs = performance.now();
     let saidMs = startedMs;
     try {
-      const { users, resumed } = await restoreTenant({
+      const { users, resumed, saved } = await restoreTenant({
         ...{ tenant, partition: engine.partition(tenant), redis, pool, testClock, signal: this.stopping.signal },
+        ...{ active, need: needOf(found) },
         onProgress: (restored, all) => {
           if (performance.now() - saidMs < limits.reconcileLogMs) return;
           saidMs = performance.now();
           log.info({ tenant, restored, users: all }, 'Redis is being restored');
         },
       });
+      if (saved > 0) log.error({ tenant, entries: saved }, 'ledger entries of an ended epoch are saved as dead letters');
       log.info({ tenant, users, resumed, ms: Math.round(performance.now() - startedMs) }, 'Redis has been restored');
       return true;
     } catch (error) {
-      if (error instanceof LeaseLost) return false;
+      if (error instanceof LeaseLost || error instanceof RestoreFenced) return false;
       throw error;
     }
   }

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { loadConfig } from '../config/store.js';
+import type { Comparison } from '../engine/not-level.js';
 import type { ConfigDocument } from '../config/model.js';
-import { acquireRestoreLease, advanceOffset, releaseLeases, type Lease, type StreamId } from '../ledger/offsets.js';
+import type { ActiveRedis } from '../ledger/active-redis.js';
+import { objectionSentence, type Need, type Objection } from '../ledger/active-redis-rules.js';
+import { acquireRestoreLease, advanceOffset, releaseLeases, splitId, type Lease, type StreamId } from '../ledger/offsets.js';
+import { OperatorError } from '../errors.js';
 import { limits } from '../limits.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { inTransaction, overAll } from '../postgres/pool.js';
@@ -11,6 +15,7 @@ import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '..
 import { partitionKeys } from '../redis/scan.js';
 import { Ahead } from './ahead.js';
 import { commandsOf, Hold, type Command } from './hold.js';
+import { leftBehind, saveLeftBehind } from './left-behind.js';
 import { countStoredUsers } from './stored-users.js';
 import { readUsersAhead } from './users-ahead.js';
 import { haveManyKeys, writeKeys, writeUsers } from './write-users.js';
@@ -22,6 +27,9 @@ export interface RestoreOptions {
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly testClock: boolean;
+  /** What allows the restore, and what it is wanted for. */
+  readonly active: ActiveRedis;
+  readonly need: Need;
   /** Hears how many of the users are back. */
   readonly onProgress?: (restored: number, users: number) => void;
   /** Ends the restore between two steps; what is back by then stays. */
@@ -32,6 +40,19 @@ export interface Restored {
   readonly users: number;
   /** Whether a restore that had been cut off was gone on with. */
   readonly resumed: boolean;
+  /** Entries of an ended epoch's ledger that Postgres did not have: they are dead letters now. */
+  readonly saved: number;
+}
+
+/** What a restore is wanted for, where Redis and Postgres compare so. */
+export const needOf = (found: Comparison['found']): Need => ({ epoch: found === 'past' || found === 'ahead' ? 'past' : 'none' });
+
+/** Another Redis is active, or was until now. */
+export class RestoreFenced extends OperatorError {
+  constructor(objection: Objection) {
+    super(objectionSentence(objection));
+    this.name = 'RestoreFenced';
+  }
 }
 
 interface Start {
@@ -40,6 +61,7 @@ interface Start {
   cursor: string;
   users: number;
   readonly resumed: boolean;
+  readonly saved: number;
 }
 
 /**
@@ -49,6 +71,13 @@ interface Start {
  * turns up later is known as such.
  */
 export async function restoreTenant(options: RestoreOptions): Promise<Restored> {
+  const { active, need } = options;
+  const objection = await active.claim(need);
+  if (objection) throw new RestoreFenced(objection);
+  return active.during(() => restoreActive(options));
+}
+
+async function restoreActive(options: RestoreOptions): Promise<Restored> {
   const { tenant, pool } = options;
   // From here on no worker commits anything that it still had in its hands: what is read below is all that there will be.
   const { lease, lastId } = await acquireRestoreLease(pool, tenant, `restore:${randomUUID()}`);
@@ -64,21 +93,17 @@ export async function restoreTenant(options: RestoreOptions): Promise<Restored> 
 async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: StreamId): Promise<Restored> {
   const { tenant, pool, redis, partition } = options;
   const { document } = await loadConfig(pool, tenant);
-  const hold = new Hold({ redis, pool, partition, lease, lastId });
+  const hold = new Hold({ redis, pool, partition, lease, lastId, signal: options.signal });
   const start = await begin(options, hold, lease.epoch, lastId);
   await restoreUsers(options, hold, document, start);
   await restoreCounters(options, hold);
   await restoreLevelCounts(options, hold, document);
   await finish(options, hold, lease, lastId, start.epoch);
-  return { users: start.users, resumed: start.resumed };
+  return { users: start.users, resumed: start.resumed, saved: start.saved };
 }
 
-async function begin(
-  { redis, partition, pool, tenant }: RestoreOptions,
-  hold: Hold,
-  committedEpoch: string,
-  lastId: StreamId,
-): Promise<Start> {
+async function begin(options: RestoreOptions, hold: Hold, committedEpoch: string, lastId: StreamId): Promise<Start> {
+  const { redis, partition, pool, tenant } = options;
   const meta = partition + keyNames.meta;
   const { restore, from, cursor, count } = restoringFields;
   const [epoch, begunAt, last, users, current, before] = await redis.hmget(
@@ -90,11 +115,12 @@ async function begin(
     'epoch',
     metaFields.restorer,
   );
+  const left = await leftBehind(options, committedEpoch, lastId);
   // One whose last step was cut off has the epoch of Postgres already, or none. One that Postgres has gone on from is a snapshot of its middle.
   const isOfNow = begunAt === `${committedEpoch} ${lastId}` || (epoch === committedEpoch && begunAt?.endsWith(` ${lastId}`) === true);
   if (epoch && isOfNow && !current) {
-    await hold.take(before ?? '', false);
-    return { epoch, cursor: last ?? '', users: Number(users ?? 0), resumed: true };
+    await hold.take(before ?? '');
+    return { epoch, cursor: last ?? '', users: Number(users ?? 0), resumed: true, saved: 0 };
   }
   if (current && current !== committedEpoch) {
     // Of a Postgres that was put back to an older state: a copy of what is given up here may turn up later. Not so where another restore was faster.
@@ -104,10 +130,11 @@ async function begin(
   const fresh = randomUUID();
   if (fresh === committedEpoch) throw new Error('a new epoch is the old one');
   // The epoch goes first, so that nothing is served from what is left.
-  await hold.take(before ?? '', true);
+  await hold.take(before ?? '', left);
+  const saved = left === '' ? 0 : await saveLeftBehind(options, hold, left);
   await wipe(redis, partition, hold);
   await hold.write([['HSET', meta, restore, fresh, from, `${committedEpoch} ${lastId}`]]);
-  return { epoch: fresh, cursor: '', users: 0, resumed: false };
+  return { epoch: fresh, cursor: '', users: 0, resumed: false, saved };
 }
 
 /** How many users of a tenant are back, while it is being restored; 0 when it is not. */
@@ -134,12 +161,11 @@ async function wipe(redis: RedisConnection, partition: string, hold: Hold): Prom
  * next are sent, since none are written where those before them are missing (write-users.ts).
  */
 async function restoreUsers(options: RestoreOptions, hold: Hold, document: ConfigDocument, start: Start): Promise<void> {
-  const { tenant, pool, partition, signal, onProgress } = options;
+  const { tenant, pool, partition, onProgress } = options;
   const total = await hold.during(countStoredUsers(pool, tenant));
   const writing = new Ahead(limits.restoreWritesAhead);
   try {
     for await (const users of readUsersAhead({ pool, tenant, document }, start.cursor)) {
-      signal?.throwIfAborted();
       await hold.renew();
       const before = start.cursor;
       if (haveManyKeys(users)) {
@@ -207,16 +233,21 @@ async function restoreLevelCounts({ pool, tenant, partition }: RestoreOptions, h
 
 /** Begins the new life: Postgres first, so that a Redis without it is never taken for level. */
 async function finish(
-  { pool, tenant, partition, testClock }: RestoreOptions,
+  { pool, tenant, partition, testClock, active }: RestoreOptions,
   hold: Hold,
   lease: Lease,
   lastId: StreamId,
   epoch: string,
 ): Promise<void> {
   const { newestAt, past } = await inTransaction(pool, async (client) => {
+    await active.hold(client);
     await advanceOffset(client, lease, lastId, lastId);
     if (lease.epoch !== epoch) {
-      await client.query('insert into past_epochs (tenant, epoch) values ($1, $2) on conflict do nothing', [tenant, lease.epoch]);
+      await client.query('insert into past_epochs (tenant, epoch, last_ms, last_seq) values ($1, $2, $3, $4) on conflict do nothing', [
+        tenant,
+        lease.epoch,
+        ...splitId(lastId),
+      ]);
     }
     const { rows } = await client.query<{ newest_at: string }>(
       `update stream_offsets set epoch = $2, fence = fence + 1, lease_until = '-infinity' where tenant = $1 returning newest_at`,

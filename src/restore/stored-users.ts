@@ -172,21 +172,20 @@ const profiles = `
     from users where tenant = $1 and id = any($2::text[]) order by id collate "C"`;
 
 const entries = `
-  select user_id, leaderboard, run, "group", value, seq, present, exists (
+  select user_id, leaderboard, run, "group", value, seq, exists (
            select 1 from leaderboard_runs as over where over.tenant = $1 and over.leaderboard = entry.leaderboard and over.run = entry.run)
     from leaderboard_entries as entry where tenant = $1 and user_id = any($2::text[]) order by user_id, leaderboard, run desc`;
 
 /** Reads the boards' part of users: their places, and what the users' hashes note of them. */
 function putPlaces(users: ReadonlyMap<string, StoredUser>, rows: readonly Row[], kinds: ReadonlyMap<number, BoardKind>): void {
   const slots = new Map<StoredUser, Map<number, (readonly [run: number, value: number, seq: number, group: string | false])[]>>();
-  for (const [id, no, run, group, value, seq, isPresent, isOver] of rows) {
+  for (const [id, no, run, group, value, seq, isOver] of rows) {
     const user = users.get(String(id));
     if (!user) continue;
     const place = { leaderboard: Number(no), run: Number(run), group: String(group), value: Number(value), seq: Number(seq) };
-    const isHeld = isOver !== true || place.run === perpetualRun;
-    if (isPresent === true && isHeld) user.places.push(place);
+    if (isOver !== true || place.run === perpetualRun) user.places.push(place);
     if (kinds.get(place.leaderboard) === 'total') {
-      if (isPresent === true) user.fields.set(`${userFields.boardSeq}${place.leaderboard}`, digits(place.seq));
+      user.fields.set(`${userFields.boardSeq}${place.leaderboard}`, digits(place.seq));
       continue;
     }
     const ofUser = slots.get(user) ?? new Map<number, (readonly [number, number, number, string | false])[]>();

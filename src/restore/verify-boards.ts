@@ -1,7 +1,9 @@
 import type pg from 'pg';
+import { limits } from '../limits.js';
 import { perpetualRun } from '../plan/boards.js';
+import { textArray } from '../postgres/arrays.js';
 import { overAll } from '../postgres/pool.js';
-import { boardKey, keyNames, seatOf } from '../redis/contract.js';
+import { boardKey, boardMember, keyNames, seatOf } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 
@@ -11,13 +13,26 @@ interface Board {
   readonly group: string;
 }
 
-/** Every board that either side has somebody on. */
+interface Row {
+  readonly user_id: string;
+  readonly value: number;
+  readonly seq: string;
+}
+
+/** A user's member of a board, and its value. */
+interface Place {
+  readonly user: string;
+  readonly seq: number;
+  readonly value: number;
+}
+
+/** Every board that either side has a user on. */
 async function boards({ redis, partition, pool, tenant }: VerifyOptions): Promise<Board[]> {
   const found = new Map<string, Board>();
   const rows = await overAll<Board & pg.QueryResultRow>(
     pool,
     `select distinct leaderboard, run, "group" from leaderboard_entries as entry
-      where tenant = $1 and present and (run = $2 or not exists (
+      where tenant = $1 and (run = $2 or not exists (
         select 1 from leaderboard_runs as over where over.tenant = $1 and over.leaderboard = entry.leaderboard and over.run = entry.run))`,
     [tenant, perpetualRun],
   );
@@ -35,20 +50,67 @@ async function boards({ redis, partition, pool, tenant }: VerifyOptions): Promis
 const placeName = ({ leaderboard, run, group }: Board, user: string): string =>
   `place of ${user} on ${leaderboard}, run ${run}${group === '' ? '' : `, group ${group}`}`;
 
-async function compareBoard({ redis, partition, pool, tenant, level }: VerifyOptions, board: Board): Promise<Difference[]> {
-  await level();
-  const rows = await overAll<{ user_id: string; value: number; seq: string }>(
-    pool,
-    `select user_id, value, seq from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4 and present`,
-    [tenant, board.leaderboard, board.run, board.group],
-  );
-  const places = await redis.zrange(boardKey(partition, board.leaderboard, board.run, board.group), '0', '-1', 'WITHSCORES');
-  const held: Facts = new Map();
-  for (let i = 0; i < places.length; i += 2) {
-    const { user, seq } = seatOf(places[i] ?? '');
-    held.set(placeName(board, user), `${Number(places[i + 1])} at ${seq}`);
+const factsOf = (board: Board, places: readonly Place[]): Facts =>
+  new Map(places.map(({ user, seq, value }) => [placeName(board, user), `${value} at ${seq}`]));
+
+const placeOf = ({ user_id: user, value, seq }: Row): Place => ({ user, value, seq: Number(seq) });
+
+const ofBoard = 'select user_id, value, seq from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4';
+
+/** The places of some users that Postgres has. */
+async function storedPlaces({ pool, tenant }: VerifyOptions, board: Board, users: readonly string[]): Promise<Place[]> {
+  const { leaderboard, run, group } = board;
+  const { rows } = await pool.query<Row>(`${ofBoard} and user_id = any($5::text[])`, [tenant, leaderboard, run, group, textArray(users)]);
+  return rows.map(placeOf);
+}
+
+/** What the sorted set of a board holds, page by page, compared with what Postgres has of the same users. */
+async function compareHeld(options: VerifyOptions, board: Board): Promise<Difference[]> {
+  const { redis, partition, level } = options;
+  const key = boardKey(partition, board.leaderboard, board.run, board.group);
+  const found: Difference[] = [];
+  let cursor = '0';
+  do {
+    await level();
+    const [next, page] = await redis.zscan(key, cursor, 'COUNT', limits.verifyPlaces);
+    const held = page.flatMap((member, i) => (i % 2 === 0 ? [{ ...seatOf(member), value: Number(page[i + 1]) }] : []));
+    const stored = await storedPlaces(
+      options,
+      board,
+      held.map(({ user }) => user),
+    );
+    found.push(...compareFacts(factsOf(board, held), factsOf(board, stored)));
+    cursor = next;
+  } while (cursor !== '0');
+  return found;
+}
+
+/** The places that Postgres has and the sorted set of a board does not, page by page. */
+async function findMissing(options: VerifyOptions, board: Board): Promise<Difference[]> {
+  const { redis, partition, pool, tenant, level } = options;
+  const { leaderboard, run, group } = board;
+  const key = boardKey(partition, leaderboard, run, group);
+  const found: Difference[] = [];
+  for (let last = '', isLast = false; !isLast;) {
+    await level();
+    const rows = await overAll<Row & pg.QueryResultRow>(pool, `${ofBoard} and user_id > $5 order by user_id limit $6`, [
+      ...[tenant, leaderboard, run, group, last, limits.verifyPlaces],
+    ]);
+    const places = rows.map(placeOf);
+    const members = places.map(({ user, seq }) => boardMember(seq, user));
+    const scores = members.length === 0 ? [] : await redis.zmscore(key, ...members);
+    const missing = places.filter((_, i) => scores[i] === null || scores[i] === undefined);
+    found.push(...compareFacts(new Map(), factsOf(board, missing)));
+    last = rows.at(-1)?.user_id ?? last;
+    isLast = rows.length < limits.verifyPlaces;
   }
-  return compareFacts(held, new Map(rows.map(({ user_id: user, value, seq }) => [placeName(board, user), `${value} at ${seq}`])));
+  return found;
+}
+
+async function compareBoard(options: VerifyOptions, board: Board): Promise<Difference[]> {
+  const differences = [...(await findMissing(options, board)), ...(await compareHeld(options, board))];
+  // A user whom both sides have, at different values, is found by both comparisons: what Redis says is in the second.
+  return [...new Map(differences.map((difference) => [difference.what, difference])).values()];
 }
 
 /** Compares every board. */

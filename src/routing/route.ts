@@ -77,10 +77,14 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly idempotent?: true;
   /** A route that does not say it is closed to application keys. Those of the Admin API always are. */
   readonly access?: Access<P, Q, B>;
+  /** Of the Admin API: `tenant` for what is one tenant's own. A route that does not say it is closed to admin keys that are bound to a tenant. */
+  readonly scope?: 'tenant' | 'account';
   readonly params: z.ZodType<P>;
   readonly query: z.ZodType<Q>;
   /** Null for an operation without a body. */
   readonly body: z.ZodType<B> | null;
+  /** Whether the Tenant-ID header may be the id of an archived tenant. */
+  readonly archivedTenants?: true;
   /** Whether a request without a body is as good as one with `{}`. */
   readonly bodyOptional?: true;
   /** Bytes that the body may have; limits.maxBodyBytes without it. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { LaurelError } from '../errors.js';
+import { andMore, LaurelError } from '../errors.js';
+import { limits } from '../limits.js';
 
 type Issue = z.core.$ZodIssue;
 
@@ -38,9 +39,9 @@ const pathOf = (prefix: string, path: readonly PropertyKey[]): string => [...(pr
 export function parsePart<T>(schema: z.ZodType<T>, input: unknown, whole: string, prefix = ''): T {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
-  const sentences = result.error.issues.map((issue) => {
+  const sentences = result.error.issues.slice(0, limits.maxComplaints).map((issue) => {
     const path = pathOf(prefix, issue.path);
     return `${path === '' ? whole : `\`${path}\``} ${predicate(issue)}`;
   });
-  throw new LaurelError('unprocessable', `${sentences.join('; ')}.`);
+  throw new LaurelError('unprocessable', `${sentences.join('; ')}${andMore(result.error.issues.length)}.`);
 }

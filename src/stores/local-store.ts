@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { OperatorError } from '../errors.js';
 import { storeBounds } from './bounds.js';
 import { enterUser, hasUsers, withFolderLock } from './folder-lock.js';
@@ -21,6 +23,24 @@ export interface LocalStoreOptions {
   readonly dataDir: string;
   /** Takes one plain sentence for the operator. */
   readonly log: (line: string) => void;
+  /** False: a data folder without the store is an error. */
+  readonly create?: boolean;
+}
+
+/** @throws OperatorError when the data folder does not hold a store, which `file` shows, and none may be created. */
+export async function expectStore({ dataDir, create }: LocalStoreOptions, name: string, file: string): Promise<void> {
+  if (create !== false || (await isThere(file))) return;
+  throw new OperatorError(
+    `The data folder ${resolve(dataDir)} has no ${name}, and this command creates none. ` +
+      'Set REDIS_URL and DATABASE_URL to the stores of the service, or DATA_DIR to its data folder.',
+  );
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** A server that answers. */

@@ -1,4 +1,4 @@
-import { datesOf, weekShiftOf, type Frequency } from '../calendar.js';
+import { datesOf, weekShiftOf } from '../calendar.js';
 import type { StreakFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import type { BaseStreak, EventStreakResponse, StreakPeriodResponse } from './shapes.js';
@@ -6,15 +6,21 @@ import type { BaseStreak, EventStreakResponse, StreakPeriodResponse } from './sh
 /** The streak of a user who has none, or while streaks are not enabled. */
 const none = { length: 0, started: null, periodStart: null, periodEnd: null, expires: null } as const;
 
+/** Freezes are shown where they are configured. Those granted by hand are shown without a configuration too, since they cover periods all the same. */
+const showsFreezes = (config: ActiveConfig, fact: StreakFact | undefined): boolean =>
+  config.document.streaks.freezes.maximum > 0 || (fact?.freezes ?? 0) > 0;
+
+function freezeFields(config: ActiveConfig, fact: StreakFact | undefined): Partial<BaseStreak> {
+  if (!showsFreezes(config, fact)) return {};
+  const { maximum, earnInterval, earnAmount } = config.document.streaks.freezes;
+  const freezes = fact?.freezes ?? 0;
+  return { freezes, maxFreezes: Math.max(maximum, freezes), freezeAutoEarnInterval: earnInterval, freezeAutoEarnAmount: earnAmount };
+}
+
 /** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (semantics.md, "Streaks"). */
 export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): BaseStreak {
-  const { frequency, freezes } = config.document.streaks;
-  const shown = {
-    freezes: fact?.freezes ?? 0,
-    maxFreezes: freezes.maximum,
-    freezeAutoEarnInterval: freezes.earnInterval,
-    freezeAutoEarnAmount: freezes.earnAmount,
-  };
+  const { frequency } = config.document.streaks;
+  const shown = freezeFields(config, fact);
   if (!fact || fact.length === 0) return { ...none, frequency, ...shown };
   const shift = weekShiftOf(config.document.settings);
   const current = datesOf(frequency, fact.current, shift);
@@ -40,23 +46,25 @@ export interface PeriodRow {
   readonly how: string;
 }
 
-/** The last `count` periods up to `current`, oldest first; one without a row had no streak (spec, "Streak"). */
+/** The last `count` periods up to the current one, oldest first; one without a row had no streak (spec, "Streak"). */
 export function historyResponse(
+  config: ActiveConfig,
+  fact: StreakFact,
   rows: ReadonlyMap<number, PeriodRow>,
-  frequency: Frequency,
-  current: number,
   count: number,
-  shift: number,
 ): StreakPeriodResponse[] {
+  const { settings, streaks } = config.document;
+  const shift = weekShiftOf(settings);
   return Array.from({ length: count }, (_, i) => {
-    const period = current - count + 1 + i;
+    const period = fact.current - count + 1 + i;
     const row = rows.get(period);
-    const { first, last } = datesOf(frequency, period, shift);
+    const { first, last } = datesOf(streaks.frequency, period, shift);
+    const usedFreeze = row?.how === 'freeze';
     return {
       periodStart: first,
       periodEnd: last,
       length: row?.how === 'lost' ? 0 : (row?.length ?? 0),
-      usedFreeze: row?.how === 'freeze',
+      ...(usedFreeze || showsFreezes(config, fact) ? { usedFreeze } : {}),
       usedPause: row?.how === 'pause',
     };
   });

@@ -9,10 +9,17 @@ export const baseStreakShape = z.object({
   periodStart: dateShape.nullable(),
   periodEnd: dateShape.nullable(),
   expires: dateShape.nullable().meta({ description: 'The last local date on which the user can still extend the streak.' }),
-  freezes: z.number().int().meta({ description: 'How many freezes the user holds.' }),
-  maxFreezes: z.number().int(),
-  freezeAutoEarnInterval: z.number().int().meta({ description: 'Local days between two freezes that are earned; 0 earns none.' }),
-  freezeAutoEarnAmount: z.number().int(),
+  freezes: z.number().int().optional().meta({
+    description:
+      'How many freezes the user holds. This and the other fields of freezes are present where freezes are configured, or where the user holds one.',
+  }),
+  maxFreezes: z.number().int().optional().meta({ description: 'The configured maximum, or `freezes` where more were granted.' }),
+  freezeAutoEarnInterval: z
+    .number()
+    .int()
+    .optional()
+    .meta({ description: 'Local days between two freezes that are earned; 0 earns none.' }),
+  freezeAutoEarnAmount: z.number().int().optional(),
 });
 export type BaseStreak = z.infer<typeof baseStreakShape>;
 
@@ -26,7 +33,10 @@ const periodShape = z.object({
   periodStart: dateShape,
   periodEnd: dateShape,
   length: z.number().int().meta({ description: '0: there was no streak in this period.' }),
-  usedFreeze: z.boolean(),
+  usedFreeze: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Present where freezes are configured or the user holds one, and where one was used.' }),
   usedPause: z.boolean(),
 });
 export type StreakPeriodResponse = z.infer<typeof periodShape>;
@@ -34,9 +44,9 @@ export type StreakPeriodResponse = z.infer<typeof periodShape>;
 /** The contract's `StreakResponse`. */
 export const streakShape = baseStreakShape
   .extend({
-    extended: instantShape.nullable().meta({ description: 'When the streak was extended in the current period.' }),
+    extended: instantShape.nullable().meta({ description: 'When the streak was last extended; null without a streak.' }),
     streakHistory: z.array(periodShape).meta({ description: 'Oldest first, the current period last.' }),
-    pauses: z.array(z.object({ id: z.uuid(), start: dateShape, end: dateShape })),
+    pauses: z.array(z.object({ id: z.uuid(), start: dateShape, end: dateShape })).meta({ description: 'Current and upcoming pauses.' }),
   })
   .meta({ id: 'Streak' });
 export type StreakResponse = z.infer<typeof streakShape>;

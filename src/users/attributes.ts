@@ -1,5 +1,6 @@
 import type { Attribute } from '../config/model.js';
-import { LaurelError } from '../errors.js';
+import { andMore, LaurelError } from '../errors.js';
+import { limits } from '../limits.js';
 
 export type AttributeValues = Readonly<Record<string, string>>;
 
@@ -10,9 +11,10 @@ export type AttributeValues = Readonly<Record<string, string>>;
 export function checkAttributeKeys(...sent: readonly (readonly [AttributeValues | undefined, ReadonlyMap<string, Attribute>])[]): void {
   const unknown = sent.flatMap(([values, known]) => Object.keys(values ?? {}).filter((key) => !known.has(key)));
   if (unknown.length === 0) return;
+  const keys = [...new Set(unknown)];
   throw new LaurelError(
     'unprocessable',
-    `Invalid attribute keys: ${[...new Set(unknown)].join(', ')}. Please ensure all attribute keys match those set up in the configuration of this account.`,
+    `Invalid attribute keys: ${keys.slice(0, limits.maxComplaints).join(', ')}${andMore(keys.length)}. Please ensure all attribute keys match those set up under \`attributes\` in the tenant's configuration file, or with POST /admin/v1/attributes.`,
   );
 }
 

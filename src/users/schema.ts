@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { isKnownZone } from '../calendar.js';
+import { canonicalZone } from '../calendar.js';
 import { limits } from '../limits.js';
+import { boundedArray, boundedTexts } from '../bounded.js';
 
 const controlCharacter = /\p{Cc}/u;
 
@@ -30,36 +31,44 @@ export const idSchema = z
   })
   .meta({ minLength: 1, maxLength: limits.maxIdChars, description: 'An id that the caller chose, without control characters.' });
 
-/** A text of the caller's that Postgres can keep too: it takes no NUL and no half of a surrogate pair. */
+/** What is wrong with a text of the caller's, or undefined: Postgres takes no NUL and no half of a surrogate pair. */
+function textProblem(text: string, maxChars: number): string | undefined {
+  if (text.length > maxChars && characters(text) > maxChars) return `must have at most ${maxChars} characters`;
+  return text.includes('\0') || !text.isWellFormed() ? 'must not contain NUL characters or broken Unicode' : undefined;
+}
+
+/** A text of the caller's that Postgres can keep too. */
 export const textSchema = (minChars: number, maxChars: number = limits.maxTextChars): z.ZodString =>
   z
     .string()
     .min(minChars, 'must not be empty')
-    .refine((text) => text.length <= maxChars || characters(text) <= maxChars, `must have at most ${maxChars} characters`)
-    .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must not contain NUL characters or broken Unicode')
+    .superRefine((text, context) => {
+      const message = textProblem(text, maxChars);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    })
     .meta({ maxLength: maxChars });
 
 export const zoneSchema = z
   .string()
-  .refine(isKnownZone, 'must be an IANA time zone such as Europe/Paris')
-  .meta({ description: 'An IANA time zone such as `Europe/Paris`.' });
+  .refine((name) => canonicalZone(name) !== undefined, 'must be an IANA time zone such as Europe/Paris')
+  .overwrite((name) => canonicalZone(name) ?? name)
+  .meta({ description: 'An IANA time zone such as `Europe/Paris`. Letter case does not matter; it is kept as the database writes it.' });
 
 /** Attribute key → value. The keys are checked against the configuration later, so that all unknown ones can be named at once. */
-export const attributesSchema = z
-  .record(z.string(), textSchema(0))
-  .meta({ description: 'Attribute key → value. Every key must be one of the configuration.' });
+export const attributesSchema = boundedTexts(limits.maxConfigObjects, (text) => textProblem(text, limits.maxTextChars)).meta({
+  description: `Attribute key → value of at most ${limits.maxTextChars} characters. Every key must be one of the configuration.`,
+});
 
 /** The properties of a user that a caller may send (contract, UpdatedUser). */
 export const userPropertiesSchema = z.object({
   name: textSchema(0).optional(),
   email: textSchema(1, limits.maxEmailChars).optional(),
   tz: zoneSchema.nullable().optional(),
-  subscribeToEmails: z.boolean().optional().meta({ description: 'True needs an email address.' }),
-  deviceTokens: z
-    .array(textSchema(1, limits.maxDeviceTokenChars))
-    .max(limits.maxDeviceTokens, `must have at most ${limits.maxDeviceTokens} items`)
-    .nullable()
-    .optional(),
+  subscribeToEmails: z
+    .boolean()
+    .optional()
+    .meta({ description: 'True needs an email address. An address that is sent together with false is not stored.' }),
+  deviceTokens: boundedArray(textSchema(1, limits.maxDeviceTokenChars), limits.maxDeviceTokens).nullable().optional(),
   attributes: attributesSchema.optional(),
 });
 

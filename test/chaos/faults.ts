@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type pg from 'pg';
+import { OwnRedis } from '../support/own-redis.js';
+import { fromSources, LaurelProcess } from '../support/process.js';
 import type { Random } from '../support/random.js';
 import { until } from '../support/stage.js';
 import type { Arena } from './arena.js';
@@ -105,6 +107,54 @@ export async function stopPostgres({ arena }: Scene, ms: number): Promise<void> 
   await postgres.startAgain();
 }
 
+/**
+ * Starts a process that does not belong here beside the service, which takes events meanwhile: it must end by itself, with a sentence that names the
+ * Redis of the service.
+ */
+async function intrude({ arena, drainMs }: Scene, args: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
+  const { stage, traffic } = arena;
+  const before = traffic.tally.answers;
+  const intruder = new LaurelProcess(fromSources, args, { ...stage.env, PORT: '0', ...env });
+  const { code } = await intruder.exit;
+  if (code !== 1 || !/^The data of this Postgres is in use on another Redis: /m.test(intruder.log)) {
+    throw new Error(`a process on another Redis was not refused (${code}):\n${intruder.output}${intruder.log}`);
+  }
+  await traffic.during('events beside the intruder', () => traffic.tally.answers > before, drainMs);
+}
+
+/** A Redis beside that of the service: empty, or with a copy of its data. */
+async function withOtherRedis(copy: string | undefined, use: (url: string) => Promise<void>): Promise<void> {
+  const other = await OwnRedis.start();
+  try {
+    if (copy !== undefined) {
+      await other.kill();
+      await other.putBack(copy);
+      await other.startAgain();
+    }
+    await use(other.url);
+  } finally {
+    await other.stop();
+  }
+}
+
+let prefixes = 0;
+
+/**
+ * Every process is replaced, one after the other, by one with another REDIS_PREFIX. The new ones are refused until the last old one has drained and
+ * stopped; then the data moves.
+ */
+async function changePrefix({ arena, drainMs }: Scene): Promise<void> {
+  const { services, stage, traffic } = arena;
+  const prefix = `${stage.env['REDIS_PREFIX']?.replace(/-\d+$/, '')}-${(prefixes += 1)}`;
+  for (const service of services.toReversed()) await service.replace({ REDIS_PREFIX: prefix });
+  stage.moveTo(prefix);
+  let isUp = false;
+  void Promise.all(services.map((service) => service.whenUp())).then(() => (isUp = true));
+  await traffic.during('every process to be up under the new prefix', () => isUp, drainMs);
+  const before = traffic.tally.answers;
+  await traffic.during('events under the new prefix', () => traffic.tally.answers > before, drainMs);
+}
+
 const oneOf = (services: readonly [Supervised, Supervised], { random }: Scene): Supervised => random.pick(services);
 
 export const chaosFaults: readonly ChaosFault[] = [
@@ -159,5 +209,20 @@ export const chaosFaults: readonly ChaosFault[] = [
   { name: 'freeze Postgres', victim: 'postgres', run: (scene) => freeze(scene, scene.arena.postgres) },
   { name: 'stop Postgres', victim: 'all', run: (scene) => stopPostgres(scene, 3_000 + scene.random.below(scene.maxPauseMs)) },
   { name: 'Redis from an older file', victim: 'all', run: (scene) => rewind(scene, false) },
+  {
+    name: 'a process with an empty Redis of its own',
+    victim: 'all',
+    run: (scene) => withOtherRedis(undefined, (url) => intrude(scene, ['serve'], { REDIS_URL: url })),
+  },
+  { name: 'a process with another prefix', victim: 'all', run: (scene) => intrude(scene, ['serve'], { REDIS_PREFIX: 'intruder' }) },
+  {
+    name: "a staging worker with a copy of Redis and production's Postgres",
+    victim: 'all',
+    run: async (scene) => {
+      const copy = await scene.arena.redis.copy();
+      await withOtherRedis(copy, (url) => intrude(scene, ['worker'], { REDIS_URL: url }));
+    },
+  },
+  { name: 'a rolling restart with another prefix', victim: 'all', run: changePrefix },
   { name: 'Redis without its file', victim: 'all', run: (scene) => rewind(scene, true) },
 ];

@@ -15,7 +15,7 @@ export class Supervised {
   /** What went wrong: a process that was up ended without having been killed. */
   readonly faults: string[] = [];
   private readonly args: readonly string[];
-  private readonly env: Readonly<Record<string, string>>;
+  private env: Readonly<Record<string, string>>;
   private readonly ready: RegExp;
   private current: LaurelProcess | undefined;
   private isKilled = false;
@@ -46,6 +46,14 @@ export class Supervised {
     this.isKilled = true;
     this.expectUp();
     await this.current?.kill();
+  }
+
+  /** SIGTERM, and a new start with other settings, as a deployment does. Returns when the old process has ended. */
+  async replace(env: Readonly<Record<string, string>>): Promise<void> {
+    this.isKilled = true;
+    this.expectUp();
+    this.env = { ...this.env, ...env };
+    await this.current?.stop();
   }
 
   freeze(): void {

@@ -168,6 +168,20 @@ describe('Achievements', () => {
     },
   ]);
 
+  says('A locked achievement is visible only to users who have completed it, in every read.', {}, [
+    {
+      rule: "in a user's list, among those of a metric, and in the list of all, which is nobody's",
+      given: { achievements: [cards(5), cards(1)] },
+      lines: [
+        ' | ana cards 5 | sees a1 a2; metric a1 a2',
+        ' | bo cards 1 | sees a1 a2; metric a1 a2; listed a1 a2',
+        ' | operator: achievement a1 moves on | bo has a2; bo sees a2; bo metric a2; listed a2',
+        ' | nothing | ana has a1 a2; ana sees a1 a2; ana metric a1 a2',
+        ' | operator: achievement a1 moves on | bo sees a1 a2; bo metric a1 a2; listed a1 a2',
+      ],
+    },
+  ]);
+
   says('Activating backfills users who already qualify, without notifications or webhooks.', {}, [
     {
       rule: 'silently: without points, dated at the activation, with the composites that follow',

@@ -106,7 +106,7 @@ describe('Events', () => {
   });
 
   says(
-    'Order inside an event: settle → idempotency → user upsert → total → metric achievements → streak → streak achievements → composite achievements → points triggers → boosts → cap and floor → level → leaderboards → ledger.',
+    'Order inside an event: settle → idempotency → user upsert, and for a new user the creation triggers → total → metric achievements → streak → streak achievements → composite achievements → points triggers → boosts → cap and floor → level → leaderboards → ledger.',
     everyStep,
     [
       {
@@ -118,8 +118,16 @@ describe('Events', () => {
         ],
       },
       {
-        rule: 'the triggers in the order of the configuration, each boosted, the last ones cut by the cap',
-        lines: ['01-02 23:00 | ana cards 5 city=Nuuk tz=NZ | awarded 20 2 8; told xp-l2; rank[xp] - > 1; rank[streak] - > 1'],
+        rule: 'creation triggers first, then the others in the order of the configuration, each boosted, the last ones cut by the cap',
+        lines: ['01-02 23:00 | ana cards 5 city=Nuuk tz=NZ | awarded 6 20 2 2; told xp-l2; rank[xp] - > 1; rank[streak] - > 1'],
+      },
+      {
+        rule: 'an identification before the event leaves the same totals',
+        lines: [
+          '01-02 23:00 | ana is city=Nuuk tz=NZ | points 6; level -; board[xp@city:Nuuk] ana 6',
+          ' | ana cards 5 | awarded 20 2 2; told xp-l2',
+          ' | bo cards 5 city=Nuuk tz=NZ | awarded 6 20 2 2; told xp-l2; board[xp@city:Nuuk] ana 30, bo 30',
+        ],
       },
       {
         rule: 'the event sees a user whom time has been at before: the old streak is lost, the new one begins',
@@ -199,6 +207,30 @@ describe('Events', () => {
       rule: 'it looks at the total as the triggers before it have left it',
       given: { systems: [{ triggers: [perCards(1, -10, true), perCards(1, 10)] }] },
       lines: [' | ana cards 1 | refused 422; known no', ' | ana cards 0.5 | total 0.5'],
+    },
+    {
+      rule: 'what the creation of the user pays is there before, whatever the order of the triggers',
+      given: {
+        systems: [{ levels: [10], triggers: [perCards(1, -5, true), { type: 'user_creation', points: 12 }] }],
+        boards: [{ rankBy: { points: 'p1' } }],
+      },
+      lines: [
+        ' | ana cards 1 | awarded 12 -5; added 7; points 7; level -; rank - > 1',
+        ' | bo is known | points 12; level p1-l1',
+        ' | bo cards 1 | awarded -5; points 7; told -; board ana 7, bo 7',
+      ],
+    },
+    {
+      rule: 'a first event that is still blocked stores nothing, the user included',
+      given: {
+        systems: [{ triggers: [perCards(1, -20, true), { type: 'user_creation', points: 12 }] }],
+        boards: [{ rankBy: { points: 'p1' } }],
+      },
+      lines: [
+        ' | ana cards 1 name=Ana | refused 422; known no; board -',
+        ' | ana cards 0.5 | awarded 12; points 12; profile[name] -',
+        ' | ana cards 0.5 | refused 422; points 12',
+      ],
     },
     {
       rule: 'the Idempotency-Key is free again',

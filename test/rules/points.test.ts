@@ -119,6 +119,14 @@ describe('Points', () => {
       lines: [' | bo is known | points 3', ' | bo is known | points 3', ' | cy completes a1 | added 3; points 3'],
     },
     {
+      rule: 'a call that completes an achievement creates its user first',
+      given: system([
+        { type: 'achievement', achievement: 'a1', points: -5 },
+        { type: 'user_creation', points: 12 },
+      ]),
+      lines: [' | ana completes a1 | awarded 12 -5; points 7', ' | bo is known |', ' | bo completes a1 | awarded -5; points 7'],
+    },
+    {
       rule: 'an achievement pays with what completes it, composites included',
       given: system([
         { type: 'achievement', achievement: 'a2', points: 5 },

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { adminRoutes } from '../../src/http/app.js';
 import { bodyOf, configText, read, readBoard, readPlace, readPoints, readProfile, track, type EventBody } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
 
@@ -142,6 +143,32 @@ describe('Reads', () => {
       bodyOf(await world.request('DELETE', `/admin/v1/streaks/pauses?ids=${created[0]?.id}`), 200);
       expect(await pauses()).to.deep.equal([]);
     });
+
+    it('achievements that are not completed for `includeIncomplete=true` alone', async () => {
+      await track(world, 'cards', { user: 'incomplete', value: 10 });
+      const keys = async (query: string): Promise<string[]> =>
+        (await read<Achieved[]>(world, `/v1/users/incomplete/achievements${query}`)).map(({ key }) => key);
+      expect(await keys('?includeIncomplete=true')).to.deep.equal(['ten', 'welcome']);
+      const others = ['false', 'TRUE', '1', 'yes', '', 'true&includeIncomplete=true'].map((value) => `?includeIncomplete=${value}`);
+      for (const query of ['', ...others]) expect(await keys(query), query).to.deep.equal(['ten']);
+    });
+
+    it('an issue of a pause or a restore that can not be, and nothing of it', async () => {
+      const before = await read<unknown>(world, '/v1/users/pause/streak');
+      const refused: readonly (readonly [path: string, body: object, message: string])[] = [
+        [
+          'pauses',
+          { pauses: [{ userId: 'pause', start: '2040-01-01', end: '2040-01-05' }] },
+          "A pause must not start before today's date in the user's time zone.",
+        ],
+        ['restore', { users: [{ id: 'pause' }] }, 'The user has not lost a streak that could be restored.'],
+      ];
+      for (const [path, body, message] of refused) {
+        const reply = await world.request('POST', `/admin/v1/streaks/${path}`, { body });
+        expect((reply.body as { issues: { message: string }[] }).issues.map((issue) => issue.message)).to.deep.equal([message]);
+      }
+      expect(await read(world, '/v1/users/pause/streak')).to.deep.equal(before);
+    });
   });
 
   describe('The ranking of streaks:', () => {
@@ -154,6 +181,46 @@ describe('Reads', () => {
         { userId: 'nobody', streakLength: 0, extended: null },
       ]);
     });
+  });
+
+  describe('`ids` and `userIds` may be repeated or comma-separated:', () => {
+    const ranked = async (query: string): Promise<string[]> =>
+      (await read<{ userId: string }[]>(world, `/v1/streaks?${query}`)).map(({ userId }) => userId).sort();
+    const rows: readonly (readonly [query: string, ids: readonly string[]])[] = [
+      ['userIds=a,b', ['a', 'b']],
+      ['userIds=a%2Cb', ['a', 'b']],
+      ['userIds=a&userIds=b', ['a', 'b']],
+      // Repeated parameters are taken as they are: a user id may hold commas and backslashes.
+      ['userIds=a%2Cb&userIds=c%5C', ['a,b', 'c\\']],
+      ['userIds=a%5C%2Cb,c', ['a,b', 'c']],
+      ['userIds=a%5C%5C,b%5Cc', ['a\\', 'b\\c']],
+    ];
+    for (const [query, ids] of rows) {
+      it(`the streaks of users: ${query}`, async () => expect(await ranked(query)).to.deep.equal(ids));
+    }
+    it('an empty one is refused', async () => {
+      for (const query of ['userIds=', 'userIds=a,', 'userIds=,a', 'userIds=a,,b']) {
+        expect((await world.get(`/v1/streaks?${query}`)).status, query).to.equal(422);
+      }
+    });
+
+    const deletes = adminRoutes.filter(({ method, path }) => method === 'delete' && !path.includes('{id}'));
+    for (const { path } of deletes) {
+      it(`DELETE ${path}`, async () => {
+        const [system] = await read<{ id: string }[]>(world, '/admin/v1/points');
+        const [a, b, c] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
+        const address = `/admin/v1${path.replace('{systemId}', system?.id ?? '')}`;
+        const named = async (query: string): Promise<(string | undefined)[]> =>
+          bodyOf<{ issues: { id: string }[] }>(await world.request('DELETE', `${address}?${query}`), 200).issues.map(({ id }) => id);
+        expect(await named(`ids=${a},${b}`)).to.deep.equal([a, b]);
+        expect(await named(`ids=${a}&ids=${b}%2C${c}`)).to.deep.equal([a, b, c]);
+        const many = Array<string>(101)
+          .fill(a ?? '')
+          .join(',');
+        expect((await world.request('DELETE', `${address}?ids=${many}`)).status).to.equal(422);
+      });
+    }
+    it('is every delete of several', () => expect(deletes).to.have.lengthOf(13));
   });
 
   // It moves the clock, so it comes last.

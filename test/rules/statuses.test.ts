@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { adminRoutes } from '../../src/http/app.js';
 import { configText, track } from '../support/answers.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { startWorld, type Reply, type RequestOptions, type World } from '../support/world.js';
@@ -101,6 +102,135 @@ describe('Statuses', () => {
       });
       expect(reply.status).to.equal(201);
       expect((reply.body as { issues: { index: number }[] }).issues.map(({ index }) => index)).to.deep.equal([0]);
+    });
+  });
+
+  describe('Admin batch POSTs: 201 when at least one object was created (restored, granted), 200 when none was:', () => {
+    const date = { start: '2040-01-10', end: '2040-01-11' };
+    let system: string;
+    let loser: World;
+    before(async () => {
+      loser = await startWorld({ config });
+      const systems = (await loser.get('/admin/v1/points')).body as readonly { id: string }[];
+      system = systems[0]?.id ?? '';
+      await loser.request('PUT', '/v1/users/ana', { body: {} });
+      await track(loser, 'cards', { user: 'lost', value: 1 });
+      await loser.setClock('2040-01-06T12:00:00Z');
+    });
+    after(() => loser.stop());
+    /** The second of two items is never done. The first is done once. */
+    const nothing = '00000000-0000-4000-8000-000000000000';
+    const batches: readonly (readonly [path: string, items: readonly [done: object, refused: object], wrapped?: string])[] = [
+      [
+        '/attributes',
+        [
+          { key: 'plan', name: 'Plan', type: 'user' },
+          { key: 'city', name: 'City', type: 'user' },
+        ],
+      ],
+      [
+        '/metrics',
+        [
+          { key: 'steps', name: 'Steps' },
+          { key: 'cards', name: 'Cards' },
+        ],
+      ],
+      [
+        '/points',
+        [
+          { key: 'gold', name: 'Gold' },
+          { key: 'xp', name: 'XP' },
+        ],
+      ],
+      [
+        '/points/{system}/levels',
+        [
+          { key: 'a', name: 'A', points: 5 },
+          { key: 'b', name: 'B', points: 5 },
+        ],
+      ],
+      [
+        '/points/{system}/boosts',
+        [
+          { name: 'A', start: '2040-01-01', multiplier: 2 },
+          { name: 'B', start: '2040-01-02', end: '2040-01-01', multiplier: 2 },
+        ],
+      ],
+      [
+        '/points/{system}/triggers',
+        [
+          { type: 'user_creation', points: 1 },
+          { type: 'metric', metricId: nothing, metricThreshold: 1, points: 1 },
+        ],
+      ],
+      [
+        '/achievements',
+        [
+          { key: 'a', name: 'A', trigger: 'api' },
+          { key: 'welcome', name: 'B', trigger: 'api' },
+        ],
+      ],
+      [
+        '/leaderboards',
+        [
+          { key: 's', name: 'S', rankBy: 'streak' },
+          { key: 'all', name: 'All', rankBy: 'streak' },
+        ],
+      ],
+      [
+        '/webhooks',
+        [
+          { key: 'w', name: 'W', url: 'http://127.0.0.1/', events: ['points.changed'] },
+          { key: 'w', name: 'W', url: 'http://127.0.0.1/', events: ['points.changed'] },
+        ],
+      ],
+      [
+        '/tenants',
+        [
+          { customerId: 'c', name: 'C' },
+          { customerId: 'c', name: 'C' },
+        ],
+      ],
+      ['/admin-api-keys', [{ name: 'A' }, { name: 'B', tenantId: nothing }]],
+      ['/streaks/freezes', [{ userId: 'ana' }, { userId: 'nobody' }], 'freezes'],
+      [
+        '/streaks/pauses',
+        [
+          { userId: 'ana', ...date },
+          { userId: 'nobody', ...date },
+        ],
+        'pauses',
+      ],
+      ['/streaks/restore', [{ id: 'lost' }, { id: 'nobody' }], 'users'],
+    ];
+    for (const [path, [done, refused], wrapped] of batches) {
+      it(`POST ${path}`, async () => {
+        const send = async (...items: object[]): Promise<readonly [status: number, issues: number]> => {
+          const body = wrapped === undefined ? items : { [wrapped]: items };
+          const reply = await loser.request('POST', `/admin/v1${path.replace('{system}', system)}`, { body });
+          return [reply.status, (reply.body as { issues: unknown[] }).issues.length];
+        };
+        expect(await send(done, refused)).to.deep.equal([201, 1]);
+        expect(await send(refused)).to.deep.equal([200, 1]);
+      });
+    }
+    it('POST /application-api-keys', async () => {
+      const send = async (count: number): Promise<number> =>
+        (await loser.request('POST', '/admin/v1/application-api-keys', { body: Array(count).fill({ userId: 'ana' }) })).status;
+      expect([await send(100), await send(1)]).to.deep.equal([201, 200]);
+    });
+    it('POST /admin-api-keys/rotate', async () => {
+      const [key] = (await loser.get('/admin/v1/admin-api-keys')).body as readonly { id: string }[];
+      const send = async (...ids: (string | undefined)[]): Promise<number> =>
+        (await loser.request('POST', '/admin/v1/admin-api-keys/rotate', { body: ids.map((id) => ({ id })) })).status;
+      expect([await send(key?.id, nothing), await send(nothing)]).to.deep.equal([201, 200]);
+    });
+    it('is every batch of the Admin API that may create', () => {
+      const stated = adminRoutes.filter(({ answers }) => 201 in answers);
+      expect(stated.every(({ answers }) => 200 in answers)).to.equal(true);
+      expect(stated.map(({ path }) => path.replace('systemId', 'system')).sort()).to.deep.equal(
+        [...batches.map(([path]) => path), '/application-api-keys', '/admin-api-keys/rotate'].sort(),
+      );
     });
   });
 

@@ -52,6 +52,26 @@ describe('Streaks', () => {
     },
   ]);
 
+  says('`extended` in reads is the moment of the last extension, null only without a streak.', { known: ['ana'], streaks: {} }, [
+    {
+      rule: 'today and on the days after, until it is lost, in the call of one user and in that of many',
+      given: { streaks: { freezes: { initial: 1, maximum: 1 } } },
+      lines: [
+        '01-02 12:00 | nothing | extendedAt -',
+        '01-02 12:30 | ana cards 1 | extendedAt 01-02T12:30:00.000Z',
+        '01-02 13:00 | ana cards 1 | extendedAt 01-02T12:30:00.000Z',
+        '01-03 12:00 | nothing | extendedAt 01-02T12:30:00.000Z',
+        '01-04 12:00 | nothing | streak 1; freezes 0; extendedAt 01-02T12:30:00.000Z',
+        '01-04 13:00 | ana cards 1 | streak 2; extendedAt 01-04T13:00:00.000Z',
+        '01-06 00:00 | nothing | streak 0; extendedAt -',
+      ],
+    },
+    {
+      rule: 'a restored streak was last extended when it was',
+      lines: ['01-02 12:30 | ana cards 1 |', '01-06 12:00 | ana restores the streak | streak 1; extendedAt 01-02T12:30:00.000Z'],
+    },
+  ]);
+
   says('Conditions count metric change inside the period.', { known: ['ana'], streaks: {} }, [
     {
       rule: 'counts add up inside the day, and a new day starts from 0',
@@ -96,6 +116,10 @@ describe('Streaks', () => {
         '01-02 12:00 | ana cards 5 | streak 0',
         '01-02 12:00 | ana pages 2 | streak 1',
       ],
+    },
+    {
+      rule: 'while personalization is off, users choose none',
+      lines: ['01-02 12:00 | ana prefers pages 2 | refused 403', '01-02 12:00 | ana pages 2 | streak 0'],
     },
     {
       rule: 'the event that meets them says that it extended the streak, and no other',
@@ -167,10 +191,10 @@ describe('Streaks', () => {
       ],
     },
     {
-      rule: 'one made afterwards does not bring a lost streak back',
+      rule: 'none can be made afterwards',
       lines: [
         '01-02 12:00 | ana cards 1 | streak 1',
-        '01-04 00:00 | ana pauses 01-03 to 01-03 | streak 0',
+        '01-04 00:00 | ana pauses 01-03 to 01-03 | refused 422; streak 0; pauses -',
         '01-04 00:00 | ana cards 1 | streak 1',
       ],
     },
@@ -215,11 +239,47 @@ describe('Streaks', () => {
       ],
     },
     {
-      rule: 'a user can have 100 pauses, and no pause ends before it starts',
+      rule: 'a user can have 100 pauses, of which one that is over makes room, and no pause ends before it starts',
       lines: [
         ' | ana pauses 02-02 to 02-01 | refused 422',
-        ...Array.from({ length: 100 }, () => ' | ana pauses 02-01 to 02-01 |'),
-        ' | ana pauses 02-01 to 02-01 | refused 422',
+        ' | ana pauses 01-02 to 01-03 |',
+        ...Array.from({ length: 99 }, () => ' | ana pauses 02-01 to 02-01 |'),
+        '01-03 23:59 | ana pauses 02-01 to 02-01 | refused 422',
+        '01-04 00:00 | ana pauses 02-01 to 02-01 |',
+        '01-04 00:00 | ana pauses 02-01 to 02-01 | refused 422',
+      ],
+    },
+  ]);
+
+  says("`pauses` lists current and upcoming pauses; a pause that starts before the user's today is an issue.", { known: ['ana'] }, [
+    {
+      rule: 'until the end of the last day, and what it covered stays covered',
+      given: { streaks: {} },
+      lines: [
+        '01-02 12:00 | ana cards 1 |',
+        ' | ana pauses 01-01 to 01-05 | refused 422; pauses -',
+        ' | ana pauses 01-02 to 01-03 | pauses 01-02..01-03',
+        ' | ana pauses 01-09 to 01-09 | pauses 01-02..01-03 01-09..01-09',
+        '01-03 23:59 | nothing | pauses 01-02..01-03 01-09..01-09',
+        '01-04 00:00 | nothing | pauses 01-09..01-09; history 1 1p 0',
+      ],
+    },
+    {
+      rule: 'in the calendar of the user: in Auckland it is the 4th already',
+      given: { streaks: {} },
+      lines: [
+        '01-03 12:00 | ana moves to NZ |',
+        ' | ana pauses 01-03 to 01-05 | refused 422',
+        ' | ana pauses 01-04 to 01-04 | pauses 01-04..01-04',
+        '01-04 12:00 | nothing | pauses -',
+      ],
+    },
+    {
+      rule: 'while streaks are off, too',
+      lines: [
+        ' | ana pauses 01-04 to 01-05 | pauses 01-04..01-05',
+        ' | ana pauses 01-06 to 01-06 | pauses 01-04..01-05 01-06..01-06',
+        ' | ana ends the pause | pauses 01-04..01-05',
       ],
     },
   ]);
@@ -274,10 +334,20 @@ describe('Streaks', () => {
       given: { streaks: { freezes: { initial: 1, maximum: 1, earnInterval: 1, earnAmount: 1 } } },
       lines: [
         '01-02 12:00 | ana cards 1 | streak 1; freezes 1',
-        '01-02 12:00 | ana gets a freeze | streak 1; freezes 2',
-        '01-02 12:00 | ana gets a freeze | streak 1; freezes 3',
-        '01-03 12:00 | nothing | streak 1; freezes 3',
-        '01-05 00:00 | nothing | streak 1; freezes 1',
+        '01-02 12:00 | ana gets a freeze | streak 1; freezes 2; maxFreezes 2',
+        '01-02 12:00 | ana gets a freeze | streak 1; freezes 3; maxFreezes 3',
+        '01-03 12:00 | ana cards 1 | saidFreezes 3 of 3',
+        '01-03 12:00 | nothing | streak 2; freezes 3',
+        '01-06 00:00 | nothing | streak 2; freezes 1; maxFreezes 1',
+      ],
+    },
+    {
+      rule: 'are shown where they are configured, or where the user holds one',
+      lines: [
+        '01-02 12:00 | ana cards 1 | saidFreezes -; freezes -; maxFreezes -; history 0 1',
+        '01-02 12:00 | ana gets a freeze | freezes 1; maxFreezes 1',
+        '01-03 12:00 | ana cards 1 | saidFreezes 1 of 1',
+        '01-05 00:00 | nothing | streak 2; freezes -; history 1 2 2f 0',
       ],
     },
     {
@@ -344,12 +414,11 @@ describe('Streaks', () => {
       lines: ['01-02 12:00 | ana cards 1 | streak 1', '01-02 12:00 | ana restores the streak | refused 422; streak 1'],
     },
     {
-      rule: 'what was lost last, even if it was shorter than what there is now',
+      rule: 'one of the length that there is now takes its place',
       lines: [
         '01-02 12:00 | ana cards 1 | streak 1',
-        '01-05 12:00 | ana cards 1 | streak 1',
-        '01-06 12:00 | ana cards 1 | streak 2',
-        '01-06 12:00 | ana restores the streak | streak 1; started 01-02; expires 01-07',
+        '01-05 12:00 | ana cards 1 | streak 1; started 01-05',
+        '01-05 12:00 | ana restores the streak | streak 1; started 01-02; expires 01-06',
       ],
     },
     {
@@ -359,6 +428,20 @@ describe('Streaks', () => {
         '01-06 12:00 | ana restores the streak | streak 1',
         '01-07 00:00 | nothing | streak 0',
         '01-07 00:00 | ana restores the streak | streak 1',
+      ],
+    },
+  ]);
+
+  says('If the running streak is longer, it is an issue and nothing changes.', { known: ['ana'], streaks: {} }, [
+    {
+      rule: 'not even what was lost last',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-05 12:00 | ana cards 1 | streak 1',
+        '01-06 12:00 | ana cards 1 | streak 2',
+        '01-06 12:00 | ana restores the streak | refused 422; streak 2; started 01-05; expires 01-07',
+        '01-08 00:00 | nothing | streak 0',
+        '01-08 00:00 | ana restores the streak | streak 2; started 01-05',
       ],
     },
   ]);

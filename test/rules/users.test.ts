@@ -32,7 +32,7 @@ const whole = {
   name: 'Ana Sá',
   email: 'ana@example.com',
   tz: 'Europe/Lisbon',
-  subscribeToEmails: false,
+  subscribeToEmails: true,
   deviceTokens: ['one', 'two'],
   attributes: { city: 'Lisbon', plan: 'pro' },
 };
@@ -143,7 +143,7 @@ describe('Users', () => {
       ['the time zone', { tz: 'Asia/Tokyo' }, { tz: 'Asia/Tokyo' }],
       ['the device tokens as a whole', { deviceTokens: ['three'] }, { deviceTokens: ['three'] }],
       ['the device tokens to none', { deviceTokens: [] }, { deviceTokens: [] }],
-      ['to emails, as there is an address', { subscribeToEmails: true }, { subscribeToEmails: true }],
+      ['to no emails', { subscribeToEmails: false }, { subscribeToEmails: false }],
       ['the time zone to none', { tz: null }, { tz: null }],
       ['the device tokens to null', { deviceTokens: null }, { deviceTokens: null }],
       ['several at once', { name: 'A', email: 'a@b.c', tz: null }, { name: 'A', email: 'a@b.c', tz: null }],
@@ -228,6 +228,23 @@ describe('Users', () => {
         expect(await world.snapshot()).to.equal(before);
       });
     }
+    for (const way of creating) {
+      it(`${way} stores no address that comes with \`subscribeToEmails: false\``, async () => {
+        const id = fresh();
+        await ways[way](world, id, { name: 'Ana', email: 'unstored@b.c', subscribeToEmails: false });
+        expect(await readProfile(world, id)).to.include({ name: 'Ana', email: null, subscribeToEmails: false });
+        await world.drain();
+        expect(await world.snapshot()).not.to.contain('unstored@b.c');
+      });
+    }
+    it('an address that is stored already stays, and one that comes by itself is stored', async () => {
+      const id = fresh();
+      await ways['PUT /users/{id}'](world, id, { email: 'old@b.c' });
+      await ways['PUT /users/{id}'](world, id, { email: 'new@b.c', subscribeToEmails: false });
+      expect(await readProfile(world, id)).to.include({ email: 'old@b.c', subscribeToEmails: false });
+      await ways['PUT /users/{id}'](world, id, { email: 'newer@b.c' });
+      expect(await readProfile(world, id)).to.include({ email: 'newer@b.c', subscribeToEmails: false });
+    });
     it('being subscribed by default asks for none', async () => {
       const id = fresh();
       await ways['PUT /users/{id}'](world, id, {});
@@ -303,8 +320,8 @@ describe('Users: when one was created and updated', () => {
       ['PUT /users/{id}', { tz: null }, false],
       ['PUT /users/{id}', { deviceTokens: null }, true],
       ['PUT /users/{id}', { deviceTokens: null }, false],
-      ['PUT /users/{id}', { subscribeToEmails: true }, true],
-      ['PUT /users/{id}', { subscribeToEmails: true }, false],
+      ['PUT /users/{id}', { subscribeToEmails: false }, true],
+      ['PUT /users/{id}', { subscribeToEmails: false }, false],
     ];
     let updated = '';
     for (const [i, [way, sent, isChange]] of steps.entries()) {

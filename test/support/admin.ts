@@ -11,6 +11,7 @@ export interface AdminItem {
   readonly prefix: string;
   readonly lastUsed: string;
   readonly revoked: string | null;
+  readonly tenantId: string | null;
 }
 
 interface AdminIssue {

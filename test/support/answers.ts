@@ -23,7 +23,7 @@ export interface PointsBlock {
 }
 
 export interface BoardBlock {
-  readonly rank: number;
+  readonly rank: number | null;
   readonly previousRank: number | null;
   readonly threshold: number;
   readonly status: string;

@@ -214,8 +214,12 @@ function twice(path: Path, at: unknown, options: readonly Schema[], put: (what: 
   return [{ ...put('one item twice', [item, item]), partly: true }];
 }
 
+/** Parameters that refuse nothing: any value but `true` counts as false. */
+const refuseNothing = new Set(['includeIncomplete']);
+
 function badParameters(document: object, { parameters }: Described, good: Input): BadInput[] {
   return parameters.flatMap(({ name, in: place, required = false, schema }): BadInput[] => {
+    if (refuseNothing.has(name)) return [];
     const option = branches(document, schema).find((one) => !isNull(one)) ?? {};
     const part = place === 'path' ? 'params' : place === 'header' ? 'headers' : 'query';
     const put = (what: string, value: unknown): BadInput => ({

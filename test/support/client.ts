@@ -30,7 +30,8 @@ export class Client {
 
   constructor(key: string, connections: number) {
     this.key = key;
-    this.agent = new Agent({ keepAlive: true, maxSockets: connections });
+    // Idle connections are closed before the server closes them (5 s), so that no request goes out on one that is closing.
+    this.agent = new Agent({ keepAlive: true, maxSockets: connections, timeout: 4_000 });
   }
 
   close(): void {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -6,23 +6,21 @@ import { type OpenApi, resolve } from './openapi.js';
 
 /** The documents of the contract, and the bases of their operations. */
 export const contractApis = { application: '/v1', admin: '/admin/v1' } as const;
-type Name = keyof typeof contractApis;
+export type ContractName = keyof typeof contractApis;
 
-/** The hosted service's contract, which is kept beside the repository and not in it. */
-const fileOf = (name: Name): string => fileURLToPath(new URL(`../../../shared/contract/${name}.openapi.json`, import.meta.url));
+/** The shapes of a document of the hosted service's contract; `npm run contract` writes them (test/fixtures/contract). */
+export const fixtureOf = (name: ContractName): string => fileURLToPath(new URL(`../fixtures/contract/${name}.json`, import.meta.url));
 
-/** Whether the contract is there to compare with. */
-export const hasContract = existsSync(fileOf('application')) && existsSync(fileOf('admin'));
+const read = (name: ContractName): OpenApi => JSON.parse(readFileSync(fixtureOf(name), 'utf8')) as OpenApi;
 
 /** The kinds of webhooks of the contract. */
-export const contractWebhooks = (): string[] =>
-  Object.keys((JSON.parse(readFileSync(fileOf('application'), 'utf8')) as { readonly webhooks: object }).webhooks);
+export const contractWebhooks = (): string[] => Object.keys(read('application').webhooks ?? {});
 
 /**
  * Where the spec wins over the contract: values of metrics, and of the leaderboards that rank by them, are numbers, decimals included.
- * (The contract allows by itself what else the spec asks for: a description that is null, and 0 for a run interval.)
+ * What a leaderboard does not rank by is null in the rankings call. (The contract allows by itself what else the spec asks for: a description that is null, and 0 for a run interval.)
  */
-const relaxed: Readonly<Record<Name, readonly (readonly [pointer: string, type: string | readonly string[]])[]>> = {
+const relaxed: Readonly<Record<ContractName, readonly (readonly [pointer: string, type: string | readonly string[]])[]>> = {
   application: [
     ['MetricEventLeaderboardResponse/allOf/1/properties/threshold', 'number'],
     ['LeaderboardRanking/properties/value', 'number'],
@@ -31,6 +29,9 @@ const relaxed: Readonly<Record<Name, readonly (readonly [pointer: string, type: 
     ['LeaderboardEvent/properties/previousValue', ['number', 'null']],
     ['LeaderboardEvent/properties/value', ['number', 'null']],
     ['PointsTrigger/properties/metricThreshold', 'number'],
+    ...['metricKey', 'metricName', 'pointsSystemKey', 'pointsSystemName'].map(
+      (field) => [`LeaderboardResponse/properties/${field}`, ['string', 'null']] as const,
+    ),
   ],
   admin: [
     ['CreatePointsTriggerRequestItem/properties/metricThreshold', 'number'],
@@ -43,7 +44,7 @@ const relaxed: Readonly<Record<Name, readonly (readonly [pointer: string, type: 
  * What Laurel sends beyond the contract: what the official client library (1.0.42) asks for, and the issues of a batch of events, which the
  * contract only counts.
  */
-const added: Readonly<Record<Name, readonly (readonly [schema: string, field: string, is: Schema])[]>> = {
+const added: Readonly<Record<ContractName, readonly (readonly [schema: string, field: string, is: Schema])[]>> = {
   application: [['MetricResponse', 'status', { type: 'string' }]],
   admin: [
     ['AdminIssue', 'level', { type: 'string' }],
@@ -71,8 +72,8 @@ export class Contract {
   private readonly ajv: Ajv2020;
   private readonly validators = new Map<string, ValidateFunction>();
 
-  constructor(name: Name = 'application') {
-    this.document = JSON.parse(readFileSync(fileOf(name), 'utf8')) as OpenApi;
+  constructor(name: ContractName = 'application') {
+    this.document = read(name);
     for (const [pointer, type] of relaxed[name]) this.at(`#/components/schemas/${pointer}`).type = type;
     for (const [schemaName, field, is] of added[name]) {
       const schema = this.at(`#/components/schemas/${schemaName}`);

@@ -34,6 +34,7 @@ import type { Difference } from '../../src/restore/facts.js';
 import { Reconciler } from '../../src/restore/reconcile.js';
 import { restoreTenant } from '../../src/restore/restore.js';
 import { verifyTenant } from '../../src/restore/verify.js';
+import { activeRedis } from './active-redis.js';
 import type { Subject } from './model/subject.js';
 import type { UserProperties as ModelProperties } from './model/users.js';
 import type { Answer } from './model/world.js';
@@ -282,7 +283,8 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
   const deletion = new Deletion(jobTools, async (tenant, user) => {
     await eraseUserKeys(pool, tenant, user);
   });
-  const reconciler = new Reconciler({ ...{ engine, redis, pool, log }, testClock: true, autoRestore: true });
+  const active = activeRedis(redis, pool, prefix);
+  const reconciler = new Reconciler({ ...{ engine, redis, pool, active, log }, testClock: true, autoRestore: true });
   const tools = { engine, clock, history, database, sweep, deletion, aggregates: new AggregateReader(pool) };
   await engine.loadLibrary();
   return {
@@ -328,10 +330,12 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           const nowMs = await clock.now(tenant);
           await lose(how);
           if (how === 'emptyByHand') {
-            await restoreTenant({ tenant, partition, redis, pool, testClock: true }).catch((error: unknown) => {
-              // The worker was faster.
-              if (!(error instanceof LeaseLost)) throw error;
-            });
+            await restoreTenant({ tenant, partition, redis, pool, active, need: { epoch: 'none' }, testClock: true }).catch(
+              (error: unknown) => {
+                // The worker was faster.
+                if (!(error instanceof LeaseLost)) throw error;
+              },
+            );
           }
           await reconciler.bring(tenant);
           await engine.open(tenant);

@@ -163,10 +163,10 @@ const queries: readonly string[] = [
   `select 'level ' || system || ' of ' || user_id as name, level::text as value from user_points where level is not null`,
   `select 'users at level ' || level as name, count(*)::text as value from user_points where level is not null group by level`,
   `select 'progress ' || trigger || ' of ' || user_id as name, progress || ', highest ' || high_water as value from user_triggers`,
-  `select 'seq on board ' || leaderboard || ' of ' || user_id as name, seq::text as value from leaderboard_entries where present`,
+  `select 'seq on board ' || leaderboard || ' of ' || user_id as name, seq::text as value from leaderboard_entries`,
   `select 'place of ' || user_id || ' on ' || leaderboard || ':' || run || case when "group" = '' then '' else ':' || "group" end as name,
           value || ' at ' || seq as value
-     from leaderboard_entries as entry where present and not exists (
+     from leaderboard_entries as entry where not exists (
        select 1 from leaderboard_runs as done where done.leaderboard = entry.leaderboard and done.run = entry.run and done.run <> 0)`,
   `select 'key ' || key || ' of ' || metric || ':' || user_id as name,
           event_id || ' ' || (extract(epoch from at) * 1000)::bigint as value from idempotency_keys`,

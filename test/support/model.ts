@@ -38,6 +38,12 @@ interface System {
   readonly boosts: readonly Boost[];
 }
 
+interface Placed {
+  readonly rank: number | null;
+  readonly previousRank: number | null;
+  readonly threshold: number;
+}
+
 interface Board {
   readonly key: string;
   readonly rankBy: 'metric' | 'points';
@@ -67,7 +73,7 @@ export interface ModelEvent {
 export interface ModelAnswer {
   readonly total: number;
   readonly points: Readonly<Record<string, { total: number; added: number; awarded: number[]; level?: string | null }>>;
-  readonly leaderboards: Readonly<Record<string, { rank: number; previousRank: number | null; threshold: number }>>;
+  readonly leaderboards: Readonly<Record<string, Placed>>;
 }
 
 interface Place {
@@ -128,7 +134,7 @@ export class Model {
     const before = user.totals.get(event.metric);
     const total = (before ?? 0n) + exact(event.value);
     user.totals.set(event.metric, total);
-    const leaderboards: Record<string, { rank: number; previousRank: number | null; threshold: number }> = {};
+    const leaderboards: Record<string, Placed> = {};
     const place = (board: Board, from: bigint | undefined, to: bigint): void => {
       const placed = from === to ? undefined : this.place(board, event.user, to);
       if (placed) leaderboards[board.key] = placed;
@@ -172,7 +178,9 @@ export class Model {
 
   /** A whole leaderboard, the first place first. */
   rankings(board: string): { userId: string; rank: number; value: number }[] {
-    return this.boards.get(board)!.map(({ user, value }, index) => ({ userId: user, rank: index + 1, value: shown(value) }));
+    const { maxParticipants } = this.config.leaderboards.find(({ key }) => key === board)!;
+    const places = this.boards.get(board)!.slice(0, maxParticipants);
+    return places.map(({ user, value }, index) => ({ userId: user, rank: index + 1, value: shown(value) }));
   }
 
   private user(id: string): ModelUser {
@@ -229,23 +237,18 @@ export class Model {
     return reached[0]?.key ?? null;
   }
 
-  private place(board: Board, user: string, value: bigint): { rank: number; previousRank: number | null; threshold: number } | undefined {
+  private place(board: Board, user: string, value: bigint): Placed | undefined {
     const places = this.boards.get(board.key)!;
-    const index = places.findIndex((place) => place.user === user);
-    if (index >= 0) {
-      places.splice(index, 1);
-    } else if (places.length >= board.maxParticipants) {
-      if (value <= places.at(-1)!.value) return undefined;
-      places.pop();
-    } else if (value < 0n) {
-      return undefined;
-    }
-    places.push({ user, value, reached: this.events });
-    places.sort((a, b) => (a.value === b.value ? a.reached - b.reached : a.value > b.value ? -1 : 1));
-    return {
-      rank: places.findIndex((place) => place.user === user) + 1,
-      previousRank: index >= 0 ? index + 1 : null,
-      threshold: places.length >= board.maxParticipants ? shown(places.at(-1)!.value) : 0,
+    const rankIn = (list: readonly Place[]): number | null => {
+      const index = list.slice(0, board.maxParticipants).findIndex((place) => place.user === user);
+      return index < 0 ? null : index + 1;
     };
+    const previousRank = rankIn(places);
+    const next = [...places.filter((place) => place.user !== user), { user, value, reached: this.events }];
+    next.sort((a, b) => (a.value === b.value ? a.reached - b.reached : a.value > b.value ? -1 : 1));
+    this.boards.set(board.key, next);
+    const rank = rankIn(next);
+    const last = next[board.maxParticipants - 1];
+    return rank === null && previousRank === null ? undefined : { rank, previousRank, threshold: last ? shown(last.value) : 0 };
   }
 }

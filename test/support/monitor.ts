@@ -29,6 +29,10 @@ export const wordsOf = (commands: readonly Command[]): string[][] => commands.ma
 /** What functions did, and not connections. */
 export const inside = (commands: readonly Command[]): Command[] => commands.filter(({ source }) => source === 'lua');
 
+/** What each process asks once a second, whatever else it does (src/ledger/active-redis.ts). */
+const isConfirmation = ({ source, words }: Command): boolean =>
+  source !== 'lua' && /^(info server|hmget \S+:meta epoch server)$/i.test(words.map(String).join(' '));
+
 /**
  * What Redis is told, as MONITOR shows it. (The monitor of ioredis breaks down when another connection's command comes in one read with the
  * answer to MONITOR, leaves the escapes in, and takes a word that ends in a quote and a space for two.)
@@ -45,8 +49,8 @@ export class Monitor {
   }
 
   static async start(redisUrl: string): Promise<Monitor> {
-    const { hostname, port, password } = new URL(redisUrl);
-    const socket = connect(Number(port), hostname);
+    const { protocol, hostname, port, password, pathname } = new URL(redisUrl);
+    const socket = protocol === 'unix:' ? connect(decodeURIComponent(pathname)) : connect(Number(port), hostname);
     await once(socket, 'connect');
     const monitor = new Monitor(socket);
     if (password !== '') await monitor.ask(`AUTH ${decodeURIComponent(password)}`);
@@ -67,7 +71,7 @@ export class Monitor {
     await seen;
     const { commands } = this;
     this.commands = [];
-    return commands;
+    return commands.filter((command) => !isConfirmation(command));
   }
 
   /** The commands while `work` runs. */

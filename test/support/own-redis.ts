@@ -6,6 +6,7 @@ import { startLocalRedis } from '../../src/stores/local-redis.js';
 import type { LocalStore } from '../../src/stores/local-store.js';
 import { ProcessHandle } from '../../src/stores/processes.js';
 import { until } from './stage.js';
+import { overTcp } from './tcp-redis.js';
 
 const goneMs = 10_000;
 
@@ -13,12 +14,12 @@ const goneMs = 10_000;
  * Starts it so that everything that it has answered is in its file: with a sync each second, a disk that is busy makes it hold back up to
  * two seconds of writes, and what a kill then leaves is behind Postgres.
  */
-async function startServer(dataDir: string, durable: boolean): Promise<LocalStore> {
+async function startServer(dataDir: string, durable: boolean, known?: string): Promise<{ store: LocalStore; url: string }> {
   const store = await startLocalRedis({ dataDir, log: () => undefined });
   const redis = new Redis(store.url);
   await (durable ? redis.config('SET', 'appendfsync', 'always') : redis.config('SET', 'appendonly', 'no'));
   redis.disconnect();
-  return store;
+  return { store, url: await overTcp(store.url, known) };
 }
 
 /** A Redis of a test's own, which it may freeze, kill and start again. Its address stays the same. */
@@ -29,10 +30,10 @@ export class OwnRedis {
   private readonly durable: boolean;
   private store: LocalStore;
 
-  private constructor(folder: string, durable: boolean, store: LocalStore) {
+  private constructor(folder: string, durable: boolean, { store, url }: { store: LocalStore; url: string }) {
     this.folder = folder;
     this.durable = durable;
-    this.url = store.url;
+    this.url = url;
     this.store = store;
   }
 
@@ -84,8 +85,7 @@ export class OwnRedis {
   }
 
   async startAgain(): Promise<void> {
-    this.store = await startServer(this.folder, this.durable);
-    if (this.store.url !== this.url) throw new Error('Redis has come back at another address');
+    ({ store: this.store } = await startServer(this.folder, this.durable, this.url));
   }
 
   /** It stays connected and answers nothing, until `thaw`. */

@@ -15,14 +15,18 @@ export class PlainRedis {
   private child: ChildProcess | undefined;
   private client: Redis | undefined;
 
-  private constructor(folder: string, port: number) {
+  /** A configuration file that the server starts with. */
+  private readonly config: string | undefined;
+
+  private constructor(folder: string, port: number, config: string | undefined) {
     this.folder = folder;
     this.port = port;
+    this.config = config;
   }
 
   /** Starts one, on a port that is free if none is named. */
-  static async start(port?: number): Promise<PlainRedis> {
-    const server = new PlainRedis(await mkdtemp(join(tmpdir(), 'laurel-plain-')), port ?? (await freePort()));
+  static async start(port?: number, config?: string): Promise<PlainRedis> {
+    const server = new PlainRedis(await mkdtemp(join(tmpdir(), 'laurel-plain-')), port ?? (await freePort()), config);
     await server.startAgain();
     return server;
   }
@@ -41,6 +45,7 @@ export class PlainRedis {
   async startAgain(): Promise<void> {
     const program = await findOrInstallRedis(thisMachine, () => undefined);
     const args = [
+      ...(this.config === undefined ? [] : [this.config]),
       '--port',
       String(this.port),
       '--bind',

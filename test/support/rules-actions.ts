@@ -83,7 +83,7 @@ const operations: readonly (readonly [pattern: RegExp, edit: (document: ConfigDo
   [/^opens (\S+)$/, ({ leaderboards }, [key = '']) => ({ edit: 'openLeaderboard', leaderboard: position(leaderboards, key) })],
   [
     /^(\S+) for (\d+)$/,
-    ({ leaderboards }, [key = '', max]) => ({ edit: 'lowerParticipants', leaderboard: position(leaderboards, key), max: Number(max) }),
+    ({ leaderboards }, [key = '', max]) => ({ edit: 'participants', leaderboard: position(leaderboards, key), max: Number(max) }),
   ],
 ];
 

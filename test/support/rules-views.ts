@@ -79,17 +79,30 @@ async function achievement({ scene, which }: Look): Promise<{ completions: numbe
   return all.find((one) => one.key === key) ?? { completions: NaN, rarity: NaN };
 }
 
+const keysOf = (list: readonly Keyed[]): string => orDash(list.map(({ key }) => key).join(' '));
 const dated = ({ awarded, date }: AwardRow): string => `${short(date).slice(0, 11).replace('T', ' ')} ${awarded}`;
 const amounts = (awards: readonly AwardRow[] | undefined): string => orDash(awards?.map(({ awarded }) => awarded).join(' '));
 
 /** `2` is the length after a period, `2f` and `2p` one that a freeze or a pause has covered. */
 const periods = ({ streakHistory }: StreakBlock): string =>
-  streakHistory.map(({ length, usedFreeze, usedPause }) => `${length}${usedFreeze ? 'f' : ''}${usedPause ? 'p' : ''}`).join(' ');
+  streakHistory.map(({ length, usedFreeze, usedPause }) => `${length}${usedFreeze === true ? 'f' : ''}${usedPause ? 'p' : ''}`).join(' ');
 
 const views: Readonly<Record<string, View>> = {
   /** The length. */
   streak: async (look) => (await streak(look)).length,
-  freezes: async (look) => (await streak(look)).freezes,
+  freezes: async (look) => (await streak(look)).freezes ?? '-',
+  maxFreezes: async (look) => (await streak(look)).maxFreezes ?? '-',
+  /** What the event says of them. */
+  saidFreezes: (look) => {
+    const { freezes, maxFreezes } = event(look).currentStreak;
+    return freezes === undefined && maxFreezes === undefined ? '-' : `${freezes} of ${maxFreezes}`;
+  },
+  /** When the streak was last extended, as the call of one user and that of many have it. */
+  extendedAt: async (look) => {
+    const many = bodyOf<{ extended: string | null }[]>(await look.scene.subject.streaks([look.user]));
+    const found = [(await streak(look)).extended as string | null, ...many.map(({ extended }) => extended)].map(short);
+    return [...new Set(found)].join(' and ');
+  },
   expires: async (look) => short((await streak(look)).expires),
   started: async (look) => short((await streak(look)).started),
   period: async (look) => {
@@ -143,18 +156,13 @@ const views: Readonly<Record<string, View>> = {
   replayed: (look) => (event(look).idempotentReplayed === true ? 'yes' : 'no'),
   refused: ({ scene }) => scene.answer?.status,
   /** What the call completed, and what the user has completed. */
-  completed: (look) =>
-    orDash(
-      event(look)
-        .achievements.map(({ key }) => key)
-        .join(' '),
-    ),
-  has: async ({ scene, user }) =>
-    orDash(
-      bodyOf<Keyed[]>(await scene.subject.achievements(user, false))
-        .map(({ key }) => key)
-        .join(' '),
-    ),
+  completed: (look) => keysOf(event(look).achievements),
+  has: async ({ scene, user }) => keysOf(bodyOf<Keyed[]>(await scene.subject.achievements(user, false))),
+  /** What is shown of achievements: in the user's own list, among those of the metrics, and in the list of all. */
+  sees: async ({ scene, user }) => keysOf(bodyOf<Keyed[]>(await scene.subject.achievements(user, true))),
+  metric: async ({ scene, user }) =>
+    keysOf(bodyOf<{ achievements: Keyed[] }[]>(await scene.subject.metrics(user)).flatMap(({ achievements }) => achievements)),
+  listed: async ({ scene }) => keysOf(bodyOf<Keyed[]>(await scene.subject.allAchievements())),
   achieved: async ({ scene, user }) =>
     orDash(
       bodyOf<{ achievedAt: string }[]>(await scene.subject.achievements(user, false))
@@ -170,7 +178,7 @@ const views: Readonly<Record<string, View>> = {
   /** What the event says of a board: the rank and the one before, `silent` if nothing changed. */
   rank: (look) => {
     const block = saidOfBoard(look);
-    return block ? `${block.previousRank ?? '-'} > ${block.rank}` : 'silent';
+    return block ? `${block.previousRank ?? '-'} > ${block.rank ?? '-'}` : 'silent';
   },
   threshold: (look) => saidOfBoard(look)?.threshold,
   run: (look) => {

@@ -7,7 +7,7 @@ import { hasCommitted } from '../../src/ledger/offsets.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { differences } from './level.js';
 import { stores } from './stores.js';
-import { adminKey, freshDatabase, keysOf, tenant, type Reply, type TestDatabase, type World } from './world.js';
+import { adminKey, freshDatabase, keysOf, sampleConfig, tenant, type Reply, type TestDatabase, type World } from './world.js';
 
 const pollMs = 10;
 
@@ -38,6 +38,8 @@ export interface Stage {
   readonly databaseUrl: string;
   readonly redis: Redis;
   readonly partition: string;
+  /** Goes on under another REDIS_PREFIX. */
+  moveTo(prefix: string): void;
   /** The id of the ledger's newest entry. */
   ledgerEnd(): Promise<string>;
   /** Waits until Postgres has everything that the ledger holds now. */
@@ -76,30 +78,38 @@ function emptyDatabase(url: string): TestDatabase {
 export async function setStage({ env = {}, redisUrl, databaseUrl, drainMs = 30_000 }: StageOptions = {}): Promise<Stage> {
   const database = databaseUrl === undefined ? await freshDatabase() : emptyDatabase(databaseUrl);
   const url = redisUrl ?? (await stores()).redisUrl;
-  const prefix = `s${process.pid}_${(stages += 1)}`;
+  let prefix = `s${process.pid}_${(stages += 1)}`;
   const redis = new Redis(url);
   redis.on('error', () => undefined);
-  const partition = partitionPrefix(prefix, tenant);
+  const partition = (): string => partitionPrefix(prefix, tenant);
   const ledgerEnd = async (): Promise<string> => {
-    const ledger = partition + keyNames.ledger;
+    const ledger = partition() + keyNames.ledger;
     if ((await redis.exists(ledger)) === 0) return '0-0';
     const info = (await redis.xinfo('STREAM', ledger)) as unknown[];
     return String(info[info.indexOf('last-generated-id') + 1]);
   };
+  const more = { ADMIN_API_KEY: adminKey, LOG_LEVEL: 'error', SHUTDOWN_DELAY: '0', CONFIG: sampleConfig, ...env };
   return {
-    env: { REDIS_URL: url, REDIS_PREFIX: prefix, DATABASE_URL: database.url, ADMIN_API_KEY: adminKey, LOG_LEVEL: 'error', ...env },
+    get env() {
+      return { REDIS_URL: url, REDIS_PREFIX: prefix, DATABASE_URL: database.url, ...more };
+    },
+    moveTo: (next) => {
+      prefix = next;
+    },
     pool: database.pool,
     databaseUrl: database.url,
     redis,
-    partition,
+    get partition() {
+      return partition();
+    },
     ledgerEnd,
     drain: async () => {
       const end = await ledgerEnd();
       await until(`the ledger in Postgres up to ${end}`, () => hasCommitted(database.pool, tenant, end), drainMs);
     },
-    differences: () => differences(redis, database.pool, partition),
+    differences: () => differences(redis, database.pool, partition()),
     stop: async () => {
-      const keys = await keysOf(redis, partition).catch(() => []);
+      const keys = await keysOf(redis, partition()).catch(() => []);
       if (keys.length > 0) await redis.del(...keys);
       redis.disconnect();
       await database.drop();

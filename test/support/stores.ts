@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../src/postgres/pool.js';
 import { startLocalPostgres } from '../../src/stores/local-postgres.js';
+import { findPostgresHome } from '../../src/stores/postgres-home.js';
+import { administratorUrl } from '../../src/stores/postgres-role.js';
 import { startLocalRedis } from '../../src/stores/local-redis.js';
+import { overTcp } from './tcp-redis.js';
 
 /** The real stores of a test run: one Redis and one Postgres, started when the first test asks for them. */
 export interface Stores {
@@ -50,14 +53,16 @@ async function start(): Promise<Stores & { stop(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'laurel-test-'));
   const options = { dataDir, log: () => undefined };
   const [redis, postgres] = await Promise.all([startLocalRedis(options), startLocalPostgres(options)]);
-  await administer(postgres.url, `create database ${template}`);
-  await migrate(withDatabase(postgres.url, template), (line) => {
+  const { path } = await findPostgresHome(dataDir, options.log);
+  const postgresUrl = await administratorUrl(postgres.url, path);
+  await administer(postgresUrl, `create database ${template}`);
+  await migrate(withDatabase(postgresUrl, template), (line) => {
     throw new Error(line);
   });
   return {
     folder: dataDir,
-    redisUrl: redis.url,
-    postgresUrl: postgres.url,
+    redisUrl: await overTcp(redis.url),
+    postgresUrl,
     template,
     stop: async () => {
       await Promise.all([redis.stop(), postgres.stop()]);
@@ -88,6 +93,10 @@ const endsWithinMs = 30_000;
 function endSoon(): void {
   const late = setTimeout(() => {
     console.error(`A test has left something open, so the run does not end by itself: ${process.getActiveResourcesInfo().join(', ')}`);
+    // Mocha sets its own code, the number of failures, when the process exits.
+    process.once('exit', () => {
+      process.exitCode = 1;
+    });
     process.exit(1);
   }, endsWithinMs);
   late.unref();

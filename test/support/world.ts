@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -20,6 +21,9 @@ const drainTimeoutMs = 20_000;
 
 /** A Monday, after the day on which anybody reads this: the test clock only goes forward. */
 export const defaultNow = '2040-01-02T12:00:00.000Z';
+
+/** What a service of Laurel's own stores begins with; the run's are an operator's. */
+export const sampleConfig = fileURLToPath(new URL('../../examples/study-app.yaml', import.meta.url));
 
 let names = 0;
 /** A name that nothing else in this run has. */
@@ -140,7 +144,7 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     databaseUrl,
     dataDir: '/nowhere',
     adminApiKey: adminKey,
-    config: options.config === undefined ? null : await configFile(options.config),
+    config: options.config === undefined ? sampleConfig : await configFile(options.config),
     testClock: options.now !== null,
     autoRestore: true,
     logLevel: 'silent',
@@ -149,6 +153,8 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     rateLimit: 0,
     rateLimitWindowS: 60,
     webhookAllowPrivate: true,
+    corsOrigins: [],
+    shutdownDelayS: 0,
     accessLog: 'debug',
     metricsPort: null,
     metricsHost: '127.0.0.1',
@@ -184,7 +190,7 @@ async function lastLedgerId(redis: Redis, ledger: string): Promise<string> {
 const tablesQuery = `
   select relname as name from pg_class
    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-     and relname not in ('pgmigrations', 'stream_offsets', 'leaderboard_backfills', 'activations')
+     and relname not in ('pgmigrations', 'stream_offsets', 'leaderboard_backfills', 'activations', 'active_redis', 'redis_confirmations')
    order by relname`;
 
 /** When a key was last used is noted for every request, bad ones included. */
@@ -243,10 +249,12 @@ async function ownConnection(url: string): Promise<Redis> {
 /** Starts a world. Stop it in an `after` hook. */
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = options.databaseUrl === undefined ? await freshDatabase() : givenDatabase(options.databaseUrl);
-  const settings = await settingsOf(database.url, options);
+  const started = await settingsOf(database.url, options);
+  // Another service on these stores goes on with the configuration in force.
+  const settings = { ...started, config: options.config === undefined ? null : started.config };
   const service = await startService(
     {
-      ...{ settings, log: options.log ?? pino({ level: 'silent' }), print: () => undefined },
+      ...{ settings: started, log: options.log ?? pino({ level: 'silent' }), print: () => undefined },
       ...(options.deliveryAheadMs ? { deliveryAheadMs: options.deliveryAheadMs } : {}),
     },
     options.roles ?? { api: true, worker: true },

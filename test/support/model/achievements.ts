@@ -139,20 +139,24 @@ function stats(world: World, achievement: Achievement): object {
   return { completions, rarity: Number(hundredths) / 100 };
 }
 
-/** Those that users see: an inactive one is as good as absent, a locked one is shown. */
-const visible = (config: ConfigDocument): Achievement[] => live(config.achievements).filter(({ status }) => status !== 'inactive');
+/** An inactive one is as good as absent, a locked one is there for those who have it. */
+const isActive = ({ status }: Achievement): boolean => status === 'active';
+const seenBy = (config: ConfigDocument, user: User): Achievement[] =>
+  live(config.achievements).filter((one) => isActive(one) || (one.status === 'locked' && user.completed.has(one.id)));
 
 export const allAchievementsBody = (world: World): object[] =>
-  visible(world.config).map((achievement) => ({ ...body(world.config, achievement), ...stats(world, achievement) }));
+  live(world.config.achievements)
+    .filter(isActive)
+    .map((achievement) => ({ ...body(world.config, achievement), ...stats(world, achievement) }));
 
 /** A user's achievements in the order of the configuration. */
 export const userAchievementsBody = (world: World, user: User, includeIncomplete: boolean): object[] =>
-  visible(world.config)
+  seenBy(world.config, user)
     .filter(({ id }) => includeIncomplete || user.completed.has(id))
     .map((achievement) => ({ ...userAchievementBody(world, user, achievement), ...stats(world, achievement) }));
 
 /** The achievements of a metric, completed or not, as the metrics call shows them. */
 export const metricAchievementsBody = (world: World, user: User, metricId: string): object[] =>
-  visible(world.config)
+  seenBy(world.config, user)
     .filter((achievement) => achievement.trigger === 'metric' && achievement.metricId === metricId)
     .map((achievement) => userAchievementBody(world, user, achievement));

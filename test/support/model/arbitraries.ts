@@ -188,7 +188,16 @@ const span = {
 };
 const window = fc.oneof(
   { weight: 2, arbitrary: fc.constant(null) },
-  { weight: 1, arbitrary: fc.constantFrom<[string, string]>(['09:00', '17:00'], ['22:00', '06:00'], ['00:00', '12:00:01']) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<[string | null, string | null]>(
+      ['09:00', '17:00'],
+      ['22:00', '06:00'],
+      ['00:00', '12:00:01'],
+      ['17:00', null],
+      [null, '09:00'],
+    ),
+  },
 );
 const breakdown = fc.subarray(['city', 'plan']);
 const every = fc.constantFrom<readonly [number, 'day' | 'month' | 'year']>(

@@ -78,7 +78,7 @@ export interface BoardSpec {
   readonly max?: number;
   readonly start?: string;
   readonly end?: string | null;
-  readonly window?: readonly [from: string, to: string] | null;
+  readonly window?: readonly [from: string | null, to: string | null] | null;
   readonly breakdown?: readonly string[];
   readonly every?: readonly [count: number, unit: 'day' | 'month' | 'year'] | null;
 }

@@ -22,7 +22,7 @@ export type Edit =
   | { readonly edit: 'achievementStatus'; readonly achievement: number }
   | { readonly edit: 'achievementValue'; readonly achievement: number; readonly value: number }
   | { readonly edit: 'openLeaderboard'; readonly leaderboard: number }
-  | { readonly edit: 'lowerParticipants'; readonly leaderboard: number; readonly max: number }
+  | { readonly edit: 'participants'; readonly leaderboard: number; readonly max: number }
   | { readonly edit: 'condition'; readonly condition: number; readonly threshold: number }
   | { readonly edit: 'evaluationMode'; readonly mode: StreakSettings['evaluationMode'] }
   | { readonly edit: 'frequency'; readonly frequency: StreakSettings['frequency'] }
@@ -124,13 +124,10 @@ export function applyEdit(document: ConfigDocument, edit: Edit, nowMs: number): 
         ...document,
         leaderboards: changed(document.leaderboards, edit.leaderboard, updated, (object) => ({ ...object, status: 'active' })),
       };
-    case 'lowerParticipants':
+    case 'participants':
       return {
         ...document,
-        leaderboards: changed(document.leaderboards, edit.leaderboard, updated, (object) => ({
-          ...object,
-          maxParticipants: Math.min(object.maxParticipants, edit.max),
-        })),
+        leaderboards: changed(document.leaderboards, edit.leaderboard, updated, (object) => ({ ...object, maxParticipants: edit.max })),
       };
     case 'condition': {
       const { metrics } = document.streaks;

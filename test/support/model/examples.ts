@@ -50,7 +50,7 @@ export interface UserPoints {
 }
 
 export interface BoardBlock {
-  readonly rank: number;
+  readonly rank: number | null;
   readonly previousRank: number | null;
   readonly threshold: number;
   readonly start: string;
@@ -64,9 +64,11 @@ export interface StreakBlock {
   readonly periodStart: string | null;
   readonly periodEnd: string | null;
   readonly expires: string | null;
-  readonly freezes: number;
-  readonly extended?: boolean;
-  readonly streakHistory: readonly { readonly length: number; readonly usedFreeze: boolean; readonly usedPause: boolean }[];
+  readonly freezes?: number;
+  readonly maxFreezes?: number;
+  /** A moment in reads. */
+  readonly extended?: boolean | string | null;
+  readonly streakHistory: readonly { readonly length: number; readonly usedFreeze?: boolean; readonly usedPause: boolean }[];
   readonly pauses: readonly object[];
 }
 

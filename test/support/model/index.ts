@@ -16,7 +16,7 @@ import { rankedStreaks, userStreakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode, Operations, StreakPreferences } from './subject.js';
 import { dateOf, dayOf } from './time.js';
-import { knownUser, userBody, withoutBoostsOf, type User, type UserInCall, type UserProperties } from './users.js';
+import { knownUser, localDayOf, userBody, withoutBoostsOf, type User, type UserInCall, type UserProperties } from './users.js';
 import { byKey, live, Refused, type Answer, type World } from './world.js';
 
 const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(dayOf(text)) && dateOf(dayOf(text)) === text;
@@ -25,7 +25,11 @@ export class Model implements Operations {
   private readonly world: World;
   private pausesMade = 0;
 
+  /** The ids for which a boost is, or was in an earlier configuration: they can be deleted, users or not. */
+  private readonly named = new Set<string>();
+
   constructor(config: ConfigDocument, nowMs: number) {
+    this.noteNamed(config);
     this.world = { config, now: nowMs, sequence: 0, users: new Map(), boards: new Map() };
   }
 
@@ -34,7 +38,12 @@ export class Model implements Operations {
     sweep(this.world, ms);
   }
 
+  private noteNamed({ pointsSystems }: ConfigDocument): void {
+    for (const { boosts } of pointsSystems) for (const { userId } of boosts) if (userId !== null) this.named.add(userId);
+  }
+
   configure(document: ConfigDocument): void {
+    this.noteNamed(document);
     reconfigure(this.world, document);
   }
 
@@ -52,7 +61,7 @@ export class Model implements Operations {
 
   setStreakPreferences(userId: string, { evaluationMode, metrics }: StreakPreferences): Answer {
     return this.answer(() => {
-      if (!this.world.config.streaks.personalization) throw new Refused(422, 'users have no conditions of their own');
+      if (!this.world.config.streaks.personalization) throw new Refused(403, 'users have no conditions of their own');
       const user = this.settled(userId);
       const known = metrics.map(({ key, threshold }) => {
         const metric = live(this.world.config.metrics).find((candidate) => candidate.key === key);
@@ -73,10 +82,9 @@ export class Model implements Operations {
   createPause(userId: string, start: string, end: string): Answer {
     return this.administer(userId, (user) => {
       if (!isDate(start) || !isDate(end) || end < start) throw new Refused(422, 'a pause ends on or after the day on which it starts');
-      if (user.pauses.length >= streaks.mostPauses) throw new Refused(422, 'that is the most pauses a user can have');
       this.pausesMade += 1;
       const pauseId = `pause-${this.pausesMade}`;
-      user.pauses.push({ id: pauseId, start, end });
+      streaks.pause(user, { id: pauseId, start, end }, dateOf(localDayOf(user, this.world.now)));
       return { pauseId, start, end };
     });
   }
@@ -99,10 +107,13 @@ export class Model implements Operations {
 
   deleteUser(id: string): Answer {
     return this.answer(() => {
-      // What was due happens first, to the others on the boards too.
-      this.settled(id);
-      this.world.users.delete(id);
-      leaveForGood(this.world, id);
+      const isNamed = this.named.delete(id);
+      if (this.world.users.has(id) || !isNamed) {
+        // What was due happens first, to the others on the boards too.
+        this.settled(id);
+        this.world.users.delete(id);
+        leaveForGood(this.world, id);
+      }
       this.world.config = withoutBoostsOf(this.world.config, id);
       return { status: 200 };
     });

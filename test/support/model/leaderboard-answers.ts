@@ -31,6 +31,12 @@ function rankedBody(world: World, board: Leaderboard): object {
   }
 }
 
+/** Rankings, and a user's place, say of what a board does not rank by that it is null (spec, "Leaderboard objects"). */
+const rankedOrNull = (world: World, board: Leaderboard): object => ({
+  ...{ metricKey: null, metricName: null, pointsSystemKey: null, pointsSystemName: null },
+  ...rankedBody(world, board),
+});
+
 const breakdownKeys = (world: World, board: Leaderboard): string[] =>
   board.breakdownAttributes.map((id) => byId(world.config.attributes, id).key);
 
@@ -97,13 +103,13 @@ export function rankingsBody(world: World, board: Leaderboard, page: Page): obje
   const group = groupNamed(world.config, board, page.userAttributes);
   if (group === null) throw new Refused(422, 'userAttributes must name the group');
   const span = page.run === undefined ? runNearest(board, localDay('UTC', world.now)) : spanNamed(board, page.run);
-  const rows = span ? ranked(places(stateOf(world, board).runs.get(span.first), group)) : [];
+  const rows = span ? ranked(places(board, stateOf(world, board).runs.get(span.first), group)) : [];
   const place = page.userId === undefined ? 0 : rows.findIndex(({ userId }) => userId === page.userId);
   const from = place < 0 ? rows.length : place + (page.offset ?? 0);
   const rankings = rows
     .slice(from, from + (page.limit ?? 10))
     .map((row) => ({ ...row, userName: world.users.get(row.userId)?.name ?? null }));
-  return { ...boardBody(world, board), rankings };
+  return { ...boardBody(world, board), ...rankedOrNull(world, board), rankings };
 }
 
 /** A user's place in a run: the one on the user's local date, or the last, if none is named. */
@@ -111,8 +117,8 @@ export function placeBody(world: World, board: Leaderboard, user: User, run: str
   const span = run === undefined ? runNearest(board, localDayOf(user, world.now)) : spanNamed(board, run);
   const state = span && stateOf(world, board).runs.get(span.first);
   const group = state?.final?.find(({ userId }) => userId === user.id)?.group ?? state?.entries.get(user.id)?.group;
-  const row = state && group !== undefined ? ranked(places(state, group)).find(({ userId }) => userId === user.id) : undefined;
-  return { ...boardBody(world, board), rank: row?.rank ?? null, value: row?.value ?? null };
+  const row = state && group !== undefined ? ranked(places(board, state, group)).find(({ userId }) => userId === user.id) : undefined;
+  return { ...boardBody(world, board), ...rankedOrNull(world, board), rank: row?.rank ?? null, value: row?.value ?? null };
 }
 
 /** The final rankings of a run, group by group; a 404 until it is finalised. */

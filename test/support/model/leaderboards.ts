@@ -20,13 +20,12 @@ export interface Change {
   readonly sequence: number;
 }
 
-/** A user's value in one run. Users who found no room have one too. */
+/** A user's value in one run. */
 interface Entry {
-  value: Amount;
+  readonly value: Amount;
   /** Of equal values, the lower sequence ranks first. */
-  sequence: number;
-  group: string;
-  isOn: boolean;
+  readonly sequence: number;
+  readonly group: string;
 }
 
 export interface Place {
@@ -55,7 +54,7 @@ export interface Move {
   readonly span: Span;
   readonly group: string;
   readonly previousRank: number | null;
-  readonly rank: number;
+  readonly rank: number | null;
   readonly threshold: number;
 }
 
@@ -74,52 +73,41 @@ function runOf(world: World, board: Leaderboard, span: Span): Run {
 
 const byPlace = ([, a]: [string, Entry], [, b]: [string, Entry]): number => compare(b.value, a.value) || a.sequence - b.sequence;
 
-/** The users on one group's board, the first place first. */
-function participants(run: Run, group: string): [string, Entry][] {
-  return [...run.entries].filter(([, entry]) => entry.isOn && entry.group === group).sort(byPlace);
+/** The best of one group that the participant limit lets on the board, the first place first. */
+function participants(board: Leaderboard, run: Run, group: string): [string, Entry][] {
+  return [...run.entries]
+    .filter(([, entry]) => entry.group === group)
+    .sort(byPlace)
+    .slice(0, board.maxParticipants);
 }
 
 /** The rankings of one group in a run: the final ones once there are any. */
-export function places(run: Run | undefined, group: string): Place[] {
+export function places(board: Leaderboard, run: Run | undefined, group: string): Place[] {
   if (!run) return [];
   if (run.final) return run.final.filter((place) => place.group === group);
-  return participants(run, group).map(([userId, { value }]) => ({ userId, value, group }));
+  return participants(board, run, group).map(([userId, { value }]) => ({ userId, value, group }));
 }
 
-function rankOf(run: Run, userId: string, group: string): number | null {
-  const index = participants(run, group).findIndex(([id]) => id === userId);
+function rankOf(board: Leaderboard, run: Run, userId: string, group: string): number | null {
+  const index = participants(board, run, group).findIndex(([id]) => id === userId);
   return index < 0 ? null : index + 1;
 }
 
-/** Whether a newcomer gets in. With room a value of 0 is enough; a full board takes one above the last place, who leaves. */
-function letIn(board: Leaderboard, run: Run, group: string, value: Amount): boolean {
-  const list = participants(run, group);
-  const last = list.at(-1);
-  if (list.length < board.maxParticipants || !last) return value >= 0n;
-  if (value <= last[1].value) return false;
-  last[1].isOn = false;
-  return true;
-}
-
-/** Gives a user a value in a run, or another group, or both. Returns the place that the user then has; null without one. */
-function put(board: Leaderboard, run: Run, userId: string, next: { value: Amount; sequence: number; group: string }): Move | null {
+/** Gives a user a value in a run, or another group, or both. Returns how the user's place changed; null for one who was and is on no place. */
+function put(board: Leaderboard, run: Run, userId: string, next: Entry): Move | null {
   const { value, group } = next;
-  const known = run.entries.get(userId);
-  const previousRank = rankOf(run, userId, group);
-  // Who comes from another group is a newcomer, and so is everybody who wasn't on the board.
-  const entry = { ...next, isOn: known?.isOn === true && known.group === group };
+  const previousRank = rankOf(board, run, userId, group);
   run.entries.delete(userId);
   if (board.rankBy === 'streak' && value === 0n) return null;
-  if (!entry.isOn) entry.isOn = letIn(board, run, group, value);
-  run.entries.set(userId, entry);
-  const rank = rankOf(run, userId, group);
-  if (rank === null) return null;
+  run.entries.set(userId, next);
+  const rank = rankOf(board, run, userId, group);
+  if (rank === null && previousRank === null) return null;
   return { board, span: run.span, group, previousRank, rank, threshold: thresholdOf(board, run, group) };
 }
 
 /** The value of the last place of a full board, 0 while there is room. */
 function thresholdOf(board: Leaderboard, run: Run, group: string): number {
-  const list = participants(run, group);
+  const list = participants(board, run, group);
   const last = list.at(-1);
   return last && list.length >= board.maxParticipants ? shown(last[1].value) : 0;
 }
@@ -195,24 +183,23 @@ export function enterChanges(world: World, user: User, changes: readonly Change[
 }
 
 /**
- * Rule "Perpetual": enters the users who already have a value, the highest first, in the order in which equal values were reached, and behind
- * the equals who are on the board already because the start came earlier where they are.
+ * Rule "Perpetual": enters the users who already have a value, in the order in which it was reached: also those who are on the board already
+ * because the start came earlier where they are, or because it ranked another streak. Those who have no value any more leave.
  */
 export function fill(world: World, board: Leaderboard): void {
   stateOf(world, board).isFilled = true;
   const span = runAt(board, Math.floor(world.now / dayMs));
   if (ranksGains(board) || !span) return;
   const run = runOf(world, board, span);
-  const newcomers = [...world.users.values()].flatMap((user) => {
+  const source = sourceOf(board, world.config);
+  const users = [...world.users.values()].sort((a, b) => (a.reached.get(source) ?? 0) - (b.reached.get(source) ?? 0));
+  for (const user of users) {
     const value = totalOf(world, board, user);
     const group = groupOf(board, user);
-    if (value === null || group === null || run.entries.get(user.id)?.value === value) return [];
-    return [{ userId: user.id, value, group, sequence: user.reached.get(sourceOf(board, world.config)) ?? 0 }];
-  });
-  newcomers.sort((a, b) => compare(b.value, a.value) || a.sequence - b.sequence);
-  for (const { userId, value, group } of newcomers) {
+    if (value === null) run.entries.delete(user.id);
+    if (value === null || group === null) continue;
     world.sequence += 1;
-    put(board, run, userId, { value, group, sequence: world.sequence });
+    run.entries.set(user.id, { value, group, sequence: world.sequence });
   }
 }
 
@@ -221,39 +208,18 @@ export function fillsAt(world: World, board: Leaderboard): number {
   return isOpen(board) && !ranksGains(board) && !stateOf(world, board).isFilled ? dayOf(board.start) * dayMs : Infinity;
 }
 
-/** Another frequency has become the configured one: a streak board starts again from the lengths that there are, if it has started. */
-export function refill(world: World, board: Leaderboard): void {
-  if (dayOf(board.start) * dayMs > world.now) return;
-  for (const run of stateOf(world, board).runs.values()) if (!run.final) run.entries.clear();
-  fill(world, board);
-}
-
-/** "Lowering maxParticipants takes the last places off at once." */
-export function trim(world: World, board: Leaderboard): void {
-  for (const run of stateOf(world, board).runs.values()) {
-    const groups = new Set([...run.entries.values()].map(({ group }) => group));
-    for (const group of groups) for (const [, entry] of participants(run, group).slice(board.maxParticipants)) entry.isOn = false;
-  }
-}
-
 /** The next moment at which a run of a board is finalised; infinity for none. */
 export function finalisesAt(world: World, board: Leaderboard): number {
   if (!isOpen(board)) return Infinity;
   return Math.min(Infinity, ...[...stateOf(world, board).runs.values()].filter(({ final }) => !final).map(({ span }) => finalisedAt(span)));
 }
 
-/** Finalises the runs of a board that are due: who was left outside with a higher value gets the place now. */
+/** Finalises the runs of a board that are due. */
 export function finalise(world: World, board: Leaderboard, now: number): void {
   for (const run of stateOf(world, board).runs.values()) {
     if (run.final || finalisedAt(run.span) > now) continue;
-    const candidates = [...run.entries].filter(([, { isOn, value }]) => isOn || value >= 0n).sort(byPlace);
-    const groups = [...new Set(candidates.map(([, { group }]) => group))].sort();
-    run.final = groups.flatMap((group) =>
-      candidates
-        .filter(([, entry]) => entry.group === group)
-        .slice(0, board.maxParticipants)
-        .map(([userId, { value }]) => ({ userId, value, group })),
-    );
+    const groups = [...new Set([...run.entries.values()].map(({ group }) => group))].sort();
+    run.final = groups.flatMap((group) => places(board, run, group));
   }
 }
 

@@ -3,7 +3,7 @@ import type { ConfigDocument, PointsLevel, PointsSystem, PointsTrigger } from '.
 import { totalOf, type Award, type Earned } from './points.js';
 import { instant } from './time.js';
 import type { User } from './users.js';
-import { byId, live, shownEventFilters, shownFilters, type World } from './world.js';
+import { byId, live, Refused, shownEventFilters, shownFilters, type World } from './world.js';
 
 /** Rule "Points": the highest level whose points are at most the total. */
 function levelAt(system: PointsSystem, total: number): PointsLevel | null {
@@ -88,6 +88,7 @@ export function pointsBody(world: World, user: User, system: PointsSystem, count
 
 /** How many users have each level, the lowest first. Who has no points has those of a level that begins with none. */
 export function levelsBody(world: World, system: PointsSystem): object[] {
+  if (live(system.levels).length === 0) throw new Refused(422, 'there are no levels');
   const users = [...world.users.values()].map((user) => levelAt(system, totalOf(user, system))?.id);
   const levels = live(system.levels).sort((a, b) => a.points - b.points);
   return levels.map((level) => ({ level: levelBody(level), users: users.filter((id) => id === level.id).length }));

@@ -116,13 +116,15 @@ export function earned(
   return { system, before, awards, change };
 }
 
-/** Rule "Order inside an event": for each system in the order of the configuration, its triggers in theirs. */
+/** Rule "Order inside an event": for each system in the order of the configuration, creation first, then its other triggers in theirs. */
 export function earn(world: World, deed: Deed): Earned[] {
   const { user } = deed;
   return live(world.config.pointsSystems).flatMap((system) => {
     const before = totalOf(user, system);
     const isFirst = !user.points.has(system.id);
-    const awards = system.triggers.filter(isActive).flatMap((trigger) => {
+    const isCreation = ({ type }: PointsTrigger): boolean => type === 'user_creation';
+    const inOrder = [...system.triggers.filter(isCreation), ...system.triggers.filter((trigger) => !isCreation(trigger))];
+    const awards = inOrder.filter(isActive).flatMap((trigger) => {
       if (!matches(trigger.userAttributes, user.attributes)) return [];
       const count = times(trigger, deed);
       return count === 0 ? [] : (award(user, system, trigger, count, world.now) ?? []);

@@ -16,7 +16,7 @@ export const isOpen = (board: Leaderboard): boolean => !board.archived && board.
 
 /** Whether the value is what was gained while it counted; otherwise it is the user's total. A window means nothing to a streak. */
 export const ranksGains = (board: Leaderboard): boolean =>
-  board.runUnit !== null || (board.startTime !== null && board.rankBy !== 'streak');
+  board.runUnit !== null || ((board.startTime !== null || board.endTime !== null) && board.rankBy !== 'streak');
 
 /** What a leaderboard ranks, as `World` numbers it (User.reached). */
 export function sourceOf(board: Leaderboard, config: ConfigDocument): string {
@@ -55,11 +55,17 @@ function milliseconds(time: string): number {
   return ((hours * 60 + minutes) * 60 + seconds) * 1000;
 }
 
-/** Whether a moment is inside the window of the user's local time: from its start up to, but not at, its end, over midnight if need be. */
+/**
+ * Whether a moment is inside the window of the user's local time: from its start up to, but not at, its end, over midnight if need be; a bound
+ * that it lacks is midnight.
+ */
 function isInWindow(board: Leaderboard, user: User, moment: number): boolean {
-  if (board.startTime === null || board.endTime === null || board.rankBy === 'streak') return true;
-  const [from, to, at] = [milliseconds(board.startTime), milliseconds(board.endTime), timeOfDay(zoneOf(user), moment)];
-  return from <= to ? from <= at && at < to : from <= at || at < to;
+  if (board.rankBy === 'streak') return true;
+  const at = timeOfDay(zoneOf(user), moment);
+  const isAfterStart = board.startTime === null || milliseconds(board.startTime) <= at;
+  const isBeforeEnd = board.endTime === null || at < milliseconds(board.endTime);
+  if (board.startTime === null || board.endTime === null) return isAfterStart && isBeforeEnd;
+  return milliseconds(board.startTime) <= milliseconds(board.endTime) ? isAfterStart && isBeforeEnd : isAfterStart || isBeforeEnd;
 }
 
 /** The run in which something that happens to a user at a moment counts; null if it counts in none. */

@@ -1,7 +1,7 @@
 /** Rules "Settle" and "What applying does": the passing of time, and a new version of the configuration. */
 import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
 import { backfill } from './achievements.js';
-import { enterChanges, fill, fillsAt, finalise, finalisesAt, refill, stateOf, trim, type Change } from './leaderboards.js';
+import { enterChanges, fill, fillsAt, finalise, finalisesAt, stateOf, type Change } from './leaderboards.js';
 import { isOpen } from './runs.js';
 import { extend, grantGrace, nextGrace, settleStreaks } from './streaks.js';
 import { nextHour, settleTimeTriggers } from './time-triggers.js';
@@ -81,7 +81,7 @@ function moveHomes(world: World): void {
 }
 
 /**
- * Puts a new version of the configuration into force, when everything has been settled by the old one: boards are trimmed, opened and
+ * Puts a new version of the configuration into force, when everything has been settled by the old one: boards are opened and
  * filled, streaks are looked at again if their conditions have changed, and achievements are completed silently by who qualifies now.
  */
 export function reconfigure(world: World, document: ConfigDocument): void {
@@ -91,8 +91,7 @@ export function reconfigure(world: World, document: ConfigDocument): void {
   moveHomes(world);
   const wasOpen = (board: Leaderboard): boolean => before.leaderboards.some((old) => old.id === board.id && isOpen(old));
   for (const board of document.leaderboards.filter(isOpen)) {
-    if (wasOpen(board)) trim(world, board);
-    else stateOf(world, board).isFilled = false;
+    if (!wasOpen(board)) stateOf(world, board).isFilled = false;
   }
   sweep(world, world.now);
   if (document.streaks.enabled && conditionsOf(document) !== conditionsOf(before)) {
@@ -100,6 +99,8 @@ export function reconfigure(world: World, document: ConfigDocument): void {
   }
   backfill(world, before);
   if (document.streaks.frequency !== before.streaks.frequency) {
-    for (const board of document.leaderboards) if (board.rankBy === 'streak' && isOpen(board) && wasOpen(board)) refill(world, board);
+    // A board whose start is still to come is filled then.
+    const filled = document.leaderboards.filter((board) => board.rankBy === 'streak' && isOpen(board) && stateOf(world, board).isFilled);
+    for (const board of filled) fill(world, board);
   }
 }

@@ -205,9 +205,9 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      edit: fc.constant('lowerParticipants' as const),
+      edit: fc.constant('participants' as const),
       leaderboard: position,
-      max: fc.oneof({ weight: 2, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.integer({ min: 2, max: 3 }) }),
+      max: fc.oneof({ weight: 2, arbitrary: fc.constant(1) }, { weight: 2, arbitrary: fc.integer({ min: 2, max: 5 }) }),
     }),
   },
   fc.record({ edit: fc.constant('condition' as const), condition: position, threshold: fc.constantFrom(1, 2, 5) }),
@@ -273,7 +273,7 @@ export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('pause' as const),
       userId,
-      startsInDays: fc.integer({ min: -4, max: 10 }),
+      startsInDays: fc.integer({ min: -1, max: 10 }),
       lastsDays: fc.integer({ min: 0, max: 9 }),
     }),
   },

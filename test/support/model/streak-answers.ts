@@ -1,8 +1,11 @@
 /** Rules "Streaks": the shapes in which a streak is shown. */
 import { dateOf, firstDayOf, instant, lastDayOf } from './time.js';
 import { currentPeriod } from './streaks.js';
-import type { User } from './users.js';
+import { localDayOf, type User } from './users.js';
 import type { World } from './world.js';
+
+/** Where freezes are configured, or the user holds one. */
+const showsFreezes = ({ config }: World, { freezes }: User): boolean => config.streaks.freezes.maximum > 0 || freezes > 0;
 
 /** The configured frequency's streak. Dates are null when the length is 0. */
 export function streakBody(world: World, user: User): object {
@@ -19,10 +22,14 @@ export function streakBody(world: World, user: User): object {
     periodStart: date(firstDayOf(frequency, current, weekStart)),
     periodEnd: date(lastDayOf(frequency, current, weekStart)),
     expires: date(lastDayOf(frequency, isExtended ? current + 1 : current, weekStart)),
-    freezes: user.freezes,
-    maxFreezes: freezes.maximum,
-    freezeAutoEarnInterval: freezes.earnInterval,
-    freezeAutoEarnAmount: freezes.earnAmount,
+    ...(showsFreezes(world, user)
+      ? {
+          freezes: user.freezes,
+          maxFreezes: Math.max(freezes.maximum, user.freezes),
+          freezeAutoEarnInterval: freezes.earnInterval,
+          freezeAutoEarnAmount: freezes.earnAmount,
+        }
+      : {}),
   };
 }
 
@@ -33,17 +40,18 @@ function history(world: World, user: User, periods: number): object[] {
   const current = currentPeriod(world, user, frequency);
   return Array.from({ length: periods }, (_, index) => {
     const period = current - periods + 1 + index;
-    const kept = user.streaks[frequency].history.get(period) ?? { length: 0, usedFreeze: false, usedPause: false };
+    const nothing = { length: 0, usedFreeze: false, usedPause: false };
+    const { usedFreeze, ...kept } = user.streaks[frequency].history.get(period) ?? nothing;
     const [first, last] = [firstDayOf(frequency, period, weekStart), lastDayOf(frequency, period, weekStart)];
-    return { periodStart: dateOf(first), periodEnd: dateOf(last), ...kept };
+    const freeze = usedFreeze || showsFreezes(world, user) ? { usedFreeze } : {};
+    return { periodStart: dateOf(first), periodEnd: dateOf(last), ...kept, ...freeze };
   });
 }
 
-/** When the running streak was extended in the current period, or before; null while there is none. */
+/** When the running streak was last extended; null while there is none. */
 function extendedAt(world: World, user: User): string | null {
-  const { length, extended, last } = user.streaks[world.config.streaks.frequency];
-  const isKept = last !== null && last >= currentPeriod(world, user, world.config.streaks.frequency);
-  return length > 0 && isKept && extended ? instant(extended.at) : null;
+  const { length, extended } = user.streaks[world.config.streaks.frequency];
+  return length > 0 && extended ? instant(extended.at) : null;
 }
 
 /** What the user-streak call answers. */
@@ -51,14 +59,15 @@ export const userStreakBody = (world: World, user: User, periods: number): objec
   ...streakBody(world, user),
   extended: extendedAt(world, user),
   streakHistory: history(world, user, periods),
-  pauses: user.pauses.map(({ id, start, end }) => ({ id, start, end })),
+  pauses: user.pauses.filter(({ end }) => end >= dateOf(localDayOf(user, world.now))).map(({ id, start, end }) => ({ id, start, end })),
 });
 
 /** Several users' streaks, the longest first, equal ones in the order in which they were asked for. Who is unknown has none. */
 export function rankedStreaks(world: World, ids: readonly string[]): object[] {
   const rows = ids.map((userId) => {
-    const { length, extended } = world.users.get(userId)?.streaks[world.config.streaks.frequency] ?? { length: 0, extended: null };
-    return { userId, streakLength: length, extended: length > 0 && extended ? instant(extended.at) : null };
+    const user = world.users.get(userId);
+    const streakLength = user?.streaks[world.config.streaks.frequency].length ?? 0;
+    return { userId, streakLength, extended: user ? extendedAt(world, user) : null };
   });
   return rows.sort((a, b) => b.streakLength - a.streakLength);
 }

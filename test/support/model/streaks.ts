@@ -60,7 +60,7 @@ export const newStreaks = (): Streaks => ({ daily: newStreak(), weekly: newStrea
 
 /** "The most that a user can hold", however the freezes were come by. */
 const mostFreezes = 100;
-export const mostPauses = 100;
+const mostPauses = 100;
 
 /** The period of the user's streak day. */
 export const currentPeriod = (world: World, user: User, frequency: Frequency): number =>
@@ -211,6 +211,17 @@ export function grantGrace(world: World, user: User, oldZone: string): void {
 export const nextGrace = (user: User, after: number): number =>
   Math.min(Infinity, ...frequencies.map((frequency) => user.streaks[frequency].grace).filter((grace) => grace > after));
 
+/** Rule "Pauses": those that are over make room, the one that ended first before the others. */
+export function pause(user: User, added: Pause, today: string): void {
+  if (added.start < today) throw new Refused(422, 'a pause does not start in the past');
+  if (user.pauses.length >= mostPauses) {
+    const [over] = user.pauses.filter(({ end }) => end < today).sort((a, b) => dayOf(a.end) - dayOf(b.end));
+    if (!over) throw new Refused(422, 'that is the most pauses a user can have');
+    user.pauses.splice(user.pauses.indexOf(over), 1);
+  }
+  user.pauses.push(added);
+}
+
 /** A freeze granted by hand. */
 export function grant(user: User): void {
   if (user.freezes >= mostFreezes) throw new Refused(422, 'that is the most freezes a user can hold');
@@ -222,6 +233,7 @@ export function restore(world: World, user: User): Change[] {
   const { frequency } = world.config.streaks;
   const streak = user.streaks[frequency];
   if (streak.lost === null) throw new Refused(422, 'no streak was lost');
+  if (streak.length > streak.lost.length) throw new Refused(422, 'the running streak is longer');
   const before = streak.length;
   const current = currentPeriod(world, user, frequency);
   streak.length = streak.lost.length;

@@ -37,7 +37,7 @@ export interface Operations {
   identify(mode: IdentifyMode, id: string, properties: UserProperties): Answer;
   /** 201 with the contract's `AchievementCompletionResponse`, 404, 422. */
   completeAchievement(key: string, user: UserInCall): Answer;
-  /** 200, 404, 422. Without a body. */
+  /** 200, 403, 404, 422. Without a body. */
   setStreakPreferences(userId: string, preferences: StreakPreferences): Answer;
 
   /** 200, 422. Without a body. */

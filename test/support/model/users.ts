@@ -132,7 +132,7 @@ export function change(world: World, user: User, properties: UserProperties): vo
   const attributes = sentAttributes(world.config, 'user', properties.attributes);
   const before = JSON.stringify([profile(user), [...user.attributes]]);
   if (properties.name !== undefined) user.name = properties.name;
-  if (properties.email !== undefined) user.email = properties.email;
+  if (properties.email !== undefined && properties.subscribeToEmails !== false) user.email = properties.email;
   if (properties.tz !== undefined) user.tz = properties.tz;
   if (properties.subscribeToEmails !== undefined) user.subscribeToEmails = properties.subscribeToEmails;
   if (properties.deviceTokens !== undefined) user.deviceTokens = properties.deviceTokens;

@@ -22,9 +22,9 @@ export interface Answer {
 
 /** Thrown where a call is refused; nothing that the call has done until then is kept. */
 export class Refused extends Error {
-  readonly status: 404 | 422;
+  readonly status: 403 | 404 | 422;
 
-  constructor(status: 404 | 422, why: string) {
+  constructor(status: 403 | 404 | 422, why: string) {
     super(why);
     this.status = status;
   }

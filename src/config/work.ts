@@ -1,0 +1,264 @@
+/**
+ * How long one call of the function library may take inside Redis under a configuration: an estimate of the worst case, in which everything
+ * that an event can set off happens at once. A configuration whose estimate is too high is refused, and a batch is sent in parts of bounded
+ * work.
+ */
+import { limits } from '../limits.js';
+import {
+  type Achievement,
+  type AttributeFilter,
+  type ConfigDocument,
+  type Leaderboard,
+  type PointsBoost,
+  type PointsSystem,
+  type PointsTrigger,
+} from './model.js';
+import { type Parts } from './parts.js';
+import { type ConfigProblem, named } from './problems.js';
+
+/** What one of each takes at the most, in µs of Redis' CPU time. `npm run bench -- largest` measures whether the sum holds. */
+const costs = {
+  call: 200,
+  attribute: 6,
+  filter: 0.5,
+  /** An award, and what each active boost adds to it. Boosts are multiplied exactly: `boostPair` is paid once, for each two of them. */
+  award: 9,
+  boost: 2.5,
+  boostPair: 0.12,
+  /** A points system in which points are awarded, and a level or a boost that is looked at for it. */
+  system: 14,
+  level: 0.2,
+  consideredBoost: 0.3,
+  /** A trigger that is passed over. */
+  passed: 0.2,
+  achievement: 9,
+  prerequisite: 0.7,
+  total: 22,
+  gain: 25,
+  /** A place in a group that is left for one in another group. */
+  move: 45,
+  breakdownAttribute: 1,
+} as const;
+
+/** What a call sets off at the most. */
+export interface Work {
+  readonly us: number;
+  readonly triggers: number;
+  readonly achievements: number;
+  readonly prerequisites: number;
+  readonly leaderboards: number;
+}
+
+export interface ConfigWork {
+  /** What any call about a user may set off, whatever the metric: the user is new, the streak is extended, an attribute has changed. */
+  readonly cascade: Work;
+  /** What one event may set off, the cascade included, by the id of its metric. */
+  readonly events: ReadonlyMap<string, Work>;
+  /** One step of settling a user, in which every time trigger fires once and the streak is lost; `timeTriggersUs` of it are the triggers'. */
+  readonly settle: Work;
+  readonly timeTriggersUs: number;
+}
+
+const nothing: Work = { us: 0, triggers: 0, achievements: 0, prerequisites: 0, leaderboards: 0 };
+
+const sum = (all: readonly Work[]): Work =>
+  all.reduce(
+    (a, b) => ({
+      us: a.us + b.us,
+      triggers: a.triggers + b.triggers,
+      achievements: a.achievements + b.achievements,
+      prerequisites: a.prerequisites + b.prerequisites,
+      leaderboards: a.leaderboards + b.leaderboards,
+    }),
+    nothing,
+  );
+
+interface Filtered {
+  readonly userAttributes: readonly AttributeFilter[];
+  readonly eventAttributes?: readonly AttributeFilter[];
+}
+const filtersUs = ({ userAttributes, eventAttributes = [] }: Filtered): number =>
+  (userAttributes.length + eventAttributes.length) * costs.filter;
+
+/** Whether a leaderboard ranks what was gained, and moves once for each award. */
+const ranksGains = (board: Leaderboard): boolean => board.runUnit !== null || board.startTime !== null || board.endTime !== null;
+
+function boardWork(board: Leaderboard): Work {
+  const { length: attributes } = board.breakdownAttributes;
+  const us = attributes > 0 ? costs.move + attributes * costs.breakdownAttribute : ranksGains(board) ? costs.gain : costs.total;
+  return { ...nothing, us, leaderboards: 1 };
+}
+
+/** Whether a leaderboard moves whatever the metric is: it ranks streaks, or a user changes groups. */
+const movesAnyway = (board: Leaderboard): boolean => board.rankBy === 'streak' || board.breakdownAttributes.length > 0;
+
+function achievementWork(achievement: Achievement): Work {
+  const prerequisites = achievement.trigger === 'achievement' ? achievement.achievementIds.length : 0;
+  return {
+    ...nothing,
+    us: costs.achievement + filtersUs(achievement) + prerequisites * costs.prerequisite,
+    achievements: 1,
+    prerequisites,
+  };
+}
+
+/** How many boosts of a list are active on the same day at the most. */
+function mostAtOnce(boosts: readonly PointsBoost[]): number {
+  // Days written YYYY-MM-DD sort as texts. On a day, starts come before ends, which are inclusive.
+  const changes = boosts.flatMap(({ start, end }) => [[start, 1] as const, ...(end === null ? [] : [[end, -1] as const])]);
+  changes.sort(([dayA, a], [dayB, b]) => (dayA < dayB ? -1 : dayA > dayB ? 1 : b - a));
+  let active = 0;
+  return changes.reduce((most, [, change]) => Math.max(most, (active += change)), 0);
+}
+
+/** The objects by what `keyOf` says of them. */
+function grouped<T, K>(objects: readonly T[], keyOf: (object: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const object of objects) {
+    const group = groups.get(keyOf(object));
+    if (group) group.push(object);
+    else groups.set(keyOf(object), [object]);
+  }
+  return groups;
+}
+
+/** What a points system takes as soon as a trigger awards points in it, and each of its triggers. */
+class SystemWork {
+  readonly triggers: readonly PointsTrigger[];
+  private readonly awardUs: number;
+  private readonly own: Work;
+  private readonly boards: readonly Leaderboard[];
+
+  /** `boards` are those that rank its points. */
+  constructor(system: PointsSystem, boards: readonly Leaderboard[]) {
+    const inUse = system.boosts.filter(({ archived }) => !archived);
+    const shared = inUse.filter(({ userId }) => userId === null);
+    const personal = [...grouped(inUse, ({ userId }) => userId)].filter(([userId]) => userId !== null).map(([, list]) => mostAtOnce(list));
+    const active = mostAtOnce(shared) + Math.max(0, ...personal);
+    const considered = shared.length * costs.consideredBoost + shared.reduce((us, boost) => us + filtersUs(boost), 0);
+    const levels = system.levels.filter(({ archived }) => !archived).length;
+    this.triggers = system.triggers.filter(({ archived, status }) => !archived && status === 'active');
+    this.awardUs = costs.award + active * costs.boost;
+    this.own = { ...nothing, us: costs.system + levels * costs.level + considered + active ** 2 * costs.boostPair };
+    this.boards = boards;
+  }
+
+  awards(triggers: readonly PointsTrigger[]): Work {
+    const us = triggers.reduce((all, trigger) => all + this.awardUs + filtersUs(trigger), 0);
+    return { ...nothing, us, triggers: triggers.length };
+  }
+
+  /** The system itself, with the leaderboards that only its points move. */
+  whole(): Work {
+    return sum([this.own, ...this.boards.filter((board) => !movesAnyway(board)).map(boardWork)]);
+  }
+
+  /** All time triggers, each of which gains by itself. */
+  time(): Work {
+    const triggers = this.triggers.filter(({ type }) => type === 'time');
+    if (triggers.length === 0) return nothing;
+    const boards = this.boards.map((board) => ({ work: boardWork(board), times: ranksGains(board) ? triggers.length : 1 }));
+    return sum([this.awards(triggers), this.own, ...boards.map(({ work, times }) => ({ ...work, us: work.us * times }))]);
+  }
+}
+
+/** Estimates what calls may take under the objects of a configuration that are in use. */
+export function estimateWork(document: ConfigDocument, parts: Parts): ConfigWork {
+  const boards = parts.leaderboards.flatMap(({ object }) => (object.status === 'active' ? [object] : []));
+  const achievements = parts.achievements.map(({ object }) => object);
+  const byId = new Map(achievements.map((achievement) => [achievement.id, achievement]));
+  const ofSystem = grouped(boards, (board) => (board.rankBy === 'points' ? board.pointsSystemId : undefined));
+  const systems = parts.systems.map(({ object }) => new SystemWork(object, ofSystem.get(object.id) ?? []));
+
+  const perMetric = new Map<string, Work[]>();
+  const cascade: Work[] = [];
+  /** Adds to what an event on a metric sets off, or to what any event does. */
+  const add = (metricId: string | undefined, work: Work): void => {
+    const list = metricId === undefined ? cascade : (perMetric.get(metricId) ?? []);
+    if (metricId !== undefined) perMetric.set(metricId, list);
+    list.push(work);
+  };
+  const metricOfAchievement = (achievement: Achievement | undefined): string | undefined =>
+    achievement?.trigger === 'metric' ? achievement.metricId : undefined;
+  const metricOf = (trigger: PointsTrigger): string | undefined =>
+    trigger.type === 'metric'
+      ? trigger.metricId
+      : trigger.type === 'achievement'
+        ? metricOfAchievement(byId.get(trigger.achievementId))
+        : undefined;
+
+  const user: Work = { ...nothing, us: costs.call + document.attributes.filter(({ archived }) => !archived).length * costs.attribute };
+  cascade.push(user, { ...nothing, us: parts.triggers.length * costs.passed });
+  for (const achievement of achievements) add(metricOfAchievement(achievement), achievementWork(achievement));
+  for (const board of boards) {
+    if (movesAnyway(board)) cascade.push(boardWork(board));
+    else if (board.rankBy === 'metric') add(board.metricId, boardWork(board));
+  }
+  for (const system of systems) {
+    const byMetric = grouped(
+      system.triggers.filter(({ type }) => type !== 'time'),
+      metricOf,
+    );
+    for (const [metricId, triggers] of byMetric) {
+      add(metricId, system.awards(triggers));
+      if (metricId === undefined || !byMetric.has(undefined)) add(metricId, system.whole());
+    }
+  }
+
+  const anyCall = sum(cascade);
+  const time = sum(systems.map((system) => system.time()));
+  return {
+    cascade: anyCall,
+    events: new Map(parts.metrics.map(({ object }) => [object.id, sum([anyCall, ...(perMetric.get(object.id) ?? [])])])),
+    settle: sum([user, time, ...boards.filter(({ rankBy }) => rankBy === 'streak').map(boardWork)]),
+    timeTriggersUs: time.us,
+  };
+}
+
+const number = (value: number): string => Math.ceil(value).toLocaleString('en-US');
+
+function tooMuch(subject: string, work: Work, mostUs: number, advice: string): string {
+  const counts = [
+    [work.triggers, 'triggers'],
+    [work.achievements, 'achievements'],
+    [work.prerequisites, 'prerequisites of achievements'],
+    [work.leaderboards, 'leaderboards'],
+  ] as const;
+  const what = counts.flatMap(([count, name]) => (count > 0 ? [`${number(count)} ${name}`] : [])).join(', ');
+  return `${subject} could take ${number(work.us)} µs of Redis' time (${what}): ${number(mostUs)} µs is the most. ${advice}`;
+}
+
+/** What would keep Redis from everything else for too long. */
+export function workProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
+  const { cascade, events, settle } = estimateWork(document, parts);
+  const prerequisites = parts.achievements.reduce((count, { object }) => count + achievementWork(object).prerequisites, 0);
+  const problems: ConfigProblem[] = [];
+  if (prerequisites > limits.maxPrerequisites) {
+    const sentence = `there would be ${number(prerequisites)} prerequisites in all achievements: ${number(limits.maxPrerequisites)} is the most`;
+    problems.push({ path: ['achievements'], sentence });
+  }
+  const filtered: readonly Filtered[] = [...parts.triggers, ...parts.boosts, ...parts.achievements].map(({ object }) => object);
+  const filters = filtered.reduce(
+    (count, { userAttributes, eventAttributes = [] }) => count + userAttributes.length + eventAttributes.length,
+    0,
+  );
+  if (filters > limits.maxAllFilters) {
+    const sentence = `there would be ${number(filters)} attribute filters in all objects: ${number(limits.maxAllFilters)} is the most`;
+    problems.push({ path: ['attributes'], sentence });
+  }
+  if (settle.us > limits.maxSettleWorkUs) {
+    const sentence = tooMuch('time triggers and streaks: one hour of one user', settle, limits.maxSettleWorkUs, 'Configure fewer of them');
+    problems.push({ path: ['pointsSystems'], sentence });
+  }
+  if (cascade.us > limits.maxEventWorkUs) {
+    const advice = 'Configure fewer objects that do not belong to one metric';
+    return [...problems, { path: ['metrics'], sentence: tooMuch('an event on any metric', cascade, limits.maxEventWorkUs, advice) }];
+  }
+  for (const { object, path } of parts.metrics) {
+    const work = events.get(object.id) ?? nothing;
+    if (work.us <= limits.maxEventWorkUs) continue;
+    const sentence = tooMuch(`${named('metric', object)}: an event`, work, limits.maxEventWorkUs, 'Configure fewer of them on this metric');
+    problems.push({ path, sentence });
+  }
+  return problems;
+}

@@ -1,0 +1,91 @@
+import type { Cluster, Redis } from 'ioredis';
+import { LaurelError, OperatorError, type NotReadyReason } from '../errors.js';
+import { slotIsMoving } from './cluster.js';
+
+type RedisConnection = Redis | Cluster;
+
+interface Refusal {
+  readonly reason: NotReadyReason;
+  /** What is wrong, and what to do: the sentence of callers, of readiness, of the start and of the log. */
+  readonly sentence: string;
+}
+
+const access = 'docs/operations/redis.md has what Laurel needs.';
+
+/** What Redis answers when it can't serve, by the start of its reply. */
+const refusals: Readonly<Record<string, Refusal>> = {
+  WRONGPASS: { reason: 'redis_login', sentence: `Redis refuses the user name or the password of REDIS_URL (WRONGPASS). ${access}` },
+  NOAUTH: { reason: 'redis_login', sentence: `Redis asks for a login, and REDIS_URL has none that it accepts (NOAUTH). ${access}` },
+  NOPERM: { reason: 'redis_permission', sentence: `Redis denies its user a command, a key or a channel (NOPERM). ${access}` },
+  MISCONF: { reason: 'redis_disk', sentence: 'Redis cannot write to its disk, which is full or failing (MISCONF). Free disk space.' },
+  OOM: { reason: 'redis_memory', sentence: 'Redis has used all of its memory (OOM). Give it more memory.' },
+  LOADING: { reason: 'redis_loading', sentence: 'Redis is loading its data (LOADING). Try again shortly.' },
+  ...Object.fromEntries(
+    ['READONLY', 'MASTERDOWN', 'MOVED', slotIsMoving, 'CLUSTERDOWN', 'BUSY', 'TRYAGAIN', 'NOREPLICAS'].map((reply) => [
+      reply,
+      { reason: 'redis_refuses', sentence: `its Redis cannot take requests right now (${reply}). Try again shortly.` },
+    ]),
+  ),
+};
+
+/** What a function is told that finds its tenant's keys on two masters (lua/modules/partition.lua): it has changed nothing. */
+const partlyMoved = 'access a non local key';
+/** How Redis 7.0, and newer ones, tell a function that its caller may not do something. */
+const deniedInFunction = /The user executing the script can't|ACL failure in script/;
+
+/** What a reply of Redis means that refuses to serve; undefined for any other. */
+function refusalOf(error: Error): Refusal | undefined {
+  const { message } = error;
+  if (message.includes(partlyMoved)) return refusals['TRYAGAIN'];
+  if (deniedInFunction.test(message)) return refusals['NOPERM'];
+  return refusals[/^[A-Z]+/.exec(message)?.[0] ?? ''];
+}
+
+/** Why the newest attempts of a connection failed, until it is ready again. */
+const troubles = new WeakMap<RedisConnection, Error>();
+
+/** Remembers why a connection is down: the commands that fail until then do not say it. */
+export function noteTrouble(redis: RedisConnection): void {
+  const note = (error: Error): void => {
+    // After a refused login, the check whether the server is ready fails too, and says less.
+    const isLogin = error.message.startsWith('NOAUTH') && troubles.get(redis)?.message.startsWith('WRONGPASS') === true;
+    if (!isLogin) troubles.set(redis, error);
+  };
+  redis.on('error', note);
+  redis.on('node error', note);
+  redis.on('ready', () => troubles.delete(redis));
+}
+
+/**
+ * Turns a failed call into what the caller is told: a 503 that says why Redis does not serve. Anything else is returned as it came. `redis` is
+ * the connection that it was sent on.
+ */
+export function redisFailure(error: unknown, redis?: RedisConnection): unknown {
+  if (!(error instanceof Error) || error instanceof LaurelError) return error;
+  const isReply = error.name === 'ReplyError';
+  const refusal = refusalOf(error) ?? (isReply || !redis ? undefined : troubleOf(redis));
+  if (refusal)
+    return new LaurelError('not_ready', `The service is not ready: ${refusal.sentence}`, { cause: error, reason: refusal.reason });
+  if (isReply) return error;
+  return new LaurelError('not_ready', 'The service is not ready: its Redis is away. Try again shortly, with the same Idempotency-Key.', {
+    ...{ cause: error, reason: 'redis_away' },
+  });
+}
+
+function troubleOf(redis: RedisConnection): Refusal | undefined {
+  const trouble = troubles.get(redis);
+  return trouble && refusalOf(trouble);
+}
+
+/** Why a connection could not be made, for the operator; undefined when Redis has not refused it. */
+export function startRefusal(redis: RedisConnection): string | undefined {
+  return troubleOf(redis)?.sentence;
+}
+
+/** What a refusal by Redis means for a start or a command: a sentence for the operator, with what Redis said. Anything else is returned as it came. */
+export function refusedStart(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const reply = error instanceof LaurelError && error.cause instanceof Error ? error.cause : error;
+  const refusal = reply.name === 'ReplyError' ? refusalOf(reply) : undefined;
+  return refusal ? new OperatorError(`${refusal.sentence} Redis says: ${reply.message}`, { cause: error }) : error;
+}
