@@ -143,6 +143,15 @@ export class Base {
           watches.redis.failed(error);
         });
       }
+      // One that breaks and is back at the first attempt has no error.
+      let isStopping = false;
+      redis.on('close', () => {
+        if (!isStopping) watches.redis.failed(new Error('The connection is closed.'));
+      });
+      stops.push(() => {
+        isStopping = true;
+        return Promise.resolve();
+      });
       redis.on('ready', () => {
         watches.redis.answered();
       });

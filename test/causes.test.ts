@@ -153,6 +153,23 @@ describe('Why a service is not ready', function () {
 
 describe('The log of a Redis that goes away', function () {
   this.timeout(60_000);
+  it('has one line when the connection is cut and one when it is back at once', async () => {
+    const { log, lines } = logLines('info');
+    const redis = await PlainRedis.start();
+    const world = await startWorld({ redisUrl: redis.url, log });
+    const named = (text: string): Record<string, unknown>[] => lines().filter(({ msg }) => msg === text);
+    try {
+      await redis.cutClients();
+      await until('an end in the log', () => named('store available again').length === 1);
+      expect(named('store unavailable').map(({ store, reason }) => [store, reason])).to.deep.equal([['redis', 'redis_away']]);
+      await world.stopService();
+      expect(named('store unavailable')).to.have.lengthOf(1);
+    } finally {
+      await world.stop();
+      await redis.stop();
+    }
+  });
+
   it('has one line when it goes, one when it is back, and the requests in between as a line and a sum', async () => {
     const { log, lines } = logLines('info');
     const redis = await PlainRedis.start();
