@@ -98,11 +98,9 @@ const tables: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   users: { id: copyOf('id') },
   user_metrics: ofUser,
   user_points: ofUser,
-  user_triggers: ofUser,
-  user_achievement_sums: ofUser,
+  user_state: ofUser,
   user_achievements: ofUser,
   user_streaks: ofUser,
-  user_times: ofUser,
   idempotency_keys: { ...ofUser, event_id: idOf('event_id') },
   awards: { ...ofUser, id: idOf('id'), event_id: idOf('event_id') },
   // A number of its own for each place.

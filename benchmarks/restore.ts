@@ -8,7 +8,6 @@ import pg from 'pg';
 import pino from 'pino';
 import { defaultTenant } from '../src/account/tenants.js';
 import { Base } from '../src/base.js';
-import { loadConfig } from '../src/config/store.js';
 import { limits } from '../src/limits.js';
 import { connectRedis } from '../src/redis/connection.js';
 import { keyNames, partitionPrefix } from '../src/redis/contract.js';
@@ -141,12 +140,11 @@ async function measure(run: Run): Promise<boolean> {
 
 /** How fast Postgres is read by itself, from some of the users. */
 async function readAlone({ options: { print, signal }, users }: Run, base: Base): Promise<void> {
-  const { document } = await loadConfig(base.pool, tenant);
   const most = Math.min(users, readUsers);
   const { result, seconds, cpuS } = await taken(base.redis as Redis, () =>
     withBar('Reading Postgres', most, async (onProgress) => {
       let read = 0;
-      for await (const some of readUsersAhead({ pool: base.pool, tenant, document }, '')) {
+      for await (const some of readUsersAhead({ pool: base.pool, tenant }, '')) {
         signal.throwIfAborted();
         onProgress((read += some.length));
         if (read >= most) break;
@@ -196,7 +194,6 @@ async function verifyAll({ options: { print, signal }, partition, users }: Run, 
   const { pool, engine, clock, history } = base;
   const redis = base.redis as Redis;
   await engine.open(tenant);
-  const { document } = await loadConfig(pool, tenant);
   const level = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   const { result, seconds } = await taken(redis, () =>
     withBar('Comparing', users, (show) => {
@@ -204,7 +201,7 @@ async function verifyAll({ options: { print, signal }, partition, users }: Run, 
         signal.throwIfAborted();
         show(compared);
       };
-      return verifyTenant({ tenant, partition, redis, pool, document, level, onProgress });
+      return verifyTenant({ tenant, partition, redis, pool, level, onProgress });
     }),
   );
   const { differences } = result;

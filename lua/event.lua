@@ -68,11 +68,11 @@ local function work_out(one, metric, event)
   end
   achievements.follow(one)
   local everything = one.extended or #one.achieved > 0
-  local progress, refused = points.earn(one, everything and one.plan.systems or metric.systems, event)
-  if not progress then
+  local refused = points.earn(one, everything and one.plan.systems or metric.systems, event)
+  if refused then
     return nil, { refused == 'range' and outcome.totalOutOfRange or outcome.outOfPoints }
   end
-  return { before = before, total = total, progress = progress }
+  return { before = before, total = total }
 end
 
 local function enter_boards(one, metric, event, earned, streak_before)
@@ -138,9 +138,7 @@ local function count_event(part, plan, context, args, base, last)
     same = earned.before == earned.total or nil,
     attributes = attribute_list,
     key = idempotency_key ~= '' and idempotency_key or nil,
-    triggers = earned.progress,
     achieved = one.achieved,
-    sums = one.sums,
     streak = streaks.fact(one),
   })
   entry.profile = one.profile_changed and users.profile(one) or nil

@@ -111,7 +111,7 @@ describe('Deleting a user', function () {
     await live(world);
     await world.drain();
     const before = (await traces(world)).join('\n');
-    for (const where of ['u:', 'i:', 'a:', 'b:', 'bg:', 'due', 'plan:', 'config_versions', 'events', 'leaderboard_rankings', 'user_times'])
+    for (const where of ['u:', 'i:', 'a:', 'b:', 'bg:', 'due', 'plan:', 'config_versions', 'events', 'leaderboard_rankings', 'user_state'])
       expect(before).to.contain(where);
     expect(answer(await remove(world))).to.deep.equal([200, { id: zoe }]);
     expect(await traces(world)).to.deep.equal([]);

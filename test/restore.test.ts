@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import pino from 'pino';
 import { Base } from '../src/base.js';
 import { restore, verify } from '../src/cli/restore.js';
-import { loadConfig } from '../src/config/store.js';
 import { createPool, inSnapshot } from '../src/postgres/pool.js';
 import { limits } from '../src/limits.js';
 import { keyNames, metaFields, restoringFields } from '../src/redis/contract.js';
@@ -142,9 +141,9 @@ describe('laurel restore and laurel verify', function () {
       (await pool.query(`select from stream_offsets where holder like 'restore:%' and lease_until > clock_timestamp()`)).rowCount === 1;
     const back = async (): Promise<number> => Number(await redis.hget(meta, restoringFields.count));
     // Each chunk takes half a second to be read, so that there is a middle.
-    await pool.query('alter table user_times rename to fast_user_times');
-    await pool.query(`create view user_times as select * from fast_user_times where (select pg_sleep(0.5)) is not null
-                      union all select 0, '', 0, 0, 0 where (select pg_sleep(0.5)) is null`);
+    await pool.query('alter table user_state rename to fast_user_state');
+    await pool.query(`create view user_state as select * from fast_user_state where (select pg_sleep(0.5)) is not null
+                      union all select 0, '', '', ''::bytea, 0 where (select pg_sleep(0.5)) is null`);
     const interrupted = await start();
     await until(async () => (await back()) > 0, interrupted);
     expect(await interrupted.stop('SIGINT')).to.deep.equal({ code: 1, signal: null });
@@ -162,8 +161,8 @@ describe('laurel restore and laurel verify', function () {
     await until(isAtWork, second);
     await second.kill();
     expect(await back()).to.be.within(kept, users - 1);
-    await pool.query('drop view user_times');
-    await pool.query('alter table fast_user_times rename to user_times');
+    await pool.query('drop view user_state');
+    await pool.query('alter table fast_user_state rename to user_state');
     const last = await start();
     expect(await last.exit).to.deep.equal({ code: 0, signal: null });
     expect(last.output).to.contain(`${users} users of the default tenant are back, with those of a restore that was cut off`);
@@ -198,9 +197,8 @@ describe('laurel restore and laurel verify', function () {
   it('write nobody where those before are missing, or another restore is at work', async () => {
     await lose();
     const { redis, pool, partition } = world;
-    const { document } = await loadConfig(pool, tenant);
     const read = async (after: string): Promise<StoredUser[]> =>
-      inSnapshot(pool, async (client) => readStoredUsers(client, tenant, document, await readUserIds(client, tenant, after, 2)));
+      inSnapshot(pool, async (client) => readStoredUsers(client, tenant, await readUserIds(client, tenant, after, 2)));
     const one = await read('');
     const two = await read(one[1]!.id);
     await redis.hset(partition + keyNames.meta, metaFields.restorer, 'this one');

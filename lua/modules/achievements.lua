@@ -67,7 +67,6 @@ function achievements.sum(one, metric, value, attributes)
         return false
       end
       turn.put(one, achievement.amountField, decimal.text(sum))
-      one.sums[#one.sums + 1] = { no = achievement.no, total = sum }
     end
   end
   return true

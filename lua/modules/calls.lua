@@ -142,8 +142,8 @@ local function complete_achievement(keys, args)
   if not achievements.by_call(one, achievement) then
     return { outcome.notCompletable }
   end
-  local progress, refused = points.earn(one, one.plan.systems, nil)
-  if not progress then
+  local refused = points.earn(one, one.plan.systems, nil)
+  if refused then
     return { refused == 'range' and outcome.totalOutOfRange or outcome.outOfPoints }
   end
   return { outcome.ok, commit(one, { kind = 'completion', id = args[position.entryId] }, before) }

@@ -7,8 +7,8 @@
 -- The sorted set of a run and group holds every user who has a value, and the participant limit is applied where ranks are read: a rank
 -- beyond the limit is none. So a leaderboard is the best of all users at every moment, and a changed limit needs no work.
 --
--- The user's hash notes the place on a total board as the number at which the value was reached, present exactly while the user has a
--- value. For the others it notes the newest runs (at most RUNS), each { run, value, seq, group }.
+-- The user's hash notes the place on a total board as the number at which the value was reached, empty when the user has no value any more.
+-- For the others it notes the newest runs (at most RUNS), each { run, value, seq, group }.
 local boards = require('boards')
 local calendar = require('calendar')
 local limit = require('contract').limit
@@ -133,8 +133,7 @@ local function enter_total(one, board, before, value)
   if board.isStreak and value == 0 then
     if seq then
       leave(one, board, 0, nil, seq, before)
-      redis.call('HDEL', one.key, board.field)
-      one.row[board.field], one.dirty[board.field] = nil, nil
+      turn.put(one, board.field, '')
     end
     return
   end

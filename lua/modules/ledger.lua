@@ -14,15 +14,30 @@ function ledger.is_full(part, context)
   return part.room <= 0
 end
 
--- Appends an entry and returns it packed, as it went into the stream: the answer to the caller is made from the same facts. `streaks` are
--- the user's, packed for the user's hash already, when they have changed.
-function ledger.append(part, entry, streaks)
+-- Lua hands a function at most 8,000 values.
+local MAX_VALUES = 7000
+
+-- Values one after the other in one, each behind its length in bytes (src/ledger/joined-values.ts).
+local function joined(values, count)
+  local parts = {}
+  for i = 1, count do
+    parts[i] = struct.pack('>I4c0', #values[i], values[i])
+  end
+  return table.concat(parts)
+end
+
+-- Appends an entry and returns it packed, as it went into the stream: the answer to the caller is made from the same facts. The first
+-- `count` items of `changed` are the fields of the user's hash that have changed, each followed by its value: they go into the stream as
+-- they are. (Nil for an entry that is not a user's.)
+function ledger.append(part, entry, changed, count)
   local blob = cmsgpack.pack(entry)
   part.room = part.room - 1
-  if streaks then
-    redis.call('XADD', part.ledger, '*', 'e', blob, 's', streaks)
-  else
+  if not changed then
     redis.call('XADD', part.ledger, '*', 'e', blob)
+  elseif count <= MAX_VALUES then
+    redis.call('XADD', part.ledger, '*', 'e', blob, unpack(changed, 1, count))
+  else
+    redis.call('XADD', part.ledger, '*', 'e', blob, '', joined(changed, count))
   end
   if part.is_awaited then
     part.is_awaited = false

@@ -30,14 +30,14 @@ local function count_level(one, system, level)
     if level ~= 0 then
       redis.call('HINCRBY', one.part.levels, level, 1)
     end
-    turn.put(one, system.levelField, level)
+    turn.put(one, system.levelField, string.format('%d', level))
   end
   return before
 end
 
 -- Moves a trigger's progress by the event's value and returns how many multiples of its threshold were passed for the first time. The
 -- high-water mark is what keeps anyone from going down and up again over the same multiple. Nil when the sum goes out of range.
-local function advance(one, trigger, value, progress)
+local function advance(one, trigger, value)
   local row = one.row
   local before, noted = tonumber(row[trigger.field] or 0), row[trigger.highField]
   local high_before = noted and tonumber(noted) or (before > 0 and before or 0)
@@ -50,7 +50,6 @@ local function advance(one, trigger, value, progress)
   if high > now or noted then
     turn.put(one, trigger.highField, decimal.text(high))
   end
-  progress[#progress + 1] = { no = trigger.no, progress = now, high = high }
   if high == high_before then
     return 0
   end
@@ -103,13 +102,13 @@ local function award(one, system, trigger, times, at, day)
 end
 
 -- How often a trigger fires for what the event or call has done; nil when a sum went out of range. `event` is nil for a call without one.
-local function times_of(one, trigger, event, progress)
+local function times_of(one, trigger, event)
   local kind = trigger.kind
   if kind == 'metric' then
     if not filters.match_event(trigger.event, event.attributes) then
       return 0
     end
-    return advance(one, trigger, event.value, progress)
+    return advance(one, trigger, event.value)
   elseif kind == 'streak' then
     return one.extended and one.extended_length % trigger.length == 0 and 1 or 0
   elseif kind == 'achievement' then
@@ -130,31 +129,30 @@ function points.earn_creation(one)
   end
 end
 
--- Works out what the event or call earns by the triggers of `systems`, the creation of the user apart. Returns the progress of the metric
--- triggers that matched, or nil and why not: 'range' when a sum went out of range, 'blocked' when a trigger with blockIfOutOfPoints
--- can't be paid.
+-- Works out what the event or call earns by the triggers of `systems`, the creation of the user apart. Returns nil, or why it is refused:
+-- 'range' when a sum went out of range, 'blocked' when a trigger with blockIfOutOfPoints can't be paid.
 function points.earn(one, systems, event)
-  local progress, metric = {}, event and event.metric
+  local metric = event and event.metric
   for i = 1, #systems do
     local system = one.plan.systems[systems[i].at]
     local triggers = systems[i].triggers
     for k = 1, #triggers do
       local trigger = triggers[k]
       if (not trigger.metric or trigger.metric == metric) and filters.match_user(trigger.user, one.row) then
-        local times = times_of(one, trigger, event, progress)
+        local times = times_of(one, trigger, event)
         if not times then
-          return nil, 'range'
+          return 'range'
         end
         if times > 0 then
           if trigger.blocks and state_of(one, system).total + times * trigger.points < 0 then
-            return nil, 'blocked'
+            return 'blocked'
           end
           award(one, system, trigger, times, one.now, one.day)
         end
       end
     end
   end
-  return progress
+  return nil
 end
 
 points.award = award

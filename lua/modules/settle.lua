@@ -156,7 +156,7 @@ function settle.schedule(one)
   if text == (one.row[field.due] or '') then
     return
   end
-  turn.put(one, field.due, text)
+  turn.put_due(one, text)
   if due then
     redis.call('ZADD', one.part.due, text, one.user)
   else
@@ -167,9 +167,9 @@ end
 -- Notes anew when time will next do something, for a user to whom nothing has happened although it was due.
 function settle.reschedule(one)
   settle.schedule(one)
-  if next(one.dirty) then
-    redis.call('HSET', one.key, field.due, one.row[field.due])
-    turn.forget(one)
+  if one.due then
+    redis.call('HSET', one.key, field.due, one.due)
+    one.due = nil
   end
 end
 
@@ -180,7 +180,6 @@ function settle.facts(one, entry)
   streaks.keep(one)
   entry.periods = #one.periods > 0 and one.periods or nil
   entry.freezes = one.freezes_earned > 0 and one.freezes_earned or nil
-  entry.time = one.settled and { tonumber(one.row[field.settledHour]), tonumber(one.row[field.settledDay]) } or nil
   return entry
 end
 
@@ -188,7 +187,7 @@ end
 function settle.start(one)
   points.start(one)
   leaderboards.start(one)
-  one.achieved, one.achieved_now, one.checked, one.sums, one.periods, one.freezes_earned = {}, {}, {}, {}, {}, 0
+  one.achieved, one.achieved_now, one.checked, one.periods, one.freezes_earned = {}, {}, {}, {}, 0
   one.extended, one.created, one.settled, one.streak_changed = false, false, false, false
 end
 

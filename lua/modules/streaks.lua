@@ -63,13 +63,12 @@ function streaks.length(one)
   return shown and shown[LENGTH] or 0
 end
 
--- Packs what has been changed, for the user's hash and for the ledger; call before the turn is committed. (The initial freezes are a change
+-- Packs what has been changed; call before the turn is committed. (The initial freezes are a change
 -- too.)
 function streaks.keep(one)
   if one.streaks_settled or one.streaks_counted then
     one.streaks_settled, one.streaks_counted = false, false
-    one.streaks_blob = cmsgpack.pack(one.streaks)
-    turn.put(one, field.streaks, one.streaks_blob)
+    turn.put(one, field.streaks, cmsgpack.pack(one.streaks))
   end
 end
 

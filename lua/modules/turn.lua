@@ -1,7 +1,8 @@
 -- One user's turn in a call: what is stored of the user, what has been changed of it so far, and the commit of both.
 --
--- A turn is fetched with one HMGET and committed with one HSET and one XADD. Between them everything reads and writes `row`, so that what
--- comes later in a call sees what came before it. Settling may commit in the middle: it has then been true for some time already.
+-- A turn is fetched with one HMGET and committed with one HSET and one XADD, which carries the same fields and values: the ledger has the
+-- state byte for byte, and no other list of it exists. Between them everything reads and writes `row`, so that what comes later in a call
+-- sees what came before it. Settling may commit in the middle: it has then been true for some time already.
 local contract = require('contract')
 local decimal = require('decimal')
 local ledger = require('ledger')
@@ -117,7 +118,7 @@ function turn.fetch(part, plan, context, user, fields, patch)
     streaks = nil,
     streaks_settled = false,
     streaks_counted = false,
-    streaks_blob = nil,
+    due = nil,
     streak_changed = false,
     streak_length = nil,
     extended = false,
@@ -136,19 +137,24 @@ function turn.fetch(part, plan, context, user, fields, patch)
   }
 end
 
--- Forgets what has been changed and not written.
-function turn.forget(one)
-  forget_changes()
-  one.dirty = dirty
-end
-
--- Changes a field of the user's hash; it is written when the turn is committed.
-function turn.put(one, name, value)
+local function lay(one, name, value)
   local row = one.row
   if row[name] == nil then
     one.extra[#one.extra + 1] = name
   end
-  row[name], one.dirty[name] = value, value
+  row[name] = value
+end
+
+-- Changes a field of the user's hash to a text; it is written when the turn is committed.
+function turn.put(one, name, text)
+  lay(one, name, text)
+  one.dirty[name] = text
+end
+
+-- Changes when time will next do something to the user, a moment or an empty text. The ledger does not carry it: it follows from the rest.
+function turn.put_due(one, text)
+  lay(one, field.due, text)
+  one.due = text
 end
 
 -- The next number of the partition's one sequence, one for each commit: ties on leaderboards hang on it.
@@ -162,20 +168,24 @@ end
 -- Fields and values on their way to Redis. The list is kept between calls, since a new one would have to grow each time.
 local set = {}
 
-local function write(key)
-  local count, all = 0, 0
+-- Writes what has been changed, and beside it what the ledger does not carry as a field: the revision, which each entry has, and when the
+-- user is next due. Returns how many items of `set`, fields and values in turn, have been changed.
+local function write(one, rev)
+  local count = 0
   for name, value in pairs(dirty) do
     set[count + 1], set[count + 2], dirty[name] = name, value, nil
-    count, all = count + 2, all + 1
-    if count == MAX_VALUES then
-      redis.call('HSET', key, unpack(set, 1, count))
-      count = 0
-    end
+    count = count + 2
   end
-  if count > 0 then
-    redis.call('HSET', key, unpack(set, 1, count))
+  local last = count + 2
+  set[count + 1], set[last] = field.rev, rev
+  if one.due then
+    set[last + 1], set[last + 2] = field.due, one.due
+    last = last + 2
   end
-  return all
+  for first = 1, last, MAX_VALUES do
+    redis.call('HSET', one.key, unpack(set, first, math.min(first + MAX_VALUES - 1, last)))
+  end
+  return count
 end
 
 -- Moves the user's newest day on to that of the event and its awards. An entry that counts something for an earlier day says so
@@ -201,15 +211,17 @@ end
 -- Writes what has been changed, and the entry that says so. Returns the packed entry.
 function turn.commit(one, entry)
   local rev = tonumber(one.row[field.rev] or 0) + 1
-  turn.put(one, field.rev, decimal.text(rev))
+  local rev_text = decimal.text(rev)
+  lay(one, field.rev, rev_text)
   entry.user, entry.at, entry.day, entry.rev = one.user, one.now, one.day, rev
   move_newest_day(one, entry)
-  if write(one.key) > MAX_KEPT then
-    dirty = {}
+  local changed = set
+  local count = write(one, rev_text)
+  if count > 2 * MAX_KEPT then
+    dirty, set = {}, {}
   end
-  local streaks = one.streaks_blob
-  one.dirty, one.sequence, one.streaks_blob = dirty, nil, nil
-  return ledger.append(one.part, entry, streaks)
+  one.dirty, one.sequence, one.due = dirty, nil, nil
+  return ledger.append(one.part, entry, changed, count)
 end
 
 return turn

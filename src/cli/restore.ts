@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import cliProgress from 'cli-progress';
 import { defaultTenant, listTenants } from '../account/tenants.js';
 import type { Base } from '../base.js';
-import { loadConfig } from '../config/store.js';
 import { aheadSentence } from '../engine/not-level.js';
 import { OperatorError } from '../errors.js';
 import { LeaseLost } from '../ledger/offsets.js';
@@ -185,12 +184,11 @@ async function verifyOne(base: Base, print: Print, { no: tenant, name }: Named, 
     print(`${name.charAt(0).toUpperCase()}${name.slice(1)} is out of sync. ${problem.message}`);
     return undefined;
   }
-  const { document } = await loadConfig(pool, tenant);
   const level = async (): Promise<void> => {
     signal?.throwIfAborted();
     await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   };
-  const options = { tenant, partition: engine.partition(tenant), redis, pool, document, level };
+  const options = { tenant, partition: engine.partition(tenant), redis, pool, level };
   const found = await withProgress(`Comparing ${name}`, (onProgress) => verifyTenant({ ...options, onProgress }));
   print(`${found.users} users of ${name}: ${found.differences.length} differences.`);
   for (const { what, redis: inRedis, postgres } of found.differences)

@@ -11,8 +11,6 @@ import type {
   PeriodFact,
   PointsFact,
   ProfileFact,
-  SumFact,
-  TriggerFact,
   UserEntry,
 } from './entry.js';
 
@@ -64,6 +62,14 @@ export interface StreakRow extends OfUser<unknown> {
   readonly longest: Partial<Record<Frequency, number>>;
 }
 
+/** A field of a user's hash, and its value at the end of the batch. */
+export interface StateRow {
+  readonly user: string;
+  readonly field: string;
+  readonly value: Buffer;
+  readonly rev: number;
+}
+
 /** A user's value on a board after the batch; `place` is null when the user has none any more. */
 export interface PlaceRow {
   readonly no: number;
@@ -86,11 +92,9 @@ export interface Batch {
   readonly users: Map<string, OfUser<ProfileFact>>;
   readonly metrics: Map<string, { readonly event: EventEntry } & Reached>;
   readonly points: Map<string, OfUser<PointsFact> & Reached>;
-  readonly triggers: Map<string, OfUser<TriggerFact>>;
-  readonly sums: Map<string, OfUser<SumFact>>;
+  readonly state: Map<string, StateRow>;
   readonly streaks: Map<string, StreakRow>;
   readonly pauses: Map<string, OfUser<readonly PauseFact[]>>;
-  readonly times: Map<string, OfUser<readonly [hour: number, day: number]>>;
   readonly periods: Map<string, OfUser<PeriodFact>>;
   readonly places: Map<string, PlaceRow>;
   readonly history: Map<string, HistoryRow>;
@@ -111,11 +115,9 @@ export function collectBatch(entries: readonly Read[]): Batch {
     users: new Map(),
     metrics: new Map(),
     points: new Map(),
-    triggers: new Map(),
-    sums: new Map(),
+    state: new Map(),
     streaks: new Map(),
     pauses: new Map(),
-    times: new Map(),
     periods: new Map(),
     places: new Map(),
     history: new Map(),
@@ -153,8 +155,6 @@ function collectEvent(batch: Batch, event: EventEntry, id: string): void {
   if (event.key !== undefined) batch.keys.set(`${metricKey}\n${event.key}`, event);
   const earlier = batch.metrics.get(metricKey);
   batch.metrics.set(metricKey, { event, reached: event.same ? (earlier?.reached ?? '') : id });
-  for (const fact of event.triggers) batch.triggers.set(`${fact.no}:${event.user}`, { entry: event, fact });
-  for (const fact of event.sums) batch.sums.set(`${fact.no}:${event.user}`, { entry: event, fact });
 }
 
 function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
@@ -176,13 +176,20 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
     });
   }
   if (entry.pauses) batch.pauses.set(user, { entry, fact: entry.pauses });
-  if (entry.time) batch.times.set(user, { entry, fact: entry.time });
   for (const fact of entry.periods ?? []) {
     // A restore brings a length back, but not the periods that were missed.
     if (fact.how !== 'restored') batch.periods.set(`${fact.frequency}:${fact.period}:${user}`, { entry, fact });
   }
   for (const board of entry.boards) collectBoard(batch, entry, board);
+  collectState(batch.state, entry);
   collectDays(batch.days, entry);
+}
+
+function collectState(rows: Batch['state'], { user, rev, state }: EntryOfUser): void {
+  for (let i = 0; i + 1 < state.length; i += 2) {
+    const field = (state[i] as Buffer).toString();
+    rows.set(`${field}\n${user}`, { user, field, value: state[i + 1] as Buffer, rev });
+  }
 }
 
 /** Where the lengths of the three streaks were reached: here for those that this entry has changed. */

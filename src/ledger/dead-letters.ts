@@ -5,6 +5,7 @@ import { postgresFailure } from '../postgres/pool.js';
 import { RowProblem } from '../postgres/insert.js';
 import { collectBatch, type Batch, type Read } from './batch.js';
 import { unpackEntry, type LedgerEntry } from './entry.js';
+import { joinValues, splitValues } from './joined-values.js';
 import { outOfOrder } from './out-of-order.js';
 import { betweenBatches, type StreamId } from './offsets.js';
 import { writeBatch } from './write-batch.js';
@@ -83,9 +84,10 @@ export function isRefusal(error: unknown): boolean {
 /** Postgres takes no NUL in a text. */
 const storable = (text: string): string => text.replaceAll('\0', '');
 
+/** An entry as operators read it: without the user's state, which is packed. */
 function asJson(entry: unknown): string | null {
   try {
-    return JSON.stringify(entry);
+    return JSON.stringify(entry, (key, value: unknown) => (key === 'state' ? undefined : value));
   } catch {
     return null;
   }
@@ -112,11 +114,11 @@ export async function keepDeadLetter(client: pg.ClientBase, tenant: number, lett
   const user = entry && 'user' in entry && typeof entry.user === 'string' ? storable(entry.user) : null;
   const reason = error instanceof Error ? error.message : String(error);
   await client.query(
-    `insert into dead_letters (tenant, stream_id, kind, user_id, raw, raw_streaks, entry, sqlstate, reason)
+    `insert into dead_letters (tenant, stream_id, kind, user_id, raw, raw_state, entry, sqlstate, reason)
      values ($1, $2, $3, $4, $5, $6, $7::json, $8, $9)`,
     [
       ...[tenant, id, entry ? storable(entry.kind) : null, user],
-      ...[fields[1] ?? Buffer.alloc(0), fields[3] ?? null, entry ? asJson(entry) : null, codeOf(error) ?? null, storable(reason)],
+      ...[fields[1] ?? Buffer.alloc(0), joinValues(fields.slice(2)), entry ? asJson(entry) : null, codeOf(error) ?? null, storable(reason)],
     ],
   );
 }
@@ -129,15 +131,15 @@ const discardedReason =
 export async function keepDiscarded(client: pg.ClientBase, tenant: number, epoch: string, letters: readonly StreamEntry[]): Promise<void> {
   const users = letters.map(({ entry }) => (entry && 'user' in entry && typeof entry.user === 'string' ? storable(entry.user) : null));
   await client.query(
-    `insert into dead_letters (tenant, epoch, stream_id, kind, user_id, raw, raw_streaks, entry, reason)
-     select $1, $2, stream_id, kind, user_id, raw, raw_streaks, entry::json, $3
+    `insert into dead_letters (tenant, epoch, stream_id, kind, user_id, raw, raw_state, entry, reason)
+     select $1, $2, stream_id, kind, user_id, raw, raw_state, entry::json, $3
        from unnest($4::text[], $5::text[], $6::text[], $7::bytea[], $8::bytea[], $9::text[])
-         as letter (stream_id, kind, user_id, raw, raw_streaks, entry)
+         as letter (stream_id, kind, user_id, raw, raw_state, entry)
      on conflict (tenant, epoch, stream_id) where epoch is not null do nothing`,
     [
       ...[tenant, epoch, discardedReason, textArray(letters.map(({ id }) => id))],
       ...[textArray(letters.map(({ entry }) => (entry ? storable(entry.kind) : null))), textArray(users)],
-      ...[letters.map(({ fields }) => fields[1] ?? Buffer.alloc(0)), letters.map(({ fields }) => fields[3] ?? null)],
+      ...[letters.map(({ fields }) => fields[1] ?? Buffer.alloc(0)), letters.map(({ fields }) => joinValues(fields.slice(2)))],
       textArray(letters.map(({ entry }) => (entry ? asJson(entry) : null))),
     ],
   );
@@ -168,7 +170,8 @@ export interface DeadLetter {
 interface StoredLetter {
   readonly streamId: StreamId;
   readonly raw: Buffer;
-  readonly rawStreaks: Buffer | null;
+  /** The other fields of the stream entry and their values, joined. */
+  readonly rawState: Buffer;
   /** Null for an entry that Postgres refused. */
   readonly epoch: string | null;
 }
@@ -216,14 +219,14 @@ export class DeadLetters {
 
   private async writeAgain(client: pg.ClientBase, tenant: number, id: string): Promise<boolean> {
     const { rows } = await client.query<StoredLetter>(
-      'delete from dead_letters where tenant = $1 and id = $2 returning stream_id as "streamId", raw, raw_streaks as "rawStreaks", epoch',
+      'delete from dead_letters where tenant = $1 and id = $2 returning stream_id as "streamId", raw, raw_state as "rawState", epoch',
       [tenant, id],
     );
     const [letter] = rows;
     if (!letter) return false;
     // It was made from a state that another epoch has replaced: written now, it would overwrite what has come since.
     if (letter.epoch !== null) throw new LaurelError('unprocessable', discardedReason);
-    const fields = [Buffer.from('e'), letter.raw, ...(letter.rawStreaks ? [Buffer.from('s'), letter.rawStreaks] : [])];
+    const fields = [Buffer.from('e'), letter.raw, ...splitValues(letter.rawState)];
     const read = readEntry(letter.streamId, fields);
     const entry = entryOf(read);
     // It is looked through first, so that what reads it below finds what is to be there.

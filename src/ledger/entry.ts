@@ -1,4 +1,6 @@
+import { userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
+import { splitValues } from './joined-values.js';
 
 /**
  * The entries of the ledger stream, as lua/ packs them. Every number is an absolute fact after the change (ARCHITECTURE.md, invariant 4); an
@@ -19,14 +21,14 @@ interface EntryBase {
   readonly profile?: ProfileFact;
   /** The `no` of the achievements that were completed, in order. */
   readonly achieved?: readonly number[];
-  /** lua/modules/streaks.lua: all of it, when it has changed. It has a field of its own in the stream. */
+  /** The fields of the user's hash that have changed, each followed by its value, byte for byte. Fields of their own in the stream. */
+  readonly state: readonly Buffer[];
+  /** lua/modules/streaks.lua: all of it, when it has changed. Unpacked from `state`. */
   readonly streaks?: unknown;
   readonly periods?: readonly PeriodFact[];
   readonly pauses?: readonly PauseFact[];
   /** Streak freezes that the passing of days has earned. */
   readonly freezes?: number;
-  /** Up to which UTC hour and local day time triggers have fired, when that has changed. */
-  readonly time?: readonly [hour: number, day: number];
   /** Present when something was counted for a local day before one that had been counted already, or may have been. */
   readonly back?: true;
 }
@@ -66,12 +68,6 @@ export interface StreakFact {
 
 /** Field (contract.ts, userFields) → text. The whole profile, attributes included. */
 export type ProfileFact = Readonly<Record<string, string>>;
-
-export interface TriggerFact {
-  readonly no: number;
-  readonly progress: number;
-  readonly high: number;
-}
 
 export interface AwardFact {
   readonly trigger: number;
@@ -114,12 +110,6 @@ export interface BoardFact {
   readonly threshold: number;
 }
 
-export interface SumFact {
-  /** The achievement's. */
-  readonly no: number;
-  readonly total: number;
-}
-
 /** An event that was counted. */
 export interface EventEntry extends EntryBase {
   readonly kind: 'event';
@@ -131,9 +121,6 @@ export interface EventEntry extends EntryBase {
   /** Pairs of event attribute no, as text, and value. */
   readonly attributes: readonly (readonly [string, string])[];
   readonly key?: string;
-  readonly triggers: readonly TriggerFact[];
-  /** Sums of the events that match metric achievements with filters. */
-  readonly sums: readonly SumFact[];
   /** Absent while streaks are not enabled. */
   readonly streak?: StreakFact;
 }
@@ -182,8 +169,14 @@ export interface RecentAward {
   readonly award: AwardFact;
 }
 
-/** An entry as it stands in the stream: field and value, `e` first (redis/contract.ts, `ledger`). */
-export function unpackEntry([, blob, , streaks]: readonly Buffer[]): LedgerEntry {
+/** An entry as it stands in the stream: fields, each followed by its value, `e` first (redis/contract.ts, `ledger`). */
+export function unpackEntry([, blob, ...changed]: readonly Buffer[]): LedgerEntry {
   const entry = unpackMessage(blob) as LedgerEntry;
-  return streaks === undefined ? entry : { ...(entry as UserEntry), streaks: unpackMessage(streaks) };
+  if (!('user' in entry) || entry.kind === 'forget') return entry;
+  const state = changed[0]?.length === 0 && changed[1] ? splitValues(changed[1]) : changed;
+  const streaksAt = state.findIndex((field, i) => i % 2 === 0 && streaksField.equals(field));
+  const streaks = streaksAt < 0 ? {} : { streaks: unpackMessage(state[streaksAt + 1]) };
+  return { ...entry, state, ...streaks };
 }
+
+const streaksField = Buffer.from(userFields.streaks);

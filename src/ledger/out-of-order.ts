@@ -4,9 +4,7 @@ import type { LedgerEntry } from './entry.js';
 /** Whether something newer of the user is stored. */
 async function isOutdated(client: pg.ClientBase, tenant: number, user: string, rev: number): Promise<boolean> {
   const { rows } = await client.query<{ newer: boolean }>(
-    `select exists (select 1 from user_metrics where tenant = $1 and user_id = $2 and rev > $3)
-         or exists (select 1 from user_points where tenant = $1 and user_id = $2 and rev > $3)
-         or exists (select 1 from user_streaks where tenant = $1 and user_id = $2 and rev > $3) as newer`,
+    'select exists (select 1 from user_state where tenant = $1 and user_id = $2 and rev > $3) as newer',
     [tenant, user, rev],
   );
   return rows[0]?.newer === true;

@@ -1,7 +1,7 @@
 import type { Column, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
-import type { AwardRow, OfUser, Reached, StreakRow } from './batch.js';
-import type { EventEntry, Frequency, PauseFact, PeriodFact, PointsFact, ProfileFact, SumFact, TriggerFact } from './entry.js';
+import type { AwardRow, OfUser, Reached, StateRow, StreakRow } from './batch.js';
+import type { EventEntry, Frequency, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
 
 /** The tables that the write-behind fills, column by column. What is in them: migrations/. */
 
@@ -153,27 +153,16 @@ export const userPoints: Table<OfUser<PointsFact> & Reached> = {
   },
 };
 
-export const userTriggers: Table<OfUser<TriggerFact>> = {
-  name: 'user_triggers',
+/** The state of users: what their hashes in Redis hold, as it is. */
+export const userState: Table<StateRow> = {
+  name: 'user_state',
   columns: [
-    userColumn,
-    { name: 'trigger', type: 'integer', value: ({ fact }) => fact.no },
-    { name: 'progress', type: 'float8', value: ({ fact }) => fact.progress },
-    { name: 'high_water', type: 'float8', value: ({ fact }) => fact.high },
-    revColumn,
+    { name: 'user_id', type: 'text', value: ({ user }) => user },
+    { name: 'field', type: 'text', value: ({ field }) => field },
+    { name: 'value', type: 'bytea', value: ({ value }) => value.toString('hex') },
+    { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
   ],
-  conflict: { key: ['user_id', 'trigger'], replaceWhen: newer('user_triggers') },
-};
-
-export const achievementSums: Table<OfUser<SumFact>> = {
-  name: 'user_achievement_sums',
-  columns: [
-    userColumn,
-    { name: 'achievement', type: 'integer', value: ({ fact }) => fact.no },
-    { name: 'total', type: 'float8', value: ({ fact }) => fact.total },
-    revColumn,
-  ],
-  conflict: { key: ['user_id', 'achievement'], replaceWhen: newer('user_achievement_sums') },
+  conflict: { key: ['user_id', 'field'], replaceWhen: newer('user_state') },
 };
 
 const reachedColumn = (frequency: Frequency): Column<StreakRow> => ({
@@ -221,17 +210,6 @@ export const streakPauses: Table<OfUser<readonly PauseFact[]>> = {
   name: 'user_streaks',
   columns: [userColumn, { name: 'pauses', type: 'jsonb', value: ({ fact }) => JSON.stringify(fact) }, revColumn],
   conflict: { key: ['user_id'], assign: { rev: 'greatest(user_streaks.rev, excluded.rev)' } },
-};
-
-export const userTimes: Table<OfUser<readonly [hour: number, day: number]>> = {
-  name: 'user_times',
-  columns: [
-    userColumn,
-    { name: 'hour', type: 'integer', value: ({ fact }) => fact[0] },
-    { name: 'day', type: 'integer', value: ({ fact }) => fact[1] },
-    revColumn,
-  ],
-  conflict: { key: ['user_id'], replaceWhen: newer('user_times') },
 };
 
 export const streakPeriods: Table<OfUser<PeriodFact>> = {

@@ -17,11 +17,9 @@ export async function writeBatch(client: pg.ClientBase, tenant: number, batch: B
   await insertRows(client, tenant, tables.users, [...batch.users.values()]);
   await insertRows(client, tenant, tables.userMetrics, [...batch.metrics.values()]);
   await insertRows(client, tenant, tables.userPoints, [...batch.points.values()]);
-  await insertRows(client, tenant, tables.userTriggers, [...batch.triggers.values()]);
-  await insertRows(client, tenant, tables.achievementSums, [...batch.sums.values()]);
+  await insertRows(client, tenant, tables.userState, [...batch.state.values()]);
   await insertRows(client, tenant, tables.streakStates, [...batch.streaks.values()]);
   await insertRows(client, tenant, tables.streakPauses, [...batch.pauses.values()]);
-  await insertRows(client, tenant, tables.userTimes, [...batch.times.values()]);
   await insertRows(client, tenant, tables.streakPeriods, [...batch.periods.values()]);
   await writeDays(client, tenant, batch.days, isLate);
   await writeBoards(client, tenant, batch);

@@ -3,10 +3,10 @@ import { numberArray, textArray } from './arrays.js';
 
 /**
  * What a column takes: numbers as `moment` are milliseconds since 1970, as `date` days since 1970-01-01; texts as `uuid`, `jsonb` and
- * `int[]` are what Postgres reads as such.
+ * `int[]` are what Postgres reads as such, and as `bytea` hexadecimal digits.
  */
 type NumberType = 'integer' | 'bigint' | 'float8' | 'moment' | 'date';
-type TextType = 'text' | 'uuid' | 'jsonb' | 'int[]' | 'boolean';
+type TextType = 'text' | 'uuid' | 'jsonb' | 'int[]' | 'boolean' | 'bytea';
 
 /** How a value comes in an array, and what is made of it. */
 const conversions: Readonly<Record<NumberType | TextType, readonly [array: string, expression: (name: string) => string]>> = {
@@ -20,6 +20,7 @@ const conversions: Readonly<Record<NumberType | TextType, readonly [array: strin
   jsonb: ['text', (name) => `${name}::jsonb`],
   'int[]': ['text', (name) => `${name}::integer[]`],
   boolean: ['text', (name) => `${name}::boolean`],
+  bytea: ['text', (name) => `decode(${name}, 'hex')`],
 };
 
 export type Column<T> =

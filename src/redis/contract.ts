@@ -7,7 +7,10 @@
 export const keyNames = {
   /** Hash: epoch, version and plan of the configuration in force, seq, users. The key that every call declares. */
   meta: 'meta',
-  /** Stream: one entry for each change of state, field `e`, MessagePack of ledger/entry.ts; `s`, the user's streaks as in the user's hash, when they have changed. */
+  /**
+   * Stream: one entry for each change of state. Field `e` is MessagePack of ledger/entry.ts; the others are the fields of the user's hash that have
+   * changed, with their values as the hash has them. (Very many are joined in one field without a name: ledger/joined-values.ts.)
+   */
   ledger: 'ledger',
   /** String: the test clock in milliseconds. */
   clock: 'clock',
@@ -77,7 +80,8 @@ export const userFields = {
   newestDay: 'i',
   /** The user's score in the sorted set `due`; empty for none. */
   due: 'o',
-  /** The sequence number at which the value on a leaderboard was reached; present exactly while the user has a value there;
+  /**
+   * The sequence number at which the value on a leaderboard was reached; empty when the user has no value there any more;
    * for boards with runs, windows or groups, MessagePack of the newest runs (lua/modules/leaderboards.lua).
    */
   boardSeq: 'l-',

@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import type { ConfigDocument } from '../config/model.js';
 import { limits } from '../limits.js';
 import type { RedisConnection } from '../redis/connection.js';
 
@@ -9,7 +8,6 @@ export interface VerifyOptions {
   readonly partition: string;
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
-  readonly document: ConfigDocument;
   /** Resolves when Postgres has everything that the ledger holds when it is called. */
   readonly level: () => Promise<void>;
   readonly onProgress?: (compared: number, users: number) => void;

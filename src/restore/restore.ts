@@ -95,7 +95,7 @@ async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: Strea
   const { document } = await loadConfig(pool, tenant);
   const hold = new Hold({ redis, pool, partition, lease, lastId, signal: options.signal });
   const start = await begin(options, hold, lease.epoch, lastId);
-  await restoreUsers(options, hold, document, start);
+  await restoreUsers(options, hold, start);
   await restoreCounters(options, hold);
   await restoreLevelCounts(options, hold, document);
   await finish(options, hold, lease, lastId, start.epoch);
@@ -160,12 +160,12 @@ async function wipe(redis: RedisConnection, partition: string, hold: Hold): Prom
  * Brings the users back, chunk by chunk: while some are written, those after them are read. What is written need not have been answered before the
  * next are sent, since none are written where those before them are missing (write-users.ts).
  */
-async function restoreUsers(options: RestoreOptions, hold: Hold, document: ConfigDocument, start: Start): Promise<void> {
+async function restoreUsers(options: RestoreOptions, hold: Hold, start: Start): Promise<void> {
   const { tenant, pool, partition, onProgress } = options;
   const total = await hold.during(countStoredUsers(pool, tenant));
   const writing = new Ahead(limits.restoreWritesAhead);
   try {
-    for await (const users of readUsersAhead({ pool, tenant, document }, start.cursor)) {
+    for await (const users of readUsersAhead({ pool, tenant }, start.cursor)) {
       await hold.renew();
       const before = start.cursor;
       if (haveManyKeys(users)) {

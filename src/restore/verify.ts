@@ -1,6 +1,6 @@
 import type { RecentAward } from '../ledger/entry.js';
 import { limits } from '../limits.js';
-import { boardKind } from '../plan/boards.js';
+import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, overAll } from '../postgres/pool.js';
 import { keyNames, userFields } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
@@ -16,27 +16,36 @@ export interface Verified {
   readonly differences: readonly Difference[];
 }
 
-/** JSON in one spelling; Lua's empty table is both a list and a map. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const entries = Object.entries(value).sort(([x], [y]) => (x < y ? -1 : 1));
-  return entries.length === 0 ? '[]' : `{${entries.map(([key, item]) => `${key}:${canonical(item)}`).join()}}`;
-}
+/** When time next does something to a user follows from the rest, and Postgres knows a revision only where it left a row. */
+const derived: ReadonlySet<string> = new Set([userFields.due, userFields.rev]);
 
-const packed: ReadonlySet<string> = new Set([userFields.streaks, userFields.pauses, userFields.achievements]);
-/** When somebody is next looked at follows from the rest, and Postgres knows a revision only where it left a row. */
-const untold: ReadonlySet<string> = new Set([userFields.due, userFields.rev, userFields.newestDay]);
-const spelledFreely = [userFields.metricTotal, userFields.achievementSum, userFields.triggerProgress, userFields.triggerHighWater];
-
-function factOf(field: string, value: string | Buffer): string {
-  if (packed.has(field)) return value.length === 0 ? '' : canonical(unpackMessage(value));
+/** A value as a person can read it: its text, or hexadecimal digits. */
+function shown(value: string | Buffer): string {
   const text = value.toString();
-  return spelledFreely.some((start) => field.startsWith(start)) ? String(Number(text)) : text;
+  return Buffer.isBuffer(value) && !/^[^\p{C}\ufffd]*$/u.test(text) ? `0x${value.toString('hex')}` : text;
 }
 
-/** A user of either side, with the texts of the newest awards by points system. */
-type ComparedUser = Omit<StoredUser, 'awards'> & { readonly awards: ReadonlyMap<number, string> };
+/** A user of either side: the newest awards as a text by points system, and totals by the field of the user's hash. */
+type ComparedUser = Omit<StoredUser, 'awards' | 'places'> & {
+  readonly awards: ReadonlyMap<number, string>;
+  readonly totals: ReadonlyMap<string, number>;
+};
+
+/** The totals that summaries and analysts read, which are in the state of users as well. */
+const totals = `
+  select user_id, '${userFields.metricTotal}' || metric as field, total from user_metrics where tenant = $1 and user_id = any($2::text[])
+  union all select user_id, '${userFields.pointsTotal}' || system, total from user_points where tenant = $1 and user_id = any($2::text[])`;
+const isTotal = (field: string): boolean => field.startsWith(userFields.metricTotal) || field.startsWith(userFields.pointsTotal);
+
+async function readComparedUsers({ pool, tenant }: VerifyOptions, ids: readonly string[]): Promise<ComparedUser[]> {
+  const { users, rows } = await inSnapshot(pool, async (client) => ({
+    users: await readStoredUsers(client, tenant, ids),
+    rows: (await client.query<{ user_id: string; field: string; total: number }>(totals, [tenant, textArray(ids)])).rows,
+  }));
+  const ofUsers = new Map(users.map(({ id }) => [id, new Map<string, number>()]));
+  for (const { user_id: id, field, total } of rows) ofUsers.get(id)?.set(field, total);
+  return users.map((user) => ({ ...user, awards: textsOf(user.awards), totals: ofUsers.get(user.id) ?? new Map<string, number>() }));
+}
 
 function textsOf(awards: StoredUser['awards']): Map<number, string> {
   return new Map([...awards].map(([system, list]) => [system, textOf(list)]));
@@ -48,23 +57,13 @@ function textOf(list: Buffer): string {
   return texts.join();
 }
 
-/** The facts of one user: the same names for what either side holds. Fields that are empty say nothing. */
-function userFacts(user: ComparedUser, kinds: ReadonlyMap<string, string>): Facts {
+/** The facts of one user: the same names for what either side holds. */
+function userFacts(user: ComparedUser): Facts {
   const facts: Facts = new Map();
-  for (const [field, value] of user.fields) {
-    // A place on a board that does not rank totals is told by the board (verify-boards.ts).
-    const isElsewhere = field.startsWith(userFields.boardSeq) && kinds.get(field.slice(userFields.boardSeq.length)) !== 'total';
-    // A high-water mark that is the progress itself need not be written down.
-    const isProgress =
-      field.startsWith(userFields.triggerHighWater) &&
-      factOf(field, value) ===
-        factOf(field, user.fields.get(userFields.triggerProgress + field.slice(userFields.triggerHighWater.length)) ?? '');
-    const fact = factOf(field, value);
-    const isNothing = fact === '' || fact === '[]' || (field.startsWith(userFields.countedLevel) && fact === '0');
-    if (!untold.has(field) && !isElsewhere && !isProgress && !isNothing) facts.set(`${user.id}: ${field}`, fact);
-  }
+  for (const [field, value] of user.fields) if (!derived.has(field)) facts.set(`${user.id}: ${field}`, shown(value));
   for (const [metric, keys] of user.keys) for (const [key, event] of keys) facts.set(`${user.id}: key ${metric} ${key}`, event);
   for (const [system, list] of user.awards) facts.set(`${user.id}: awards ${system}`, list);
+  for (const [field, total] of user.totals) facts.set(`${user.id}: total ${field}`, String(total));
   return facts;
 }
 
@@ -77,7 +76,7 @@ function awardText(blob: Buffer): string {
 const numberAfter = (start: string, field: string): number => Number(field.slice(start.length));
 
 /** What Redis holds of users, each in one step. */
-async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonly StoredUser[]): Promise<ComparedUser[]> {
+async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonly ComparedUser[]): Promise<ComparedUser[]> {
   const hashes = await Promise.all(users.map(({ id }) => redis.hgetallBuffer(partition + keyNames.user + id)));
   return Promise.all(
     users.map(async ({ id, keys, awards }, i): Promise<ComparedUser> => {
@@ -97,7 +96,7 @@ async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonl
             .map((no, at) => [no, (lists[at] ?? []).slice(0, limits.maxAwardsRead).map(awardText).join()] as const)
             .filter(([, list]) => list !== ''),
         ),
-        places: [],
+        totals: new Map([...fields].filter(([field]) => isTotal(field)).map(([field, total]) => [field, Number(total.toString())])),
       };
     }),
   );
@@ -105,15 +104,13 @@ async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonl
 
 /** The differences of the users with some ids as they are at one moment, by user. */
 async function compareOnce(options: VerifyOptions, ids: readonly string[]): Promise<Map<string, Difference[]>> {
-  const { tenant, pool, document, level } = options;
-  const kinds = new Map(document.leaderboards.map((board) => [String(board.no), boardKind(board)]));
-  await level();
-  const users = await inSnapshot(pool, (client) => readStoredUsers(client, tenant, document, ids));
+  await options.level();
+  const users = await readComparedUsers(options, ids);
   const held = await readHeldUsers(options, users);
   const found = new Map<string, Difference[]>();
   for (const [i, user] of users.entries()) {
     const other = held[i];
-    const differences = other ? compareFacts(userFacts(other, kinds), userFacts({ ...user, awards: textsOf(user.awards) }, kinds)) : [];
+    const differences = other ? compareFacts(userFacts(other), userFacts(user)) : [];
     if (differences.length > 0) found.set(user.id, differences);
   }
   return found;

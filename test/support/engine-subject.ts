@@ -343,9 +343,8 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           if (how === 'older' || ledgerId === '0-0') await clock.set(tenant, nowMs);
         },
         verify: async () => {
-          const { document } = await engine.config(tenant);
           const level = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
-          return (await verifyTenant({ tenant, partition, redis, pool, document, level })).differences;
+          return (await verifyTenant({ tenant, partition, redis, pool, level })).differences;
         },
         leave: async () => {
           await writeBehind.stop(drainMs);

@@ -14,19 +14,17 @@ const maxSeq = BigInt(Number.MAX_SAFE_INTEGER);
 const seqChars = 16;
 const afterColon = (key: string): string => key.slice(key.indexOf(':') + 1);
 
-/** The fields of a user's hash that are kept in a row of their own, by how they start. */
+/** The fields of a user's hash that have a row in a table of their own beside their state, by how they start. */
 const numbered: Readonly<Record<string, string>> = {
   [userFields.metricTotal]: 'total',
   [userFields.pointsTotal]: 'points',
-  [userFields.triggerProgress]: 'progress',
-  [userFields.achievementSum]: 'sum',
   [userFields.attribute]: 'attribute',
   [userFields.notification]: 'preference',
   [userFields.countedLevel]: 'level',
 };
 
-/** Fields that say nothing of their own: when somebody is next looked at, and on which day somebody last did something, follow from the rest. */
-const derived: ReadonlySet<string> = new Set([userFields.due, userFields.newestDay]);
+/** Fields that are not state: when time next does something to a user follows from the rest, and the revision is that of each row. */
+const derived: ReadonlySet<string> = new Set([userFields.due, userFields.rev]);
 
 const profileFields: Readonly<Record<string, string>> = {
   [userFields.created]: 'created',
@@ -34,8 +32,6 @@ const profileFields: Readonly<Record<string, string>> = {
   [userFields.updated]: 'updated',
   [userFields.rev]: 'revision',
   [userFields.streakPreferences]: 'preference',
-  [userFields.settledHour]: 'settled hour',
-  [userFields.settledDay]: 'settled day',
   [userFields.name]: 'name',
   [userFields.email]: 'email',
   [userFields.tz]: 'tz',
@@ -66,12 +62,13 @@ function packedFact(facts: Facts, user: string, field: string, value: Buffer): b
       for (const [no, at] of Object.entries(unpackMessage(value) as object)) facts.set(`achievement ${no} of ${user}`, String(at));
       return true;
     default:
-      return derived.has(field);
+      return false;
   }
 }
 
 /** A place on a board of totals is a number; on the others it is a list of runs, whose places the boards themselves tell. */
 function placeFact(facts: Facts, user: string, field: string, value: Buffer): void {
+  if (value.length === 0) return;
   const isNumber = /^\d+$/.test(value.toString());
   const name = `seq on board ${field.slice(userFields.boardSeq.length)} of ${user}`;
   facts.set(name, isNumber ? value.toString() : 'runs');
@@ -79,20 +76,16 @@ function placeFact(facts: Facts, user: string, field: string, value: Buffer): vo
 
 function userFacts(facts: Facts, user: string, hash: Readonly<Record<string, Buffer>>): void {
   for (const [field, blob] of Object.entries(hash)) {
+    if (!derived.has(field)) facts.set(`state ${field} of ${user}`, blob.toString('hex'));
     if (packedFact(facts, user, field, blob)) continue;
     const value = blob.toString();
     const start = field.slice(0, field.indexOf('-') + 1);
     const name = profileFields[field] ?? (numbered[start] && `${numbered[start]} ${field.slice(start.length)}`);
     if (start === userFields.boardSeq) placeFact(facts, user, field, blob);
-    // A high-water mark that is not written down is the progress itself, so both are told together.
-    else if (name?.startsWith('progress')) {
-      const high = hash[userFields.triggerHighWater + field.slice(start.length)]?.toString() ?? value;
-      facts.set(`${name} of ${user}`, `${value}, highest ${high}`);
-    } else if (start === userFields.countedLevel) {
+    else if (start === userFields.countedLevel) {
       if (value !== '0') facts.set(`${name ?? ''} of ${user}`, value);
     } else if (name?.startsWith('preference') === true) facts.set(`preference ${field} of ${user}`, value);
     else if (name !== undefined && value !== '') facts.set(`${name} of ${user}`, value);
-    else if (name === undefined && start !== userFields.triggerHighWater) throw new Error(`a field ${field} that nobody compares`);
   }
 }
 
@@ -146,23 +139,18 @@ const queries: readonly string[] = [
   ].map((pair) => `select f || ' of ' || id as name, v as value from users, lateral (values (${pair})) as fact (f, v) where v <> ''`),
   `select 'attribute ' || key || ' of ' || id as name, value from users, jsonb_each_text(attributes) where value <> ''`,
   // An event raises the revision of its user and so does a change of the profile, so the newest row of the user carries it.
-  `select 'revision of ' || user_id as name, max(rev)::text as value
-     from (select id as user_id, rev from users union all select user_id, rev from user_metrics union all select user_id, rev from user_streaks
-           union all select user_id, rev from user_times) as state group by user_id`,
+  "select 'revision of ' || user_id as name, max(rev)::text as value from user_state group by user_id",
+  "select 'state ' || field || ' of ' || user_id as name, encode(value, 'hex') as value from user_state",
   `select 'preference ' || key || ' of ' || id as name, value from users, jsonb_each_text(preferences)`,
   `select 'streaks of ' || user_id as name, state::text as value from user_streaks where state is not null`,
   `select 'pauses of ' || user_id as name, pauses::text as value from user_streaks where pauses <> '[]'`,
-  `select 'settled hour of ' || user_id as name, hour::text as value from user_times`,
-  `select 'settled day of ' || user_id as name, day::text as value from user_times`,
   `select 'achievement ' || achievement || ' of ' || user_id as name, (extract(epoch from at) * 1000)::bigint::text as value
      from user_achievements`,
   `select 'completions of ' || achievement as name, count(*)::text as value from user_achievements group by achievement`,
-  `select 'sum ' || achievement || ' of ' || user_id as name, total::text as value from user_achievement_sums`,
   `select 'total ' || metric || ' of ' || user_id as name, total::text as value from user_metrics`,
   `select 'points ' || system || ' of ' || user_id as name, total::text as value from user_points`,
   `select 'level ' || system || ' of ' || user_id as name, level::text as value from user_points where level is not null`,
   `select 'users at level ' || level as name, count(*)::text as value from user_points where level is not null group by level`,
-  `select 'progress ' || trigger || ' of ' || user_id as name, progress || ', highest ' || high_water as value from user_triggers`,
   `select 'seq on board ' || leaderboard || ' of ' || user_id as name, seq::text as value from leaderboard_entries`,
   `select 'place of ' || user_id || ' on ' || leaderboard || ':' || run || case when "group" = '' then '' else ':' || "group" end as name,
           value || ' at ' || seq as value

@@ -33,7 +33,7 @@ export async function writePast(world: World, events: readonly PastEvent[]): Pro
     const at = day * dayMs + (index % dayMs);
     return {
       ...{ kind: 'event', id: randomUUID(), user, at, day, rev, points: [], boards: [] },
-      ...{ metric, value, total, attributes, triggers: [], sums: [] },
+      ...{ metric, value, total, attributes, state: [] },
     };
   });
   const partitions = new Partitions(world.pool);

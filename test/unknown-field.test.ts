@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { planApply } from '../src/config/apply.js';
+import { configFileOf } from '../src/config/file.js';
+import { emptyConfig } from '../src/config/model.js';
+import { keyNames } from '../src/redis/contract.js';
+import { bundleLibrary } from '../src/redis/library.js';
+import { startArena, type Arena, type Loss } from './support/engine-subject.js';
+import { baseMs } from './support/model/documents.js';
+import { OwnRedis } from './support/own-redis.js';
+
+/** A rule of tomorrow: it counts a user's events in a field of the user's hash that nothing in TypeScript knows. */
+const field = 'tomorrow';
+const library = bundleLibrary((file, source) => {
+  if (file !== 'event.lua') return source;
+  const text = '  users.keep(one)\n';
+  expect(source.split(text)).to.have.lengthOf(2);
+  return source.replace(text, `${text}  turn.put(one, '${field}', tostring((redis.call('HGET', one.key, '${field}') or 0) + 1))\n`);
+});
+
+const { document } = planApply(emptyConfig, configFileOf({ metrics: [{ key: 'cards', name: 'Cards' }] }), {
+  ...{ now: new Date(baseMs).toISOString(), prune: false, newId: randomUUID },
+});
+
+describe('A field of the user state that TypeScript does not know', function () {
+  this.timeout(60_000);
+  let own: OwnRedis;
+  let arena: Arena;
+  let redis: Redis;
+  before(async () => {
+    own = await OwnRedis.start();
+    arena = await startArena({ library, redisUrl: own.url });
+    redis = new Redis(own.url);
+  });
+  after(async () => {
+    redis.disconnect();
+    await arena.stop();
+    await own.stop();
+  });
+
+  it('is stored, drained, restored and verified', async () => {
+    const contestant = await arena.enter(document, baseMs);
+    const count = async (): Promise<string | null> => {
+      const [key = ''] = await redis.keys(`*${keyNames.user}ana`);
+      return redis.hget(key, field);
+    };
+    try {
+      let events = 0;
+      for (const loss of ['empty', 'emptyByHand'] satisfies Loss[]) {
+        for (let i = 0; i < 3; i += 1) {
+          await contestant.subject.event({ metricKey: 'cards', user: { id: 'ana' }, value: 1 });
+          events += 1;
+        }
+        expect(await contestant.verify()).to.deep.equal([]);
+        await contestant.loseRedis(loss);
+        expect(await count()).to.equal(String(events));
+        expect(await contestant.verify()).to.deep.equal([]);
+      }
+      const [key = ''] = await redis.keys(`*${keyNames.user}ana`);
+      await redis.hset(key, field, '0');
+      expect((await contestant.verify()).map(({ what }) => what)).to.deep.equal([`ana: ${field}`]);
+    } finally {
+      await contestant.leave();
+    }
+  });
+});
