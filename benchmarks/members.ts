@@ -5,7 +5,8 @@ import { Redis } from 'ioredis';
 import type { Engine } from '../src/engine/engine.js';
 import { trackEvent } from '../src/engine/track.js';
 import { redisOptions } from '../src/redis/connection.js';
-import { keyNames, userFields } from '../src/redis/contract.js';
+import { keyNames, userRecords } from '../src/redis/contract.js';
+import { placeOf } from '../src/redis/layout.js';
 import { startLocalRedis } from '../src/stores/local-redis.js';
 import { engineAlone } from './engine-alone.js';
 import { statsOf } from './command-stats.js';
@@ -35,20 +36,22 @@ const kinds: readonly (readonly [kind: string, board: object | undefined])[] = [
 
 /**
  * Writes users like one who has had an event, each with a total and a place of the own: KEYS: the user to copy, ARGV: the start of users' keys,
- * the sorted set, the fields of the total and of the place, the run (empty without a leaderboard), and from which user to which.
+ * the sorted set, the metric's record, the leaderboard, the run (empty without a leaderboard), and from which user to which.
  */
 const copyUsers = `
   local fields = redis.call('HGETALL', KEYS[1])
-  local users, board, total_field, place_field, run = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+  local users, board, record, no_of_board, run = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
   local at = {}
   for i = 1, #fields, 2 do at[fields[i]] = i + 1 end
+  local counts = cmsgpack.unpack(fields[at[record]])
   for no = tonumber(ARGV[6]), tonumber(ARGV[7]) do
     local id, value, seq = 'user-' .. no, (no * 7919) % ${totalsBelow}, no + 1
-    fields[at[total_field]] = tostring(value)
+    counts[${placeOf('metric', 'total') + 1}] = value
     if run ~= '' then
-      fields[at[place_field]] = run == '0' and tostring(seq) or cmsgpack.pack({ { tonumber(run), value, seq, false } })
+      counts[${placeOf('metric', 'places') + 1}] = { [no_of_board] = run == '0' and seq or { { tonumber(run), value, seq, false } } }
       redis.call('ZADD', board, value, string.format('%016d', ${Number.MAX_SAFE_INTEGER} - seq) .. id)
     end
+    fields[at[record]] = cmsgpack.pack(counts)
     redis.call('HSET', users .. id, unpack(fields))
   end`;
 
@@ -129,7 +132,7 @@ class Fill {
     const held = board && (await this.redis.keys(`${partition}${keyNames.board}*`))[0];
     const run = held?.split(':').at(-1) ?? '';
     const users = partition + keyNames.user;
-    const fields = [`${userFields.metricTotal}${metric?.no ?? ''}`, `${userFields.boardSeq}${board?.no ?? ''}`];
+    const fields = [`${userRecords.metric}${metric?.no ?? ''}`, board?.no ?? ''];
     for (let first = 0; first < this.options.members; first += writtenAtOnce) {
       this.options.signal.throwIfAborted();
       const last = Math.min(first + writtenAtOnce, this.options.members) - 1;

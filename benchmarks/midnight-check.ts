@@ -1,7 +1,9 @@
 import { defaultTenant } from '../src/account/tenants.js';
 import type { Base } from '../src/base.js';
 import { dateToDay } from '../src/calendar.js';
-import { keyNames, userFields } from '../src/redis/contract.js';
+import { keyNames, userRecords } from '../src/redis/contract.js';
+import { at, listOf } from '../src/redis/user-hash.js';
+import type { RedisConnection } from '../src/redis/connection.js';
 import type { Population, User } from './midnight-users.js';
 
 const dayMs = 86_400_000;
@@ -15,6 +17,11 @@ export interface CheckOptions {
   readonly url: string;
   readonly apiKey: string;
   readonly missed: Missed;
+}
+
+/** Counts the changes of a user. */
+async function revisionOf(redis: RedisConnection, key: string): Promise<unknown> {
+  return at(listOf(new Map(Object.entries(await redis.hgetallBuffer(key))), userRecords.core), 'core', 'rev');
 }
 
 interface State {
@@ -48,16 +55,16 @@ export async function checkAfter(base: Base, users: Population, { url, apiKey, m
     const { length, freezes, dueDay } = expected(user, missed);
     const key = `${partition}${keyNames.user}${user.id}`;
     const [revision, score, note] = await Promise.all([
-      redis.hget(key, userFields.rev),
+      revisionOf(redis, key),
       redis.zscore(due, user.id),
-      redis.hget(key, userFields.due),
+      redis.hget(key, userRecords.due),
     ]);
     const reply = await fetch(`${url}/v1/users/${user.id}/streak`, { headers: { 'x-api-key': apiKey } });
     const body = (await reply.json()) as { length: number; freezes: number };
     const dueAt = dueDay * dayMs - user.hoursEast * hourMs;
     // Whoever had lost the streak before has nothing that time could take, and a read notes the new day.
     const wasDue = missed === 'first' || user.hasFreeze;
-    if (wasDue && (await redis.hget(key, userFields.rev)) !== revision) problems.push(`${user.id} had not been settled before a read`);
+    if (wasDue && (await revisionOf(redis, key)) !== revision) problems.push(`${user.id} had not been settled before a read`);
     if (body.length !== length || body.freezes !== freezes) problems.push(`${user.id} has ${JSON.stringify(body)}`);
     if (Number(score) !== dueAt || Number(note) !== dueAt) problems.push(`${user.id} is due at ${score} (${note}), and not at ${dueAt}`);
     if (problems.length >= shownProblems) break;

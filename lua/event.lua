@@ -46,17 +46,19 @@ end
 
 -- A key that was used before: the first event's id, and the total and the streak as they now are.
 local function replay(one, metric, event_id)
-  return { outcome.replay, event_id, one.row[metric.field] or '0', cmsgpack.pack(streaks.fact(one) or false) }
+  local total = turn.get(one, metric.record)[contract.metric.total] or 0
+  return { outcome.replay, event_id, decimal.text(total), cmsgpack.pack(streaks.fact(one) or false) }
 end
 
 -- Everything that the event earns, before anything is written. Returns what it earned, or nil and the outcome that refuses it.
 local function work_out(one, metric, event)
-  local before = tonumber(one.row[metric.field] or nil)
+  local counts = turn.change(one, metric.record)
+  local before = counts[contract.metric.total] or nil
   local total = metrics.add(before, event.value)
   if not total then
     return nil, { outcome.totalOutOfRange }
   end
-  turn.put(one, metric.field, decimal.text(total))
+  counts[contract.metric.total] = total
   if not achievements.sum(one, metric, event.value, event.attributes) then
     return nil, { outcome.totalOutOfRange }
   end
@@ -90,7 +92,7 @@ local function count_event(part, plan, context, args, base, last)
   local used_keys = part.idempotency .. metric.key .. ':' .. user
   local used = idempotency_key ~= '' and redis.call('HGET', used_keys, idempotency_key)
   local patch, after_patch = users.read_patch(args, args[base + position.patchPairs], base + position.rest)
-  local one, unknown = turn.fetch(part, plan, context, user, plans.fields_of(plan, metric), patch)
+  local one, unknown = turn.fetch(part, plan, context, user, metric.records, patch)
   if not one then
     return unknown
   end

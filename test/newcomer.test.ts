@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { keyNames, partitionPrefix, userFields } from '../src/redis/contract.js';
+import { keyNames, partitionPrefix } from '../src/redis/contract.js';
+import { totalsOf } from '../src/redis/user-hash.js';
 import { startLocalPostgres } from '../src/stores/local-postgres.js';
 import { startLocalRedis } from '../src/stores/local-redis.js';
 import { ProcessHandle } from '../src/stores/processes.js';
@@ -84,10 +85,8 @@ describe('Somebody who starts Laurel for the first time', function () {
     const postgres = new pg.Client({ connectionString: postgresStore.url });
     await postgres.connect();
     const { rows } = await postgres.query<{ metric: number; total: number }>('select metric, total from user_metrics');
-    const inRedis = await redis.hget(
-      `${partitionPrefix('laurel', tenant)}${keyNames.user}ana`,
-      `${userFields.metricTotal}${rows[0]!.metric}`,
-    );
+    const hash = await redis.hgetallBuffer(`${partitionPrefix('laurel', tenant)}${keyNames.user}ana`);
+    const inRedis = totalsOf(new Map(Object.entries(hash)), 'metric').get(rows[0]!.metric);
     const keyed = await postgres.query(`select 1 from events where idempotency_key = 'once'`);
     redis.disconnect();
     await postgres.end();
@@ -133,7 +132,7 @@ describe('Somebody who starts Laurel for the first time', function () {
   it('finds all data at the next start, and is shown no other key', async () => {
     const address = await start();
     expect(laurel.output).to.not.include('admin key');
-    expect(await stored()).to.deep.equal({ redis: '10', postgres: [10], rowsOfTheKey: 1 });
+    expect(await stored()).to.deep.equal({ redis: 10, postgres: [10], rowsOfTheKey: 1 });
     const { status, body } = await paste(address);
     expect([status, body.total]).to.deep.equal([201, 15]);
   });

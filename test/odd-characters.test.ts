@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { keyNames, userFields } from '../src/redis/contract.js';
+import { profileOf } from '../src/redis/user-hash.js';
 import { configText, type EventBody, type Profile, type Rankings, track, type UserPlace } from './support/answers.js';
 import { sendRaw } from './support/raw-http.js';
 import { keysOf, startWorld, type World } from './support/world.js';
@@ -114,7 +115,8 @@ describe('Odd characters', () => {
 
   /** Checks what the stores hold of a user for whom `useEverywhere` was called. */
   async function expectStored(text: string): Promise<void> {
-    const fields = await world.redis.hgetall(`${world.partition}${keyNames.user}${text}`);
+    const hash = await world.redis.hgetallBuffer(`${world.partition}${keyNames.user}${text}`);
+    const fields = profileOf(new Map(Object.entries(hash)));
     expect(fields).to.include({ [userFields.name]: text, [userFields.email]: `${text}@` });
     expect(Object.values(fields)).to.include(JSON.stringify([text, `${text}2`]));
     const { rows } = await world.pool.query(

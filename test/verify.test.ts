@@ -3,19 +3,39 @@ import { loadConfig } from '../src/config/store.js';
 import type { Difference } from '../src/restore/facts.js';
 import { limits } from '../src/limits.js';
 import { verifyTenant } from '../src/restore/verify.js';
-import { keyNames, userFields } from '../src/redis/contract.js';
+import { keyNames, userRecords } from '../src/redis/contract.js';
+import { placeOf } from '../src/redis/layout.js';
+import { packMessage } from '../src/redis/message.js';
+import { listOf } from '../src/redis/user-hash.js';
 import { startWorld, tenant, type World } from './support/world.js';
 
 /** What somebody did behind Laurel's back, and who or what the difference that is found names. */
 const tampered: readonly (readonly [what: string, act: (world: World) => Promise<unknown>, named: RegExp])[] = [
-  ['a total in Redis', (world) => world.redis.hincrbyfloat(`${world.partition}${keyNames.user}ana`, metricField(world), 1), /^ana: m-/],
-  ['a total in Postgres', (world) => world.pool.query(`update user_metrics set total = total + 1 where user_id = 'ben'`), /^ben: total m-\d+$/],
-  ['points in Postgres', (world) => world.pool.query(`update user_points set total = total + 1 where user_id = 'ana'`), /^ana: total p-\d+$/],
-  ['a name in Redis', (world) => world.redis.hset(`${world.partition}${keyNames.user}ana`, userFields.name, 'Eve'), /^ana: n$/],
-  ['a streak in Redis', (world) => world.redis.hdel(`${world.partition}${keyNames.user}ana`, userFields.streaks), /^ana: k$/],
+  [
+    'a total in Redis',
+    async (world) => {
+      const [key, record] = [`${world.partition}${keyNames.user}ana`, metricRecord(world)];
+      const counts = [...listOf(new Map(Object.entries(await world.redis.hgetallBuffer(key))), record)];
+      counts[placeOf('metric', 'total')] = Number(counts[placeOf('metric', 'total')]) + 1;
+      await world.redis.hset(key, record, packMessage(counts));
+    },
+    /^ana: (total )?m-\d+$/,
+  ],
+  [
+    'a total in Postgres',
+    (world) => world.pool.query(`update user_metrics set total = total + 1 where user_id = 'ben'`),
+    /^ben: total m-\d+$/,
+  ],
+  [
+    'points in Postgres',
+    (world) => world.pool.query(`update user_points set total = total + 1 where user_id = 'ana'`),
+    /^ana: total p-\d+$/,
+  ],
+  ['a name in Redis', (world) => world.redis.hset(`${world.partition}${keyNames.user}ana`, userRecords.name, 'Eve'), /^ana: n$/],
+  ['a streak in Redis', (world) => world.redis.hdel(`${world.partition}${keyNames.user}ana`, userRecords.core), /^ana: c$/],
   [
     'a user who is only in Redis',
-    (world) => world.redis.hset(`${world.partition}${keyNames.user}eve`, userFields.rev, '1'),
+    (world) => world.redis.hset(`${world.partition}${keyNames.user}eve`, userRecords.core, packMessage([1])),
     /^eve: the user$/,
   ],
   ['a user who is only in Postgres', (world) => world.redis.unlink(`${world.partition}${keyNames.user}ben`), /^ben: /],
@@ -41,7 +61,7 @@ const owing = {
   ],
 };
 
-const metricField = (world: World): string => `${userFields.metricTotal}${metricNos.get(world) ?? 0}`;
+const metricRecord = (world: World): string => `${userRecords.metric}${metricNos.get(world) ?? 0}`;
 const metricNos = new WeakMap<World, number>();
 
 async function unlinkLike(world: World, pattern: string): Promise<void> {

@@ -1,25 +1,21 @@
 -- Achievements: what an event or a call completes, and everything that hangs on that, however deep.
 --
--- What a user has completed is one field, MessagePack of a map from the achievement's no (as text) to the moment. Sums of matching events
--- have a field each.
+-- What a user has completed is one record, a map from the achievement's no (as text) to the moment. Sums of matching events stand with
+-- their metric.
 local contract = require('contract')
 local decimal = require('decimal')
 local filters = require('filters')
 local turn = require('turn')
-local field, limit = contract.field, contract.limit
+local limit, place, record = contract.limit, contract.metric, contract.record
 
 local achievements = {}
 
 function achievements.completed(one)
-  if not one.completed then
-    local blob = one.row[field.achievements]
-    one.completed = blob and cmsgpack.unpack(blob) or {}
-  end
-  return one.completed
+  return turn.get(one, record.achievements)
 end
 
 local function can_complete(one, achievement)
-  return achievement.active and not achievements.completed(one)[achievement.key] and filters.match_user(achievement.user, one.row)
+  return achievement.active and not achievements.completed(one)[achievement.key] and filters.match_user(achievement.user, one)
 end
 
 -- Whether the user now has everything that a composite needs; true only once in a turn. `one.checked` notes how many of its prerequisites
@@ -62,11 +58,12 @@ function achievements.sum(one, metric, value, attributes)
   for i = 1, #list do
     local achievement = list[i]
     if filters.match_event(achievement.event, attributes) then
-      local sum = decimal.add(tonumber(one.row[achievement.amountField] or 0), value)
+      local sums = turn.map(turn.change(one, achievement.record), place.sums)
+      local sum = decimal.add(sums[achievement.key] or 0, value)
       if sum > limit.maxAbsoluteTotal or sum < -limit.maxAbsoluteTotal then
         return false
       end
-      turn.put(one, achievement.amountField, decimal.text(sum))
+      sums[achievement.key] = sum
     end
   end
   return true
@@ -74,7 +71,12 @@ end
 
 -- What the achievement counts: the metric's total, or the sum of its matching events.
 local function amount(one, achievement)
-  return tonumber(one.row[achievement.amountField] or 0)
+  local counts = turn.get(one, achievement.record)
+  if achievement.isSummed then
+    local sums = counts[place.sums]
+    return sums and sums[achievement.key] or 0
+  end
+  return counts[place.total] or 0
 end
 
 -- The metric achievements that the user's totals now reach.
@@ -134,7 +136,7 @@ function achievements.keep(one)
   if #one.achieved == 0 then
     return
   end
-  turn.put(one, field.achievements, cmsgpack.pack(achievements.completed(one)))
+  turn.change(one, record.achievements)
   for _, no in ipairs(one.achieved) do
     redis.call('HINCRBY', one.part.completions, no, 1)
   end

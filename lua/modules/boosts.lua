@@ -4,9 +4,9 @@ local filters = require('filters')
 
 local boosts = {}
 
-local function collect(list, row, day, active)
+local function collect(list, one, day, active)
   for _, boost in ipairs(list) do
-    if day >= boost.first and not (boost.last and day > boost.last) and filters.match_user(boost.user, row) then
+    if day >= boost.first and not (boost.last and day > boost.last) and filters.match_user(boost.user, one) then
       active[#active + 1] = boost
     end
   end
@@ -14,12 +14,12 @@ end
 
 -- The boosts of a system that are active for this user on a local day: everybody's, the cohorts', and the user's own. Each
 -- carries `order`, which compile has counted by falling multiplier, the newest first among equals.
-function boosts.active(system, user_id, row, day)
+function boosts.active(system, one, day)
   local active = {}
-  collect(system.boosts, row, day, active)
-  local own = system.ownBoosts[user_id]
+  collect(system.boosts, one, day, active)
+  local own = system.ownBoosts[one.user]
   if own then
-    collect(own, row, day, active)
+    collect(own, one, day, active)
     table.sort(active, function(a, b)
       return a.order < b.order
     end)

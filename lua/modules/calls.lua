@@ -13,21 +13,17 @@ local streaks = require('streaks')
 local time = require('time')
 local turn = require('turn')
 local users = require('users')
-local field, outcome = contract.field, contract.outcome
+local outcome = contract.outcome
 
 local calls = {}
 
 -- Begins a read of one user: the partition, the plan, and the user's turn, settled. Nil and the outcome that the caller has to act on.
-local function begin_read(keys, args, position, id, patch, extra)
+local function begin_read(keys, args, position, id, patch)
   local part, plan, context = plans.enter(keys, args)
   if not part then
     return nil, plan
   end
-  local fields = plan.fields
-  if extra then
-    fields = turn.joined(fields, extra(plan))
-  end
-  local one, unknown = turn.fetch(part, plan, context, args[position.user], fields, patch)
+  local one, unknown = turn.fetch(part, plan, context, args[position.user], plan.records, patch)
   if not one then
     return nil, unknown
   end
@@ -39,8 +35,8 @@ local function begin_read(keys, args, position, id, patch, extra)
 end
 
 -- Begins a call that may change a user, in the same way: for what it is to change there is room in the ledger.
-local function begin(keys, args, position, id, patch, extra)
-  local one, first = begin_read(keys, args, position, id, patch, extra)
+local function begin(keys, args, position, id, patch)
+  local one, first = begin_read(keys, args, position, id, patch)
   if one and ledger.is_full(one.part, one.context) then
     return nil, { outcome.ledgerFull }
   end
@@ -59,8 +55,8 @@ local function read_known(keys, args, position)
   return known(begin_read(keys, args, position, args[position.entryId]))
 end
 
-local function begin_known(keys, args, position, extra)
-  return known(begin(keys, args, position, args[position.entryId], nil, extra))
+local function begin_known(keys, args, position)
+  return known(begin(keys, args, position, args[position.entryId]))
 end
 
 -- Commits a turn of a call as an entry of the given kind.
@@ -157,13 +153,13 @@ local function set_preferences(keys, args)
   end
   local patch = users.read_patch(args, args[position.patchPairs], position.rest)
   for _, name in ipairs(patch and patch.fields or {}) do
-    turn.put(one, name, patch.values[name])
+    users.set_property(one, name, patch.values[name])
   end
   if patch then
     one.profile_changed = true
     commit(one, { kind = 'user', id = args[position.entryId] }, streaks.length(one))
   end
-  return { outcome.ok, redis.call('HGETALL', one.key) }
+  return { outcome.ok, cmsgpack.pack(users.profile(one)) }
 end
 
 local function grant_freeze(keys, args)
@@ -182,15 +178,10 @@ local function grant_freeze(keys, args)
   return { outcome.ok }
 end
 
--- A user's pauses are kept while streaks are off, when other calls do not fetch them.
-local function pauses_field()
-  return { field.pauses }
-end
-
 -- Adds a pause, made of local days.
 local function add_pause(keys, args)
   local position = contract.arg.addPause
-  local one, first = begin_known(keys, args, position, pauses_field)
+  local one, first = begin_known(keys, args, position)
   if not one then
     return first
   end
@@ -199,20 +190,20 @@ local function add_pause(keys, args)
   if refused then
     return { refused }
   end
-  commit(one, { kind = 'streak', id = args[position.entryId], pauses = one.pauses }, streaks.length(one))
+  commit(one, { kind = 'streak', id = args[position.entryId], pauses = streaks.pauses(one) }, streaks.length(one))
   return { outcome.ok }
 end
 
 local function remove_pause(keys, args)
   local position = contract.arg.removePause
-  local one, first = begin_known(keys, args, position, pauses_field)
+  local one, first = begin_known(keys, args, position)
   if not one then
     return first
   end
   if not streaks.remove_pause(one, args[position.pause]) then
     return { outcome.pauseUnknown }
   end
-  commit(one, { kind = 'streak', id = args[position.entryId], pauses = one.pauses }, streaks.length(one))
+  commit(one, { kind = 'streak', id = args[position.entryId], pauses = streaks.pauses(one) }, streaks.length(one))
   return { outcome.ok }
 end
 
@@ -235,23 +226,7 @@ end
 -- the user already has; with `ranks`, notes the ranks that the user has on boards that have been filled.
 local function activate_for(keys, args)
   local position = contract.arg.activateFor
-  local function needed(plan)
-    local list = {}
-    for i = position.rest, #args do
-      local achievement, board = plan.achievements[args[i]], plan.boards[args[i]]
-      if board then
-        list[#list + 1] = board.field
-        list[#list + 1] = board.valueField
-        for _, attribute in ipairs(board.breakdown or {}) do
-          list[#list + 1] = attribute
-        end
-      elseif achievement then
-        list[#list + 1] = achievement.amountField
-      end
-    end
-    return list
-  end
-  local one, first = begin(keys, args, position, args[position.entryId], nil, needed)
+  local one, first = begin(keys, args, position, args[position.entryId])
   if not one or not one.exists then
     return first or { outcome.ok }
   end
@@ -268,7 +243,7 @@ local function activate_for(keys, args)
     elseif board and args[position.ranks] == '1' then
       leaderboards.show_rank(one, board)
     elseif board then
-      local value = board.isStreak and length or tonumber(one.row[board.valueField] or nil)
+      local value = board.isStreak and length or turn.get(one, board.record)[contract.metric.total]
       if value then
         local filling = { since = tonumber(args[position.since]), seq = tonumber(args[position.seq]) }
         leaderboards.fill(one, board, value, filling)
@@ -296,7 +271,7 @@ end
 
 -- Settles one user to whom something is due. Returns nil, or the outcome that the caller has to act on.
 local function settle_due(part, plan, context, user, id)
-  local one, unknown = turn.fetch(part, plan, context, user, plan.fields, nil)
+  local one, unknown = turn.fetch(part, plan, context, user, plan.records, nil)
   if not one then
     return unknown
   end

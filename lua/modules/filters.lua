@@ -1,19 +1,10 @@
--- Attribute filters: all of a list must match.
+-- Attribute filters: all of a list must match. A filter is an attribute's no, as text, and a value.
+local contract = require('contract')
+local turn = require('turn')
+
 local filters = {}
 
--- Against what is stored of the user, this call's changes included. A filter is a field of the user's hash and a value.
-function filters.match_user(list, row)
-  for i = 1, #list do
-    local filter = list[i]
-    if row[filter.field] ~= filter.value then
-      return false
-    end
-  end
-  return true
-end
-
--- Against an event's attributes: attribute no, as text, to value.
-function filters.match_event(list, attributes)
+local function match(list, attributes)
   for i = 1, #list do
     local filter = list[i]
     if attributes[filter.no] ~= filter.value then
@@ -22,5 +13,13 @@ function filters.match_event(list, attributes)
   end
   return true
 end
+
+-- Against the user's attributes, this call's changes included.
+function filters.match_user(list, one)
+  return #list == 0 or match(list, turn.get(one, contract.record.attributes))
+end
+
+-- Against an event's attributes: attribute no, as text, to value.
+filters.match_event = match
 
 return filters

@@ -5,26 +5,25 @@ local calls = require('calls')
 local leaderboards = require('leaderboards')
 local ledger = require('ledger')
 local partition = require('partition')
-local field, outcome = contract.field, contract.outcome
+local outcome, record = contract.outcome, contract.record
 
 local forget = {}
 
--- Every field of the user's hash: what the user had under earlier configurations is in it as well.
+-- Every record of the user's hash but the texts: what the user had under earlier configurations is in it as well.
 local function read_hash(key)
-  local all, row = redis.call('HGETALL', key), {}
+  local all, records = redis.call('HGETALL', key), {}
   for i = 1, #all, 2 do
-    row[all[i]] = all[i + 1]
+    if all[i] ~= record.name and all[i] ~= record.due then
+      records[all[i]] = cmsgpack.unpack(all[i + 1])
+    end
   end
-  return row
+  return records
 end
 
 -- Takes the user off every board: those that the hash knows, and the places that the caller has found in Postgres.
-local function leave_boards(part, user, row, args, first)
-  for name, note in pairs(row) do
-    local no = name:sub(1, #field.boardSeq) == field.boardSeq and name:sub(#field.boardSeq + 1)
-    if no then
-      leaderboards.remove_noted(part, user, no, note)
-    end
+local function leave_boards(part, user, records, args, first)
+  for name, stored in pairs(records) do
+    leaderboards.remove_noted(part, user, leaderboards.places_in(name, stored) or {})
   end
   for i = first, #args, 4 do
     local group = args[i + 2]
@@ -40,13 +39,14 @@ local function decrement(counts, name)
 end
 
 -- Counts the user out wherever users are counted.
-local function count_out(part, row)
+local function count_out(part, records)
   redis.call('HINCRBY', part.meta, 'users', -1)
-  for no in pairs(row[field.achievements] and cmsgpack.unpack(row[field.achievements]) or {}) do
+  for no in pairs(records[record.achievements] or {}) do
     decrement(part.completions, no)
   end
-  for name, level in pairs(row) do
-    if name:sub(1, #field.countedLevel) == field.countedLevel and tonumber(level) ~= 0 then
+  for name, stored in pairs(records) do
+    local level = name:sub(1, #record.points) == record.points and stored[contract.points.level] or 0
+    if level ~= 0 then
       decrement(part.levels, level)
     end
   end
@@ -70,9 +70,9 @@ local function forget_user(keys, args)
   end
   local part, user = one.part, one.user
   if one.exists then
-    local row = read_hash(one.key)
-    leave_boards(part, user, row, args, position.rest)
-    count_out(part, row)
+    local records = read_hash(one.key)
+    leave_boards(part, user, records, args, position.rest)
+    count_out(part, records)
     redis.call('ZREM', part.due, user)
     unlink_each(part.idempotency, args[position.metrics], user)
     unlink_each(part.awards, args[position.systems], user)

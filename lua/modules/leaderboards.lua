@@ -7,11 +7,11 @@
 -- The sorted set of a run and group holds every user who has a value, and the participant limit is applied where ranks are read: a rank
 -- beyond the limit is none. So a leaderboard is the best of all users at every moment, and a changed limit needs no work.
 --
--- The user's hash notes the place on a total board as the number at which the value was reached, empty when the user has no value any more.
--- For the others it notes the newest runs (at most RUNS), each { run, value, seq, group }.
+-- The record of what a leaderboard ranks notes the user's place. On a total board that is the number at which the value was reached; there
+-- is none while the user has no value. For the others it is the newest runs (at most RUNS), each { run, value, seq, group }.
 local boards = require('boards')
 local calendar = require('calendar')
-local limit = require('contract').limit
+local contract = require('contract')
 local decimal = require('decimal')
 local time = require('time')
 local turn = require('turn')
@@ -53,9 +53,10 @@ local function current_group(one, board)
   if not board.breakdown then
     return nil, true
   end
-  local parts, most = {}, math.floor(limit.maxGroupBytes / #board.breakdown)
+  local attributes = turn.get(one, contract.record.attributes)
+  local parts, most = {}, math.floor(contract.limit.maxGroupBytes / #board.breakdown)
   for i, name in ipairs(board.breakdown) do
-    local value = one.row[name]
+    local value = attributes[name]
     if not value then
       return nil, false
     end
@@ -122,30 +123,33 @@ local function leave(one, board, run, group, seq, before)
   })
 end
 
--- The number that the user's hash notes of a total board; nil when the user has no value there.
-local function noted_seq(one, board)
-  local seq = one.row[board.field]
-  return seq and seq ~= '' and tonumber(seq) or nil
+-- The places that the record of what a board ranks notes.
+local function places_of(one, board)
+  return turn.map(turn.get(one, board.record), board.placesAt)
+end
+
+-- Notes the place on a board; nil for none.
+local function note_place(one, board, noted)
+  turn.map(turn.change(one, board.record), board.placesAt)[board.key] = noted
 end
 
 local function enter_total(one, board, before, value)
-  local seq = noted_seq(one, board)
+  local seq = places_of(one, board)[board.key]
   if board.isStreak and value == 0 then
     if seq then
       leave(one, board, 0, nil, seq, before)
-      turn.put(one, board.field, '')
+      note_place(one, board, nil)
     end
     return
   end
   local change = place(one, board, 0, nil, seq, before, value)
-  turn.put(one, board.field, string.format('%d', change.seq))
+  note_place(one, board, change.seq)
   note(one, change)
 end
 
 -- The user's slots of a board, the newest last, and the one of a run; a new one when there is none.
 local function slots_of(one, board, run)
-  local blob = one.row[board.field]
-  local slots = blob and blob ~= '' and cmsgpack.unpack(blob) or {}
+  local slots = places_of(one, board)[board.key] or {}
   for _, slot in ipairs(slots) do
     if slot[RUN] == run then
       return slots, slot
@@ -171,7 +175,7 @@ local function enter_slot(one, board, slots, slot, group, value)
   end
   local change = place(one, board, slot[RUN], group, seq, before, value)
   slot[VALUE], slot[SEQ], slot[GROUP] = value, change.seq, group or false
-  turn.put(one, board.field, cmsgpack.pack(slots))
+  note_place(one, board, slots)
   note(one, change)
 end
 
@@ -185,7 +189,7 @@ local function enter_grouped(one, board, value)
     if slot[SEQ] then
       leave(one, board, 0, slot[GROUP] or nil, slot[SEQ], slot[VALUE])
       slot[VALUE], slot[SEQ] = 0, false
-      turn.put(one, board.field, cmsgpack.pack(slots))
+      note_place(one, board, slots)
     end
     return
   end
@@ -209,10 +213,10 @@ function leaderboards.enter_totals(one, list, before, value)
   end
 end
 
--- The number and the group that the user's hash notes of a board that does not repeat.
+-- The number and the group that are noted of a board that does not repeat.
 local function noted_place(one, board)
   if board.kind == 'total' then
-    return noted_seq(one, board), nil
+    return places_of(one, board)[board.key], nil
   end
   local _, slot = slots_of(one, board, 0)
   return slot[SEQ] or nil, slot[GROUP] or nil
@@ -272,7 +276,7 @@ end
 -- Whether the patch of the turn has changed one of the attributes that a board is broken down by.
 local function has_moved(one, board)
   for _, name in ipairs(board.breakdown) do
-    if one.patch.stored[name] ~= nil then
+    if one.patch.stored[contract.field.attribute .. name] ~= nil then
       return true
     end
   end
@@ -293,7 +297,7 @@ function leaderboards.regroup(one)
       elseif board.isStreak then
         value = one.streak_length > 0 and one.streak_length
       else
-        value = tonumber(one.row[board.valueField] or nil)
+        value = turn.get(one, board.record)[contract.metric.total] or nil
       end
       if value and (slot[GROUP] or nil) ~= group then
         enter_slot(one, board, slots, slot, group, value)
@@ -307,17 +311,45 @@ function leaderboards.remove(part, user, no, run, group, seq)
   remove(part, no, run, group, boards.member(seq, user))
 end
 
--- The same for all places of a board that the user's hash notes, whatever the board is now.
-function leaderboards.remove_noted(part, user, no, noted)
-  if noted:find('^%d+$') then
-    leaderboards.remove(part, user, no, 0, nil, tonumber(noted))
-  elseif noted ~= '' then
-    for _, slot in ipairs(cmsgpack.unpack(noted)) do
-      if slot[SEQ] then
-        leaderboards.remove(part, user, no, slot[RUN], slot[GROUP] or nil, slot[SEQ])
+-- Where the places stand in the records that note some, by how these begin.
+local places_at = {
+  [contract.record.metric] = contract.metric.places,
+  [contract.record.points] = contract.points.places,
+  [contract.record.streakPlaces] = contract.streakPlaces.places,
+}
+
+-- The places that an unpacked record notes, by the board's no as text; nil or false for none.
+function leaderboards.places_in(name, stored)
+  local at = places_at[name:match('^%a%-') or name]
+  return at and stored[at]
+end
+
+-- Takes the user off all places that a record notes, whatever the boards are now.
+function leaderboards.remove_noted(part, user, places)
+  for no, noted in pairs(places) do
+    if type(noted) == 'number' then
+      leaderboards.remove(part, user, no, 0, nil, noted)
+    else
+      for _, slot in ipairs(noted) do
+        if slot[SEQ] then
+          leaderboards.remove(part, user, no, slot[RUN], slot[GROUP] or nil, slot[SEQ])
+        end
       end
     end
   end
+end
+
+-- The member that the user has on a run of a board, from the place that is noted, and the group; nil when there is none.
+function leaderboards.noted_member(noted, run, user)
+  if type(noted) == 'number' then
+    return boards.member(noted, user)
+  end
+  for _, slot in ipairs(noted or {}) do
+    if slot[RUN] == run and slot[SEQ] then
+      return boards.member(slot[SEQ], user), slot[GROUP] or nil
+    end
+  end
+  return nil
 end
 
 function leaderboards.start(one)

@@ -37,16 +37,12 @@ end
 -- Counts a user at the level that the user now has.
 local function relevel(keys, args)
   local position = contract.arg.relevel
-  local system
-  local function needed(plan)
-    system = system_of(plan, tonumber(args[position.system]))
-    return system and { system.field, system.levelField } or {}
-  end
-  local one, first = calls.begin(keys, args, position, args[position.entryId], nil, needed)
+  local one, first = calls.begin(keys, args, position, args[position.entryId])
   if not one then
     return first
   end
-  local total = system and tonumber(one.row[system.field] or nil)
+  local system = system_of(one.plan, tonumber(args[position.system]))
+  local total = system and turn.get(one, system.record)[contract.points.total]
   if not one.exists or not total then
     return { outcome.ok }
   end

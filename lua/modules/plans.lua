@@ -1,7 +1,6 @@
 -- Compiled configurations (src/plan/compile.ts), unpacked once per server and kept under their hash.
 local contract = require('contract')
 local partition = require('partition')
-local turn = require('turn')
 local limit = contract.limit
 
 local plans = {}
@@ -29,12 +28,6 @@ function plans.get(part, hash)
   cache[hash] = plan
   cached = cached + 1
   return plan
-end
-
--- All fields that an event on a metric needs.
-function plans.fields_of(plan, metric)
-  metric.all = metric.all or turn.joined(plan.fields, metric.fields)
-  return metric.all
 end
 
 -- How a call that goes by the configuration begins: the partition, the plan and the context; nil and the outcome that the caller has to

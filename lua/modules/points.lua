@@ -4,7 +4,7 @@ local boosts = require('boosts')
 local decimal = require('decimal')
 local filters = require('filters')
 local turn = require('turn')
-local limit = contract.limit
+local limit, metric_place, place = contract.limit, contract.metric, contract.points
 
 local points = {}
 
@@ -22,7 +22,7 @@ end
 
 -- Counts the user at a level of a system, and no longer at the one before, which is returned. The counts are what level-summary reads.
 local function count_level(one, system, level)
-  local before = tonumber(one.row[system.levelField] or nil) or 0
+  local before = turn.get(one, system.record)[place.level] or 0
   if before ~= level then
     if before ~= 0 then
       redis.call('HINCRBY', one.part.levels, before, -1)
@@ -30,7 +30,7 @@ local function count_level(one, system, level)
     if level ~= 0 then
       redis.call('HINCRBY', one.part.levels, level, 1)
     end
-    turn.put(one, system.levelField, string.format('%d', level))
+    turn.change(one, system.record)[place.level] = level
   end
   return before
 end
@@ -38,17 +38,18 @@ end
 -- Moves a trigger's progress by the event's value and returns how many multiples of its threshold were passed for the first time. The
 -- high-water mark is what keeps anyone from going down and up again over the same multiple. Nil when the sum goes out of range.
 local function advance(one, trigger, value)
-  local row = one.row
-  local before, noted = tonumber(row[trigger.field] or 0), row[trigger.highField]
-  local high_before = noted and tonumber(noted) or (before > 0 and before or 0)
+  local counts = turn.change(one, trigger.record)
+  local progress, highs, key = turn.map(counts, metric_place.progress), counts[metric_place.highs], trigger.key
+  local before, noted = progress[key] or 0, highs and highs[key]
+  local high_before = noted or (before > 0 and before or 0)
   local now = decimal.add(before, value)
   if now > limit.maxAbsoluteTotal or now < -limit.maxAbsoluteTotal then
     return nil
   end
   local high = now > high_before and now or high_before
-  turn.put(one, trigger.field, decimal.text(now))
+  progress[key] = now
   if high > now or noted then
-    turn.put(one, trigger.highField, decimal.text(high))
+    turn.map(counts, metric_place.highs)[key] = high
   end
   if high == high_before then
     return 0
@@ -68,8 +69,8 @@ end
 local function state_of(one, system)
   local state = one.earned[system.no]
   if not state then
-    local stored = one.row[system.field]
-    local total = tonumber(stored or 0)
+    local stored = turn.get(one, system.record)[place.total]
+    local total = stored or 0
     state = { system = system, had = stored and true or false, before = total, total = total, awards = {} }
     one.earned[system.no] = state
     one.earned_order[#one.earned_order + 1] = state
@@ -83,7 +84,7 @@ local function award(one, system, trigger, times, at, day)
   local earned, applied = times * trigger.points, nil
   if trigger.points > 0 then
     if state.active_day ~= day then
-      state.active, state.active_day = boosts.active(system, one.user, one.row, day), day
+      state.active, state.active_day = boosts.active(system, one, day), day
     end
     if #state.active > 0 then
       applied = boosts.numbers(state.active)
@@ -122,7 +123,7 @@ end
 function points.earn_creation(one)
   for _, system in ipairs(one.plan.systems) do
     for _, trigger in ipairs(system.triggers) do
-      if trigger.kind == 'user_creation' and filters.match_user(trigger.user, one.row) then
+      if trigger.kind == 'user_creation' and filters.match_user(trigger.user, one) then
         award(one, system, trigger, 1, one.now, one.day)
       end
     end
@@ -138,7 +139,7 @@ function points.earn(one, systems, event)
     local triggers = systems[i].triggers
     for k = 1, #triggers do
       local trigger = triggers[k]
-      if (not trigger.metric or trigger.metric == metric) and filters.match_user(trigger.user, one.row) then
+      if (not trigger.metric or trigger.metric == metric) and filters.match_user(trigger.user, one) then
         local times = times_of(one, trigger, event)
         if not times then
           return 'range'
@@ -165,7 +166,7 @@ function points.keep(one, id)
   for _, state in ipairs(one.earned_order) do
     if #state.awards > 0 then
       local system = state.system
-      turn.put(one, system.field, string.format('%d', state.total))
+      turn.change(one, system.record)[place.total] = state.total
       local blobs = {}
       for i, given in ipairs(state.awards) do
         blobs[i] = cmsgpack.pack({ id = id, award = given })

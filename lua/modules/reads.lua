@@ -3,12 +3,13 @@ local contract = require('contract')
 local boards = require('boards')
 local calendar = require('calendar')
 local calls = require('calls')
+local leaderboards = require('leaderboards')
 local partition = require('partition')
 local plans = require('plans')
 local settle = require('settle')
 local streaks = require('streaks')
 local turn = require('turn')
-local field, outcome = contract.field, contract.outcome
+local outcome, record = contract.outcome, contract.record
 
 local reads = {}
 
@@ -55,7 +56,7 @@ local function read_streaks(keys, args)
     if settle.has_done_enough() then
       return { outcome.again }
     end
-    local one, unknown = turn.fetch(part, plan, context, args[i + 1], plan.fields, nil)
+    local one, unknown = turn.fetch(part, plan, context, args[i + 1], plan.records, nil)
     if not one then
       return unknown
     end
@@ -77,21 +78,14 @@ local function read_counts(keys, args)
   return { outcome.ok, redis.call('HGETALL', part.completions), redis.call('HGET', part.meta, 'users') or '0' }
 end
 
--- The member that a user has on a board, from the user's note of it; nil when there is none.
-local function member_of(part, no, run, user, is_total)
-  local note = redis.call('HGET', part.user .. user, field.boardSeq .. no)
-  if not note or note == '' then
+-- The member that a user has on a run of a board, and its group, from the record that notes the place; nil when there is none.
+local function member_of(part, no, run, user, name)
+  local blob = redis.call('HGET', part.user .. user, name)
+  local places = blob and leaderboards.places_in(name, cmsgpack.unpack(blob))
+  if not places then
     return nil
   end
-  if is_total then
-    return boards.member(tonumber(note), user)
-  end
-  for _, slot in ipairs(cmsgpack.unpack(note)) do
-    if slot[1] == run and slot[3] then
-      return boards.member(slot[3], user), slot[4] or nil
-    end
-  end
-  return nil
+  return leaderboards.noted_member(places[no], run, user)
 end
 
 -- A page of a board: rank, user, name and value of each row, down to the last place (`max`). With a user, the offset counts from that
@@ -106,7 +100,7 @@ local function read_board(keys, args)
   local key = boards.key(part, no, run, group ~= '' and group or nil)
   local from, user, max = tonumber(args[position.offset]), args[position.user], tonumber(args[position.max])
   if user ~= '' then
-    local member = member_of(part, no, tonumber(run), user, args[position.kind] == 'total')
+    local member = member_of(part, no, tonumber(run), user, args[position.record])
     local rank = member and boards.rank(key, member)
     if not rank or rank > max then
       return { outcome.ok, {} }
@@ -121,7 +115,7 @@ local function read_board(keys, args)
   local rows = {}
   for i = 1, #page, 2 do
     local id = boards.user_of(page[i])
-    rows[#rows + 1] = { from + (i + 1) / 2, id, redis.call('HGET', part.user .. id, field.name), page[i + 1] }
+    rows[#rows + 1] = { from + (i + 1) / 2, id, redis.call('HGET', part.user .. id, record.name), page[i + 1] }
   end
   return { outcome.ok, rows }
 end
@@ -139,7 +133,7 @@ local function read_place(keys, args)
   if run == '' then
     run = board and board.unit and calendar.run(board, math.max(math.min(one.day, board.last or one.day), board.first)) or 0
   end
-  local member, group = member_of(one.part, no, tonumber(run), one.user, args[position.kind] == 'total')
+  local member, group = member_of(one.part, no, tonumber(run), one.user, args[position.record])
   local rank, value
   if member then
     local key = boards.key(one.part, no, run, group)

@@ -8,7 +8,7 @@ local points = require('points')
 local streaks = require('streaks')
 local time = require('time')
 local turn = require('turn')
-local field, limit, outcome = contract.field, contract.limit, contract.outcome
+local core, limit, outcome = contract.core, contract.limit, contract.outcome
 
 local settle = {}
 
@@ -21,7 +21,7 @@ local done_us = 0
 -- creation, days from the local day of it; a day's moment is its local midnight, or now where a move has skipped that.
 local function collect(one, list, system, trigger, span, order)
   if trigger.unit == 'hours' then
-    local first = math.floor(tonumber(one.row[field.created]) / HOUR_MS)
+    local first = math.floor(one.exists / HOUR_MS)
     local n = math.floor((span.from_hour - first) / trigger.interval) + 1
     for hour = first + n * trigger.interval, span.to_hour, trigger.interval do
       list[#list + 1] = { at = hour * HOUR_MS, day = nil, order = order, system = system, trigger = trigger }
@@ -39,10 +39,10 @@ end
 -- The part of the time since the user was last settled that this call takes: no more than `plan.settleHours`, in each of which every time
 -- trigger may fire.
 local function next_span(one)
-  local row = one.row
+  local all = one.core
   local to_hour = math.floor(one.now / HOUR_MS)
-  local from_hour = tonumber(row[field.settledHour] or math.floor(tonumber(row[field.created]) / HOUR_MS))
-  local from_day = tonumber(row[field.settledDay] or one.created_day)
+  local from_hour = all[core.settledHour] or math.floor(one.exists / HOUR_MS)
+  local from_day = all[core.settledDay] or one.created_day
   local to_day = math.max(one.day, from_day)
   local most = one.plan.settleHours
   if to_hour - from_hour > most then
@@ -56,7 +56,7 @@ end
 
 local function fire(one, occurrence)
   local trigger = occurrence.trigger
-  if occurrence.at <= trigger.since or not filters.match_user(trigger.user, one.row) then
+  if occurrence.at <= trigger.since or not filters.match_user(trigger.user, one) then
     return
   end
   local day = occurrence.day or time.local_day(one.part, one.context.zones, turn.zone(one), occurrence.at) or one.day
@@ -87,8 +87,7 @@ local function fire_triggers(one)
   end
   done_us = done_us + #list * one.plan.timeAwardWorkUs
   if #list > 0 or span.more then
-    turn.put(one, field.settledHour, span.to_hour)
-    turn.put(one, field.settledDay, span.to_day)
+    one.core[core.settledHour], one.core[core.settledDay] = span.to_hour, span.to_day
     one.settled = true
   end
   return span.more
@@ -125,12 +124,12 @@ end
 local function next_trigger(one)
   local due
   -- A move east can have brought the user to a day whose occurrences are still to come.
-  local day = tonumber(one.row[field.settledDay] or one.created_day)
+  local day = one.core[core.settledDay] or one.created_day
   for _, timed in ipairs(one.plan.timeTriggers) do
     local trigger = timed.trigger
     local at
     if trigger.unit == 'hours' then
-      local first = math.floor(tonumber(one.row[field.created]) / HOUR_MS)
+      local first = math.floor(one.exists / HOUR_MS)
       local passed = math.floor((math.floor(one.now / HOUR_MS) - first) / trigger.interval)
       at = (first + (passed + 1) * trigger.interval) * HOUR_MS
     else
@@ -153,10 +152,10 @@ function settle.schedule(one)
   end
   local due = streak and trigger and math.min(streak, trigger) or streak or trigger
   local text = due and string.format('%d', due) or ''
-  if text == (one.row[field.due] or '') then
+  if text == turn.due(one) then
     return
   end
-  turn.put_due(one, text)
+  turn.set_due(one, text)
   if due then
     redis.call('ZADD', one.part.due, text, one.user)
   else
@@ -167,10 +166,7 @@ end
 -- Notes anew when time will next do something, for a user to whom nothing has happened although it was due.
 function settle.reschedule(one)
   settle.schedule(one)
-  if one.due then
-    redis.call('HSET', one.key, field.due, one.due)
-    one.due = nil
-  end
+  turn.write_due(one)
 end
 
 -- What has been found out in a turn, as facts for its entry.
@@ -178,6 +174,7 @@ function settle.facts(one, entry)
   entry.points = points.keep(one, entry.id)
   entry.boards = one.boards
   streaks.keep(one)
+  entry.streaks = one.streaks_written or nil
   entry.periods = #one.periods > 0 and one.periods or nil
   entry.freezes = one.freezes_earned > 0 and one.freezes_earned or nil
   return entry

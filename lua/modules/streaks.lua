@@ -1,13 +1,13 @@
 -- Streaks: three of them for each user, daily, weekly and monthly, all moved by the same streak day (docs/rules.md, "Streaks").
 --
--- They are kept in one field of the user's hash, MessagePack of a list (the names of its places are below), because an event looks at
--- nearly all of it. A period is a number (calendar.lua); 0 stands for none where a period can't be.
+-- They are a list in the core of the user (the names of its places are below), because an event looks at nearly all of it. A period is a
+-- number (calendar.lua); 0 stands for none where a period can't be.
 local calendar = require('calendar')
 local contract = require('contract')
 local decimal = require('decimal')
 local turn = require('turn')
 local time = require('time')
-local field, limit, outcome = contract.field, contract.limit, contract.outcome
+local core, limit, outcome = contract.core, contract.limit, contract.outcome
 
 local streaks = {}
 
@@ -32,24 +32,18 @@ local function home(one, zone)
   return lives_in_default and one.plan.zone ~= 'UTC' and one.plan.zone or nil
 end
 
--- The streaks of a turn, unpacked once; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
+-- The streaks of a turn; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
 function streaks.of(one)
-  if one.streaks then
-    return one.streaks
-  end
-  local settings = one.plan.streaks
+  local settings, all = one.plan.streaks, one.core[core.streaks]
   if not settings or not one.exists then
     return nil
   end
-  local blob = one.row[field.streaks]
-  if blob then
-    one.streaks = cmsgpack.unpack(blob)
-  else
+  if not all then
     local initial = math.min(settings.freezes.initial, settings.freezes.maximum)
-    one.streaks = { one.created_day, initial, one.created_day, new_streak(), new_streak(), new_streak(), home(one, one.row[field.tz]) }
-    one.streaks_settled = true
+    all = { one.created_day, initial, one.created_day, new_streak(), new_streak(), new_streak(), home(one, one.core[core.tz]) }
+    one.core[core.streaks], one.streaks_settled = all, true
   end
-  return one.streaks
+  return all
 end
 
 -- The one that the operator has chosen to show.
@@ -63,26 +57,20 @@ function streaks.length(one)
   return shown and shown[LENGTH] or 0
 end
 
--- Packs what has been changed; call before the turn is committed. (The initial freezes are a change
--- too.)
+-- Notes whether the turn that is about to be committed has changed them. (The initial freezes are a change too.)
 function streaks.keep(one)
-  if one.streaks_settled or one.streaks_counted then
-    one.streaks_settled, one.streaks_counted = false, false
-    turn.put(one, field.streaks, cmsgpack.pack(one.streaks))
-  end
+  one.streaks_written = one.streaks_settled or one.streaks_counted
+  one.streaks_settled, one.streaks_counted = false, false
 end
 
-local function pauses_of(one)
-  if one.pauses == nil then
-    local blob = one.row[field.pauses]
-    one.pauses = blob and blob ~= '' and cmsgpack.unpack(blob) or {}
-  end
-  return one.pauses
+-- The user's pauses.
+function streaks.pauses(one)
+  return turn.map(one.core, core.pauses)
 end
 
 -- Whether a pause touches one of the days of a period.
 local function is_paused(one, frequency, period, shift)
-  local pauses = pauses_of(one)
+  local pauses = streaks.pauses(one)
   if #pauses == 0 then
     return false
   end
@@ -182,7 +170,7 @@ end
 local function conditions_of(one)
   local settings = one.plan.streaks
   if settings.personal then
-    local own = one.row[field.streakPreferences]
+    local own = one.core[core.streakPreferences]
     if own and own ~= '' then
       return cjson.decode(own)
     end
@@ -291,7 +279,7 @@ end
 -- Another zone for users who have none of their own is a move for each of them, when the user is next settled: until then the user has
 -- lived in the old one. Returns an outcome when the old zone is not known.
 function streaks.follow_default(one)
-  local all, own = streaks.of(one), one.row[field.tz]
+  local all, own = streaks.of(one), one.core[core.tz]
   if not all or (own and own ~= '') or all[HOME] == home(one, own) then
     return nil
   end
@@ -372,7 +360,7 @@ end
 -- Adds a pause; where there is no room for one more, the one that has been over for the longest goes. Returns nil, or the outcome that
 -- refuses it.
 function streaks.add_pause(one, pause)
-  local pauses = pauses_of(one)
+  local pauses = streaks.pauses(one)
   if pause.first < one.day then
     return outcome.pauseTooEarly
   end
@@ -384,16 +372,14 @@ function streaks.add_pause(one, pause)
     table.remove(pauses, over)
   end
   pauses[#pauses + 1] = pause
-  turn.put(one, field.pauses, cmsgpack.pack(pauses))
 end
 
 -- Removes a pause; false when there is none of that id.
 function streaks.remove_pause(one, id)
-  local pauses = pauses_of(one)
+  local pauses = streaks.pauses(one)
   for i, pause in ipairs(pauses) do
     if pause.id == id then
       table.remove(pauses, i)
-      turn.put(one, field.pauses, #pauses > 0 and cmsgpack.pack(pauses) or '')
       return true
     end
   end

@@ -1,40 +1,32 @@
 -- One user's turn in a call: what is stored of the user, what has been changed of it so far, and the commit of both.
 --
--- A turn is fetched with one HMGET and committed with one HSET and one XADD, which carries the same fields and values: the ledger has the
--- state byte for byte, and no other list of it exists. Between them everything reads and writes `row`, so that what comes later in a call
--- sees what came before it. Settling may commit in the middle: it has then been true for some time already.
+-- The user's hash holds packed records (src/redis/contract.ts, userRecords; their layout: src/redis/layout.ts). A turn is fetched with one
+-- HMGET of the records that the call is known to need; any other is fetched when it is asked for. Between fetch and commit everything reads
+-- and changes the unpacked tables, so that what comes later in a call sees what came before it. The commit packs those that have changed
+-- and writes them with one HSET and one XADD, which carries the same fields and values: the ledger has the state byte for byte. Settling
+-- may commit in the middle: it has then been true for some time already.
 local contract = require('contract')
-local decimal = require('decimal')
 local ledger = require('ledger')
 local time = require('time')
-local field = contract.field
+local core, record = contract.core, contract.record
 
 local turn = {}
 
--- What has been changed in the turn and is not written yet, field to value. The table is kept between calls, as the row of a list of fields
--- is (`fields.kept`): a new one would have to grow field by field each time. There is one turn at a time.
-local dirty = {}
--- A table does not become smaller: one that a large configuration has made this large is not kept.
-local MAX_KEPT = 200
+-- The sizes of the lists by the first character of the record's name. The others are maps.
+local sizes = {
+  [record.core] = core.size,
+  [record.metric:sub(1, 1)] = contract.metric.size,
+  [record.points:sub(1, 1)] = contract.points.size,
+  [record.streakPlaces] = contract.streakPlaces.size,
+}
 
-local function forget_changes()
-  for name in pairs(dirty) do
-    dirty[name] = nil
+-- A record in which nothing stands. A list has no holes, since cmsgpack would pack it as a map.
+local function new_record(name)
+  local list = {}
+  for i = 1, sizes[name:sub(1, 1)] or 0 do
+    list[i] = false
   end
-end
-
--- The row of a list of fields, and the list of what is put into it beyond them, which is taken out of it for the next turn.
-local function row_of(fields)
-  local kept = fields.kept
-  if not kept then
-    kept = { row = {}, extra = {} }
-    fields.kept = kept
-  end
-  local row, extra = kept.row, kept.extra
-  for i = #extra, 1, -1 do
-    row[extra[i]], extra[i] = nil, nil
-  end
-  return row, extra
+  return list
 end
 
 -- The zone of users with their own one, the configured one for those who have none.
@@ -44,7 +36,7 @@ end
 
 -- The time zone in which the user lives. (`one.zone` is one that is being left.)
 function turn.zone(one)
-  return one.zone or zone_of(one.plan, one.row[field.tz])
+  return one.zone or zone_of(one.plan, one.core[core.tz])
 end
 
 -- A list of fields with more behind it.
@@ -76,22 +68,21 @@ local function read(key, list)
   return values
 end
 
--- Starts a turn of `user`. `fields` are those that the call may need; what is patched of the user (users.read_patch) is fetched with them.
--- Nil and an outcome when the user's time zone is not known for this moment.
+-- The records that a change of the profile looks at.
+local of_patch = { record.profile, record.name, record.attributes }
+
+-- Starts a turn of `user`. `fields` are the records that the call is going to need, the core first. Nil and an outcome when the user's time
+-- zone is not known for this moment.
 function turn.fetch(part, plan, context, user, fields, patch)
-  local list = fields
-  if patch then
-    list = turn.joined(fields, patch.fields)
-    list[#list + 1] = field.email
-  end
-  forget_changes()
+  local list = patch and turn.joined(fields, of_patch) or fields
   local key = part.user .. user
-  local values, row, extra = read(key, list), row_of(list)
-  for i = 1, #list do
-    row[list[i]] = values[i]
+  local values, blobs = read(key, list), {}
+  for i = 2, #list do
+    blobs[list[i]] = values[i]
   end
+  local all = values[1] and cmsgpack.unpack(values[1]) or new_record(record.core)
   local now = time.now(part, context)
-  local day, unknown = time.today(part, context.zones, zone_of(plan, row[field.tz]), now)
+  local day, unknown = time.today(part, context.zones, zone_of(plan, all[core.tz]), now)
   if not day then
     return nil, unknown
   end
@@ -103,11 +94,13 @@ function turn.fetch(part, plan, context, user, fields, patch)
     user = user,
     key = key,
     patch = patch,
-    row = row,
-    extra = extra,
-    dirty = dirty,
-    exists = row[field.created],
-    created_day = tonumber(row[field.createdDay] or nil),
+    core = all,
+    blobs = blobs,
+    records = { [record.core] = all },
+    changed = {},
+    exists = all[core.created],
+    is_stored = all[core.created] and true,
+    created_day = all[core.createdDay] or nil,
     created = false,
     profile_changed = false,
     ordinal = 0,
@@ -115,46 +108,93 @@ function turn.fetch(part, plan, context, user, fields, patch)
     zone = nil,
     day = day,
     sequence = nil,
-    streaks = nil,
     streaks_settled = false,
     streaks_counted = false,
-    due = nil,
+    streaks_written = false,
     streak_changed = false,
     streak_length = nil,
+    due = nil,
     extended = false,
     extended_length = nil,
-    completed = nil,
     earned = nil,
     earned_order = nil,
     boards = nil,
     achieved = nil,
     achieved_now = nil,
     checked = nil,
-    sums = nil,
     periods = nil,
     freezes_earned = 0,
     settled = false,
   }
 end
 
-local function lay(one, name, value)
-  local row = one.row
-  if row[name] == nil then
-    one.extra[#one.extra + 1] = name
+-- A field of the user's hash as it stands there, false for none.
+local function blob_of(one, name)
+  local blob = one.blobs[name]
+  if blob == nil then
+    blob = one.is_stored and redis.call('HGET', one.key, name)
+    one.blobs[name] = blob
   end
-  row[name] = value
+  return blob
 end
 
--- Changes a field of the user's hash to a text; it is written when the turn is committed.
-function turn.put(one, name, text)
-  lay(one, name, text)
-  one.dirty[name] = text
+-- A record of the user, unpacked, to be read; an empty one where nothing is stored.
+function turn.get(one, name)
+  local found = one.records[name]
+  if not found then
+    local blob = blob_of(one, name)
+    found = blob and cmsgpack.unpack(blob) or new_record(name)
+    one.records[name] = found
+  end
+  return found
 end
 
--- Changes when time will next do something to the user, a moment or an empty text. The ledger does not carry it: it follows from the rest.
-function turn.put_due(one, text)
-  lay(one, field.due, text)
+-- The same, to be changed; it is written when the turn is committed.
+function turn.change(one, name)
+  one.changed[name] = true
+  return turn.get(one, name)
+end
+
+-- The table at a place of a record, which is made where there is none; to be changed with the record.
+function turn.map(list, place)
+  local map = list[place]
+  if not map then
+    map = {}
+    list[place] = map
+  end
+  return map
+end
+
+-- The user's name, false for none.
+function turn.name(one)
+  local name = one.records[record.name]
+  if name == nil then
+    name = blob_of(one, record.name)
+    one.records[record.name] = name
+  end
+  return name
+end
+
+function turn.set_name(one, name)
+  one.records[record.name], one.changed[record.name] = name, true
+end
+
+-- When time will next do something to the user, as a text; empty for never.
+function turn.due(one)
+  return one.due or blob_of(one, record.due) or ''
+end
+
+-- Changes it. The ledger does not carry it: it follows from the rest.
+function turn.set_due(one, text)
   one.due = text
+end
+
+-- Writes it, where nothing else is written of the user.
+function turn.write_due(one)
+  if one.due then
+    redis.call('HSET', one.key, record.due, one.due)
+    one.blobs[record.due], one.due = one.due, nil
+  end
 end
 
 -- The next number of the partition's one sequence, one for each commit: ties on leaderboards hang on it.
@@ -165,22 +205,23 @@ function turn.seq(one)
   return one.sequence
 end
 
--- Fields and values on their way to Redis. The list is kept between calls, since a new one would have to grow each time.
+-- Fields and values on their way to Redis. The list is kept between calls, since a new one would have to grow each time, unless a large
+-- configuration has made it large: a table does not become smaller.
 local set = {}
+local MAX_KEPT = 200
 
--- Writes what has been changed, and beside it what the ledger does not carry as a field: the revision, which each entry has, and when the
--- user is next due. Returns how many items of `set`, fields and values in turn, have been changed.
-local function write(one, rev)
-  local count = 0
-  for name, value in pairs(dirty) do
-    set[count + 1], set[count + 2], dirty[name] = name, value, nil
+-- Packs what has been changed into `set`, fields and values in turn, and writes it. Returns how many items there are.
+local function write(one)
+  local count, records = 0, one.records
+  for name in pairs(one.changed) do
+    local value = records[name]
+    set[count + 1], set[count + 2] = name, type(value) == 'table' and cmsgpack.pack(value) or value
     count = count + 2
   end
-  local last = count + 2
-  set[count + 1], set[last] = field.rev, rev
+  local last = count
   if one.due then
-    set[last + 1], set[last + 2] = field.due, one.due
-    last = last + 2
+    set[count + 1], set[count + 2] = record.due, one.due
+    last = count + 2
   end
   for first = 1, last, MAX_VALUES do
     redis.call('HSET', one.key, unpack(set, first, math.min(first + MAX_VALUES - 1, last)))
@@ -191,7 +232,7 @@ end
 -- Moves the user's newest day on to that of the event and its awards. An entry that counts something for an earlier day says so
 -- (src/ledger/days.ts puts the totals of the days after it right); so does one of a user of whom no newest day is known.
 local function move_newest_day(one, entry)
-  local newest = tonumber(one.row[field.newestDay] or nil)
+  local newest = one.core[core.newestDay]
   local first = entry.kind == 'event' and entry.day or nil
   local last = first
   for _, fact in ipairs(entry.points) do
@@ -204,23 +245,25 @@ local function move_newest_day(one, entry)
     entry.back = true
   end
   if last and (not newest or last > newest) then
-    turn.put(one, field.newestDay, string.format('%d', last))
+    one.core[core.newestDay] = last
   end
 end
 
 -- Writes what has been changed, and the entry that says so. Returns the packed entry.
 function turn.commit(one, entry)
-  local rev = tonumber(one.row[field.rev] or 0) + 1
-  local rev_text = decimal.text(rev)
-  lay(one, field.rev, rev_text)
+  local rev = (one.core[core.rev] or 0) + 1
+  one.core[core.rev], one.changed[record.core] = rev, true
   entry.user, entry.at, entry.day, entry.rev = one.user, one.now, one.day, rev
   move_newest_day(one, entry)
   local changed = set
-  local count = write(one, rev_text)
-  if count > 2 * MAX_KEPT then
-    dirty, set = {}, {}
+  local count = write(one)
+  if count > MAX_KEPT then
+    set = {}
   end
-  one.dirty, one.sequence, one.due = dirty, nil, nil
+  if one.due then
+    one.blobs[record.due] = one.due
+  end
+  one.changed, one.sequence, one.due = {}, nil, nil
   return ledger.append(one.part, entry, changed, count)
 end
 

@@ -5,26 +5,45 @@ local points = require('points')
 local streaks = require('streaks')
 local time = require('time')
 local turn = require('turn')
-local field = contract.field
+local core, field, record = contract.core, contract.field, contract.record
 
 local users = {}
 
+-- Where the properties stand that are not in the record of the profile.
+local core_places = {
+  [field.created] = core.created,
+  [field.createdDay] = core.createdDay,
+  [field.tz] = core.tz,
+  [field.streakPreferences] = core.streakPreferences,
+}
+local ATTRIBUTE = field.attribute
+
+-- What is stored of a property, this call's changes included; false or nil for nothing.
+function users.property(one, name)
+  if core_places[name] then
+    return one.core[core_places[name]]
+  elseif name == field.name then
+    return turn.name(one)
+  elseif name:sub(1, #ATTRIBUTE) == ATTRIBUTE then
+    return turn.get(one, record.attributes)[name:sub(#ATTRIBUTE + 1)]
+  end
+  return turn.get(one, record.profile)[name]
+end
+
+function users.set_property(one, name, value)
+  if core_places[name] then
+    one.core[core_places[name]] = value
+  elseif name == field.name then
+    turn.set_name(one, value)
+  elseif name:sub(1, #ATTRIBUTE) == ATTRIBUTE then
+    turn.change(one, record.attributes)[name:sub(#ATTRIBUTE + 1)] = value
+  else
+    turn.change(one, record.profile)[name] = value
+  end
+end
+
 -- Fields in which nothing stored and an empty text mean the same: the caller has cleared them.
 local clearable = { [field.tz] = true, [field.deviceTokens] = true }
-
--- The fields that a user's profile is made of, apart from attributes and preferences for notifications.
-local profile_fields = {
-  [field.created] = true,
-  [field.createdDay] = true,
-  [field.updated] = true,
-  [field.name] = true,
-  [field.email] = true,
-  [field.tz] = true,
-  [field.subscribeToEmails] = true,
-  [field.deviceTokens] = true,
-  [field.control] = true,
-  [field.streakPreferences] = true,
-}
 
 -- The properties that the caller sent, as a list of fields and a map from field to text; nil when there are none. They are `pairs_count`
 -- pairs of arguments from `first` on. The second result is where the arguments after them start.
@@ -48,7 +67,7 @@ function users.lacks_email(one)
   if not patch or patch.values[field.subscribeToEmails] ~= '1' then
     return false
   end
-  return not (patch.values[field.email] or one.row[field.email])
+  return not (patch.values[field.email] or users.property(one, field.email))
 end
 
 -- The local day that the patch's time zone makes it; that of the turn when it has none. Nil and an outcome when the zone is not known.
@@ -69,14 +88,10 @@ local function is_control(plan, user)
 end
 
 local function create(one, day)
-  local now = string.format('%d', one.now)
-  turn.put(one, field.created, now)
-  local day_text = string.format('%d', day)
-  turn.put(one, field.createdDay, day_text)
-  turn.put(one, field.newestDay, day_text)
-  turn.put(one, field.subscribeToEmails, '1')
-  turn.put(one, field.control, is_control(one.plan, one.user))
-  one.exists, one.created, one.created_day = now, true, day
+  local all, profile = one.core, turn.change(one, record.profile)
+  all[core.created], all[core.createdDay], all[core.newestDay] = one.now, day, day
+  profile[field.subscribeToEmails], profile[field.control] = '1', is_control(one.plan, one.user)
+  one.exists, one.created, one.created_day = one.now, true, day
 end
 
 -- Lays the patch over the user, creating a new one, who is paid for that; `day` is the local day in the zone that the user then has.
@@ -88,14 +103,14 @@ function users.apply(one, day)
   end
   local patch = one.patch
   for _, name in ipairs(patch and patch.fields or {}) do
-    local before, after = one.row[name], patch.values[name]
+    local before, after = users.property(one, name), patch.values[name]
     local nothing_to_clear = clearable[name] and not before and after == ''
     if before ~= after and not nothing_to_clear then
       patch.stored[name] = before or false
       if name == field.tz and not one.created then
         streaks.move(one, turn.zone(one), after)
       end
-      turn.put(one, name, after)
+      users.set_property(one, name, after)
       changed = true
     end
   end
@@ -104,7 +119,7 @@ function users.apply(one, day)
     streaks.settle(one)
   end
   if changed then
-    turn.put(one, field.updated, string.format('%d', one.now))
+    turn.change(one, record.profile)[field.updated] = string.format('%d', one.now)
   end
   one.profile_changed = changed
   if one.created then
@@ -121,22 +136,20 @@ function users.keep(one)
   end
 end
 
--- The whole profile of a user as it will be after the commit, from field to text.
+-- The whole profile of a user as it will be after the commit, from property to text.
 function users.profile(one)
-  local all = redis.call('HGETALL', one.key)
   local profile = {}
-  local function take(name, value)
-    local start = name:sub(1, #field.attribute)
-    if profile_fields[name] or start == field.attribute or start == field.notification then
-      profile[name] = value
-    end
+  for name, value in pairs(turn.get(one, record.profile)) do
+    profile[name] = value
   end
-  for i = 1, #all, 2 do
-    take(all[i], all[i + 1])
+  for no, value in pairs(turn.get(one, record.attributes)) do
+    profile[ATTRIBUTE .. no] = value
   end
-  for name, value in pairs(one.dirty) do
-    take(name, tostring(value))
+  for name, at in pairs(core_places) do
+    local value = one.core[at]
+    profile[name] = type(value) == 'number' and string.format('%d', value) or value or nil
   end
+  profile[field.name] = turn.name(one) or nil
   return profile
 end
 

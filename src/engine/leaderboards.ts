@@ -15,8 +15,8 @@ export interface Ranking {
 export interface BoardRun {
   /** The leaderboard's `no`. */
   readonly leaderboard: number;
-  /** How it is kept (plan/boards.ts). */
-  readonly kind: string;
+  /** The record of the user's hash that notes places on it (plan/boards.ts). */
+  readonly record: string;
   /** Participants: users beyond that rank have no place. */
   readonly max: number;
   /** The first day of the run, perpetualRun for a board that does not repeat. */
@@ -69,8 +69,8 @@ export async function readPlace(
   user: string,
 ): Promise<Place> {
   const entryId = randomUUID();
-  const { leaderboard, kind, max, run = '' } = board;
-  const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { user, entryId, leaderboard, kind, max, run } }));
+  const { leaderboard, record, max, run = '' } = board;
+  const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { user, entryId, leaderboard, record, max, run } }));
   if (outcome !== outcomes.ok) throw refusal(outcome, user);
   const [rank, value, ledgerId, placeRun] = values;
   return {

@@ -49,9 +49,9 @@ export async function readBoosts({ engine, clock }: Stores, tenant: number, key:
 
 /** The boosts that apply to a user now. Throws a 404 for an unknown user or key. */
 export async function readUserBoosts(engine: Engine, tenant: number, user: string, key: string): Promise<BoostResponse[]> {
-  const { config, fields, day } = await readUser(engine, tenant, user);
+  const { config, profile, day } = await readUser(engine, tenant, user);
   const date = dayToDate(day);
-  return boostsOf(config, requireSystem(config, key), user, fields, date).map((boost) => boostResponse(boost, date));
+  return boostsOf(config, requireSystem(config, key), user, profile, date).map((boost) => boostResponse(boost, date));
 }
 
 /** What Redis counts of a system's levels. */

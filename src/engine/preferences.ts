@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { LaurelError } from '../errors.js';
+import type { ProfileFact } from '../ledger/entry.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { outcomes, userFields } from '../redis/contract.js';
+import { unpackMessage } from '../redis/message.js';
 import type { PreferencesResponse } from '../users/shapes.js';
-import { text, type Engine } from './engine.js';
+import type { Engine } from './engine.js';
 import { refusal } from './refusals.js';
 import { readUser } from './users.js';
 
@@ -57,12 +59,12 @@ function pairsOf(config: ActiveConfig, { notifications, streak }: Preferences): 
   return streak === undefined ? pairs : [...pairs, userFields.streakPreferences, JSON.stringify(storedStreak(config, streak))];
 }
 
-function response(config: ActiveConfig, fields: Readonly<Record<string, string>>): PreferencesResponse {
+function response(config: ActiveConfig, profile: ProfileFact): PreferencesResponse {
   const notifications = notificationTypes.flatMap((type) => {
-    const list = fields[userFields.notification + type];
+    const list = profile[userFields.notification + type];
     return list === undefined ? [] : [[type, JSON.parse(list) as unknown] as const];
   });
-  const own = fields[userFields.streakPreferences];
+  const own = profile[userFields.streakPreferences];
   if (own === undefined) return { notifications: Object.fromEntries(notifications) };
   const { enabled, mode, metrics } = JSON.parse(own) as StoredStreakPreferences;
   const shown = metrics.map(({ key, threshold }) => ({ key: known(config.metricByNo, Number(key), 'metric').key, threshold }));
@@ -77,13 +79,11 @@ export async function setPreferences(engine: Engine, tenant: number, user: strin
     return { args: { user, entryId, patchPairs: pairs.length / 2 }, pairs };
   });
   if (outcome !== outcomes.ok) throw refusal(outcome, user);
-  const flat = Array.isArray(values[0]) ? values[0].map(text) : [];
-  const fields = Object.fromEntries(flat.flatMap((field, i) => (i % 2 === 0 ? [[field, flat[i + 1] ?? ''] as const] : [])));
-  return response(config, fields);
+  return response(config, unpackMessage(values[0]) as ProfileFact);
 }
 
 /** What a user prefers: types of notification without a preference are left out. Throws a 404 for an unknown user. */
 export async function readPreferences(engine: Engine, tenant: number, user: string): Promise<PreferencesResponse> {
-  const { config, fields } = await readUser(engine, tenant, user);
-  return response(config, fields);
+  const { config, profile } = await readUser(engine, tenant, user);
+  return response(config, profile);
 }

@@ -6,8 +6,8 @@ import type { LeaderboardResponse, RankingsResponse, UserLeaderboardResponse } f
 import { runEnd, runOf } from '../leaderboards/runs.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../limits.js';
-import { requireLeaderboard, type ActiveConfig } from '../plan/active-config.js';
-import { boardKind, perpetualRun } from '../plan/boards.js';
+import { known, requireLeaderboard, type ActiveConfig } from '../plan/active-config.js';
+import { boardRecord, perpetualRun } from '../plan/boards.js';
 import type { Clock } from './clock.js';
 import type { Engine } from './engine.js';
 import { readPlace, readRankings, type BoardRun, type Page, type Ranking } from './leaderboards.js';
@@ -88,6 +88,11 @@ export interface RankingsQuery extends Page {
   readonly userAttributes: ReadonlyMap<string, string>;
 }
 
+/** The record of the user's hash that notes places on a leaderboard. */
+function recordOf(config: ActiveConfig, board: Leaderboard): string {
+  return boardRecord(board, (id) => (config.metricById.get(id) ?? known(config.systemById, id, 'points system')).no);
+}
+
 /** A page of a leaderboard's rankings. Throws a 404 for an unknown key, a 422 for a run or a group that it does not have. */
 export async function readLeaderboard(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<RankingsResponse> {
   const config = await stores.engine.config(tenant);
@@ -96,7 +101,7 @@ export async function readLeaderboard(stores: Stores, tenant: number, key: strin
   const date = utcDate(now);
   const run = {
     leaderboard: board.no,
-    kind: boardKind(board),
+    record: recordOf(config, board),
     max: board.maxParticipants,
     run: resolveRun(board, query.run, date),
     group: resolveGroup(config, board, query.userAttributes),
@@ -122,7 +127,7 @@ export async function readUserLeaderboard(
   const now = await clock.now(tenant);
   const date = utcDate(now);
   const asked = query.run === undefined ? undefined : resolveRun(board, query.run, date);
-  const asOf = { leaderboard: board.no, kind: boardKind(board), max: board.maxParticipants, run: asked };
+  const asOf = { leaderboard: board.no, record: recordOf(config, board), max: board.maxParticipants, run: asked };
   const place = await readPlace(engine, tenant, asOf, user);
   const { run } = place;
   await history.waitFor(tenant, place.ledgerId);

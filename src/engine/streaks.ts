@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { dateToDay, dayToDate } from '../calendar.js';
 import type { PauseFact, StreakFact } from '../ledger/entry.js';
 import type { HistoryReader, StreakLength } from '../ledger/reader.js';
-import { outcomes, userFields } from '../redis/contract.js';
+import { outcomes, userRecords } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
+import { at, listOf } from '../redis/user-hash.js';
 import { baseStreak, historyResponse } from '../streaks/response.js';
 import type { StreakRanking, StreakResponse } from '../streaks/shapes.js';
 import { instant } from '../users/response.js';
@@ -22,9 +23,8 @@ export async function readStreak(
   id: string,
   historyPeriods: number,
 ): Promise<StreakResponse> {
-  const { config, streak, buffers, ledgerId, day } = await readUser(engine, tenant, id);
-  const blob = buffers.get(userFields.pauses);
-  const pauses = blob && blob.length > 0 ? (unpackMessage(blob) as PauseFact[]) : [];
+  const { config, streak, hash, ledgerId, day } = await readUser(engine, tenant, id);
+  const pauses = (at(listOf(hash, userRecords.core), 'core', 'pauses') ?? []) as readonly PauseFact[];
   const { frequency } = config.document.streaks;
   const span = streak && historyPeriods > 0 ? { first: streak.current - historyPeriods + 1, last: streak.current } : undefined;
   if (span) await history.waitFor(tenant, ledgerId);

@@ -9,8 +9,9 @@ import type { MetricResponse } from '../metrics/shapes.js';
 import { requireMetric, requireSystem, type ActiveConfig } from '../plan/active-config.js';
 import { awardResponse, levelAt, levelResponse, systemResponse } from '../points/response.js';
 import type { UserPointsResponse } from '../points/shapes.js';
-import { outcomes, userFields } from '../redis/contract.js';
+import { outcomes, userRecords } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
+import { mapOf, profileOf, totalsOf, type UserHash } from '../redis/user-hash.js';
 import { checkAttributeKeys } from '../users/attributes.js';
 import { userPatch } from '../users/patch.js';
 import { userResponse } from '../users/response.js';
@@ -43,10 +44,8 @@ export async function identifyUser(
 
 export interface UserState {
   readonly config: ActiveConfig;
-  /** The user's hash: field (contract.ts, userFields) → buffer. */
-  readonly buffers: ReadonlyMap<string, Buffer>;
-  /** The same, as text; fields of MessagePack are of no use here. */
-  readonly fields: Readonly<Record<string, string>>;
+  readonly hash: UserHash;
+  readonly profile: ProfileFact;
   /** The newest awards of the points system that was asked for, as buffers of MessagePack. */
   readonly awards: readonly unknown[];
   readonly streak: StreakFact | undefined;
@@ -82,12 +81,12 @@ export async function readUser(engine: Engine, tenant: number, id: string, optio
   if (outcome !== outcomes.ok) throw refusal(outcome, id);
   const [flat, awards, streak, completions, users, ledgerId, now, day] = values;
   if (!Array.isArray(flat) || !Array.isArray(awards)) throw new Error('readUser answered without fields');
-  const buffers = new Map<string, Buffer>();
-  for (let i = 0; i + 1 < flat.length; i += 2) buffers.set(text(flat[i]), flat[i + 1] as Buffer);
+  const hash = new Map<string, Buffer>();
+  for (let i = 0; i + 1 < flat.length; i += 2) hash.set(text(flat[i]), flat[i + 1] as Buffer);
   return {
     config,
-    buffers,
-    fields: Object.fromEntries([...buffers].map(([field, value]) => [field, value.toString('utf8')])),
+    hash,
+    profile: profileOf(hash),
     awards,
     streak: (unpackMessage(streak) as StreakFact | false) || undefined,
     counts: readCounts(completions, users),
@@ -99,15 +98,13 @@ export async function readUser(engine: Engine, tenant: number, id: string, optio
 
 /** A user's profile. Throws a 404 for an unknown user. */
 export async function readProfile(engine: Engine, tenant: number, id: string): Promise<UserResponse> {
-  const { config, fields } = await readUser(engine, tenant, id);
-  return userResponse(config, id, fields);
+  const { config, profile } = await readUser(engine, tenant, id);
+  return userResponse(config, id, profile);
 }
 
 /** Achievement `no` → moment of completion, of what a user has completed. */
-export function completedBy({ buffers }: UserState): ReadonlyMap<number, number> {
-  const blob = buffers.get(userFields.achievements);
-  const moments = blob ? (unpackMessage(blob) as Record<string, number>) : {};
-  return new Map(Object.entries(moments).map(([no, at]) => [Number(no), at]));
+export function completedBy({ hash }: UserState): ReadonlyMap<number, number> {
+  return new Map(Object.entries(mapOf<number>(hash, userRecords.achievements)).map(([no, at]) => [Number(no), at]));
 }
 
 /** What a user sees of the achievements: those that are completed, and active ones. A locked one is shown only to users who have it. */
@@ -124,24 +121,27 @@ function achievementsOf(state: UserState, metricId: string): UserAchievementResp
 /** A user's totals on all metrics, as the contract's list of `MetricResponse`. */
 export async function readUserMetrics(engine: Engine, tenant: number, id: string): Promise<MetricResponse[]> {
   const state = await readUser(engine, tenant, id);
-  return Array.from(state.config.metrics.values(), (metric) => metricResponse(metric, state.fields, achievementsOf(state, metric.id)));
+  const totals = totalsOf(state.hash, 'metric');
+  return Array.from(state.config.metrics.values(), (metric) =>
+    metricResponse(metric, totals.get(metric.no) ?? 0, achievementsOf(state, metric.id)),
+  );
 }
 
 /** A user's total on one metric. Throws a 404 for an unknown user or metric. */
 export async function readUserMetric(engine: Engine, tenant: number, id: string, key: string): Promise<MetricResponse> {
   const state = await readUser(engine, tenant, id);
   const metric = requireMetric(state.config, key);
-  return metricResponse(metric, state.fields, achievementsOf(state, metric.id));
+  return metricResponse(metric, totalsOf(state.hash, 'metric').get(metric.no) ?? 0, achievementsOf(state, metric.id));
 }
 
 /** A user's points, level and newest awards, as the contract's `GetUserPointsResponse`. Throws a 404 for an unknown user or system. */
 export async function readUserPoints(engine: Engine, tenant: number, id: string, key: string, count: number): Promise<UserPointsResponse> {
-  const { config, fields, awards } = await readUser(engine, tenant, id, {
+  const { config, hash, awards } = await readUser(engine, tenant, id, {
     system: (active) => requireSystem(active, key).no,
     awards: count,
   });
   const system = requireSystem(config, key);
-  const total = Number(fields[`${userFields.pointsTotal}${system.no}`] ?? 0);
+  const total = totalsOf(hash, 'points').get(system.no) ?? 0;
   const level = levelAt(system, total);
   return {
     ...systemResponse(system),

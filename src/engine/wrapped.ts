@@ -6,7 +6,8 @@ import { leaderboardResponse } from '../leaderboards/response.js';
 import type { AttributeSums, DaySpan, DaySummary, RankedDay } from '../ledger/aggregates.js';
 import { LaurelError } from '../errors.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-import { userFields } from '../redis/contract.js';
+import { userFields, userRecords } from '../redis/contract.js';
+import { at, listOf } from '../redis/user-hash.js';
 import { userResponse } from '../users/response.js';
 import { activityOf, type Activity } from './activity.js';
 import type { SummaryStores } from './points.js';
@@ -131,7 +132,7 @@ async function longestStreak(
 }
 
 function completedIn(state: UserState): Year['completed'] {
-  const zone = state.fields[userFields.tz] || state.config.document.settings.defaultTimeZone;
+  const zone = state.profile[userFields.tz] || state.config.document.settings.defaultTimeZone;
   return [...completedBy(state)]
     .map(([no, at]) => ({ no, at, day: dateToDay(DateTime.fromMillis(at, { zone }).toISODate() ?? utcDate(at)) }))
     .sort((a, b) => a.at - b.at || a.no - b.no);
@@ -157,7 +158,7 @@ export async function readWrapped(
   const { config, ledgerId, day: today } = state;
   const number = asked ?? yearOf(today);
   // A user who has moved west has a newest day that the local calendar has yet to reach.
-  const newest = yearOf(Math.max(today, Number(state.fields[userFields.newestDay] ?? today)));
+  const newest = yearOf(Math.max(today, Number(at(listOf(state.hash, userRecords.core), 'core', 'newestDay') ?? today)));
   if (number > newest) {
     throw new LaurelError('unprocessable', `\`year\` is ${number}, which has not begun for this user: send ${newest} or an earlier year.`);
   }
@@ -179,7 +180,7 @@ export async function readWrapped(
   ]);
   const year = { state, rows, attributes, ranked, completed: completedIn(state) };
   return {
-    user: userResponse(config, user, state.fields),
+    user: userResponse(config, user, state.profile),
     activity: {
       ...activity.counts,
       mostActiveDay: { date: dayToDate(day.first), ...periodOfYear(year, day, 0, undefined) },

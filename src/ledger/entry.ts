@@ -1,5 +1,6 @@
-import { userFields } from '../redis/contract.js';
+import { userRecords } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
+import { at, type Unpacked } from '../redis/user-hash.js';
 import { splitValues } from './joined-values.js';
 
 /**
@@ -23,7 +24,7 @@ interface EntryBase {
   readonly achieved?: readonly number[];
   /** The fields of the user's hash that have changed, each followed by its value, byte for byte. Fields of their own in the stream. */
   readonly state: readonly Buffer[];
-  /** lua/modules/streaks.lua: all of it, when it has changed. Unpacked from `state`. */
+  /** lua/modules/streaks.lua: all of it, when it has changed. (In the stream it is `true`: the streaks stand in the core of the user.) */
   readonly streaks?: unknown;
   readonly periods?: readonly PeriodFact[];
   readonly pauses?: readonly PauseFact[];
@@ -174,9 +175,9 @@ export function unpackEntry([, blob, ...changed]: readonly Buffer[]): LedgerEntr
   const entry = unpackMessage(blob) as LedgerEntry;
   if (!('user' in entry) || entry.kind === 'forget') return entry;
   const state = changed[0]?.length === 0 && changed[1] ? splitValues(changed[1]) : changed;
-  const streaksAt = state.findIndex((field, i) => i % 2 === 0 && streaksField.equals(field));
-  const streaks = streaksAt < 0 ? {} : { streaks: unpackMessage(state[streaksAt + 1]) };
-  return { ...entry, state, ...streaks };
+  if (entry.streaks === undefined) return { ...entry, state };
+  const core = state.findIndex((field, i) => i % 2 === 0 && coreField.equals(field));
+  return { ...entry, state, streaks: at(unpackMessage(state[core + 1]) as Unpacked, 'core', 'streaks') };
 }
 
-const streaksField = Buffer.from(userFields.streaks);
+const coreField = Buffer.from(userRecords.core);

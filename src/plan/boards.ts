@@ -1,6 +1,7 @@
 import { dateToDay } from '../calendar.js';
 import type { Leaderboard } from '../config/model.js';
-import { userFields } from '../redis/contract.js';
+import { userRecords } from '../redis/contract.js';
+import { placeOf } from '../redis/layout.js';
 
 /** The run number of a leaderboard that does not repeat. */
 export const perpetualRun = 0;
@@ -29,11 +30,11 @@ export interface PlanBoard {
   /** Milliseconds since local midnight: from this up to, but not at, that. */
   readonly from?: number;
   readonly to?: number;
-  /** Fields of the user's attributes. */
+  /** The `no` of the user's attributes, as text. */
   readonly breakdown?: readonly string[];
-  /** Where the user's place is noted, and where the value is found, in the user's hash. A streak has no field of its own. */
-  readonly field: string;
-  readonly valueField: string;
+  /** The record of the user that notes the place, with the value but for streaks, and the position of the places in it, from 1. */
+  readonly record: string;
+  readonly placesAt: number;
 }
 
 /** Milliseconds since midnight of `HH:MM` or `HH:MM:SS`. */
@@ -50,8 +51,23 @@ export function boardKind(board: Leaderboard): BoardKind {
   return board.breakdownAttributes.length > 0 ? 'grouped' : 'total';
 }
 
-/** Compiles a leaderboard. `valueField` names the field of what it ranks, `attributeField` that of an attribute's id. */
-export function compileBoard(board: Leaderboard, valueField: string, attributeField: (id: string) => string): PlanBoard {
+/** The record of the user's hash that notes the place on a leaderboard: that of what it ranks. `resolve` gives the `no` of an id. */
+export function boardRecord(board: Leaderboard, resolve: (id: string) => number): string {
+  switch (board.rankBy) {
+    case 'metric':
+      return `${userRecords.metric}${resolve(board.metricId)}`;
+    case 'points':
+      return `${userRecords.points}${resolve(board.pointsSystemId)}`;
+    case 'streak':
+      return userRecords.streakPlaces;
+  }
+}
+
+/** The layout of that record. */
+const layoutOf = { metric: 'metric', points: 'points', streak: 'streakPlaces' } as const;
+
+/** Compiles a leaderboard. `resolve` gives the `no` of an id. */
+export function compileBoard(board: Leaderboard, resolve: (id: string) => number): PlanBoard {
   return {
     no: board.no,
     key: String(board.no),
@@ -63,8 +79,8 @@ export function compileBoard(board: Leaderboard, valueField: string, attributeFi
     ...(board.end === null ? {} : { last: dateToDay(board.end) }),
     ...(board.runUnit === null ? {} : { unit: board.runUnit, interval: board.runInterval }),
     ...(hasWindow(board) ? { from: timeOfDay(board.startTime ?? '00:00'), to: timeOfDay(board.endTime ?? '24:00') } : {}),
-    ...(board.breakdownAttributes.length === 0 ? {} : { breakdown: board.breakdownAttributes.map(attributeField) }),
-    field: `${userFields.boardSeq}${board.no}`,
-    valueField,
+    ...(board.breakdownAttributes.length === 0 ? {} : { breakdown: board.breakdownAttributes.map((id) => String(resolve(id))) }),
+    record: boardRecord(board, resolve),
+    placesAt: placeOf(layoutOf[board.rankBy], 'places') + 1,
   };
 }

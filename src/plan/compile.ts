@@ -6,7 +6,6 @@ import type {
   AttributeFilter,
   ConfigDocument,
   ConfigVersion,
-  Leaderboard,
   PointsBoost,
   PointsSystem,
   PointsTrigger,
@@ -15,18 +14,17 @@ import type {
 import { partsOf } from '../config/parts.js';
 import { estimateWork } from '../config/work.js';
 import { limits } from '../limits.js';
-import { userFields } from '../redis/contract.js';
+import { userRecords } from '../redis/contract.js';
 import { compileBoard, type PlanBoard } from './boards.js';
 import { scaleMultiplier } from '../decimal.js';
-import { FieldList } from './fields.js';
 import { levelsDefinition, levelsOf } from './levels.js';
 
 /**
- * What the function library runs: a configuration with every name resolved to a field of the user's hash, so that an event needs one
+ * What the function library runs: a configuration with every name resolved to a record of the user's hash, so that an event needs one
  * HMGET of a list that is ready. Objects are keyed by their `no`, as text.
  */
 interface PlanFilter {
-  readonly field: string;
+  readonly no: string;
   readonly value: string;
 }
 
@@ -35,12 +33,13 @@ interface PlanTrigger {
   readonly kind: PointsTrigger['type'];
   readonly points: number;
   readonly user: readonly PlanFilter[];
+  /** Of a metric trigger: its `no` as text, the metric, and the record that has its progress. */
+  readonly key?: string;
   readonly metric?: number;
+  readonly record?: string;
   readonly threshold?: number;
-  readonly field?: string;
-  readonly highField?: string;
   readonly blocks?: boolean;
-  readonly event?: readonly { readonly no: string; readonly value: string }[];
+  readonly event?: readonly PlanFilter[];
   readonly length?: number;
   readonly achievement?: number;
 }
@@ -74,9 +73,7 @@ interface PlanSystem {
   readonly at: number;
   /** `no` as text, for keys. */
   readonly key: string;
-  readonly field: string;
-  /** Where the level is noted that the user is counted at. */
-  readonly levelField: string;
+  readonly record: string;
   /** Stands for the levels (plan/levels.ts). */
   readonly levelsAre: string;
   readonly cap: number;
@@ -95,10 +92,10 @@ interface PlanAchievement {
   readonly user: readonly PlanFilter[];
   readonly metric?: number;
   readonly value?: number;
-  /** What a metric achievement counts: the metric's total, or the sum of its matching events, which has a field of its own. */
-  readonly amountField?: string;
+  /** The record of what a metric achievement counts: the metric's total or, with filters, the sum of the events that match. */
+  readonly record?: string;
   readonly isSummed?: boolean;
-  readonly event?: readonly { readonly no: string; readonly value: string }[];
+  readonly event?: readonly PlanFilter[];
   readonly length?: number;
   readonly needs: readonly string[];
   /** The composites that need it. */
@@ -108,9 +105,9 @@ interface PlanAchievement {
 interface PlanMetric {
   readonly no: number;
   readonly key: string;
-  readonly field: string;
-  /** The fields that an event on it needs beyond those that every call needs. */
-  readonly fields: readonly string[];
+  readonly record: string;
+  /** The records that an event on it is known to need, the core first. */
+  readonly records: readonly string[];
   /** The systems with triggers on the metric, each with those triggers alone. */
   readonly systems: readonly Pick<PlanSystem, 'at' | 'triggers'>[];
   /** The metric achievements, in the order of the configuration; `summed` are those with filters, which have a sum of their own. */
@@ -137,8 +134,8 @@ export interface Plan {
   readonly zone: string;
   /** How long an idempotency key counts, in milliseconds; absent for ever. */
   readonly keyLifeMs?: number;
-  /** The fields that every call about a user needs. */
-  readonly fields: readonly string[];
+  /** The records that every call about a user is known to need, the core first. */
+  readonly records: readonly string[];
   readonly metrics: Readonly<Record<string, PlanMetric>>;
   readonly systems: readonly PlanSystem[];
   /** `system` is the position in `systems`, from 1. */
@@ -160,7 +157,6 @@ export interface Plan {
 const live = <T extends { readonly archived: boolean }>(objects: readonly T[]): T[] => objects.filter((object) => !object.archived);
 const byNo = <T extends { readonly no: number }>(objects: readonly T[]): Record<string, T> =>
   Object.fromEntries(objects.map((object) => [String(object.no), object]));
-const filterFields = (filters: readonly PlanFilter[]): string[] => filters.map(({ field }) => field);
 
 /** Compiles one tenant's configuration. The document has passed config/validate.ts: a reference that leads nowhere is a fault of ours. */
 class Compiler {
@@ -174,7 +170,7 @@ class Compiler {
     this.numbers = new Map(objects.map(({ id, no }) => [id, no]));
     this.boards = live(document.leaderboards)
       .filter(({ status }) => status === 'active')
-      .map((board) => compileBoard(board, this.valueField(board), (id) => this.attributeField(id)));
+      .map((board) => compileBoard(board, (id) => this.resolve(id)));
   }
 
   compile(): Plan {
@@ -188,24 +184,21 @@ class Compiler {
     );
     const achievements = this.achievements();
     const streaks = this.streaks();
-    const fields = this.baseFields(
-      compiled,
-      timeTriggers.map(({ trigger }) => trigger),
-      achievements,
-    );
+    const isTimed = streaks !== undefined || timeTriggers.length > 0;
+    const records = [userRecords.core, ...(isTimed ? [userRecords.due] : [])];
     return {
       controlRatio: settings.controlRatio,
       weekShift: weekShiftOf(settings),
       zone: settings.defaultTimeZone,
       ...(settings.idempotencyRetentionDays === null ? {} : { keyLifeMs: settings.idempotencyRetentionDays * dayMs }),
-      fields,
-      metrics: byNo(live(this.document.metrics).map(({ no }) => this.metric(no, { systems: compiled, achievements, fields }))),
+      records,
+      metrics: byNo(live(this.document.metrics).map(({ no }) => this.metric(no, { systems: compiled, achievements, records }))),
       systems: compiled,
       timeTriggers,
       achievements: byNo(achievements),
       streakAchievements: achievements.filter(({ kind }) => kind === 'streak').map(({ key }) => key),
       ...(streaks ? { streaks } : {}),
-      isTimed: streaks !== undefined || timeTriggers.length > 0,
+      isTimed,
       ...this.settleWork(timeTriggers.length),
       boards: byNo(this.boards),
       streakBoards: this.boards.filter(({ isStreak }) => isStreak),
@@ -213,65 +206,22 @@ class Compiler {
     };
   }
 
-  /** What any call may look at. A system is looked at by every call as soon as something other than a metric can earn points in it. */
-  private baseFields(
-    systems: readonly PlanSystem[],
-    timeTriggers: readonly PlanTimeTrigger[],
-    achievements: readonly PlanAchievement[],
-  ): string[] {
-    const { streaks } = this.document;
-    const hasTimeTriggers = timeTriggers.length > 0;
-    const list = new FieldList([userFields.created, userFields.createdDay, userFields.newestDay, userFields.rev, userFields.tz]);
-    if (streaks.enabled || hasTimeTriggers) list.add([userFields.due]);
-    if (hasTimeTriggers)
-      list.add([userFields.settledHour, userFields.settledDay]).add(timeTriggers.flatMap(({ user }) => filterFields(user)));
-    if (streaks.enabled) list.add([userFields.streaks, userFields.pauses]);
-    if (streaks.enabled && streaks.personalization) list.add([userFields.streakPreferences]);
-    if (achievements.length > 0) list.add([userFields.achievements]).add(achievements.flatMap(({ user }) => filterFields(user)));
-    for (const board of this.boards.filter(({ isStreak, breakdown }) => isStreak || breakdown)) list.add(this.boardFields(board));
-    const beyondMetrics = hasTimeTriggers || systems.some(({ triggers }) => triggers.some(({ kind }) => kind !== 'metric'));
-    if (beyondMetrics) for (const system of systems) list.add(this.systemFields(system, false));
-    return list.fields;
-  }
-
-  private boardFields({ field, valueField, breakdown, isStreak, kind }: PlanBoard): string[] {
-    return [field, ...(breakdown ?? []), ...(kind === 'grouped' && !isStreak ? [valueField] : [])];
-  }
-
-  private systemFields(system: PlanSystem, withProgress: boolean): string[] {
-    const boosts = [...system.boosts, ...[...system.ownBoosts.values()].flat()];
-    const progress = withProgress ? system.triggers.flatMap(({ field, highField }) => (field && highField ? [field, highField] : [])) : [];
-    return [
-      system.field,
-      system.levelField,
-      ...progress,
-      ...system.triggers.flatMap(({ user }) => filterFields(user)),
-      ...boosts.flatMap(({ user }) => filterFields(user)),
-      ...system.boards.flatMap((board) => this.boardFields(board)),
-    ];
-  }
-
-  private metric(no: number, all: Pick<Plan, 'systems' | 'fields'> & { achievements: readonly PlanAchievement[] }): PlanMetric {
-    const field = `${userFields.metricTotal}${no}`;
+  private metric(no: number, all: Pick<Plan, 'systems' | 'records'> & { achievements: readonly PlanAchievement[] }): PlanMetric {
+    const record = `${userRecords.metric}${no}`;
     const own = all.systems.flatMap((system) => {
       const triggers = system.triggers.filter(({ metric }) => metric === no);
       return triggers.length > 0 ? [{ ...system, triggers }] : [];
     });
     const counted = all.achievements.filter(({ metric }) => metric === no);
-    const boards = this.boards.filter(({ valueField, isStreak }) => !isStreak && valueField === field);
-    const list = new FieldList([field]);
-    for (const system of own) list.add(this.systemFields(system, true));
-    for (const { amountField } of counted) if (amountField !== undefined) list.add([amountField]);
-    for (const board of boards) list.add(this.boardFields(board));
     return {
       no,
       key: String(no),
-      field,
+      record,
+      records: [...all.records, record, ...own.map((system) => system.record), ...(counted.length > 0 ? [userRecords.achievements] : [])],
       systems: own.map(({ at, triggers }) => ({ at, triggers })),
       counted,
       summed: counted.filter(({ isSummed }) => isSummed),
-      boards,
-      fields: list.without(all.fields),
+      boards: this.boards.filter((board) => board.record === record),
     };
   }
 
@@ -280,7 +230,7 @@ class Compiler {
   }
 
   private system(system: PointsSystem, at: number): PlanSystem {
-    const field = `${userFields.pointsTotal}${system.no}`;
+    const record = `${userRecords.points}${system.no}`;
     const boosts = live(system.boosts).sort((a, b) => b.multiplier - a.multiplier || b.no - a.no);
     const ownBoosts = new Map<string, PlanBoost[]>();
     const shared: PlanBoost[] = [];
@@ -293,32 +243,31 @@ class Compiler {
       no: system.no,
       at,
       key: String(system.no),
-      field,
-      levelField: `${userFields.countedLevel}${system.no}`,
+      record,
       levelsAre: levelsDefinition(system),
       cap: system.maxPoints ?? limits.maxAbsoluteTotal,
       levels: levelsOf(system).map(({ no, points }) => ({ no, points })),
       triggers: this.activeTriggers(system).flatMap((trigger) => this.trigger(trigger)),
       boosts: shared,
       ownBoosts,
-      boards: this.boards.filter(({ valueField }) => valueField === field),
+      boards: this.boards.filter((board) => board.record === record),
     };
   }
 
   /** Time triggers stand in a list of their own. */
   private trigger(trigger: PointsTrigger): PlanTrigger[] {
-    const common = { no: trigger.no, kind: trigger.type, points: trigger.points, user: this.userFilters(trigger.userAttributes) };
+    const common = { no: trigger.no, kind: trigger.type, points: trigger.points, user: this.filters(trigger.userAttributes) };
     switch (trigger.type) {
       case 'metric':
         return [
           {
             ...common,
+            key: String(trigger.no),
             metric: this.resolve(trigger.metricId),
+            record: `${userRecords.metric}${this.resolve(trigger.metricId)}`,
             threshold: trigger.metricThreshold,
-            field: `${userFields.triggerProgress}${trigger.no}`,
-            highField: `${userFields.triggerHighWater}${trigger.no}`,
             blocks: trigger.blockIfOutOfPoints,
-            event: this.eventFilters(trigger.eventAttributes),
+            event: this.filters(trigger.eventAttributes),
           },
         ];
       case 'streak':
@@ -336,7 +285,7 @@ class Compiler {
     return {
       no: trigger.no,
       points: trigger.points,
-      user: this.userFilters(trigger.userAttributes),
+      user: this.filters(trigger.userAttributes),
       unit: trigger.timeUnit,
       interval: trigger.timeInterval,
       since: Date.parse(trigger.updated),
@@ -353,7 +302,7 @@ class Compiler {
       rounding: boost.rounding,
       first: dateToDay(boost.start),
       ...(boost.end === null ? {} : { last: dateToDay(boost.end) }),
-      user: this.userFilters(boost.userAttributes),
+      user: this.filters(boost.userAttributes),
     };
   }
 
@@ -369,7 +318,7 @@ class Compiler {
       key: String(achievement.no),
       kind: achievement.trigger,
       active: achievement.status === 'active',
-      user: this.userFilters(achievement.userAttributes),
+      user: this.filters(achievement.userAttributes),
       ...this.achievementCount(achievement),
       needs: achievement.trigger === 'achievement' ? achievement.achievementIds.map((id) => String(this.resolve(id))) : [],
       neededBy: neededBy.get(achievement.id) ?? [],
@@ -384,13 +333,8 @@ class Compiler {
     return {
       metric,
       value: achievement.metricValue,
-      ...(filtered
-        ? {
-            amountField: `${userFields.achievementSum}${achievement.no}`,
-            isSummed: true,
-            event: this.eventFilters(achievement.eventAttributes),
-          }
-        : { amountField: `${userFields.metricTotal}${metric}` }),
+      record: `${userRecords.metric}${metric}`,
+      ...(filtered ? { isSummed: true, event: this.filters(achievement.eventAttributes) } : {}),
     };
   }
 
@@ -419,26 +363,7 @@ class Compiler {
     };
   }
 
-  private valueField(board: Leaderboard): string {
-    switch (board.rankBy) {
-      case 'metric':
-        return `${userFields.metricTotal}${this.resolve(board.metricId)}`;
-      case 'points':
-        return `${userFields.pointsTotal}${this.resolve(board.pointsSystemId)}`;
-      case 'streak':
-        return userFields.streaks;
-    }
-  }
-
-  private attributeField(id: string): string {
-    return `${userFields.attribute}${this.resolve(id)}`;
-  }
-
-  private userFilters(filters: readonly AttributeFilter[]): PlanFilter[] {
-    return filters.map(({ attributeId, attributeValue }) => ({ field: this.attributeField(attributeId), value: attributeValue }));
-  }
-
-  private eventFilters(filters: readonly AttributeFilter[]): { no: string; value: string }[] {
+  private filters(filters: readonly AttributeFilter[]): PlanFilter[] {
     return filters.map(({ attributeId, attributeValue }) => ({ no: String(this.resolve(attributeId)), value: attributeValue }));
   }
 

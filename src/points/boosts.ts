@@ -1,6 +1,7 @@
 import type { PointsBoost, PointsSystem } from '../config/model.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { known } from '../plan/active-config.js';
+import type { ProfileFact } from '../ledger/entry.js';
 import { userFields } from '../redis/contract.js';
 import type { BoostResponse } from './shapes.js';
 
@@ -22,15 +23,9 @@ export const sharedBoosts = (system: PointsSystem): PointsBoost[] =>
 
 /**
  * The boosts that apply to a user on the user's local date (semantics.md, "Points"): everybody's, those whose filters match, and the user's
- * own. `fields` is the user's hash.
+ * own.
  */
-export function boostsOf(
-  config: ActiveConfig,
-  system: PointsSystem,
-  user: string,
-  fields: Readonly<Record<string, string>>,
-  date: string,
-): PointsBoost[] {
+export function boostsOf(config: ActiveConfig, system: PointsSystem, user: string, profile: ProfileFact, date: string): PointsBoost[] {
   return system.boosts.filter(
     (boost) =>
       !boost.archived &&
@@ -38,7 +33,7 @@ export function boostsOf(
       boostStatusOn(boost, date) === 'active' &&
       boost.userAttributes.every(({ attributeId, attributeValue }) => {
         const { no } = known(config.attributeById, attributeId, 'attribute');
-        return fields[`${userFields.attribute}${no}`] === attributeValue;
+        return profile[`${userFields.attribute}${no}`] === attributeValue;
       }),
   );
 }

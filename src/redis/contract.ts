@@ -1,8 +1,9 @@
+import { layoutTables } from './layout.js';
+
 /**
  * The contract between TypeScript and the function library in lua/: key names, fields of a user's hash, the order of arguments and the
  * outcomes. It is written here and nowhere else; the bundler turns it into the Lua module `contract`.
  */
-
 /** Keys of one partition (tenant). All start with the same hash tag, so a tenant is one slot of a Redis Cluster. */
 export const keyNames = {
   /** Hash: epoch, version and plan of the configuration in force, seq, users. The key that every call declares. */
@@ -14,7 +15,7 @@ export const keyNames = {
   ledger: 'ledger',
   /** String: the test clock in milliseconds. */
   clock: 'clock',
-  /** Hash per user. Followed by the user's id. */
+  /** Hash per user (userRecords). Followed by the user's id. */
   user: 'u:',
   /** Hash per metric and user: idempotency key → event id, a space, and when, in milliseconds since 1970. Followed by the metric's no, a colon and the user's id. */
   idempotency: 'i:',
@@ -36,14 +37,37 @@ export const keyNames = {
   zones: 'z:',
 } as const;
 
-/** Fields of a user's hash. Those that end in a dash are followed by the `no` of what they belong to. */
+/**
+ * Fields of a user's hash. Those that end in a dash are followed by the `no` of what they belong to. All but `name` and `due` are MessagePack; the
+ * lists among them are laid out as layout.ts has it.
+ */
+export const userRecords = {
+  /** List: layout `core`. */
+  core: 'c',
+  /** Map of the rest of the profile: userFields → text. */
+  profile: 'u',
+  /** Text, in a field of its own, since pages of leaderboards read it of many users. */
+  name: 'n',
+  /** Map: attribute no, as text → value. */
+  attributes: 'a',
+  /** Map: achievement no, as text → moment of completion, in milliseconds since 1970. */
+  achievements: 'x',
+  /** List: layout `metric`. */
+  metric: 'm-',
+  /** List: layout `points`. */
+  points: 'p-',
+  /** List: layout `streakPlaces`. */
+  streakPlaces: 'k',
+  /** The user's score in the sorted set `due`, as text; empty for none. It follows from the rest: neither ledger nor Postgres has it. */
+  due: 'o',
+} as const;
+
+/** What a user's profile is made of, as callers change it and as the ledger tells it: name → text. */
 export const userFields = {
   created: 'b',
   /** The local day of the creation, in days since 1970-01-01. */
   createdDay: 'j',
   updated: 'u',
-  /** Counts the changes of this user; state in Postgres is replaced only by a higher one. */
-  rev: 'r',
   name: 'n',
   email: 'e',
   tz: 'z',
@@ -53,38 +77,12 @@ export const userFields = {
   deviceTokens: 'd',
   /** '1' or '0'. */
   control: 'c',
+  /** Followed by the attribute's no. */
   attribute: 'a-',
-  metricTotal: 'm-',
-  pointsTotal: 'p-',
-  /** The no of the level that the user is counted at; 0 or absent for none. */
-  countedLevel: 'v-',
-  triggerProgress: 't-',
-  /** The highest that a trigger's progress has been; absent while it is the progress itself. */
-  triggerHighWater: 'h-',
-  /** The sum of the events that match a metric achievement with filters. */
-  achievementSum: 'y-',
-  /** MessagePack: achievement no → moment of completion. */
-  achievements: 'x',
-  /** MessagePack: lua/modules/streaks.lua. */
-  streaks: 'k',
-  /** MessagePack: a list of { id, first, last }, days; empty for none. */
-  pauses: 'q',
-  /** JSON of the user's own streak conditions: { enabled, mode, metrics: [{ key (a metric's no, as text), threshold }] }. */
+  /** JSON of the user's own streak conditions (layout.ts). */
   streakPreferences: 'w',
   /** JSON array of channels, for each type of notification. */
   notification: 'n-',
-  /** Up to which UTC hour, and which local day, time triggers have fired. */
-  settledHour: 'f',
-  settledDay: 'g',
-  /** The newest local day on which something of the user's was counted: what comes for an earlier one, after a move west, says so. */
-  newestDay: 'i',
-  /** The user's score in the sorted set `due`; empty for none. */
-  due: 'o',
-  /**
-   * The sequence number at which the value on a leaderboard was reached; empty when the user has no value there any more;
-   * for boards with runs, windows or groups, MessagePack of the newest runs (lua/modules/leaderboards.lua).
-   */
-  boardSeq: 'l-',
 } as const;
 
 /** Fields of a partition's `meta` while it is being restored. */
@@ -255,10 +253,13 @@ export const functions = {
   /** The shown streaks of users; then pairs of an id for the entry of settling, and a user. */
   readStreaks: [...context],
   readCounts: [...context],
-  /** A page of a board, of which `max` users are participants. With `user`, `offset` counts from that user's place. `kind` is the board's in the plan. */
-  readBoard: [...context, 'leaderboard', 'kind', 'max', 'run', 'group', 'offset', 'limit', 'user'],
+  /**
+   * A page of a board, of which `max` users are participants. With `user`, `offset` counts from that user's place. `record` is the field of the
+   * user's hash that notes the place.
+   */
+  readBoard: [...context, 'leaderboard', 'record', 'max', 'run', 'group', 'offset', 'limit', 'user'],
   /** One user's place on a board, and the newest ledger id. */
-  readPlace: [...context, 'user', 'entryId', 'leaderboard', 'kind', 'max', 'run'],
+  readPlace: [...context, 'user', 'entryId', 'leaderboard', 'record', 'max', 'run'],
   /**
    * Removes idempotency keys, unless another event has used them since: then groups of four, metric no, user, key and the id of the event
    * that used it.
@@ -355,7 +356,9 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
   return [
     'return {',
     `  key = ${table(Object.entries(keyNames))},`,
+    `  record = ${table(Object.entries(userRecords))},`,
     `  field = ${table(Object.entries(userFields))},`,
+    ...layoutTables(),
     `  restoring = ${table(Object.entries(restoringFields))},`,
     `  meta = ${table(Object.entries(metaFields))},`,
     `  levelsDefinition = '${levelsDefinitionField}',`,

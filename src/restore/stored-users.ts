@@ -3,7 +3,8 @@ import { limits } from '../limits.js';
 import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
 import { overAll } from '../postgres/pool.js';
-import { userFields } from '../redis/contract.js';
+import { userRecords } from '../redis/contract.js';
+import { at, listOf } from '../redis/user-hash.js';
 import { awardAsBytes } from './stored-awards.js';
 
 /** A place on a leaderboard, as the sorted set of its run and group holds it. */
@@ -20,8 +21,8 @@ export interface StoredPlace {
 /** What Redis holds of a user when it is level with Postgres. */
 export interface StoredUser {
   readonly id: string;
-  /** Field of the user's hash (redis/contract.ts, userFields) → value. */
-  readonly fields: Map<string, string | Buffer>;
+  /** The user's hash. */
+  readonly fields: Map<string, Buffer>;
   /** Metric no → idempotency key → event id and the moment from which on the key ages (lua/event.lua). */
   readonly keys: Map<number, Map<string, string>>;
   /** Points system no → the newest awards, the newest first (stored-awards.ts). */
@@ -41,12 +42,10 @@ const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: string) => (whole.has(oid) ? asItIs : parserOf(oid, format)),
 };
 
-const states = `select user_id, field, value, rev from user_state where tenant = $1 and user_id = any($2::text[])`;
+const states = `select user_id, field, value from user_state where tenant = $1 and user_id = any($2::text[])`;
 
-/** A revision of the user is that of the newest of the user's rows. */
-function putState({ fields }: StoredUser, [, field, value, rev]: Row): void {
+function putState({ fields }: StoredUser, [, field, value]: Row): void {
   fields.set(String(field), value as Buffer);
-  if (Number(rev) > Number(fields.get(userFields.rev) ?? 0)) fields.set(userFields.rev, String(rev));
 }
 
 const usedKeys = `select user_id, metric, key, event_id || ' ' || ${moment('at')} from idempotency_keys where tenant = $1`;
@@ -125,7 +124,7 @@ async function fill(client: pg.ClientBase, tenant: number, users: ReadonlyMap<st
   await read(states, putState);
   await fillKeys(ask, tenant, users);
   // Reading them by turn takes twice as long, and what time has given leaves its mark.
-  const isTimed = [...users.values()].some(({ fields }) => fields.has(userFields.settledDay));
+  const isTimed = [...users.values()].some(({ fields }) => at(listOf(fields, userRecords.core), 'core', 'settledDay') !== undefined);
   await read(isTimed ? awardsByTurn : awardsByMoment, ({ awards }, [, system, list]) => {
     awards.set(Number(system), Buffer.from(String(list), 'hex'));
   });

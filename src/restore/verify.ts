@@ -2,9 +2,10 @@ import type { RecentAward } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, overAll } from '../postgres/pool.js';
-import { keyNames, userFields } from '../redis/contract.js';
-import { unpackMessage } from '../redis/message.js';
+import { keyNames, userRecords } from '../redis/contract.js';
+import { packMessage, unpackMessage } from '../redis/message.js';
 import { partitionKeys } from '../redis/scan.js';
+import { totalsOf, type UserHash } from '../redis/user-hash.js';
 import { Ahead } from './ahead.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 import { boardDifferences } from './verify-boards.js';
@@ -16,13 +17,15 @@ export interface Verified {
   readonly differences: readonly Difference[];
 }
 
-/** When time next does something to a user follows from the rest, and Postgres knows a revision only where it left a row. */
-const derived: ReadonlySet<string> = new Set([userFields.due, userFields.rev]);
-
-/** A value as a person can read it: its text, or hexadecimal digits. */
-function shown(value: string | Buffer): string {
-  const text = value.toString();
-  return Buffer.isBuffer(value) && !/^[^\p{C}\ufffd]*$/u.test(text) ? `0x${value.toString('hex')}` : text;
+/** A value as a person can read it: the name, what can be unpacked as JSON, or else hexadecimal digits. */
+function shown(field: string, value: Buffer): string {
+  if (field === userRecords.name) return value.toString();
+  try {
+    const message = unpackMessage(value);
+    return packMessage(message).equals(value) ? JSON.stringify(message) : `${JSON.stringify(message)}, 0x${value.toString('hex')}`;
+  } catch {
+    return `0x${value.toString('hex')}`;
+  }
 }
 
 /** A user of either side: the newest awards as a text by points system, and totals by the field of the user's hash. */
@@ -33,9 +36,17 @@ type ComparedUser = Omit<StoredUser, 'awards' | 'places'> & {
 
 /** The totals that summaries and analysts read, which are in the state of users as well. */
 const totals = `
-  select user_id, '${userFields.metricTotal}' || metric as field, total from user_metrics where tenant = $1 and user_id = any($2::text[])
-  union all select user_id, '${userFields.pointsTotal}' || system, total from user_points where tenant = $1 and user_id = any($2::text[])`;
-const isTotal = (field: string): boolean => field.startsWith(userFields.metricTotal) || field.startsWith(userFields.pointsTotal);
+  select user_id, '${userRecords.metric}' || metric as field, total from user_metrics where tenant = $1 and user_id = any($2::text[])
+  union all select user_id, '${userRecords.points}' || system, total from user_points where tenant = $1 and user_id = any($2::text[])`;
+
+/** The same from the user's hash. */
+function totalsOfHash(hash: UserHash): Map<string, number> {
+  return new Map(
+    (['metric', 'points'] as const).flatMap((layout) =>
+      [...totalsOf(hash, layout)].map(([no, total]) => [`${userRecords[layout]}${no}`, total] as const),
+    ),
+  );
+}
 
 async function readComparedUsers({ pool, tenant }: VerifyOptions, ids: readonly string[]): Promise<ComparedUser[]> {
   const { users, rows } = await inSnapshot(pool, async (client) => ({
@@ -60,7 +71,7 @@ function textOf(list: Buffer): string {
 /** The facts of one user: the same names for what either side holds. */
 function userFacts(user: ComparedUser): Facts {
   const facts: Facts = new Map();
-  for (const [field, value] of user.fields) if (!derived.has(field)) facts.set(`${user.id}: ${field}`, shown(value));
+  for (const [field, value] of user.fields) if (field !== userRecords.due) facts.set(`${user.id}: ${field}`, shown(field, value));
   for (const [metric, keys] of user.keys) for (const [key, event] of keys) facts.set(`${user.id}: key ${metric} ${key}`, event);
   for (const [system, list] of user.awards) facts.set(`${user.id}: awards ${system}`, list);
   for (const [field, total] of user.totals) facts.set(`${user.id}: total ${field}`, String(total));
@@ -83,8 +94,8 @@ async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonl
       const fields = new Map<string, Buffer>(Object.entries(hashes[i] ?? {}));
       const nos = (start: string): number[] =>
         [...fields.keys()].filter((field) => field.startsWith(start)).map((field) => numberAfter(start, field));
-      const metrics = [...new Set([...nos(userFields.metricTotal), ...keys.keys()])];
-      const systems = [...new Set([...nos(userFields.pointsTotal), ...awards.keys()])];
+      const metrics = [...new Set([...nos(userRecords.metric), ...keys.keys()])];
+      const systems = [...new Set([...nos(userRecords.points), ...awards.keys()])];
       const used = await Promise.all(metrics.map((no) => redis.hgetall(`${partition}${keyNames.idempotency}${no}:${id}`)));
       const lists = await Promise.all(systems.map((no) => redis.lrangeBuffer(`${partition}${keyNames.awards}${no}:${id}`, 0, -1)));
       return {
@@ -96,7 +107,7 @@ async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonl
             .map((no, at) => [no, (lists[at] ?? []).slice(0, limits.maxAwardsRead).map(awardText).join()] as const)
             .filter(([, list]) => list !== ''),
         ),
-        totals: new Map([...fields].filter(([field]) => isTotal(field)).map(([field, total]) => [field, Number(total.toString())])),
+        totals: totalsOfHash(fields),
       };
     }),
   );

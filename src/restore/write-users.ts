@@ -1,5 +1,5 @@
 import { limits } from '../limits.js';
-import { boardKey, boardMember, groupsKey, keyNames, restoringFields, userFields } from '../redis/contract.js';
+import { boardKey, boardMember, groupsKey, keyNames, restoringFields, userRecords } from '../redis/contract.js';
 import type { CommandWriter } from './command-writer.js';
 import type { Hold } from './hold.js';
 import type { StoredUser } from './stored-users.js';
@@ -8,7 +8,7 @@ import type { StoredUser } from './stored-users.js';
 function addUser(to: CommandWriter, partition: string, { id, fields, keys, awards, places }: StoredUser): void {
   to.command('HSET', partition + keyNames.user + id);
   for (const [field, value] of fields) to.add(field).add(value);
-  to.add(userFields.due).add('0');
+  to.add(userRecords.due).add('0');
   for (const [metric, used] of keys) {
     to.command('HSET', `${partition}${keyNames.idempotency}${metric}:${id}`);
     for (const [key, event] of used) to.add(key).add(event);

@@ -3,8 +3,9 @@ import type pg from 'pg';
 import { awardId } from '../../src/ledger/award-id.js';
 import type { RecentAward } from '../../src/ledger/entry.js';
 import { limits } from '../../src/limits.js';
-import { keyNames, userFields } from '../../src/redis/contract.js';
+import { keyNames, userFields, userRecords } from '../../src/redis/contract.js';
 import { unpackMessage } from '../../src/redis/message.js';
+import { at, listOf, mapOf, profileOf, totalsOf, type UserHash } from '../../src/redis/user-hash.js';
 import { keysOf } from './world.js';
 
 /** Facts by name, such as `points 4 of ana` → `120`. The same names are given to what Redis and what Postgres holds. */
@@ -14,24 +15,10 @@ const maxSeq = BigInt(Number.MAX_SAFE_INTEGER);
 const seqChars = 16;
 const afterColon = (key: string): string => key.slice(key.indexOf(':') + 1);
 
-/** The fields of a user's hash that have a row in a table of their own beside their state, by how they start. */
-const numbered: Readonly<Record<string, string>> = {
-  [userFields.metricTotal]: 'total',
-  [userFields.pointsTotal]: 'points',
-  [userFields.attribute]: 'attribute',
-  [userFields.notification]: 'preference',
-  [userFields.countedLevel]: 'level',
-};
-
-/** Fields that are not state: when time next does something to a user follows from the rest, and the revision is that of each row. */
-const derived: ReadonlySet<string> = new Set([userFields.due, userFields.rev]);
-
-const profileFields: Readonly<Record<string, string>> = {
+const profileNames: Readonly<Record<string, string>> = {
   [userFields.created]: 'created',
   [userFields.createdDay]: 'created day',
   [userFields.updated]: 'updated',
-  [userFields.rev]: 'revision',
-  [userFields.streakPreferences]: 'preference',
   [userFields.name]: 'name',
   [userFields.email]: 'email',
   [userFields.tz]: 'tz',
@@ -49,43 +36,41 @@ function canonical(value: unknown): string {
   return entries.length === 0 ? '[]' : `{${entries.map(([key, item]) => `${key}:${canonical(item)}`).join()}}`;
 }
 
-/** The fields that hold MessagePack. */
-function packedFact(facts: Facts, user: string, field: string, value: Buffer): boolean {
-  switch (field) {
-    case userFields.streaks:
-      facts.set(`streaks of ${user}`, canonical(unpackMessage(value)));
-      return true;
-    case userFields.pauses:
-      if (value.length > 0) facts.set(`pauses of ${user}`, canonical(unpackMessage(value)));
-      return true;
-    case userFields.achievements:
-      for (const [no, at] of Object.entries(unpackMessage(value) as object)) facts.set(`achievement ${no} of ${user}`, String(at));
-      return true;
-    default:
-      return false;
-  }
+/** What a property of the profile is called among the facts. */
+function propertyName(property: string): string {
+  if (property.startsWith(userFields.attribute)) return `attribute ${property.slice(userFields.attribute.length)}`;
+  return profileNames[property] ?? `preference ${property}`;
 }
 
 /** A place on a board of totals is a number; on the others it is a list of runs, whose places the boards themselves tell. */
-function placeFact(facts: Facts, user: string, field: string, value: Buffer): void {
-  if (value.length === 0) return;
-  const isNumber = /^\d+$/.test(value.toString());
-  const name = `seq on board ${field.slice(userFields.boardSeq.length)} of ${user}`;
-  facts.set(name, isNumber ? value.toString() : 'runs');
+function placeFacts(facts: Facts, user: string, places: unknown): void {
+  for (const [board, noted] of Object.entries((places ?? {}) as object)) {
+    facts.set(`seq on board ${board} of ${user}`, typeof noted === 'number' ? String(noted) : 'runs');
+  }
 }
 
-function userFacts(facts: Facts, user: string, hash: Readonly<Record<string, Buffer>>): void {
-  for (const [field, blob] of Object.entries(hash)) {
-    if (!derived.has(field)) facts.set(`state ${field} of ${user}`, blob.toString('hex'));
-    if (packedFact(facts, user, field, blob)) continue;
-    const value = blob.toString();
-    const start = field.slice(0, field.indexOf('-') + 1);
-    const name = profileFields[field] ?? (numbered[start] && `${numbered[start]} ${field.slice(start.length)}`);
-    if (start === userFields.boardSeq) placeFact(facts, user, field, blob);
-    else if (start === userFields.countedLevel) {
-      if (value !== '0') facts.set(`${name ?? ''} of ${user}`, value);
-    } else if (name?.startsWith('preference') === true) facts.set(`preference ${field} of ${user}`, value);
-    else if (name !== undefined && value !== '') facts.set(`${name} of ${user}`, value);
+function userFacts(facts: Facts, user: string, hash: UserHash): void {
+  for (const [record, blob] of hash) if (record !== userRecords.due) facts.set(`state ${record} of ${user}`, blob.toString('hex'));
+  const core = listOf(hash, userRecords.core);
+  facts.set(`revision of ${user}`, String(at(core, 'core', 'rev')));
+  for (const [property, value] of Object.entries(profileOf(hash)))
+    if (value !== '') facts.set(`${propertyName(property)} of ${user}`, value);
+  const [streaks, pauses] = [at(core, 'core', 'streaks'), at(core, 'core', 'pauses')];
+  if (streaks !== undefined) facts.set(`streaks of ${user}`, canonical(streaks));
+  if (Array.isArray(pauses) && pauses.length > 0) facts.set(`pauses of ${user}`, canonical(pauses));
+  for (const [no, moment] of Object.entries(mapOf<number>(hash, userRecords.achievements))) {
+    facts.set(`achievement ${no} of ${user}`, String(moment));
+  }
+  for (const [no, total] of totalsOf(hash, 'metric')) facts.set(`total ${no} of ${user}`, String(total));
+  for (const [no, total] of totalsOf(hash, 'points')) facts.set(`points ${no} of ${user}`, String(total));
+  placeFacts(facts, user, at(listOf(hash, userRecords.streakPlaces), 'streakPlaces', 'places'));
+  for (const record of hash.keys()) {
+    if (record.startsWith(userRecords.metric)) placeFacts(facts, user, at(listOf(hash, record), 'metric', 'places'));
+    if (!record.startsWith(userRecords.points)) continue;
+    const points = listOf(hash, record);
+    placeFacts(facts, user, at(points, 'points', 'places'));
+    const level = at(points, 'points', 'level');
+    if (level !== undefined && level !== 0) facts.set(`level ${record.slice(userRecords.points.length)} of ${user}`, String(level));
   }
 }
 
@@ -102,7 +87,8 @@ async function redisFacts(redis: Redis, partition: string): Promise<Facts> {
   const facts: Facts = new Map();
   for (const key of await keysOf(redis, partition)) {
     const name = key.slice(partition.length);
-    if (name.startsWith(keyNames.user)) userFacts(facts, name.slice(keyNames.user.length), await redis.hgetallBuffer(key));
+    if (name.startsWith(keyNames.user))
+      userFacts(facts, name.slice(keyNames.user.length), new Map(Object.entries(await redis.hgetallBuffer(key))));
     else if (name.startsWith(keyNames.idempotency)) {
       for (const [used, event] of Object.entries(await redis.hgetall(key))) facts.set(`key ${used} of ${afterColon(name)}`, event);
     } else if (name.startsWith(keyNames.awards)) await awardFacts(facts, redis, key, afterColon(name));

@@ -1,0 +1,64 @@
+/**
+ * How the packed values of a user's hash are laid out: MessagePack of a list, in which each place has a meaning. Both languages read it here: TypeScript
+ * takes the positions, from 0, and the contract module has them for Lua, from 1. A place without a value holds `false`.
+ */
+const layouts = {
+  /** What every call about a user looks at. */
+  core: [
+    /** Counts the changes of this user; state in Postgres is replaced only by a higher one. */
+    'rev',
+    /** Milliseconds since 1970, and the local day of it, in days since 1970-01-01. */
+    'created',
+    'createdDay',
+    /** The newest local day on which something of the user's was counted: what comes for an earlier one, after a move west, says so. */
+    'newestDay',
+    /** The user's own time zone; empty when it has been cleared. */
+    'tz',
+    /** Up to which UTC hour, and which local day, time triggers have fired. */
+    'settledHour',
+    'settledDay',
+    /** lua/modules/streaks.lua. */
+    'streaks',
+    /** A list of { id, first, last }, days. */
+    'pauses',
+    /** JSON of the user's own streak conditions: { enabled, mode, metrics: [{ key (a metric's no, as text), threshold }] }. */
+    'streakPreferences',
+  ],
+  /** One metric. Maps are by `no`, as text. */
+  metric: [
+    'total',
+    /** Trigger → its progress, and the highest that it has been; without the latter, that is the progress itself. */
+    'progress',
+    'highs',
+    /** Metric achievement with filters → the sum of the events that match it. */
+    'sums',
+    /** Leaderboard that ranks the metric → the user's place (lua/modules/leaderboards.lua). */
+    'places',
+  ],
+  /** One points system. */
+  points: [
+    'total',
+    /** The no of the level that the user is counted at; 0 for none. */
+    'level',
+    /** Leaderboard that ranks the points → the user's place. */
+    'places',
+  ],
+  /** Leaderboards that rank streaks. */
+  streakPlaces: ['places'],
+} as const;
+
+export type Layout = keyof typeof layouts;
+export type Place<L extends Layout> = (typeof layouts)[L][number];
+
+/** The position of a place, from 0. */
+export function placeOf<L extends Layout>(layout: L, place: Place<L>): number {
+  return (layouts[layout] as readonly string[]).indexOf(place);
+}
+
+/** The layouts as Lua tables: place → position from 1, and `size`. */
+export function layoutTables(): string[] {
+  return Object.entries(layouts).map(([layout, places]) => {
+    const positions = places.map((place, at) => `${place} = ${at + 1}`);
+    return `  ${layout} = { ${[...positions, `size = ${places.length}`].join(', ')} },`;
+  });
+}
