@@ -1,4 +1,8 @@
 import { expect } from 'chai';
+import { userRecords } from '../src/redis/contract.js';
+import { placeOf } from '../src/redis/layout.js';
+import { packMessage } from '../src/redis/message.js';
+import { listOf, type UserHash } from '../src/redis/user-hash.js';
 import { bodyOf, configText, read, readPoints, track, until, userPath } from './support/answers.js';
 import { differences } from './support/level.js';
 import { Monitor, wordsOf } from './support/monitor.js';
@@ -342,13 +346,17 @@ describe(`A level summary (SEED=${seed})`, function () {
     await earn(world, 'ana', 10);
     await earn(world, 'ben', 20);
     await untilCounted();
-    // As an earlier version leaves it.
+    // As if nobody had ever been counted.
     await world.redis.del(`${world.partition}lv`);
     for (const user of ['ana', 'ben']) {
-      const fields = Object.keys(await world.redis.hgetall(`${world.partition}u:${user}`)).filter(
-        (name) => name.startsWith('v-') || name === 'i',
-      );
-      await world.redis.hdel(`${world.partition}u:${user}`, ...fields);
+      const key = `${world.partition}u:${user}`;
+      const hash: UserHash = new Map(Object.entries(await world.redis.hgetallBuffer(key)));
+      for (const record of hash.keys()) {
+        if (!record.startsWith(userRecords.points)) continue;
+        const points = [...listOf(hash, record)];
+        points[placeOf('points', 'level')] = 0;
+        await world.redis.hset(key, record, packMessage(points));
+      }
     }
     expect(await levelCounts(world)).to.deep.equal(['bronze 2']);
     await world.configure(config({ levels: levels({ bronze: 15 }), boosts: [] }));

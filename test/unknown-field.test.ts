@@ -6,24 +6,25 @@ import { configFileOf } from '../src/config/file.js';
 import { emptyConfig } from '../src/config/model.js';
 import { keyNames } from '../src/redis/contract.js';
 import { bundleLibrary } from '../src/redis/library.js';
+import { packMessage, unpackMessage } from '../src/redis/message.js';
 import { startArena, type Arena, type Loss } from './support/engine-subject.js';
 import { baseMs } from './support/model/documents.js';
 import { OwnRedis } from './support/own-redis.js';
 
-/** A rule of tomorrow: it counts a user's events in a field of the user's hash that nothing in TypeScript knows. */
+/** A rule of tomorrow: it counts a user's events in a record that nothing in TypeScript knows. */
 const field = 'tomorrow';
 const library = bundleLibrary((file, source) => {
   if (file !== 'event.lua') return source;
   const text = '  users.keep(one)\n';
   expect(source.split(text)).to.have.lengthOf(2);
-  return source.replace(text, `${text}  turn.put(one, '${field}', tostring((redis.call('HGET', one.key, '${field}') or 0) + 1))\n`);
+  return source.replace(text, `${text}  local counted = turn.change(one, '${field}')\n  counted.events = (counted.events or 0) + 1\n`);
 });
 
 const { document } = planApply(emptyConfig, configFileOf({ metrics: [{ key: 'cards', name: 'Cards' }] }), {
   ...{ now: new Date(baseMs).toISOString(), prune: false, newId: randomUUID },
 });
 
-describe('A field of the user state that TypeScript does not know', function () {
+describe('A record of the user state that TypeScript does not know', function () {
   this.timeout(60_000);
   let own: OwnRedis;
   let arena: Arena;
@@ -41,9 +42,9 @@ describe('A field of the user state that TypeScript does not know', function () 
 
   it('is stored, drained, restored and verified', async () => {
     const contestant = await arena.enter(document, baseMs);
-    const count = async (): Promise<string | null> => {
+    const count = async (): Promise<unknown> => {
       const [key = ''] = await redis.keys(`*${keyNames.user}ana`);
-      return redis.hget(key, field);
+      return unpackMessage(await redis.hgetBuffer(key, field));
     };
     try {
       let events = 0;
@@ -54,11 +55,11 @@ describe('A field of the user state that TypeScript does not know', function () 
         }
         expect(await contestant.verify()).to.deep.equal([]);
         await contestant.loseRedis(loss);
-        expect(await count()).to.equal(String(events));
+        expect(await count()).to.deep.equal({ events });
         expect(await contestant.verify()).to.deep.equal([]);
       }
       const [key = ''] = await redis.keys(`*${keyNames.user}ana`);
-      await redis.hset(key, field, '0');
+      await redis.hset(key, field, packMessage({ events: 0 }));
       expect((await contestant.verify()).map(({ what }) => what)).to.deep.equal([`ana: ${field}`]);
     } finally {
       await contestant.leave();

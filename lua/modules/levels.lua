@@ -49,6 +49,7 @@ local function relevel(keys, args)
   local level = points.level_at(system.levels, total)
   local before = points.count_level(one, system, level)
   if before ~= level or tonumber(args[position.stored]) ~= level then
+    turn.change(one, system.record)
     local entry = settle.facts(one, { kind = 'activation', id = args[position.entryId] })
     entry.points =
       { { no = system.no, before = total, total = total, level = level, levelBefore = before, same = true, awards = {} } }

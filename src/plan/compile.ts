@@ -158,6 +158,14 @@ const live = <T extends { readonly archived: boolean }>(objects: readonly T[]): 
 const byNo = <T extends { readonly no: number }>(objects: readonly T[]): Record<string, T> =>
   Object.fromEntries(objects.map((object) => [String(object.no), object]));
 
+const isBrokenDown = ({ breakdown }: PlanBoard): boolean => breakdown !== undefined;
+
+/** Whether an award of a system looks at the user's attributes. */
+function filtersUsers({ triggers, boosts, ownBoosts, boards }: PlanSystem): boolean {
+  const filtered = [...triggers, ...boosts, ...[...ownBoosts.values()].flat()];
+  return filtered.some(({ user }) => user.length > 0) || boards.some(isBrokenDown);
+}
+
 /** Compiles one tenant's configuration. The document has passed config/validate.ts: a reference that leads nowhere is a fault of ours. */
 class Compiler {
   private readonly document: ConfigDocument;
@@ -202,7 +210,7 @@ class Compiler {
       ...this.settleWork(timeTriggers.length),
       boards: byNo(this.boards),
       streakBoards: this.boards.filter(({ isStreak }) => isStreak),
-      brokenDown: this.boards.filter(({ breakdown }) => breakdown !== undefined),
+      brokenDown: this.boards.filter(isBrokenDown),
     };
   }
 
@@ -213,15 +221,25 @@ class Compiler {
       return triggers.length > 0 ? [{ ...system, triggers }] : [];
     });
     const counted = all.achievements.filter(({ metric }) => metric === no);
+    const boards = this.boards.filter((board) => board.record === record);
+    const looksAtAttributes = [own.some(filtersUsers), counted.some(({ user }) => user.length > 0), boards.some(isBrokenDown)].includes(
+      true,
+    );
     return {
       no,
       key: String(no),
       record,
-      records: [...all.records, record, ...own.map((system) => system.record), ...(counted.length > 0 ? [userRecords.achievements] : [])],
+      records: [
+        ...all.records,
+        record,
+        ...own.map((system) => system.record),
+        ...(counted.length > 0 ? [userRecords.achievements] : []),
+        ...(looksAtAttributes ? [userRecords.attributes] : []),
+      ],
       systems: own.map(({ at, triggers }) => ({ at, triggers })),
       counted,
       summed: counted.filter(({ isSummed }) => isSummed),
-      boards: this.boards.filter((board) => board.record === record),
+      boards,
     };
   }
 

@@ -44,7 +44,7 @@ function propertyName(property: string): string {
 
 /** A place on a board of totals is a number; on the others it is a list of runs, whose places the boards themselves tell. */
 function placeFacts(facts: Facts, user: string, places: unknown): void {
-  for (const [board, noted] of Object.entries((places ?? {}) as object)) {
+  for (const [board, noted] of Object.entries((places ?? {}))) {
     facts.set(`seq on board ${board} of ${user}`, typeof noted === 'number' ? String(noted) : 'runs');
   }
 }
@@ -70,7 +70,7 @@ function userFacts(facts: Facts, user: string, hash: UserHash): void {
     const points = listOf(hash, record);
     placeFacts(facts, user, at(points, 'points', 'places'));
     const level = at(points, 'points', 'level');
-    if (level !== undefined && level !== 0) facts.set(`level ${record.slice(userRecords.points.length)} of ${user}`, String(level));
+    if (typeof level === 'number' && level !== 0) facts.set(`level ${record.slice(userRecords.points.length)} of ${user}`, String(level));
   }
 }
 
