@@ -33,3 +33,10 @@ export function total(stats: CommandStats, without: readonly string[] = []): Com
   const counted = [...stats].filter(([name]) => !without.includes(name)).map(([, stat]) => stat);
   return { calls: counted.reduce((sum, { calls }) => sum + calls, 0), us: counted.reduce((sum, { us }) => sum + us, 0) };
 }
+
+/** Seconds of CPU time of a Redis' main thread since its start. */
+export async function redisCpuS(redis: Redis): Promise<number> {
+  const info = await redis.info('cpu');
+  const part = (name: string): number => Number(new RegExp(`^used_cpu_${name}_main_thread:([\\d.]+)`, 'm').exec(info)?.[1] ?? 0);
+  return part('user') + part('sys');
+}

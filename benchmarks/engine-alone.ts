@@ -3,30 +3,19 @@ import type { Redis } from 'ioredis';
 import { planApply } from '../src/config/apply.js';
 import { configFileOf } from '../src/config/file.js';
 import { emptyConfig } from '../src/config/model.js';
-import { Engine, type EngineOptions } from '../src/engine/engine.js';
+import { Engine } from '../src/engine/engine.js';
 import { bundleLibrary } from '../src/redis/library.js';
+import { makeEngine, type PartialEngineOptions } from './make-engine.js';
 
 /**
  * An engine without Postgres, for what is measured inside Redis: what Postgres would say is always the same here. `config` is a configuration
  * file as an object; every tenant has it. Throws what is wrong with it.
  */
-export function engineAlone(
-  redis: Redis,
-  config: object,
-  { testClock = false, aroundCall }: Partial<Pick<EngineOptions, 'testClock' | 'aroundCall'>> = {},
-): Engine {
-  const file = configFileOf(config);
-  const { document } = planApply(emptyConfig, file, { now: new Date().toISOString(), prune: false, newId: randomUUID });
+export function engineAlone(redis: Redis, config: object, overrides: Pick<PartialEngineOptions, 'testClock' | 'aroundCall'> = {}): Engine {
   const epoch = randomUUID();
-  return new Engine({
-    redis,
-    prefix: 'alone',
-    library: bundleLibrary(),
-    testClock,
-    aroundCall,
-    loadConfig: (tenant) => Promise.resolve({ tenant, version: 1, document }),
+  return makeEngine({ planApply, configFileOf, emptyConfig, Engine, bundleLibrary }, redis, config, {
     loadOffset: () => Promise.resolve({ epoch, lastId: '0-0', isRestoring: false }),
     isPastEpoch: () => Promise.resolve(false),
-    autoRestore: false,
+    ...overrides,
   });
 }

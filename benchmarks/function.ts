@@ -1,32 +1,28 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Engine } from '../src/engine/engine.js';
 import { trackEvent, type EventRequest } from '../src/engine/track.js';
-import { redisOptions } from '../src/redis/connection.js';
 import { keyNames } from '../src/redis/contract.js';
-import { startLocalRedis } from '../src/stores/local-redis.js';
 import { inside, Monitor } from '../test/support/monitor.js';
 import { statsOf, total, type CommandStats } from './command-stats.js';
 import { engineAlone } from './engine-alone.js';
 import { eventRequests, users, workloadConfig } from './function-workload.js';
+import { inNewRedis } from './new-redis.js';
 import { functionReport, type Round } from './function-report.js';
 
 /** The words of one command. */
 type Words = readonly Buffer[];
 
 /** Any number would do; it is the same in every run. */
-const seed = 20_260_101;
+export const seed = 20_260_101;
 /** Two tenants get the same events: one is measured, and of the other MONITOR shows what the function does. */
 const measured = 1;
 const watched = 2;
 /** Not a tenant: where the commands that were seen are made again, so that it is always in the state that the other two are in. */
 const replayed = 3;
 /** Events that are sent at once, in one pipeline: few, so that Redis is done with them before something else is given its core. */
-const batchEvents = 10;
+export const batchEvents = 10;
 /** Each user has had so many events on average before the first round: boards are full, lists of awards have a usual length. */
-const eventsBeforehand = 6;
+export const eventsBeforehand = 6;
 
 export interface FunctionOptions {
   readonly rounds: number;
@@ -37,19 +33,10 @@ export interface FunctionOptions {
 
 /** Measures the function inside Redis against the commands that it makes. */
 export async function measureFunction(options: FunctionOptions): Promise<void> {
-  const undo: (() => unknown)[] = [];
-  try {
-    const folder = await mkdtemp(join(tmpdir(), 'laurel-bench-'));
-    undo.push(() => rm(folder, { recursive: true, force: true }));
-    const store = await startLocalRedis({ dataDir: folder, log: options.print });
-    undo.push(() => store.stop());
-    const redis = new Redis(store.url, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
-    undo.push(() => redis.disconnect());
-    const monitored = (work: () => Promise<void>): Promise<Words[]> => whatFunctionsDo(store.url, redis, work);
+  await inNewRedis(async (redis, url) => {
+    const monitored = (work: () => Promise<void>): Promise<Words[]> => whatFunctionsDo(url, redis, work);
     await new Comparison(redis, options, monitored).run();
-  } finally {
-    for (const step of undo.reverse()) await step();
-  }
+  }, options.print);
 }
 
 async function whatFunctionsDo(url: string, redis: Redis, work: () => Promise<void>): Promise<Words[]> {

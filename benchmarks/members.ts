@@ -1,16 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import type { Engine } from '../src/engine/engine.js';
 import { trackEvent } from '../src/engine/track.js';
-import { redisOptions } from '../src/redis/connection.js';
 import { keyNames, userRecords } from '../src/redis/contract.js';
 import { placeOf } from '../src/redis/layout.js';
-import { startLocalRedis } from '../src/stores/local-redis.js';
 import { engineAlone } from './engine-alone.js';
 import { statsOf } from './command-stats.js';
 import { seeded } from './events.js';
+import { inNewRedis } from './new-redis.js';
 import { percentile } from './stats.js';
 
 const tenant = 1;
@@ -71,21 +67,6 @@ export async function measureMembers(options: MembersOptions): Promise<void> {
     const more = leaderboard ? `, ${(measured.bytes - bytesWithout).toFixed(0)} more than without one` : '';
     options.print(`leaderboard: ${kind}; ${options.members} users: ${measured.bytes.toFixed(0)} bytes a user${more}`);
     for (const [who, us] of measured.times) options.print(`  event of ${who}: ${us.toFixed(1)} µs in the function`);
-  }
-}
-
-async function inNewRedis<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
-  const undo: (() => unknown)[] = [];
-  try {
-    const folder = await mkdtemp(join(tmpdir(), 'laurel-bench-'));
-    undo.push(() => rm(folder, { recursive: true, force: true }));
-    const store = await startLocalRedis({ dataDir: folder, log: () => undefined });
-    undo.push(() => store.stop());
-    const redis = new Redis(store.url, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
-    undo.push(() => redis.disconnect());
-    return await work(redis);
-  } finally {
-    for (const step of undo.reverse()) await step();
   }
 }
 

@@ -18,6 +18,7 @@ import { startService } from '../src/service.js';
 import { parseSettings, type Settings } from '../src/settings.js';
 import { startLocalPostgres } from '../src/stores/local-postgres.js';
 import { startLocalRedis } from '../src/stores/local-redis.js';
+import { redisCpuS } from './command-stats.js';
 import { sampleConfig } from './laurel.js';
 import { copyPlainly } from './restore-plain.js';
 import { fillPostgres } from './restore-users.js';
@@ -250,13 +251,6 @@ async function taken<T>(redis: Redis, work: () => Promise<T>): Promise<Taken<T>>
   const { user, system } = process.cpuUsage(cpu);
   const seconds = (performance.now() - startedMs) / 1_000;
   return { result, seconds, cpuS: (user + system) / 1e6, redisCpuS: (await redisCpuS(redis)) - redisCpu };
-}
-
-/** CPU time of a Redis' main thread. */
-async function redisCpuS(redis: Redis): Promise<number> {
-  const info = await redis.info('cpu');
-  const part = (name: string): number => Number(new RegExp(`^used_cpu_${name}_main_thread:([\\d.]+)`, 'm').exec(info)?.[1] ?? 0);
-  return part('user') + part('sys');
 }
 
 /** Shows how far something is; silent where there is no terminal. */
