@@ -91,22 +91,34 @@ export const workloadConfig = {
 
 const pick = <T>(list: readonly T[], no: number): T => list[no % list.length] as T;
 
+/** How a sequence differs from that of `bench function`. */
+export interface SequenceOptions {
+  readonly userCount?: number;
+  /** Users send in turn instead of being drawn, so that each sends as many events. */
+  readonly isInTurn?: boolean;
+  /** All events are on the metric that everything hangs on. */
+  readonly isOneMetric?: boolean;
+}
+
 /**
- * A sequence of events that depends on the seed alone. The first event of each user brings the whole profile, in the order of the users;
+ * A sequence of events that depends on the seed and the options alone. The first event of each user brings the whole profile, in the order of the users;
  * after that users are drawn evenly, four events of five are on the metric that everything hangs on, and one of ten sends the user's
  * attributes again, as callers do.
  */
-export function eventRequests(seed: number): () => EventRequest {
+export function eventRequests(
+  seed: number,
+  { userCount = users, isInTurn = false, isOneMetric = false }: SequenceOptions = {},
+): () => EventRequest {
   const random = seeded(seed);
   const below = (count: number): number => Math.floor(random() * count);
   let sent = 0;
   return () => {
-    const isFirst = sent < users;
-    const no = isFirst ? sent : below(users);
+    const isFirst = sent < userCount;
+    const no = isFirst || isInTurn ? sent % userCount : below(userCount);
     const attributes = { city: pick(cities, no), plan: pick(plans, no) };
     sent += 1;
     return {
-      metricKey: isFirst || below(5) > 0 ? 'cards' : 'minutes',
+      metricKey: isFirst || isOneMetric || below(5) > 0 ? 'cards' : 'minutes',
       user: {
         id: `user-${no}`,
         ...(isFirst ? { name: `User ${no}`, tz: pick(zones, no) } : {}),

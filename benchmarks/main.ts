@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { count, interruption, runCommand } from '../test/support/command.js';
 import { batch } from './batch.js';
 import { drill } from './drill.js';
+import { measureFunctionAgainst, type FunctionAgainstOptions } from './function-against.js';
 import { measureFunction } from './function.js';
 import { largest } from './largest.js';
 import { measureMembers } from './members.js';
@@ -22,6 +23,12 @@ function doing<Options>(run: (options: Options & typeof tools) => Promise<unknow
   };
 }
 
+/** With another checkout, both functions are compared; else ours is compared with the commands that it makes. */
+function measureFunctionOrPair(options: Omit<FunctionAgainstOptions, 'against'> & { readonly against?: string }): Promise<void> {
+  const { against } = options;
+  return against === undefined ? measureFunction(options) : measureFunctionAgainst({ ...options, against });
+}
+
 program
   .command('track')
   .description('Events a second over HTTP, in turn with a bare server that does no work of its own')
@@ -34,7 +41,9 @@ program
   .description('µs an event inside Redis, in turn with the commands that the function makes for it')
   .option('--rounds <number>', 'rounds of each side that count', count, 100)
   .option('--events <number>', 'events of a round', count, 100)
-  .action(doing(measureFunction));
+  .option('--against <root>', 'another checkout of Laurel: its function in turn with ours, and the ratio')
+  .option('--starts <number>', 'with --against: how many times both servers are started', count, 3)
+  .action(doing(measureFunctionOrPair));
 program
   .command('members')
   .description('Bytes of Redis for each user on a leaderboard, and µs of the function for an event of one')

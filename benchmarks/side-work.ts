@@ -1,0 +1,148 @@
+import { EventEmitter, once } from 'node:events';
+import type { Redis } from 'ioredis';
+import type pg from 'pg';
+import pino from 'pino';
+import type { Engine } from '../src/engine/engine.js';
+import type { Checkout } from './checkout.js';
+import { eventRequests, workloadConfig, type SequenceOptions } from './function-workload.js';
+import { makeEngine } from './make-engine.js';
+
+const tenant = 1;
+/** Any number would do; it is the same for both sides and in every run. */
+const seed = 20_260_101;
+const poolSize = 2;
+
+/** The stores that a side works on, and the events that it sends. */
+export interface Opening {
+  readonly redisUrl: string;
+  /** An empty database; undefined for work inside Redis alone. */
+  readonly databaseUrl?: string;
+  readonly sequence: SequenceOptions;
+}
+
+/** Keys of the side's partition, as its own contract names them. */
+export interface SideKeys {
+  /** The start of all keys of the partition. */
+  readonly partition: string;
+  readonly meta: string;
+  readonly ledger: string;
+  /** The start of all hashes of idempotency keys. */
+  readonly idempotency: string;
+}
+
+/** What a drain took: seconds on the clock, and of CPU in the process of the write-behind. */
+export interface Drained {
+  readonly entries: number;
+  readonly seconds: number;
+  readonly cpuS: number;
+}
+
+/** What a side of a paired benchmark does, with the code of its own checkout. */
+export class SideWork {
+  private readonly code: Checkout;
+  private redis: Redis | undefined;
+  private engine: Engine | undefined;
+  private nextEvent = eventRequests(seed);
+
+  constructor(code: Checkout) {
+    this.code = code;
+  }
+
+  /** Takes up an empty Redis, and begins the sequence of events anew. */
+  async open({ redisUrl, databaseUrl, sequence }: Opening): Promise<SideKeys> {
+    const { code } = this;
+    this.redis?.disconnect();
+    const redis = this.connect(redisUrl);
+    const epoch = crypto.randomUUID();
+    const pool = databaseUrl === undefined ? undefined : await this.migrated(databaseUrl);
+    const engine = makeEngine(code, redis, workloadConfig, {
+      loadOffset: (no, isFinal) =>
+        pool ? code.loadOffset(pool, no, isFinal) : Promise.resolve({ epoch, lastId: '0-0', isRestoring: false }),
+      isPastEpoch: () => Promise.resolve(false),
+    });
+    [this.redis, this.engine, this.nextEvent] = [redis, engine, eventRequests(seed, sequence)];
+    await engine.loadLibrary();
+    await engine.open(tenant);
+    // Others copy the database as it is now.
+    await pool?.end();
+    const partition = engine.partition(tenant);
+    const { meta, ledger, idempotency } = code.keyNames;
+    return { partition, meta: partition + meta, ledger: partition + ledger, idempotency: partition + idempotency };
+  }
+
+  /** Counts the next events, so many in one pipeline. */
+  async send({ events, atOnce }: { readonly events: number; readonly atOnce: number }): Promise<void> {
+    const { engine } = this.opened();
+    const requests = Array.from({ length: events }, this.nextEvent);
+    for (let first = 0; first < events; first += atOnce) {
+      await Promise.all(requests.slice(first, first + atOnce).map((request) => this.code.trackEvent(engine, tenant, request)));
+    }
+  }
+
+  /** Runs the write-behind until a ledger of so many entries is in a database. Throws what the write-behind would only log. */
+  async drain({ databaseUrl, entries }: { readonly databaseUrl: string; readonly entries: number }): Promise<Drained> {
+    const { engine, redis } = this.opened();
+    const progress = new EventEmitter();
+    const drained = once(progress, 'drained');
+    const fail = (error: Error): void => void progress.emit('error', error);
+    // The first problem is enough.
+    progress.on('error', () => undefined);
+    const pool = this.code.createPool(databaseUrl, poolSize, fail);
+    let committed = 0;
+    const writeBehind = new this.code.WriteBehind({
+      ...{ redis, pool, log: pino({ level: 'warn' }, { write: (line) => fail(new Error(line)) }) },
+      tenants: () => [tenant],
+      partition: (no) => engine.partition(no),
+      awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),
+      // It is logged before, which ends the round.
+      onReplaced: () => Promise.resolve(),
+      aroundBatch: async (_, write) => {
+        const written = await write();
+        committed += Number(written);
+        if (committed >= entries) progress.emit('drained');
+        return written;
+      },
+    });
+    const [startedMs, cpu] = [performance.now(), process.cpuUsage()];
+    try {
+      writeBehind.start();
+      await drained;
+      const { user, system } = process.cpuUsage(cpu);
+      return { entries: committed, seconds: (performance.now() - startedMs) / 1_000, cpuS: (user + system) / 1e6 };
+    } finally {
+      await writeBehind.stop(0);
+      await pool.end();
+    }
+  }
+
+  private connect(url: string): Redis {
+    const redis = new this.code.ioredis.Redis(url, { ...this.code.redisOptions, enableOfflineQueue: true, lazyConnect: false });
+    // The command that waits for it fails; between two servers none does.
+    redis.on('error', () => undefined);
+    return redis;
+  }
+
+  private async migrated(url: string): Promise<pg.Pool> {
+    const fail = (problem: string | Error): never => {
+      throw problem instanceof Error ? problem : new Error(problem);
+    };
+    await this.code.migrate(url, fail);
+    return this.code.createPool(url, poolSize, fail);
+  }
+
+  private opened(): { readonly engine: Engine; readonly redis: Redis } {
+    const { engine, redis } = this;
+    if (!engine || !redis) throw new Error('A side was asked to work before it was opened.');
+    return { engine, redis };
+  }
+}
+
+/** What a side can be asked for. */
+export type Work = Pick<SideWork, 'open' | 'send' | 'drain'>;
+
+/** A request to the process of a side, and its reply. */
+export interface Request<Name extends keyof Work = keyof Work> {
+  readonly name: Name;
+  readonly options: Parameters<Work[Name]>[0];
+}
+export type Reply = { readonly result: unknown } | { readonly problem: string };
