@@ -10,6 +10,7 @@ import { midnight } from './midnight.js';
 import { restore } from './restore.js';
 import { soak } from './soak.js';
 import { track } from './track.js';
+import { measureWriteBehind } from './write-behind.js';
 
 const program = new Command('bench').description('Measures Laurel on this machine. How: benchmarks/README.md.');
 
@@ -44,6 +45,15 @@ program
   .option('--against <root>', 'another checkout of Laurel: its function in turn with ours, and the ratio')
   .option('--starts <number>', 'with --against: how many times both servers are started', count, 3)
   .action(doing(measureFunctionOrPair));
+program
+  .command('write-behind')
+  .description('Entries a second, and CPU of Postgres and of the write-behind for an event, of a write-behind that drains a full ledger')
+  .option('--against <root>', 'another checkout of Laurel: its write-behind in turn with ours, and the ratios')
+  .option('--starts <number>', 'how many times the process of each side is started', count, 3)
+  .option('--rounds <number>', 'rounds of each side that count, after each start', count, 3)
+  .option('--events <number>', 'events of the ledger', count, 40_000)
+  .option('--users <number>', 'users who have sent them', count, 4_000)
+  .action(doing(measureWriteBehind));
 program
   .command('members')
   .description('Bytes of Redis for each user on a leaderboard, and µs of the function for an event of one')

@@ -10,7 +10,7 @@ import { ProcessHandle } from '../../src/stores/processes.js';
 const goneMs = 10_000;
 
 /** The processes that a process has started. */
-function childrenOf(parent: number): number[] {
+export function childrenOf(parent: number): number[] {
   if (process.platform !== 'linux') {
     const { stdout } = spawnSync('ps', ['-axo', 'pid=,ppid='], { encoding: 'utf8' });
     const pairs = stdout.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
