@@ -6,6 +6,7 @@ import { measureFunctionAgainst, type FunctionAgainstOptions } from './function-
 import { measureFunction } from './function.js';
 import { largest } from './largest.js';
 import { measureMembers } from './members.js';
+import { measureMemory } from './memory.js';
 import { midnight } from './midnight.js';
 import { restore } from './restore.js';
 import { soak } from './soak.js';
@@ -54,6 +55,13 @@ program
   .option('--events <number>', 'events of the ledger', count, 40_000)
   .option('--users <number>', 'users who have sent them', count, 4_000)
   .action(doing(measureWriteBehind));
+program
+  .command('memory')
+  .description('Bytes of Redis for a user and for an idempotency key')
+  .option('--against <root>', 'another checkout of Laurel, and the ratios')
+  .option('--users <number>', 'how many users', count, 2_000)
+  .option('--events <number>', 'events of each of them', count, 20)
+  .action(doing(measureMemory));
 program
   .command('members')
   .description('Bytes of Redis for each user on a leaderboard, and µs of the function for an event of one')
