@@ -5,15 +5,13 @@ import { keyNames } from '../src/redis/contract.js';
 import { inside, Monitor } from '../test/support/monitor.js';
 import { statsOf, total, type CommandStats } from './command-stats.js';
 import { engineAlone } from './engine-alone.js';
-import { eventRequests, users, workloadConfig } from './function-workload.js';
+import { eventRequests, seed, users, workloadConfig } from './function-workload.js';
 import { inNewRedis } from './new-redis.js';
 import { functionReport, type Round } from './function-report.js';
 
 /** The words of one command. */
 type Words = readonly Buffer[];
 
-/** Any number would do; it is the same in every run. */
-export const seed = 20_260_101;
 /** Two tenants get the same events: one is measured, and of the other MONITOR shows what the function does. */
 const measured = 1;
 const watched = 2;

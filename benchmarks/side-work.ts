@@ -4,12 +4,10 @@ import type pg from 'pg';
 import pino from 'pino';
 import type { Engine } from '../src/engine/engine.js';
 import type { Checkout } from './checkout.js';
-import { eventRequests, workloadConfig, type SequenceOptions } from './function-workload.js';
+import { eventRequests, seed, workloadConfig, type SequenceOptions } from './function-workload.js';
 import { makeEngine } from './make-engine.js';
 
 const tenant = 1;
-/** Any number would do; it is the same for both sides and in every run. */
-const seed = 20_260_101;
 const poolSize = 2;
 
 /** The stores that a side works on, and the events that it sends. */
