@@ -1,3 +1,4 @@
+import type { AppendedTable } from '../postgres/copy.js';
 import type { Column, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
 import type { AwardRow, OfUser, Reached, StateRow, StreakRow } from './batch.js';
@@ -12,7 +13,7 @@ const userColumn = { name: 'user_id', type: 'text', value: ({ entry }: OfUser<un
 const revColumn = { name: 'rev', type: 'bigint', value: ({ entry }: OfUser<unknown>) => entry.rev } as const;
 const atColumn = { name: 'at', type: 'moment', value: ({ entry }: OfUser<unknown>) => entry.at } as const;
 
-export const events: Table<EventEntry> = {
+export const events: AppendedTable<EventEntry> = {
   name: 'events',
   columns: [
     { name: 'id', type: 'uuid', value: ({ id }) => id },
@@ -31,7 +32,7 @@ export const events: Table<EventEntry> = {
   ],
 };
 
-export const awards: Table<AwardRow> = {
+export const awards: AppendedTable<AwardRow> = {
   name: 'awards',
   columns: [
     { name: 'id', type: 'uuid', value: ({ id }) => id },
@@ -41,7 +42,7 @@ export const awards: Table<AwardRow> = {
     { name: 'trigger', type: 'integer', value: ({ award }) => award.trigger },
     { name: 'awarded', type: 'bigint', value: ({ award }) => award.awarded },
     { name: 'total', type: 'bigint', value: ({ award }) => award.total },
-    { name: 'boosts', type: 'int[]', value: ({ award }) => `{${award.boosts.join(',')}}` },
+    { name: 'boosts', type: 'int[]', value: ({ award }) => award.boosts },
     { name: 'day', type: 'date', value: ({ award }) => award.day },
     { name: 'at', type: 'moment', value: ({ award }) => award.at },
     { name: 'rev', type: 'bigint', value: ({ entry }) => entry.rev },

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { copyRows } from '../postgres/copy.js';
 import { insertRows } from '../postgres/insert.js';
 import type { Batch } from './batch.js';
 import { writeBoards } from './write-boards.js';
@@ -10,8 +11,8 @@ import * as tables from './tables.js';
  * entry that was refused, and has never been written, behind newer ones of the same user.
  */
 export async function writeBatch(client: pg.ClientBase, tenant: number, batch: Batch, isLate = false): Promise<void> {
-  await insertRows(client, tenant, tables.events, batch.events);
-  await insertRows(client, tenant, tables.awards, batch.awards);
+  await copyRows(client, tenant, tables.events, batch.events);
+  await copyRows(client, tenant, tables.awards, batch.awards);
   await insertRows(client, tenant, tables.idempotencyKeys, [...batch.keys.values()]);
   await insertRows(client, tenant, tables.achievements, [...batch.achievements.values()]);
   await insertRows(client, tenant, tables.users, [...batch.users.values()]);

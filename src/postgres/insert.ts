@@ -2,14 +2,14 @@ import type pg from 'pg';
 import { numberArray, textArray } from './arrays.js';
 
 /**
- * What a column takes: numbers as `moment` are milliseconds since 1970, as `date` days since 1970-01-01; texts as `uuid`, `jsonb` and
- * `int[]` are what Postgres reads as such, and as `bytea` hexadecimal digits.
+ * What a column takes: numbers as `moment` are milliseconds since 1970, as `date` days since 1970-01-01; texts as `uuid` and
+ * `jsonb` are what Postgres reads as such, and as `bytea` hexadecimal digits.
  */
 type NumberType = 'integer' | 'bigint' | 'float8' | 'moment' | 'date';
-type TextType = 'text' | 'uuid' | 'jsonb' | 'int[]' | 'boolean' | 'bytea';
+type TextType = 'text' | 'uuid' | 'jsonb' | 'bytea';
 
 /** How a value comes in an array, and what is made of it. */
-const conversions: Readonly<Record<NumberType | TextType, readonly [array: string, expression: (name: string) => string]>> = {
+const conversions: Readonly<Record<Column<unknown>['type'], readonly [array: string, expression: (name: string) => string]>> = {
   integer: ['integer', (name) => name],
   bigint: ['bigint', (name) => name],
   float8: ['float8', (name) => name],
@@ -25,7 +25,9 @@ const conversions: Readonly<Record<NumberType | TextType, readonly [array: strin
 
 export type Column<T> =
   | { readonly name: string; readonly type: NumberType; readonly value: (row: T) => number | null }
-  | { readonly name: string; readonly type: TextType; readonly value: (row: T) => string | null };
+  | { readonly name: string; readonly type: TextType; readonly value: (row: T) => string | null }
+  | { readonly name: string; readonly type: 'boolean'; readonly value: (row: T) => string | null }
+  | { readonly name: string; readonly type: 'int[]'; readonly value: (row: T) => readonly number[] | null };
 
 /** What happens to rows that are there already: the columns of the primary key besides the tenant, and which rows are replaced. */
 export interface Conflict {
@@ -101,6 +103,8 @@ function columnArrays<T>(table: Table<T>, rows: readonly T[]): string[] {
       case 'moment':
       case 'date':
         return numberArray(rows.map(column.value));
+      case 'int[]':
+        return textArray(rows.map(column.value).map((numbers) => numbers && numberArray(numbers)));
       default:
         return textArray(rows.map(column.value));
     }
