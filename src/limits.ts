@@ -156,8 +156,18 @@ export const limits = {
   maxYamlAliases: 100,
   /** How often a change is planned again because another writer was faster. Every round lets one through, so this many can collide. */
   maxApplyAttempts: 20,
-  /** Ledger entries that one Postgres transaction takes. */
+  /**
+   * Ledger entries that one Postgres transaction takes: at first, and when the write-behind is behind and Postgres is fast. More write fewer rows for an
+   * event, since a user's state is written once for a batch.
+   */
   writeBehindBatchEntries: 1_000,
+  writeBehindMaxBatchEntries: 8_000,
+  /** A batch that took less is followed by one of twice as many entries; one that took twice as long by one of half as many. */
+  writeBehindBatchMs: 400,
+  /** Ledger entries that one read of Redis takes, which no other caller can be served meanwhile. */
+  writeBehindReadEntries: 1_000,
+  /** Ledger entries that are made into rows at a time: some 10 ms in which a process that serves requests as well answers none. */
+  writeBehindPartEntries: 250,
   /** Ledger entries of a tenant that may wait for Postgres, unless MAX_LEDGER_ENTRIES says otherwise (docs/operations/back-pressure.md). */
   maxLedgerEntries: 1_000_000,
   /** Seconds after which a caller is to try again while the ledger is full. */

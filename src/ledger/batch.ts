@@ -105,9 +105,9 @@ export interface Batch {
   readonly finals: FinalEntry[];
 }
 
-/** Sorts entries, oldest first, into the rows of each table. */
-export function collectBatch(entries: readonly Read[]): Batch {
-  const batch: Batch = {
+/** A batch without rows. */
+export function emptyBatch(): Batch {
+  return {
     events: [],
     awards: [],
     keys: new Map(),
@@ -125,6 +125,10 @@ export function collectBatch(entries: readonly Read[]): Batch {
     newestAt: 0,
     finals: [],
   };
+}
+
+/** Sorts entries, oldest first, into the rows of each table. */
+export function collectBatch(entries: readonly Read[], batch = emptyBatch()): Batch {
   for (const { id, entry } of entries) collectEntry(batch, entry, sortable(id));
   return batch;
 }

@@ -1,13 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type pg from 'pg';
 import { LaurelError } from '../errors.js';
+import { limits } from '../limits.js';
 import { textArray } from '../postgres/arrays.js';
 import { postgresFailure } from '../postgres/pool.js';
 import { RowProblem } from '../postgres/insert.js';
-import { collectBatch, type Batch, type Read } from './batch.js';
+import { collectBatch, emptyBatch, type Batch, type Read } from './batch.js';
 import { unpackEntry, type LedgerEntry } from './entry.js';
 import { joinValues, splitValues } from './joined-values.js';
 import { outOfOrder } from './out-of-order.js';
 import { betweenBatches, type StreamId } from './offsets.js';
+import { monthsOf } from './partitions.js';
 import { writeBatch } from './write-batch.js';
 
 /** An entry as it stands in the stream; `entry` is undefined when it can't be read, and `problem` says why. */
@@ -45,22 +48,50 @@ function entryOf({ entry, problem }: StreamEntry): LedgerEntry {
   return entry;
 }
 
-/** The rows of entries, and the moments of those that go by month. Throws an UnreadableEntry when one of them can't be made into rows. */
-export function rowsOf(entries: readonly StreamEntry[]): {
+/** The rows of entries, and the UTC months of those that go by month. */
+export interface Rows {
   readonly batch: Batch;
-  readonly moments: readonly number[];
+  readonly months: ReadonlySet<string>;
   readonly read: readonly Read[];
-} {
-  const read = entries.map((one) => ({ id: one.id, entry: entryOf(one) }));
+}
+
+function asUnreadable<T>(work: () => T): T {
   try {
-    const batch = collectBatch(read);
-    const moments = [...batch.events.map(({ at }) => at), ...batch.awards.map(({ award }) => award.at)];
-    // A moment that is none would be found while a partition is made for it.
-    for (const moment of moments) new Date(moment).toISOString();
-    return { batch, moments, read };
+    return work();
   } catch (error) {
+    if (error instanceof UnreadableEntry) throw error;
     throw new UnreadableEntry(error instanceof Error ? error.message : String(error), { cause: error });
   }
+}
+
+const readOf = (entries: readonly StreamEntry[]): Read[] => entries.map((one) => ({ id: one.id, entry: entryOf(one) }));
+
+/** A moment that is none is found here, before a partition is made for it. */
+function* momentsOf({ events, awards }: Batch): Generator<number> {
+  for (const { at } of events) yield at;
+  for (const { award } of awards) yield award.at;
+}
+
+/** The rows of entries. Throws an UnreadableEntry when one of them can't be made into rows. */
+export function rowsOf(entries: readonly StreamEntry[]): Rows {
+  return asUnreadable(() => {
+    const read = readOf(entries);
+    const batch = collectBatch(read);
+    return { batch, months: monthsOf(momentsOf(batch)), read };
+  });
+}
+
+/** The same, with a break after each part of the entries, in which requests and statements of this process get their turn. */
+export async function rowsInParts(entries: readonly StreamEntry[]): Promise<Rows> {
+  const batch = emptyBatch();
+  const read: Read[] = [];
+  for (let first = 0; first < entries.length; first += limits.writeBehindPartEntries) {
+    const part = asUnreadable(() => readOf(entries.slice(first, first + limits.writeBehindPartEntries)));
+    asUnreadable(() => collectBatch(part, batch));
+    read.push(...part);
+    await nextTurn();
+  }
+  return { batch, months: asUnreadable(() => monthsOf(momentsOf(batch))), read };
 }
 
 /** What Postgres says, by SQLSTATE class, when it refuses what a row holds: data exceptions, broken constraints, and what is too large for it. */

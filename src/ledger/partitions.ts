@@ -15,6 +15,20 @@ function nextMonth(month: string): string {
   return monthOf(Date.UTC(year, number));
 }
 
+/** The UTC months of moments (milliseconds since 1970). Throws a RangeError for one that is none. */
+export function monthsOf(moments: Iterable<number>): Set<string> {
+  const months = new Set<string>();
+  // Most moments are of the month of the one before.
+  let [first, end] = [0, 0];
+  for (const moment of moments) {
+    if (moment >= first && moment < end) continue;
+    const month = monthOf(moment);
+    months.add(month);
+    [first, end] = [Date.parse(month), Date.parse(nextMonth(month))];
+  }
+  return months;
+}
+
 /** Makes the monthly partitions that rows need, before they come. Remembers what it has made. */
 export class Partitions {
   private readonly pool: pg.Pool;
@@ -24,9 +38,8 @@ export class Partitions {
     this.pool = pool;
   }
 
-  /** After this, rows of these moments (milliseconds since 1970) have a partition. */
-  async ensure(moments: Iterable<number>): Promise<void> {
-    const months = new Set(Array.from(moments, monthOf));
+  /** After this, rows of these UTC months (`monthsOf`) have a partition. */
+  async ensure(months: ReadonlySet<string>): Promise<void> {
     for (const month of months) if (!this.made.has(month)) await this.make(month);
   }
 

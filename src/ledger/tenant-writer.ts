@@ -2,11 +2,11 @@ import type pg from 'pg';
 import { limits } from '../limits.js';
 import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { keyNames, metaFields } from '../redis/contract.js';
-import { isBelow, trimLedger } from '../redis/stream.js';
+import { trimLedger } from '../redis/stream.js';
 import { deleteUser } from './delete-user.js';
-import { isRefusal, keepDeadLetter, readEntry, refusalOf, rowsOf, type Refusal, type StreamEntry } from './dead-letters.js';
+import { isRefusal, keepDeadLetter, refusalOf, rowsInParts, type Refusal, type Rows, type StreamEntry } from './dead-letters.js';
 import type { LedgerEntry } from './entry.js';
+import { readPages, type LedgerPages } from './ledger-pages.js';
 import { acquireLease, advanceOffset, LeaseLost, type Lease, type StreamId } from './offsets.js';
 import type { Partitions } from './partitions.js';
 import { writeBatch } from './write-batch.js';
@@ -57,11 +57,44 @@ export class RedisReplaced extends Error {
   }
 }
 
+/** What was read of a ledger, and the rows of all of its entries; undefined when they can't be made, which has to be found out one by one. */
+interface Prepared extends LedgerPages {
+  readonly rows: Rows | undefined;
+}
+
+async function prepare(pages: LedgerPages): Promise<Prepared> {
+  const rows = await rowsInParts(pages.entries).catch(() => undefined);
+  return { ...pages, rows };
+}
+
+/** How entries are written: who tells of them, and their rows if they have been made. */
+interface Writing {
+  readonly tell: Tell | undefined;
+  readonly rows?: Rows | undefined;
+}
+
+/**
+ * How many entries the next batch is to have at most: more while there are more and Postgres is fast, fewer when it is slow. A batch holds the row
+ * of the tenant's offset until it is committed.
+ */
+function mostAfter(most: number, entries: number, tookMs: number): number {
+  if (entries === most && tookMs < limits.writeBehindBatchMs) return Math.min(most * 2, limits.writeBehindMaxBatchEntries);
+  if (tookMs > 2 * limits.writeBehindBatchMs) return Math.max(most >> 1, Math.min(most, limits.writeBehindBatchEntries));
+  // After failures, back to what batches begin with.
+  return most < limits.writeBehindBatchEntries ? Math.min(most * 2, limits.writeBehindBatchEntries) : most;
+}
+
+/** The batch that is read while another is being committed. It is of use only under the same lease, and behind what that one was to commit. */
+interface Ahead {
+  readonly fence: string;
+  readonly after: StreamId;
+  /** Undefined when it could not be read: reading it again, in its turn, tells why. */
+  readonly prepared: Promise<Prepared | undefined>;
+}
+
 /** Takes the ledger of one tenant into Postgres, a batch at a time. */
 export class TenantWriter {
   private readonly options: TenantWriterOptions;
-  private readonly ledgerKey: string;
-  private readonly metaKey: string;
   private held: Position | undefined;
   /** Whether the stream has been trimmed up to the last id. */
   private isTrimmed = false;
@@ -69,11 +102,10 @@ export class TenantWriter {
   private refused = 0;
   /** Entries of the next batch: half as many after a failure, since it may have been too many for the time that a statement has, and soon all again. */
   private most: number = limits.writeBehindBatchEntries;
+  private ahead: Ahead | undefined;
 
   constructor(options: TenantWriterOptions) {
     this.options = options;
-    this.ledgerKey = options.partition + keyNames.ledger;
-    this.metaKey = options.partition + keyNames.meta;
   }
 
   /** The lease, if this worker had it last; undefined when it has to be asked for. */
@@ -84,6 +116,7 @@ export class TenantWriter {
   /** After a failure nothing is sure any more. */
   forget(): void {
     this.held = undefined;
+    this.ahead = undefined;
     this.most = Math.max(this.most >> 1, 1);
   }
 
@@ -99,13 +132,15 @@ export class TenantWriter {
   async step(): Promise<number | 'held'> {
     const position = await this.acquire();
     if (!position) return 'held';
-    const { entries, version } = await this.read(position);
+    const prepared = await this.next(position);
     // Whoever had the lease before may have been killed between a commit and its trim.
     if (!this.isTrimmed) await this.trim();
-    if (entries.length === 0) return 0;
-    const tell = await this.options.teller?.tellerOf(this.options.tenant, version);
-    const committed = await this.commit(position, entries, tell);
-    this.most = Math.min(this.most * 2, limits.writeBehindBatchEntries);
+    if (prepared.entries.length === 0) return 0;
+    const tell = await this.options.teller?.tellerOf(this.options.tenant, prepared.version);
+    this.ahead = prepared.isFull ? this.readAhead(position.lease, prepared) : undefined;
+    const startedAt = performance.now();
+    const committed = await this.commit(position, prepared, tell);
+    this.most = mostAfter(this.most, prepared.entries.length, performance.now() - startedAt);
     await this.trim();
     return committed;
   }
@@ -143,24 +178,38 @@ export class TenantWriter {
     }
   }
 
-  /** The next entries, and the version of the configuration that none of them is later than: it is read after them. */
-  private async read(position: Position): Promise<{ entries: StreamEntry[]; version: number }> {
-    const { redis } = this.options;
-    const [epoch, trimmed, entries, version] = await Promise.all([
-      redis.hget(this.metaKey, 'epoch'),
-      redis.hget(this.metaKey, metaFields.trimmed),
-      redis.xrangeBuffer(this.ledgerKey, `(${position.lastId}`, '+', 'COUNT', this.most),
-      redis.hget(this.metaKey, 'version'),
-    ]);
-    if (epoch !== position.lease.epoch) throw new RedisReplaced();
-    const [of, upTo = '0-0'] = (trimmed ?? '').split(' ');
-    // What is missing in between is in neither. A worker that has slept may only have lost its lease.
-    if (of === epoch && isBelow(position.lastId, upTo)) throw (await this.renew(position)) ? new RedisReplaced() : new LeaseLost();
-    return { entries: entries.map(([id, fields]) => readEntry(id.toString(), fields)), version: Number(version ?? 0) };
+  /** The next batch: that which was read ahead, if all that was in front of it is committed, under the lease that it was read under. */
+  private async next(position: Position): Promise<Prepared> {
+    const { lease, lastId } = position;
+    const { ahead } = this;
+    this.ahead = undefined;
+    if (ahead?.fence === lease.fence && ahead.after === lastId) {
+      const prepared = await ahead.prepared;
+      if (prepared) return prepared;
+    }
+    const { redis, partition } = this.options;
+    const pages = await readPages(redis, partition, { epoch: lease.epoch, after: lastId, most: this.most });
+    if (pages === 'replaced') throw new RedisReplaced();
+    // A worker that has slept may only have lost its lease.
+    if (pages === 'trimmed') throw (await this.renew(position)) ? new RedisReplaced() : new LeaseLost();
+    return prepare(pages);
+  }
+
+  /** Reads what comes behind a batch that is yet to be committed, and makes its rows, while Postgres is at work on that. */
+  private readAhead(lease: Lease, { entries }: LedgerPages): Ahead | undefined {
+    const { redis, partition } = this.options;
+    const after = entries.at(-1)?.id;
+    if (after === undefined) return undefined;
+    const reading = readPages(redis, partition, { epoch: lease.epoch, after, most: this.most });
+    const prepared = reading.then(
+      (pages) => (typeof pages === 'string' ? undefined : prepare(pages)),
+      () => undefined,
+    );
+    return { fence: lease.fence, after, prepared };
   }
 
   /** Commits the entries up to the next deletion of a user, or that deletion. Returns how many entries. */
-  private async commit(position: Position, read: readonly StreamEntry[], tell: Tell | undefined): Promise<number> {
+  private async commit(position: Position, { entries: read, rows }: Prepared, tell: Tell | undefined): Promise<number> {
     const [first] = read;
     if (first?.entry?.kind === 'forget') {
       await this.deleteUser(position, first.id, first.entry.user);
@@ -168,7 +217,7 @@ export class TenantWriter {
     }
     const deletion = read.findIndex(({ entry }) => entry?.kind === 'forget');
     const entries = deletion < 0 ? read : read.slice(0, deletion);
-    await this.write(position, entries, tell);
+    await this.write(position, entries, { tell, rows: deletion < 0 ? rows : undefined });
     return entries.length;
   }
 
@@ -176,9 +225,9 @@ export class TenantWriter {
    * Commits entries in one transaction. If one of them is refused, they are tried in halves, in order, until it is found: it becomes a dead
    * letter, and the others are committed.
    */
-  private async write(position: Position, entries: readonly StreamEntry[], tell: Tell | undefined): Promise<Position> {
+  private async write(position: Position, entries: readonly StreamEntry[], how: Writing): Promise<Position> {
     try {
-      const written = await this.writeTogether(position, entries, tell);
+      const written = await this.writeTogether(position, entries, how);
       this.refused = 0;
       return written;
     } catch (error) {
@@ -187,14 +236,15 @@ export class TenantWriter {
       if (entries.length === 1) return this.setAside(position, first, error);
     }
     const middle = entries.length >> 1;
-    return this.write(await this.write(position, entries.slice(0, middle), tell), entries.slice(middle), tell);
+    const { tell } = how;
+    return this.write(await this.write(position, entries.slice(0, middle), { tell }), entries.slice(middle), { tell });
   }
 
-  private async writeTogether({ lease, lastId }: Position, entries: readonly StreamEntry[], tell: Tell | undefined): Promise<Position> {
+  private async writeTogether({ lease, lastId }: Position, entries: readonly StreamEntry[], { tell, rows }: Writing): Promise<Position> {
     const { pool, tenant, months } = this.options;
     const newest = entries.at(-1)?.id ?? lastId;
-    const { batch, moments, read } = rowsOf(entries);
-    await months.ensure(moments);
+    const { batch, months: needed, read } = rows ?? (await rowsInParts(entries));
+    await months.ensure(needed);
     const now = Date.now();
     const messages = await inTransaction(pool, async (client) => {
       await advanceOffset(client, lease, lastId, newest, batch.newestAt);

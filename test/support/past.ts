@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { collectBatch } from '../../src/ledger/batch.js';
 import type { EventEntry } from '../../src/ledger/entry.js';
-import { Partitions } from '../../src/ledger/partitions.js';
+import { monthsOf, Partitions } from '../../src/ledger/partitions.js';
 import { writeBatch } from '../../src/ledger/write-batch.js';
 import { limits } from '../../src/limits.js';
 import { inTransaction } from '../../src/postgres/pool.js';
@@ -37,7 +37,7 @@ export async function writePast(world: World, events: readonly PastEvent[]): Pro
     };
   });
   const partitions = new Partitions(world.pool);
-  await partitions.ensure(new Set(entries.map(({ at }) => at)));
+  await partitions.ensure(monthsOf(entries.map(({ at }) => at)));
   for (let first = 0; first < entries.length; first += limits.writeBehindBatchEntries) {
     const chunk = entries.slice(first, first + limits.writeBehindBatchEntries);
     const batch = collectBatch(chunk.map((entry, i) => ({ id: `1-${first + i}`, entry })));
