@@ -92,6 +92,28 @@ describe('An entry that Postgres refuses', function () {
     expect(await count('events')).to.equal(97);
   });
 
+  it('is found in a ledger that is several batches behind', async () => {
+    await world.pool.query(refusePoison);
+    const refused = [0, 999, 1_000, 1_700, 3_999];
+    for (let first = 0; first < 4_000; first += 1_000) {
+      const body = Array.from({ length: 1_000 }, (_, i) => ({
+        ...{ key: 'm', user: { id: `u${(first + i) % 50}` }, value: refused.includes(first + i) ? poison : 1 },
+      }));
+      expect((await world.request('POST', '/admin/v1/metrics/events', { body })).status).to.equal(202);
+    }
+    const { said } = work();
+    await world.drain();
+    expect(await count('events')).to.equal(3_995);
+    expect((await letters()).map(({ userId }) => userId)).to.deep.equal(['u0', 'u49', 'u0', 'u0', 'u49']);
+    expect(said.filter((line) => line.startsWith('the write-behind failed'))).to.deep.equal([]);
+    // Every total is that of the user's newest entry, but for the users of those that are dead letters.
+    const { rows } = await world.pool.query(
+      `select count(*)::int from user_metrics as stored
+        where total <> (select total from events where events.user_id = stored.user_id order by at desc, total desc limit 1)`,
+    );
+    expect(rows).to.deep.equal([{ count: 0 }]);
+  });
+
   it('is written when it is tried again after its reason is gone: then nothing is missing, and nothing newer is lost', async () => {
     await world.pool.query(refusePoison);
     work();

@@ -2,7 +2,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { LedgerProgress, WriteBehindProgress } from '../ledger/lag.js';
 import type { Refresh } from './observation.js';
 
-const sizeBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+const sizeBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 /** Seconds. */
 const timeBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 

@@ -2,10 +2,10 @@ import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { RowProblem, type Column } from './insert.js';
 
-/** A table whose rows are only ever added. It takes no columns of the type `boolean`: none of those tables has any. */
+/** A table whose rows are only ever added. It takes no columns of the types `boolean` and `bytea`: none of those tables has any. */
 export interface AppendedTable<T> {
   readonly name: string;
-  readonly columns: readonly Exclude<Column<T>, { readonly type: 'boolean' }>[];
+  readonly columns: readonly Exclude<Column<T>, { readonly type: 'boolean' | 'bytea' }>[];
 }
 
 /** What a binary COPY starts with: a signature, no flags, no extension. */

@@ -6,7 +6,7 @@ import { numberArray, textArray } from './arrays.js';
  * `jsonb` are what Postgres reads as such, and as `bytea` hexadecimal digits.
  */
 type NumberType = 'integer' | 'bigint' | 'float8' | 'moment' | 'date';
-type TextType = 'text' | 'uuid' | 'jsonb' | 'bytea';
+type TextType = 'text' | 'uuid' | 'jsonb';
 
 /** How a value comes in an array, and what is made of it. */
 const conversions: Readonly<Record<Column<unknown>['type'], readonly [array: string, expression: (name: string) => string]>> = {
@@ -26,7 +26,7 @@ const conversions: Readonly<Record<Column<unknown>['type'], readonly [array: str
 export type Column<T> =
   | { readonly name: string; readonly type: NumberType; readonly value: (row: T) => number | null }
   | { readonly name: string; readonly type: TextType; readonly value: (row: T) => string | null }
-  | { readonly name: string; readonly type: 'boolean'; readonly value: (row: T) => string | null }
+  | { readonly name: string; readonly type: 'boolean' | 'bytea'; readonly value: (row: T) => string | null }
   | { readonly name: string; readonly type: 'int[]'; readonly value: (row: T) => readonly number[] | null };
 
 /** What happens to rows that are there already: the columns of the primary key besides the tenant, and which rows are replaced. */

@@ -178,6 +178,8 @@ async function compareCounters({ redis, partition, pool, tenant, level }: Verify
  */
 export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
   const { tenant, pool, onProgress } = options;
+  // Users whom only the ledger has yet are to be among those who are compared.
+  await options.level();
   const total = await countStoredUsers(pool, tenant);
   const differences: Difference[] = [];
   let compared = 0;

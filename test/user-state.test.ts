@@ -66,3 +66,24 @@ describe('A record of the user state that TypeScript does not know', function ()
     }
   });
 });
+
+describe('A ledger that lacks a field of the user state', function () {
+  this.timeout(60_000);
+
+  it('is found by laurel verify', async () => {
+    const text = 'unpack(changed, 1, count)';
+    const library = bundleLibrary((file, source) =>
+      file === 'modules/ledger.lua' ? source.replace(text, 'unpack(changed, 3, count)') : source,
+    );
+    expect(library.name).not.to.equal(bundleLibrary().name);
+    const arena = await startArena({ library });
+    const contestant = await arena.enter(document, baseMs);
+    try {
+      await contestant.subject.event({ metricKey: 'cards', user: { id: 'ana' }, value: 1 });
+      expect((await contestant.verify()).map(({ what, postgres }) => [what.slice(0, 5), postgres])).to.deep.equal([['ana: ', null]]);
+    } finally {
+      await contestant.leave();
+      await arena.stop();
+    }
+  });
+});
