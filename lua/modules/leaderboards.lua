@@ -18,6 +18,9 @@ local turn = require('turn')
 
 local leaderboards = {}
 
+-- Places of a change (src/redis/layout.ts, `boardFact`).
+local fact = contract.boardFact
+
 local RUNS = 3
 local RUN, VALUE, SEQ, GROUP = 1, 2, 3, 4
 
@@ -81,17 +84,7 @@ local function place(one, board, run, group, seq, before, value)
   if is_new and group then
     redis.call('SADD', one.part.groups .. board.no .. ':' .. run, group)
   end
-  return {
-    no = board.no,
-    run = run,
-    group = group,
-    seq = reached,
-    value = value,
-    rank = rank,
-    previousRank = previous,
-    previousValue = previous and before or nil,
-    threshold = threshold,
-  }
+  return { board.no, run, group or false, reached, value, rank or false, previous or false, previous and before or false, threshold }
 end
 
 local function note(one, change)
@@ -113,14 +106,8 @@ local function leave(one, board, run, group, seq, before)
   local old = boards.member(seq, one.user)
   local previous = boards.participant_rank(key, board, old)
   remove(one.part, board.no, run, group, old)
-  note(one, {
-    no = board.no,
-    run = run,
-    group = group,
-    previousRank = previous,
-    previousValue = previous and before,
-    threshold = boards.threshold(key, board),
-  })
+  local threshold = boards.threshold(key, board)
+  note(one, { board.no, run, group or false, false, false, false, previous or false, previous and before or false, threshold })
 end
 
 -- The places that the record of what a board ranks notes.
@@ -143,7 +130,7 @@ local function enter_total(one, board, before, value)
     return
   end
   local change = place(one, board, 0, nil, seq, before, value)
-  note_place(one, board, change.seq)
+  note_place(one, board, change[fact.seq])
   note(one, change)
 end
 
@@ -174,7 +161,7 @@ local function enter_slot(one, board, slots, slot, group, value)
     seq = nil
   end
   local change = place(one, board, slot[RUN], group, seq, before, value)
-  slot[VALUE], slot[SEQ], slot[GROUP] = value, change.seq, group or false
+  slot[VALUE], slot[SEQ], slot[GROUP] = value, change[fact.seq], group or false
   note_place(one, board, slots)
   note(one, change)
 end
@@ -240,7 +227,8 @@ function leaderboards.fill(one, board, value, filling)
   end
   one.sequence = nil
   for i = first, #one.boards do
-    one.boards[i].rank, one.boards[i].previousRank, one.boards[i].previousValue = nil, nil, nil
+    local change = one.boards[i]
+    change[fact.rank], change[fact.previousRank], change[fact.previousValue] = false, false, false
   end
 end
 
@@ -252,7 +240,7 @@ function leaderboards.show_rank(one, board)
   local rank = member and boards.participant_rank(key, board, member)
   if rank then
     local value = tonumber(redis.call('ZSCORE', key, member))
-    note(one, { no = board.no, run = 0, group = group, seq = seq, value = value, rank = rank, threshold = boards.threshold(key, board) })
+    note(one, { board.no, 0, group or false, seq, value, rank, false, false, boards.threshold(key, board) })
   end
 end
 

@@ -26,11 +26,43 @@ local function joined(values, count)
   return table.concat(parts)
 end
 
+-- An entry as a list (src/redis/layout.ts, `entry`): what it does not have is false, since cmsgpack would pack a list with holes as a map.
+local function listed(entry)
+  return {
+    contract.entryVersion,
+    entry.kind,
+    entry.id or false,
+    entry.user or false,
+    entry.at,
+    entry.day or false,
+    entry.rev or false,
+    entry.points or false,
+    entry.boards or false,
+    entry.achieved or false,
+    entry.profile or false,
+    entry.streaks or false,
+    entry.periods or false,
+    entry.pauses or false,
+    entry.freezes or false,
+    entry.back or false,
+    entry.metric or false,
+    entry.value or false,
+    entry.total or false,
+    entry.same or false,
+    entry.attributes or false,
+    entry.key or false,
+    entry.streak or false,
+    entry.no or false,
+    entry.run or false,
+    entry.max or false,
+  }
+end
+
 -- Appends an entry and returns it packed, as it went into the stream: the answer to the caller is made from the same facts. The first
 -- `count` items of `changed` are the fields of the user's hash that have changed, each followed by its value: they go into the stream as
 -- they are. (Nil for an entry that is not a user's.)
 function ledger.append(part, entry, changed, count)
-  local blob = cmsgpack.pack(entry)
+  local blob = cmsgpack.pack(listed(entry))
   part.room = part.room - 1
   if not changed then
     redis.call('XADD', part.ledger, '*', 'e', blob)

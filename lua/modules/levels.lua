@@ -51,8 +51,7 @@ local function relevel(keys, args)
   if before ~= level or tonumber(args[position.stored]) ~= level then
     turn.change(one, system.record)
     local entry = settle.facts(one, { kind = 'activation', id = args[position.entryId] })
-    entry.points =
-      { { no = system.no, before = total, total = total, level = level, levelBefore = before, same = true, awards = {} } }
+    entry.points = { { system.no, total, total, level, before, true, {} } }
     turn.commit(one, entry)
   end
   return { outcome.ok }

@@ -95,8 +95,8 @@ local function award(one, system, trigger, times, at, day)
   if awarded ~= 0 then
     state.total = state.total + awarded
     local list = state.awards
-    list[#list + 1] =
-      { trigger = trigger.no, ordinal = one.ordinal, awarded = awarded, total = state.total, boosts = applied or {}, at = at, day = day }
+    -- Layout `awardFact`.
+    list[#list + 1] = { trigger.no, one.ordinal, awarded, state.total, applied or {}, at, day }
     one.ordinal = one.ordinal + 1
   end
   return awarded
@@ -169,7 +169,7 @@ function points.keep(one, id)
       turn.change(one, system.record)[place.total] = state.total
       local blobs = {}
       for i, given in ipairs(state.awards) do
-        blobs[i] = cmsgpack.pack({ id = id, award = given })
+        blobs[i] = cmsgpack.pack({ id, given })
       end
       local list = one.part.awards .. system.key .. ':' .. one.user
       local first = math.max(1, #blobs - limit.maxAwardsRead + 1)
@@ -178,14 +178,15 @@ function points.keep(one, id)
       end
       local level = level_at(system.levels, state.total)
       count_level(one, system, level)
+      -- Layout `pointsFact`.
       facts[#facts + 1] = {
-        no = system.no,
-        before = state.before,
-        total = state.total,
-        level = level,
-        levelBefore = level_at(system.levels, state.before),
-        same = state.had and state.before == state.total or nil,
-        awards = state.awards,
+        system.no,
+        state.before,
+        state.total,
+        level,
+        level_at(system.levels, state.before),
+        state.had and state.before == state.total,
+        state.awards,
       }
     end
   end

@@ -108,7 +108,8 @@ end
 
 local function note(one, frequency, period, streak, how)
   local periods = one.periods
-  periods[#periods + 1] = { frequency = frequency, period = period, length = streak[LENGTH], how = how }
+  -- Layout `periodFact`.
+  periods[#periods + 1] = { frequency, period, streak[LENGTH], how }
 end
 
 -- Takes one streak over the periods that have passed without an extension.
@@ -394,15 +395,9 @@ function streaks.fact(one)
   end
   local frequency = one.plan.streaks.frequency
   local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
-  return {
-    length = shown[LENGTH],
-    started = shown[STARTED],
-    current = current,
-    isExtended = shown[LENGTH] > 0 and shown[LAST] >= current,
-    extendedAt = shown[EXTENDED_AT],
-    extended = one.extended or false,
-    freezes = all[FREEZES],
-  }
+  -- Layout `streakFact`.
+  local is_extended = shown[LENGTH] > 0 and shown[LAST] >= current
+  return { shown[LENGTH], shown[STARTED], current, is_extended, shown[EXTENDED_AT], one.extended or false, all[FREEZES] }
 end
 
 return streaks

@@ -236,9 +236,9 @@ local function move_newest_day(one, entry)
   local first = entry.kind == 'event' and entry.day or nil
   local last = first
   for _, fact in ipairs(entry.points) do
-    for _, award in ipairs(fact.awards) do
-      first = math.min(first or award.day, award.day)
-      last = math.max(last or award.day, award.day)
+    for _, award in ipairs(fact[contract.pointsFact.awards]) do
+      local day = award[contract.awardFact.day]
+      first, last = math.min(first or day, day), math.max(last or day, day)
     end
   end
   if first and (not newest or first < newest) then

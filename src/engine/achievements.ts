@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { achievementResponse, completedResponse, filterList, stats, type Counts } from '../achievements/response.js';
 import type { AchievementWithStatsResponse } from '../achievements/shapes.js';
 import { LaurelError } from '../errors.js';
-import type { UserEntry } from '../ledger/entry.js';
+import { unpackFacts, type UserEntry } from '../ledger/entry.js';
 import { requireAchievement } from '../plan/active-config.js';
 import { outcomes } from '../redis/contract.js';
-import { unpackMessage } from '../redis/message.js';
 import { checkAttributeKeys } from '../users/attributes.js';
 import { userPatch } from '../users/patch.js';
 import type { UserProperties } from '../users/schema.js';
@@ -68,7 +67,7 @@ export async function completeAchievement(
     return { args: { user: user.id, achievement: achievement.no, entryId, patchPairs: pairs.length / 2 }, pairs };
   });
   if (outcome !== outcomes.ok) throw refusal(outcome, user.id);
-  const entry = unpackMessage(values[0]) as UserEntry;
+  const entry = unpackFacts(values[0]) as UserEntry;
   return {
     completionId: entry.id,
     achievement: completedResponse(config, requireAchievement(config, key), entry.at),

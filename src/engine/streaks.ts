@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { dateToDay, dayToDate } from '../calendar.js';
-import type { PauseFact, StreakFact } from '../ledger/entry.js';
+import { streakFact, type PauseFact, type StreakFact } from '../ledger/entry.js';
 import type { HistoryReader, StreakLength } from '../ledger/reader.js';
 import { outcomes, userRecords } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
@@ -44,10 +44,10 @@ export async function rankStreaks(engine: Engine, tenant: number, ids: readonly 
   const unique = [...new Set(ids)];
   const pairs = unique.flatMap((id) => [randomUUID(), id]);
   const { values } = await engine.call(tenant, 'readStreaks', () => ({ args: {}, pairs }));
-  const facts = unpackMessage(values[0]) as (StreakFact | false)[];
+  const facts = (unpackMessage(values[0]) as readonly unknown[]).map(streakFact);
   return unique
     .map((userId, i) => {
-      const fact = facts[i] || undefined;
+      const fact = facts[i];
       return { userId, streakLength: fact?.length ?? 0, extended: lastExtension(fact) };
     })
     .sort((a, b) => b.streakLength - a.streakLength);

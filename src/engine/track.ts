@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { EventEntry, StreakFact } from '../ledger/entry.js';
+import { streakFact, unpackFacts, type EventEntry } from '../ledger/entry.js';
 import { requireMetric, type ActiveConfig } from '../plan/active-config.js';
 import { outcomes } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
@@ -73,7 +73,7 @@ export async function trackEvent(engine: Engine, tenant: number, request: EventR
     case outcomes.ok:
       return {
         replayed: false,
-        body: { ...eventBody(config, metricId, unpackMessage(values[0]) as EventEntry), ...idempotency(request, false) },
+        body: { ...eventBody(config, metricId, unpackFacts(values[0]) as EventEntry), ...idempotency(request, false) },
       };
     case outcomes.replay:
       return {
@@ -83,7 +83,7 @@ export async function trackEvent(engine: Engine, tenant: number, request: EventR
           metricId,
           total: Number(text(values[1])),
           achievements: [],
-          currentStreak: eventStreak(config, (unpackMessage(values[2]) as StreakFact | false) || undefined),
+          currentStreak: eventStreak(config, streakFact(unpackMessage(values[2]))),
           points: {},
           leaderboards: {},
           ...idempotency(request, true),

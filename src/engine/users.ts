@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { completedResponse, stats, type Counts } from '../achievements/response.js';
 import type { UserAchievementResponse, UserAchievementWithStatsResponse } from '../achievements/shapes.js';
 import type { Achievement } from '../config/model.js';
-import type { ProfileFact, RecentAward, StreakFact } from '../ledger/entry.js';
+import { streakFact, unpackAward, type ProfileFact, type StreakFact } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { metricResponse } from '../metrics/response.js';
 import type { MetricResponse } from '../metrics/shapes.js';
@@ -88,7 +88,7 @@ export async function readUser(engine: Engine, tenant: number, id: string, optio
     hash,
     profile: profileOf(hash),
     awards,
-    streak: (unpackMessage(streak) as StreakFact | false) || undefined,
+    streak: streakFact(unpackMessage(streak)),
     counts: readCounts(completions, users),
     ledgerId: text(ledgerId),
     now: Number(text(now)),
@@ -148,7 +148,7 @@ export async function readUserPoints(engine: Engine, tenant: number, id: string,
     total,
     level: level && levelResponse(level),
     awards: awards.map((blob) => {
-      const recent = unpackMessage(blob) as RecentAward;
+      const recent = unpackAward(blob);
       return awardResponse(config, recent.id, recent.award);
     }),
   };

@@ -1,10 +1,11 @@
 import { userRecords } from '../redis/contract.js';
+import { entryVersion, named } from '../redis/layout.js';
 import { unpackMessage } from '../redis/message.js';
 import { at, type Unpacked } from '../redis/user-hash.js';
 import { splitValues } from './joined-values.js';
 
 /**
- * The entries of the ledger stream, as lua/ packs them. Every number is an absolute fact after the change (ARCHITECTURE.md, invariant 4); an
+ * The entries of the ledger stream. lua/ packs them as lists (redis/layout.ts), of which these are the names. Every number is an absolute fact after the change (ARCHITECTURE.md, invariant 4); an
  * event's response is made from its entry too, so that what a caller was told and what Postgres keeps are the same facts.
  */
 interface EntryBase {
@@ -170,14 +171,54 @@ export interface RecentAward {
   readonly award: AwardFact;
 }
 
-/** An entry as it stands in the stream: fields, each followed by its value, `e` first (redis/contract.ts, `ledger`). */
+type List = readonly unknown[];
+
+const awardFact = (list: List): AwardFact => named('awardFact', list) as unknown as AwardFact;
+
+/** A recent award, as Redis keeps it. */
+export function unpackAward(blob: unknown): RecentAward {
+  const [id, award] = unpackMessage(blob) as [string, List];
+  return { id, award: awardFact(award) };
+}
+
+/** The facts of a streak as a list, `false` for none. */
+export function streakFact(list: unknown): StreakFact | undefined {
+  if (!Array.isArray(list)) return undefined;
+  return { isExtended: false, extended: false, ...named('streakFact', list) } as unknown as StreakFact;
+}
+
+function pointsFact(list: List): PointsFact {
+  const fact = named('pointsFact', list);
+  return { ...fact, awards: (fact['awards'] as List[]).map(awardFact) } as unknown as PointsFact;
+}
+
+/** The facts of an entry. Throws when it is of another version. */
+export function unpackFacts(blob: unknown): LedgerEntry {
+  const list = unpackMessage(blob);
+  if (!Array.isArray(list) || list[0] !== entryVersion) {
+    throw new Error(
+      `This entry of the ledger is not of version ${entryVersion}: run the version of Laurel that wrote it until it is drained.`,
+    );
+  }
+  const { version: _, points, boards, periods, streak, ...entry } = named('entry', list);
+  if (entry['kind'] === 'limits') return { ...entry, boards } as LedgerEntry;
+  return {
+    ...entry,
+    ...(points === undefined ? {} : { points: (points as List[]).map(pointsFact) }),
+    ...(boards === undefined ? {} : { boards: (boards as List[]).map((fact) => named('boardFact', fact)) }),
+    ...(periods === undefined ? {} : { periods: (periods as List[]).map((fact) => named('periodFact', fact)) }),
+    ...(streak === undefined ? {} : { streak: streakFact(streak) }),
+  } as LedgerEntry;
+}
+
+const coreField = Buffer.from(userRecords.core);
+
+/** An entry as it stands in the stream: fields, each followed by its value, `e` first (redis/contract.ts, `ledger`). Throws as `unpackFacts` does. */
 export function unpackEntry([, blob, ...changed]: readonly Buffer[]): LedgerEntry {
-  const entry = unpackMessage(blob) as LedgerEntry;
+  const entry = unpackFacts(blob);
   if (!('user' in entry) || entry.kind === 'forget') return entry;
   const state = changed[0]?.length === 0 && changed[1] ? splitValues(changed[1]) : changed;
   if (entry.streaks === undefined) return { ...entry, state };
   const core = state.findIndex((field, i) => i % 2 === 0 && coreField.equals(field));
   return { ...entry, state, streaks: at(unpackMessage(state[core + 1]) as Unpacked, 'core', 'streaks') };
 }
-
-const coreField = Buffer.from(userRecords.core);

@@ -1,4 +1,4 @@
-import { layoutTables } from './layout.js';
+import { entryVersion, layoutTables } from './layout.js';
 
 /**
  * The contract between TypeScript and the function library in lua/: key names, fields of a user's hash, the order of arguments and the
@@ -359,6 +359,7 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     `  record = ${table(Object.entries(userRecords))},`,
     `  field = ${table(Object.entries(userFields))},`,
     ...layoutTables(),
+    `  entryVersion = ${entryVersion},`,
     `  restoring = ${table(Object.entries(restoringFields))},`,
     `  meta = ${table(Object.entries(metaFields))},`,
     `  levelsDefinition = '${levelsDefinitionField}',`,

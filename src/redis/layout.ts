@@ -1,5 +1,5 @@
 /**
- * How the packed values of a user's hash are laid out: MessagePack of a list, in which each place has a meaning. Both languages read it here: TypeScript
+ * How packed values are laid out, those of a user's hash and the entries of the ledger: MessagePack of a list, in which each place has a meaning. Both languages read it here: TypeScript
  * takes the positions, from 0, and the contract module has them for Lua, from 1. A place without a value holds `false`.
  */
 const layouts = {
@@ -45,7 +45,46 @@ const layouts = {
   ],
   /** Leaderboards that rank streaks. */
   streakPlaces: ['places'],
+  /** An entry of the ledger (ledger/entry.ts). */
+  entry: [
+    /** entryVersion. */
+    'version',
+    'kind',
+    'id',
+    'user',
+    'at',
+    'day',
+    'rev',
+    'points',
+    'boards',
+    'achieved',
+    'profile',
+    'streaks',
+    'periods',
+    'pauses',
+    'freezes',
+    'back',
+    'metric',
+    'value',
+    'total',
+    'same',
+    'attributes',
+    'key',
+    'streak',
+    'no',
+    'run',
+    'max',
+  ],
+  /** Facts in entries: PointsFact, AwardFact, BoardFact, PeriodFact and StreakFact of ledger/entry.ts. */
+  pointsFact: ['no', 'before', 'total', 'level', 'levelBefore', 'same', 'awards'],
+  awardFact: ['trigger', 'ordinal', 'awarded', 'total', 'boosts', 'at', 'day'],
+  boardFact: ['no', 'run', 'group', 'seq', 'value', 'rank', 'previousRank', 'previousValue', 'threshold'],
+  periodFact: ['frequency', 'period', 'length', 'how'],
+  streakFact: ['length', 'started', 'current', 'isExtended', 'extendedAt', 'extended', 'freezes'],
 } as const;
+
+/** The version of the layout of entries. A reader refuses others. */
+export const entryVersion = 1;
 
 export type Layout = keyof typeof layouts;
 export type Place<L extends Layout> = (typeof layouts)[L][number];
@@ -53,6 +92,17 @@ export type Place<L extends Layout> = (typeof layouts)[L][number];
 /** The position of a place, from 0. */
 export function placeOf<L extends Layout>(layout: L, place: Place<L>): number {
   return (layouts[layout] as readonly string[]).indexOf(place);
+}
+
+/** What stands at the places of a list, by their names, but for those with `false`: they hold nothing. */
+export function named(layout: Layout, list: readonly unknown[]): Record<string, unknown> {
+  const places: readonly string[] = layouts[layout];
+  const values: Record<string, unknown> = {};
+  for (let i = 0; i < list.length; i += 1) {
+    const place = places[i];
+    if (place !== undefined && list[i] !== false && list[i] !== null) values[place] = list[i];
+  }
+  return values;
 }
 
 /** The layouts as Lua tables: place → position from 1, and `size`. */

@@ -1,16 +1,10 @@
 import { AwardReader } from './stored-awards.js';
 
-/** The name of a field, as MessagePack has short texts. */
-const named = (name: string): Buffer => Buffer.concat([Buffer.from([0xa0 | name.length]), Buffer.from(name)]);
-const mapOf = (fields: number): Buffer => Buffer.from([0x80 | fields]);
-
 /** The id is a UUID: bytes, and characters as a text. */
 const [idBytes, idChars] = [16, 36];
-const beforeId = Buffer.concat([mapOf(2), named('id'), Buffer.from([0xd9, idChars])]);
-const afterId = Buffer.concat([named('award'), mapOf(7)]);
-const numbers = ['trigger', 'ordinal', 'awarded', 'total', 'at', 'day'] as const;
-const beforeNumber = numbers.map((name) => [name, named(name)] as const);
-const beforeBoosts = named('boosts');
+const beforeId = Buffer.from([0x92, 0xd9, idChars]);
+/** An award is a list of seven (redis/layout.ts, `awardFact`). */
+const afterId = Buffer.from([0x97]);
 /** The two digits of each byte, and which bytes of a UUID have a dash in front. */
 const hexDigits = Array.from({ length: 256 }, (_, byte) => Buffer.from(byte.toString(16).padStart(2, '0')));
 const dashed: ReadonlySet<number> = new Set([4, 6, 8, 10]);
@@ -135,14 +129,12 @@ export class CommandWriter {
     this.put(beforeId);
     this.putId(award);
     this.put(afterId);
-    for (const [name, before] of beforeNumber) {
-      this.put(before);
-      this.putInteger(award[name]);
-    }
-    this.put(beforeBoosts);
+    for (const value of [award.trigger, award.ordinal, award.awarded, award.total]) this.putInteger(value);
     this.buffer[this.at] = 0xdc;
     this.at = this.buffer.writeUInt16BE(award.boosts.length, this.at + 1);
     for (const boost of award.boosts) this.putInteger(boost);
+    this.putInteger(award.at);
+    this.putInteger(award.day);
   }
 
   private putId({ list, idAt }: AwardReader): void {

@@ -1,4 +1,4 @@
-import type { RecentAward } from '../ledger/entry.js';
+import { unpackAward } from '../ledger/entry.js';
 import { limits } from '../limits.js';
 import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, overAll } from '../postgres/pool.js';
@@ -80,8 +80,8 @@ function userFacts(user: ComparedUser): Facts {
 
 /** An award of Redis' list as AwardReader spells it. */
 function awardText(blob: Buffer): string {
-  const { id, award } = unpackMessage(blob) as RecentAward;
-  return [id, award.trigger, award.ordinal, award.awarded, award.total, award.at, award.day, ...Object.values(award.boosts)].join(' ');
+  const { id, award } = unpackAward(blob);
+  return [id, award.trigger, award.ordinal, award.awarded, award.total, award.at, award.day, ...award.boosts].join(' ');
 }
 
 const numberAfter = (start: string, field: string): number => Number(field.slice(start.length));
