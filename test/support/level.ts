@@ -1,10 +1,9 @@
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { awardId } from '../../src/ledger/award-id.js';
-import type { RecentAward } from '../../src/ledger/entry.js';
+import { unpackAward } from '../../src/ledger/entry.js';
 import { limits } from '../../src/limits.js';
 import { keyNames, userFields, userRecords } from '../../src/redis/contract.js';
-import { unpackMessage } from '../../src/redis/message.js';
 import { at, listOf, mapOf, profileOf, totalsOf, type UserHash } from '../../src/redis/user-hash.js';
 import { keysOf } from './world.js';
 
@@ -44,7 +43,7 @@ function propertyName(property: string): string {
 
 /** A place on a board of totals is a number; on the others it is a list of runs, whose places the boards themselves tell. */
 function placeFacts(facts: Facts, user: string, places: unknown): void {
-  for (const [board, noted] of Object.entries((places ?? {}))) {
+  for (const [board, noted] of Object.entries(places ?? {})) {
     facts.set(`seq on board ${board} of ${user}`, typeof noted === 'number' ? String(noted) : 'runs');
   }
 }
@@ -76,7 +75,7 @@ function userFacts(facts: Facts, user: string, hash: UserHash): void {
 
 async function awardFacts(facts: Facts, redis: Redis, key: string, owner: string): Promise<void> {
   const ids = (await redis.lrangeBuffer(key, 0, -1)).map((blob) => {
-    const { id, award } = unpackMessage(blob) as RecentAward;
+    const { id, award } = unpackAward(blob);
     return awardId(id, award.ordinal);
   });
   facts.set(`newest awards ${owner}`, ids.join(' '));
