@@ -10,8 +10,13 @@ create table user_state (
 ) with (fillfactor = 60);
 alter table user_state alter column value set statistics 0;
 
--- What only a restore read.
+-- What only a restore read. The lengths of streaks stay, for rankings; a row is written when one of them changes.
 drop table user_triggers, user_achievement_sums, user_times;
+alter table user_streaks
+  alter column daily drop expression, alter column daily set default 0,
+  alter column weekly drop expression, alter column weekly set default 0,
+  alter column monthly drop expression, alter column monthly set default 0;
+alter table user_streaks drop column state;
 
 -- The fields of the stream entry behind the first and their values, each behind its length in bytes (src/ledger/joined-values.ts).
 alter table dead_letters drop column raw_streaks;

@@ -11,6 +11,7 @@ import type {
   PeriodFact,
   PointsFact,
   ProfileFact,
+  StoredStreaks,
   UserEntry,
 } from './entry.js';
 
@@ -56,8 +57,8 @@ export interface HistoryRow {
   readonly previousValue: number | null;
 }
 
-/** A user's streaks, where in the ledger each length that has changed was reached, and the longest that each has been in the batch. */
-export interface StreakRow extends OfUser<unknown> {
+/** The lengths of a user's streaks, where in the ledger each that has changed was reached, and the longest that each has been in the batch. */
+export interface StreakRow extends OfUser<Readonly<Record<Frequency, number>>> {
   readonly reached: Partial<Record<Frequency, string>>;
   readonly longest: Partial<Record<Frequency, number>>;
 }
@@ -170,11 +171,11 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
     for (const award of fact.awards) batch.awards.push({ id: awardId(entry.id, award.ordinal), entry, system: fact.no, award });
   }
   for (const achievement of entry.achieved ?? []) batch.achievements.set(`${achievement}:${user}`, { entry, fact: achievement });
-  if (entry.streaks !== undefined) {
+  if (entry.streaks !== undefined && (entry.periods?.length ?? 0) > 0) {
     const earlier = batch.streaks.get(user);
     batch.streaks.set(user, {
       entry,
-      fact: entry.streaks,
+      fact: lengthsOf(entry.streaks),
       reached: lengthsReached(earlier, entry, id),
       longest: longestOf(earlier, entry),
     });
@@ -194,6 +195,11 @@ function collectState(rows: Batch['state'], { user, rev, state }: EntryOfUser): 
     const field = (state[i] as Buffer).toString();
     rows.set(`${field}\n${user}`, { user, field, value: state[i + 1] as Buffer, rev });
   }
+}
+
+/** The lengths of the three streaks. */
+export function lengthsOf([, , , [daily], [weekly], [monthly]]: StoredStreaks): Readonly<Record<Frequency, number>> {
+  return { daily, weekly, monthly };
 }
 
 /** Where the lengths of the three streaks were reached: here for those that this entry has changed. */

@@ -26,7 +26,7 @@ interface EntryBase {
   /** The fields of the user's hash that have changed, each followed by its value, byte for byte. Fields of their own in the stream. */
   readonly state: readonly Buffer[];
   /** lua/modules/streaks.lua: all of it, when it has changed. (In the stream it is `true`: the streaks stand in the core of the user.) */
-  readonly streaks?: unknown;
+  readonly streaks?: StoredStreaks;
   readonly periods?: readonly PeriodFact[];
   readonly pauses?: readonly PauseFact[];
   /** Streak freezes that the passing of days has earned. */
@@ -52,6 +52,30 @@ export interface PauseFact {
   readonly first: number;
   readonly last: number;
 }
+
+/** One of a user's streaks as lua/modules/streaks.lua keeps it: its places from LENGTH to LOST_STARTED. */
+type StoredStreak = readonly [
+  length: number,
+  started: number,
+  last: number,
+  extendedAt: number,
+  grace: number,
+  counted: number,
+  counts: unknown,
+  lostLength: number,
+  lostStarted: number,
+];
+
+/** All streaks of a user, as that module keeps them. */
+export type StoredStreaks = readonly [
+  day: number,
+  freezes: number,
+  earnedUpTo: number,
+  daily: StoredStreak,
+  weekly: StoredStreak,
+  monthly: StoredStreak,
+  home?: string | null,
+];
 
 /** The shown streak of a user, as it is after the entry. */
 export interface StreakFact {
@@ -220,5 +244,5 @@ export function unpackEntry([, blob, ...changed]: readonly Buffer[]): LedgerEntr
   const state = changed[0]?.length === 0 && changed[1] ? splitValues(changed[1]) : changed;
   if (entry.streaks === undefined) return { ...entry, state };
   const core = state.findIndex((field, i) => i % 2 === 0 && coreField.equals(field));
-  return { ...entry, state, streaks: at(unpackMessage(state[core + 1]) as Unpacked, 'core', 'streaks') };
+  return { ...entry, state, streaks: at(unpackMessage(state[core + 1]) as Unpacked, 'core', 'streaks') as StoredStreaks };
 }

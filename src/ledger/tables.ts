@@ -172,6 +172,12 @@ const reachedColumn = (frequency: Frequency): Column<StreakRow> => ({
   value: ({ reached }) => reached[frequency] ?? '',
 });
 
+const lengthColumn = (frequency: Frequency): Column<StreakRow> => ({
+  name: frequency,
+  type: 'integer',
+  value: ({ fact }) => fact[frequency],
+});
+
 const longestColumn = (frequency: Frequency): Column<StreakRow> => ({
   name: `longest_${frequency}`,
   type: 'integer',
@@ -183,7 +189,9 @@ export const streakStates: Table<StreakRow> = {
   name: 'user_streaks',
   columns: [
     userColumn,
-    { name: 'state', type: 'jsonb', value: ({ fact }) => JSON.stringify(fact) },
+    lengthColumn('daily'),
+    lengthColumn('weekly'),
+    lengthColumn('monthly'),
     reachedColumn('daily'),
     reachedColumn('weekly'),
     reachedColumn('monthly'),

@@ -3,7 +3,7 @@ import type { EventEntry, LedgerEntry, PointsFact, UserEntry } from '../ledger/e
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { levelResponse, systemResponse } from '../points/response.js';
 import { baseStreak } from '../streaks/response.js';
-import { lostLength, shownStreak, type StoredStreaks } from '../streaks/stored.js';
+import { lostLength, shownStreak } from '../streaks/stored.js';
 import type { WebhookKind } from './kinds.js';
 
 /** An entry about a user. */
@@ -52,9 +52,8 @@ export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, 
  */
 function sayStreak(config: ActiveConfig, { streaks, periods = [], freezes: earned }: EntryOfUser, say: Say): void {
   if (streaks === undefined) return;
-  const stored = streaks as StoredStreaks;
   const shown = periods.filter(({ frequency }) => frequency === config.document.streaks.frequency);
-  const [, freezes] = stored;
+  const [, freezes] = streaks;
   const isLost = shown.some(({ how }) => how === 'lost');
   const sayEarned = (): void => {
     if (earned !== undefined) say('streak.freeze_earned', () => ({ earned, freezes }));
@@ -62,12 +61,12 @@ function sayStreak(config: ActiveConfig, { streaks, periods = [], freezes: earne
   if (!isLost || freezes === 0) sayEarned();
   const consumed = shown.filter(({ how }) => how === 'freeze').length;
   if (consumed > 0) say('streak.freeze_consumed', () => ({ consumed, freezes }));
-  if (isLost) say('streak.lost', () => ({ length: lostLength(config, stored) }));
+  if (isLost) say('streak.lost', () => ({ length: lostLength(config, streaks) }));
   if (isLost && freezes > 0) sayEarned();
   const extension = shown.find(({ how }) => how === 'extended');
   if (!extension) return;
   const kind = extension.length === 1 ? 'streak.started' : 'streak.extended';
-  say(kind, () => ({ streak: baseStreak(config, shownStreak(config, stored, true)) }));
+  say(kind, () => ({ streak: baseStreak(config, shownStreak(config, streaks, true)) }));
 }
 
 /** What an entry says of points that were earned or lost. (When levels change, users are counted anew by entries with facts that have no award.) */

@@ -1,30 +1,6 @@
 import { periodOf, weekShiftOf, type Frequency } from '../calendar.js';
-import type { StreakFact } from '../ledger/entry.js';
+import type { StoredStreaks, StreakFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-
-/** One of a user's streaks as lua/modules/streaks.lua keeps it: its places from LENGTH to LOST_STARTED. */
-type StoredStreak = readonly [
-  length: number,
-  started: number,
-  last: number,
-  extendedAt: number,
-  grace: number,
-  counted: number,
-  counts: unknown,
-  lostLength: number,
-  lostStarted: number,
-];
-
-/** All streaks of a user, as that module keeps them and entries of the ledger carry them. */
-export type StoredStreaks = readonly [
-  day: number,
-  freezes: number,
-  earnedUpTo: number,
-  daily: StoredStreak,
-  weekly: StoredStreak,
-  monthly: StoredStreak,
-  home?: string | null,
-];
 
 const placeOf = { daily: 3, weekly: 4, monthly: 5 } as const satisfies Readonly<Record<Frequency, number>>;
 

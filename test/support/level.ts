@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { awardId } from '../../src/ledger/award-id.js';
-import { unpackAward } from '../../src/ledger/entry.js';
+import { lengthsOf } from '../../src/ledger/batch.js';
+import { unpackAward, type StoredStreaks } from '../../src/ledger/entry.js';
 import { limits } from '../../src/limits.js';
 import { keyNames, userFields, userRecords } from '../../src/redis/contract.js';
 import { at, listOf, mapOf, profileOf, totalsOf, type UserHash } from '../../src/redis/user-hash.js';
@@ -55,7 +56,8 @@ function userFacts(facts: Facts, user: string, hash: UserHash): void {
   for (const [property, value] of Object.entries(profileOf(hash)))
     if (value !== '') facts.set(`${propertyName(property)} of ${user}`, value);
   const [streaks, pauses] = [at(core, 'core', 'streaks'), at(core, 'core', 'pauses')];
-  if (streaks !== undefined) facts.set(`streaks of ${user}`, canonical(streaks));
+  const lengths = streaks === undefined ? [] : Object.values(lengthsOf(streaks as StoredStreaks));
+  if (lengths.some((length) => length > 0)) facts.set(`lengths of ${user}`, lengths.join());
   if (Array.isArray(pauses) && pauses.length > 0) facts.set(`pauses of ${user}`, canonical(pauses));
   for (const [no, moment] of Object.entries(mapOf<number>(hash, userRecords.achievements))) {
     facts.set(`achievement ${no} of ${user}`, String(moment));
@@ -127,7 +129,7 @@ const queries: readonly string[] = [
   "select 'revision of ' || user_id as name, max(rev)::text as value from user_state group by user_id",
   "select 'state ' || field || ' of ' || user_id as name, encode(value, 'hex') as value from user_state",
   `select 'preference ' || key || ' of ' || id as name, value from users, jsonb_each_text(preferences)`,
-  `select 'streaks of ' || user_id as name, state::text as value from user_streaks where state is not null`,
+  `select 'lengths of ' || user_id as name, concat_ws(',', daily, weekly, monthly) as value from user_streaks where daily + weekly + monthly > 0`,
   `select 'pauses of ' || user_id as name, pauses::text as value from user_streaks where pauses <> '[]'`,
   `select 'achievement ' || achievement || ' of ' || user_id as name, (extract(epoch from at) * 1000)::bigint::text as value
      from user_achievements`,
@@ -149,7 +151,7 @@ async function postgresFacts(pool: pg.Pool): Promise<Facts> {
   const facts: Facts = new Map();
   for (const query of queries) {
     const { rows } = await pool.query<{ name: string; value: string }>(query);
-    for (const { name, value } of rows) facts.set(name, /^(streaks|pauses) of /.test(name) ? canonical(JSON.parse(value)) : value);
+    for (const { name, value } of rows) facts.set(name, /^pauses of /.test(name) ? canonical(JSON.parse(value)) : value);
   }
   return facts;
 }
