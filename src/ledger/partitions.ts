@@ -58,9 +58,10 @@ async function makePartition(client: pg.ClientBase, table: string, month: string
   const { rowCount } = await client.query('select 1 from pg_inherits where inhrelid = to_regclass($1)', [name]);
   if (rowCount === 1) return;
   await client.query(`create table ${name} (like ${table} including all)`);
-  // What ANALYZE must not sample is not copied.
+  // What ANALYZE must not sample is not copied. (Up to Postgres 16, system columns, which have no positive number, are among what it does not sample.)
   const { rows } = await client.query<{ column: string }>(
-    `select quote_ident(attname) as column from pg_attribute where attrelid = to_regclass($1) and attstattarget = 0 and not attisdropped`,
+    `select quote_ident(attname) as column from pg_attribute
+      where attrelid = to_regclass($1) and attnum > 0 and attstattarget = 0 and not attisdropped`,
     [table],
   );
   for (const { column } of rows) await client.query(`alter table ${name} alter column ${column} set statistics 0`);
