@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import type pg from 'pg';
 import { userFields, userRecords } from '../src/redis/contract.js';
-import { layouts } from '../src/redis/layout.js';
+import { userLayouts } from '../src/redis/layout.js';
 import { packMessage, unpackMessage } from '../src/redis/message.js';
 import { bodyOf, configText, read, readPlace, readPoints, readProfile, track, userPath } from './support/answers.js';
 import { stores } from './support/stores.js';
@@ -195,7 +195,7 @@ describe("The names of a user's state in SQL", () => {
         layout: {
           records: userRecords,
           profile: userFields,
-          ...layouts,
+          ...userLayouts,
           streaks: placesInLua('streaks', 'DAY'),
           streak: placesInLua('streaks', 'LENGTH'),
           place: placesInLua('leaderboards', 'RUN'),

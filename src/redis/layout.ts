@@ -4,7 +4,7 @@
  * without a value holds `false`. The function `state_layout` of Postgres (migrations/0022_state_in_words.sql) repeats the names of what users' hashes
  * hold for analysts; test/state-in-words.test.ts compares the two.
  */
-export const layouts = {
+export const userLayouts = {
   /** What every call about a user looks at. */
   core: [
     /** Counts the changes of this user; state in Postgres is replaced only by a higher one. */
@@ -47,6 +47,10 @@ export const layouts = {
   ],
   /** Leaderboards that rank streaks. */
   streakPlaces: ['places'],
+} as const;
+
+const layouts = {
+  ...userLayouts,
   /** An entry of the ledger (ledger/entry.ts). */
   entry: [
     /** entryVersion. */
