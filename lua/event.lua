@@ -27,21 +27,17 @@ local function read_attributes(args, first, last)
   return attributes, list
 end
 
--- What is kept of an idempotency key: the event's id, and the moment, in milliseconds, from which on the key ages. (Keys of an earlier
--- Laurel have no moment: they count until the worker removes them.)
-local EVENT_ID_CHARS = 36
+-- What is kept of an idempotency key: the event's id as bytes, and the moment, in milliseconds, from which on the key ages
+-- (src/redis/idempotency.ts).
+local USED_KEY, ID_BYTES = '>I6', 16
 
-local function used_key(event_id, now)
-  return event_id .. ' ' .. string.format('%.0f', now)
-end
-
--- The id of the event that used a key; nil for one that is older than the configuration keeps them.
+-- The id, as bytes, of the event that used a key; nil for one that is older than the configuration keeps them.
 local function used_by(used, one)
-  local life, moment = one.plan.keyLifeMs, tonumber(used:sub(EVENT_ID_CHARS + 2))
-  if life and moment and one.now - moment >= life then
+  local life = one.plan.keyLifeMs
+  if life and one.now - struct.unpack(USED_KEY, used, ID_BYTES + 1) >= life then
     return nil
   end
-  return used:sub(1, EVENT_ID_CHARS)
+  return used:sub(1, ID_BYTES)
 end
 
 -- A key that was used before: the first event's id, and the total and the streak as they now are.
@@ -129,7 +125,7 @@ local function count_event(part, plan, context, args, base, last)
   users.keep(one)
   achievements.keep(one)
   if idempotency_key ~= '' then
-    redis.call('HSET', used_keys, idempotency_key, used_key(id, one.now))
+    redis.call('HSET', used_keys, idempotency_key, args[base + position.idBytes] .. struct.pack(USED_KEY, one.now))
   end
   local entry = settle.facts(one, {
     kind = 'event',

@@ -86,18 +86,6 @@ describe('Idempotency keys that are kept for two days', () => {
     await first();
   });
 
-  it('of an earlier Laurel, which noted no moment, count until they are removed', async () => {
-    const { eventId } = await first();
-    await world.drain();
-    const [key = ''] = await keysOf(world.redis, `${world.partition}i:`);
-    await world.redis.hset(key, 'a', eventId);
-    await world.redis.set(`${world.partition}clock`, String(Date.parse(at(2 * dayMs))));
-    expect(await replayed()).to.include({ eventId });
-    await world.setClock(at(3 * dayMs));
-    expect([await inRedis(), await inPostgres()]).to.deep.equal([[], []]);
-    expect((await first()).total).to.equal(10);
-  });
-
   it('leave one row where one batch of the write-behind has two events of a key', () => {
     const event = (id: string, ms: number): EventEntry => ({
       ...{ kind: 'event', id, user: 'ana', metric: 1, value: 1, total: 1, at: ms, day: 1, rev: 1, key: 'a' },

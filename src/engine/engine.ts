@@ -32,7 +32,7 @@ type OwnArguments<F extends ContextualFunction> = Omit<FunctionArguments<F>, 'co
 /** What a caller wants of the function library, made from the configuration that the call will run under. */
 export interface Call<F extends ContextualFunction> {
   readonly args: OwnArguments<F>;
-  readonly pairs?: readonly string[];
+  readonly pairs?: readonly (string | Buffer)[];
 }
 
 /** An outcome from contract.ts, and what came with it. Texts and MessagePack come as buffers. */

@@ -29,13 +29,13 @@ interface Item {
 }
 
 /** Events that one call counts, each with its arguments. */
-type Part = { readonly item: Item; readonly args: readonly string[] }[];
+type Part = { readonly item: Item; readonly args: readonly (string | Buffer)[] }[];
 
 /** The arguments of an event inside a call of `trackBatch`: those of `track`, with how many they are in the place of the context. */
-function itemArguments(config: ActiveConfig, { request, eventId }: Item): string[] {
+function itemArguments(config: ActiveConfig, { request, eventId }: Item): (string | Buffer)[] {
   const { args, pairs } = trackCall(config, request, eventId);
   const [, ...ordered] = orderArguments('track', { ...args, context: '' }, pairs);
-  return [String(ordered.length + 1), ...ordered.map(String)];
+  return [String(ordered.length + 1), ...ordered.map((argument) => (typeof argument === 'number' ? String(argument) : argument))];
 }
 
 /** What an outcome of an event means to its caller: undefined when it has been counted, else why not. */

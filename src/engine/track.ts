@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { streakFact, unpackFacts, type EventEntry } from '../ledger/entry.js';
+import { bytesOfUuid, storedKey, uuidOfBytes } from '../redis/idempotency.js';
 import { requireMetric, type ActiveConfig } from '../plan/active-config.js';
 import { outcomes } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
@@ -38,7 +39,9 @@ export function trackCall(config: ActiveConfig, request: EventRequest, eventId: 
       metric: metric.no,
       value: request.value,
       eventId,
-      idempotencyKey: request.idempotencyKey ?? '',
+      ...(request.idempotencyKey === undefined
+        ? { idempotencyKey: '', idBytes: '' }
+        : { idempotencyKey: storedKey(request.idempotencyKey), idBytes: bytesOfUuid(eventId) }),
       patchPairs: patch.length / 2,
     },
     pairs: patch.concat(attributePairs(request.attributes, config.eventAttributes)),
@@ -79,7 +82,7 @@ export async function trackEvent(engine: Engine, tenant: number, request: EventR
       return {
         replayed: true,
         body: {
-          eventId: text(values[0]),
+          eventId: uuidOfBytes(values[0] as Buffer),
           metricId,
           total: Number(text(values[1])),
           achievements: [],

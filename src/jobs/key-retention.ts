@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.js';
 import { limits } from '../limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
+import { bytesOfUuid, storedKey } from '../redis/idempotency.js';
 import type { JobTools } from './tools.js';
 
 const dayMs = 86_400_000;
@@ -91,7 +92,12 @@ export class KeyRetention {
     // Redis decides: under the configuration that is in force there.
     const { config } = await this.engine.call(tenant, 'forgetKeys', (active) => ({
       args: {},
-      pairs: oldUnder(active).flatMap(({ metric, user_id: user, key, event_id: event }) => [String(metric), user, key, event]),
+      pairs: oldUnder(active).flatMap(({ metric, user_id: user, key, event_id: event }) => [
+        String(metric),
+        user,
+        storedKey(key),
+        bytesOfUuid(event),
+      ]),
     }));
     const old = oldUnder(config);
     await this.pool.query(remove, [

@@ -1,4 +1,5 @@
 import { userRecords } from '../redis/contract.js';
+import { keyOfStored } from '../redis/idempotency.js';
 import { entryVersion, named } from '../redis/layout.js';
 import { unpackMessage } from '../redis/message.js';
 import { at, type Unpacked } from '../redis/user-hash.js';
@@ -224,7 +225,7 @@ export function unpackFacts(blob: unknown): LedgerEntry {
       `This entry of the ledger is not of version ${entryVersion}: run the version of Laurel that wrote it until it is drained.`,
     );
   }
-  const { version: _, points, boards, periods, streak, ...entry } = named('entry', list);
+  const { version: _, points, boards, periods, streak, key, ...entry } = named('entry', list);
   if (entry['kind'] === 'limits') return { ...entry, boards } as LedgerEntry;
   return {
     ...entry,
@@ -232,6 +233,7 @@ export function unpackFacts(blob: unknown): LedgerEntry {
     ...(boards === undefined ? {} : { boards: (boards as List[]).map((fact) => named('boardFact', fact)) }),
     ...(periods === undefined ? {} : { periods: (periods as List[]).map((fact) => named('periodFact', fact)) }),
     ...(streak === undefined ? {} : { streak: streakFact(streak) }),
+    ...(key === undefined ? {} : { key: keyOfStored(key as string) }),
   } as LedgerEntry;
 }
 

@@ -17,7 +17,7 @@ export const keyNames = {
   clock: 'clock',
   /** Hash per user (userRecords). Followed by the user's id. */
   user: 'u:',
-  /** Hash per metric and user: idempotency key → event id, a space, and when, in milliseconds since 1970. Followed by the metric's no, a colon and the user's id. */
+  /** Hash per metric and user: idempotency key → event id and when (redis/idempotency.ts). Followed by the metric's no, a colon and the user's id. */
   idempotency: 'i:',
   /** List per points system and user: the newest awards first. Followed by the system's no, a colon and the user's id. */
   awards: 'a:',
@@ -203,8 +203,11 @@ export const functions = {
   awaitEntries: ['epoch', 'lastId'],
   /** Puts a configuration version into force, unless a newer one is. `blob` is the plan, `channel` is told of the switch. */
   activate: [...context, 'blob', 'planTtlS', 'channel'],
-  /** One event. After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value. */
-  track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'patchPairs'],
+  /**
+   * One event. `idempotencyKey` is in the form of redis/idempotency.ts, and with it, `idBytes` is the event's id as bytes; both are empty without one.
+   * After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value.
+   */
+  track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'idBytes', 'patchPairs'],
   /**
    * Events of a batch. A `sending` is made of parts, counted by `number` from 0 and pipelined: a part is done only when the one before it has
    * been done to its end; `isLast` is 1 for the last of them. Then, for each event, the arguments of `track` with how many they are in the
@@ -261,8 +264,8 @@ export const functions = {
   /** One user's place on a board, and the newest ledger id. */
   readPlace: [...context, 'user', 'entryId', 'leaderboard', 'record', 'max', 'run'],
   /**
-   * Removes idempotency keys, unless another event has used them since: then groups of four, metric no, user, key and the id of the event
-   * that used it.
+   * Removes idempotency keys, unless another event has used them since: then groups of four, metric no, user, key and the id, as bytes, of the
+   * event that used it.
    */
   forgetKeys: [...context],
   /** The newest id of the ledger. */
@@ -283,7 +286,7 @@ export type FunctionArguments<F extends FunctionName> = Record<(typeof functions
 export function orderArguments<F extends FunctionName>(
   name: F,
   named: FunctionArguments<F>,
-  pairs: readonly string[] = [],
+  pairs: readonly (string | Buffer)[] = [],
 ): (string | number | Buffer)[] {
   const order: readonly (typeof functions)[F][number][] = functions[name];
   const list: (string | number | Buffer)[] = order.map((argument) => named[argument]);

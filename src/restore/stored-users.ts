@@ -4,6 +4,7 @@ import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
 import { overAll } from '../postgres/pool.js';
 import { userRecords } from '../redis/contract.js';
+import { storedKey, usedKey } from '../redis/idempotency.js';
 import { at, listOf } from '../redis/user-hash.js';
 import { awardAsBytes } from './stored-awards.js';
 
@@ -23,8 +24,8 @@ export interface StoredUser {
   readonly id: string;
   /** The user's hash. */
   readonly fields: Map<string, Buffer>;
-  /** Metric no → idempotency key → event id and the moment from which on the key ages (lua/event.lua). */
-  readonly keys: Map<number, Map<string, string>>;
+  /** Metric no → idempotency key → event id and the moment from which on the key ages (redis/idempotency.ts). */
+  readonly keys: Map<number, Map<string, Buffer>>;
   /** Points system no → the newest awards, the newest first (stored-awards.ts). */
   readonly awards: Map<number, Buffer>;
   readonly places: StoredPlace[];
@@ -48,13 +49,13 @@ function putState({ fields }: StoredUser, [, field, value]: Row): void {
   fields.set(String(field), value as Buffer);
 }
 
-const usedKeys = `select user_id, metric, key, event_id || ' ' || ${moment('at')} from idempotency_keys where tenant = $1`;
+const usedKeys = `select user_id, metric, key, event_id, ${moment('at')} from idempotency_keys where tenant = $1`;
 const keysOfUsers = `${usedKeys} and user_id = any($2::text[]) limit ${limits.restoreKeys + 1}`;
 const keysOfUser = `${usedKeys} and user_id = $2 and (metric, key) > ($3, $4) order by metric, key limit ${limits.restoreKeys}`;
 
-function putKey(user: StoredUser, [, metric, key, used]: Row): void {
-  const keys = user.keys.get(Number(metric)) ?? new Map<string, string>();
-  user.keys.set(Number(metric), keys.set(String(key), String(used)));
+function putKey(user: StoredUser, [, metric, key, event, ms]: Row): void {
+  const keys = user.keys.get(Number(metric)) ?? new Map<string, Buffer>();
+  user.keys.set(Number(metric), keys.set(storedKey(String(key)), usedKey(String(event), Number(ms))));
 }
 
 // One row for each list: a row for each award takes Postgres and us twice as long.

@@ -3,6 +3,7 @@ import { limits } from '../limits.js';
 import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, overAll } from '../postgres/pool.js';
 import { keyNames, userRecords } from '../redis/contract.js';
+import { keyOfStored, usedKeyText } from '../redis/idempotency.js';
 import { packMessage, unpackMessage } from '../redis/message.js';
 import { partitionKeys } from '../redis/scan.js';
 import { totalsOf, type UserHash } from '../redis/user-hash.js';
@@ -72,7 +73,8 @@ function textOf(list: Buffer): string {
 function userFacts(user: ComparedUser): Facts {
   const facts: Facts = new Map();
   for (const [field, value] of user.fields) if (field !== userRecords.due) facts.set(`${user.id}: ${field}`, shown(field, value));
-  for (const [metric, keys] of user.keys) for (const [key, event] of keys) facts.set(`${user.id}: key ${metric} ${key}`, event);
+  for (const [metric, keys] of user.keys)
+    for (const [key, event] of keys) facts.set(`${user.id}: key ${metric} ${keyOfStored(key)}`, usedKeyText(event));
   for (const [system, list] of user.awards) facts.set(`${user.id}: awards ${system}`, list);
   for (const [field, total] of user.totals) facts.set(`${user.id}: total ${field}`, String(total));
   return facts;
@@ -96,7 +98,7 @@ async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonl
         [...fields.keys()].filter((field) => field.startsWith(start)).map((field) => numberAfter(start, field));
       const metrics = [...new Set([...nos(userRecords.metric), ...keys.keys()])];
       const systems = [...new Set([...nos(userRecords.points), ...awards.keys()])];
-      const used = await Promise.all(metrics.map((no) => redis.hgetall(`${partition}${keyNames.idempotency}${no}:${id}`)));
+      const used = await Promise.all(metrics.map((no) => redis.hgetallBuffer(`${partition}${keyNames.idempotency}${no}:${id}`)));
       const lists = await Promise.all(systems.map((no) => redis.lrangeBuffer(`${partition}${keyNames.awards}${no}:${id}`, 0, -1)));
       return {
         id,

@@ -5,6 +5,7 @@ import { lengthsOf } from '../../src/ledger/batch.js';
 import { unpackAward, type StoredStreaks } from '../../src/ledger/entry.js';
 import { limits } from '../../src/limits.js';
 import { keyNames, userFields, userRecords } from '../../src/redis/contract.js';
+import { keyOfStored, usedKeyText } from '../../src/redis/idempotency.js';
 import { at, listOf, mapOf, profileOf, totalsOf, type UserHash } from '../../src/redis/user-hash.js';
 import { keysOf } from './world.js';
 
@@ -91,7 +92,9 @@ async function redisFacts(redis: Redis, partition: string): Promise<Facts> {
     if (name.startsWith(keyNames.user))
       userFacts(facts, name.slice(keyNames.user.length), new Map(Object.entries(await redis.hgetallBuffer(key))));
     else if (name.startsWith(keyNames.idempotency)) {
-      for (const [used, event] of Object.entries(await redis.hgetall(key))) facts.set(`key ${used} of ${afterColon(name)}`, event);
+      for (const [used, event] of Object.entries(await redis.hgetallBuffer(key))) {
+        facts.set(`key ${keyOfStored(used)} of ${afterColon(name)}`, usedKeyText(event));
+      }
     } else if (name.startsWith(keyNames.awards)) await awardFacts(facts, redis, key, afterColon(name));
     else if (name.startsWith(keyNames.board)) {
       const places = await redis.zrange(key, '0', '-1', 'WITHSCORES');
