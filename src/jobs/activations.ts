@@ -82,7 +82,8 @@ function usersOf(config: ActiveConfig, board: Leaderboard): string {
     case 'points':
       return byReached('user_points', 'reached', `system = ${known(config.systemById, board.pointsSystemId, 'points system').no}`);
     case 'streak':
-      return byReached('user_streaks', `reached_${config.document.streaks.frequency}`, `${config.document.streaks.frequency} > 0`);
+      // Those without a streak of this frequency leave the places that they have by another one.
+      return byReached('user_streaks', `reached_${config.document.streaks.frequency}`, 'true');
   }
 }
 
