@@ -104,6 +104,11 @@ describe('Leaderboards', () => {
       ],
     },
     {
+      rule: 'who has no streak of the frequency that is now configured leaves the board',
+      given: { streaks: { frequency: 'weekly' }, boards: [board({ rankBy: 'streak' })] },
+      lines: [' | ana cards 1 | board ana 1', '01-04 12:00 | bo cards 1 | board ana 1, bo 1', ' | operator: frequency daily | board bo 1'],
+    },
+    {
       rule: 'a streak that is lost after the end of the board changes nothing on it',
       given: { streaks: {}, boards: [board({ rankBy: 'streak', start: '2040-01-01', end: '2040-01-03' })] },
       lines: [' | ana cards 1 |', '01-04 00:00 | nothing | board ana 1', '01-04 12:00 | nothing | final[all/01-01] ana 1'],
