@@ -164,7 +164,7 @@ export const limits = {
   writeBehindMaxBatchEntries: 8_000,
   /** A batch that took less is followed by one of twice as many entries; one that took twice as long by one of half as many. */
   writeBehindBatchMs: 400,
-  /** Ledger entries that one read of Redis takes, which no other caller can be served meanwhile. */
+  /** Ledger entries that one read of Redis takes: Redis serves no other caller until it has sent them. */
   writeBehindReadEntries: 1_000,
   /** Ledger entries that are made into rows at a time: some 10 ms in which a process that serves requests as well answers none. */
   writeBehindPartEntries: 250,

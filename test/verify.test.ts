@@ -40,6 +40,19 @@ const tampered: readonly (readonly [what: string, act: (world: World) => Promise
   ],
   ['a user who is only in Postgres', (world) => world.redis.unlink(`${world.partition}${keyNames.user}ben`), /^ben: /],
   ['an idempotency key', (world) => world.pool.query(`delete from idempotency_keys where user_id = 'ana'`), /^ana: key \d+ once$/],
+  [
+    'a record that is cut off',
+    (world) => world.redis.hset(`${world.partition}${keyNames.user}ana`, metricRecord(world), Buffer.from([0x95, 1])),
+    /^ana: (total )?[mp]-\d+$/,
+  ],
+  [
+    'the value of an idempotency key',
+    async (world) => {
+      const [key = ''] = await world.redis.keys(`${world.partition.replace(/[{}]/g, '?')}${keyNames.idempotency}*:ana`);
+      await world.redis.hset(key, 'once', 'short');
+    },
+    /^ana: key \d+ once$/,
+  ],
   ['the newest awards', (world) => unlinkLike(world, `${keyNames.awards}*:ana`), /^ana: awards/],
   ['a board', (world) => unlinkLike(world, `${keyNames.board}*`), /^place of ana on/],
   ['a place', (world) => world.pool.query(`update leaderboard_entries set value = value + 1 where user_id = 'ben'`), /^place of ben on/],

@@ -29,7 +29,8 @@ export function usedKey(eventId: string, at: number): Buffer {
   return value;
 }
 
-/** The event's id and the moment, as a text. */
+/** The event's id and the moment, as a text; hexadecimal digits of a value of another length. */
 export function usedKeyText(value: Buffer): string {
+  if (value.length !== uuidBytes + momentBytes) return `0x${value.toString('hex')}`;
   return `${uuidOfBytes(value.subarray(0, uuidBytes))} ${value.readUIntBE(uuidBytes, momentBytes)}`;
 }

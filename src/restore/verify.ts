@@ -40,13 +40,17 @@ const totals = `
   select user_id, '${userRecords.metric}' || metric as field, total from user_metrics where tenant = $1 and user_id = any($2::text[])
   union all select user_id, '${userRecords.points}' || system, total from user_points where tenant = $1 and user_id = any($2::text[])`;
 
-/** The same from the user's hash. */
+/** The same from the user's hash; none where a record can't be unpacked, which is a difference by itself. */
 function totalsOfHash(hash: UserHash): Map<string, number> {
-  return new Map(
-    (['metric', 'points'] as const).flatMap((layout) =>
-      [...totalsOf(hash, layout)].map(([no, total]) => [`${userRecords[layout]}${no}`, total] as const),
-    ),
-  );
+  try {
+    return new Map(
+      (['metric', 'points'] as const).flatMap((layout) =>
+        [...totalsOf(hash, layout)].map(([no, total]) => [`${userRecords[layout]}${no}`, total] as const),
+      ),
+    );
+  } catch {
+    return new Map();
+  }
 }
 
 async function readComparedUsers({ pool, tenant }: VerifyOptions, ids: readonly string[]): Promise<ComparedUser[]> {
