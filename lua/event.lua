@@ -140,7 +140,9 @@ local function count_event(part, plan, context, args, base, last)
     streak = streaks.fact(one),
   })
   entry.profile = one.profile_changed and users.profile(one) or nil
-  settle.schedule(one)
+  if one.reschedules then
+    settle.schedule(one)
+  end
   return { outcome.ok, turn.commit(one, entry) }
 end
 

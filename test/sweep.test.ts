@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../src/limits.js';
-import { keyNames } from '../src/redis/contract.js';
+import { keyNames, userRecords } from '../src/redis/contract.js';
 import { configText } from './support/answers.js';
 import { Monitor, wordsOf } from './support/monitor.js';
 import { startWorld, type World } from './support/world.js';
@@ -81,4 +81,50 @@ describe(`The sweep, with ${users} users in 24 zones`, function () {
     expect(nothingDue).to.deep.equal({ calls: 1, looked: [] });
     expect(await world.redis.zcount(world.partition + keyNames.due, '-inf', nextDay + 24 * hourMs)).to.equal(0);
   });
+});
+
+describe('The moment at which time will next do something to a user', function () {
+  this.timeout(30_000);
+  const streaks = { enabled: true, metrics: [{ metricKey: 'm', threshold: 2 }] };
+  const everyTwoDays = { key: 'days', type: 'time', timeUnit: 'days', timeInterval: 2, points: 1, status: 'active' };
+  const everyFiveHours = { key: 'hours', type: 'time', timeUnit: 'hours', timeInterval: 5, points: 1, status: 'active' };
+  /** What the user sends, and the days that pass before. */
+  const steps: readonly (readonly [what: string, daysLater: number, event: { value: number; tz?: string }])[] = [
+    ['the user is new', 0, { value: 1, tz: 'Asia/Tokyo' }],
+    ['an event extends nothing', 0, { value: 0.5 }],
+    ['an event extends a streak', 0, { value: 1 }],
+    ['the streak is extended already', 0, { value: 3 }],
+    ['the user moves west', 0, { value: 1, tz: 'America/Lima' }],
+    ['the user moves east', 0, { value: 1, tz: 'Pacific/Auckland' }],
+    ['an event of the next day extends nothing', 1, { value: 1 }],
+    ['an event of the same day extends the streak', 0, { value: 1 }],
+    ['the streak is lost', 3, { value: 1 }],
+    ['a new one begins', 0, { value: 2 }],
+  ];
+  const configurations = {
+    streaks: { streaks },
+    'a daily trigger': { points: [{ key: 'p', name: 'P', triggers: [everyTwoDays] }] },
+    'streaks and triggers': { streaks, points: [{ key: 'p', name: 'P', triggers: [everyTwoDays, everyFiveHours] }] },
+  };
+  for (const [name, parts] of Object.entries(configurations)) {
+    it(`is that which the sweep would note, after each event: ${name}`, async () => {
+      const world = await startWorld({ config: configText({ metrics: [{ key: 'm', name: 'M' }], ...parts }) });
+      try {
+        const due = world.partition + keyNames.due;
+        let now = Date.parse('2040-03-01T12:00:00Z');
+        for (const [what, daysLater, { value, tz }] of steps) {
+          now += daysLater * 24 * hourMs;
+          await world.setClock(new Date(now).toISOString());
+          expect(await world.event('m', { user: { id: 'ana', ...(tz === undefined ? {} : { tz }) }, value })).to.have.property('status', 201);
+          const noted = await world.redis.zscore(due, 'ana');
+          // After a restore, everybody is due now, and the sweep notes anew when that will be.
+          await world.redis.multi().zadd(due, 0, 'ana').hset(`${world.partition}${keyNames.user}ana`, userRecords.due, '0').exec();
+          await world.setClock(new Date((now += 1_000)).toISOString());
+          expect([what, noted]).to.deep.equal([what, await world.redis.zscore(due, 'ana')]);
+        }
+      } finally {
+        await world.stop();
+      }
+    });
+  }
 });

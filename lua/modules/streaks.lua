@@ -205,6 +205,7 @@ local function extend(one, frequency, streak, current)
   end
   streak[LENGTH] = streak[LENGTH] + 1
   streak[LAST], streak[EXTENDED_AT], streak[GRACE] = current, one.now, 0
+  one.reschedules = true
   note(one, frequency, current, streak, 'extended')
   if frequency == one.plan.streaks.frequency then
     one.extended, one.streak_changed = true, true

@@ -114,6 +114,8 @@ function turn.fetch(part, plan, context, user, fields, patch)
     streak_changed = false,
     streak_length = nil,
     due = nil,
+    -- Whether what the event changes may change when time next does something to the user.
+    reschedules = false,
     extended = false,
     extended_length = nil,
     earned = nil,

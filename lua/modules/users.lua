@@ -91,7 +91,7 @@ local function create(one, day)
   local all, profile = one.core, turn.change(one, record.profile)
   all[core.created], all[core.createdDay], all[core.newestDay] = one.now, day, day
   profile[field.subscribeToEmails], profile[field.control] = '1', is_control(one.plan, one.user)
-  one.exists, one.created, one.created_day = one.now, true, day
+  one.exists, one.created, one.created_day, one.reschedules = one.now, true, day, true
 end
 
 -- Lays the patch over the user, creating a new one, who is paid for that; `day` is the local day in the zone that the user then has.
@@ -109,6 +109,7 @@ function users.apply(one, day)
       patch.stored[name] = before or false
       if name == field.tz and not one.created then
         streaks.move(one, turn.zone(one), after)
+        one.reschedules = true
       end
       users.set_property(one, name, after)
       changed = true

@@ -193,14 +193,13 @@ class Compiler {
     const achievements = this.achievements();
     const streaks = this.streaks();
     const isTimed = streaks !== undefined || timeTriggers.length > 0;
-    const records = [userRecords.core, ...(isTimed ? [userRecords.due] : [])];
     return {
       controlRatio: settings.controlRatio,
       weekShift: weekShiftOf(settings),
       zone: settings.defaultTimeZone,
       ...(settings.idempotencyRetentionDays === null ? {} : { keyLifeMs: settings.idempotencyRetentionDays * dayMs }),
-      records,
-      metrics: byNo(live(this.document.metrics).map(({ no }) => this.metric(no, { systems: compiled, achievements, records }))),
+      records: [userRecords.core, ...(isTimed ? [userRecords.due] : [])],
+      metrics: byNo(live(this.document.metrics).map(({ no }) => this.metric(no, { systems: compiled, achievements }))),
       systems: compiled,
       timeTriggers,
       achievements: byNo(achievements),
@@ -214,7 +213,7 @@ class Compiler {
     };
   }
 
-  private metric(no: number, all: Pick<Plan, 'systems' | 'records'> & { achievements: readonly PlanAchievement[] }): PlanMetric {
+  private metric(no: number, all: Pick<Plan, 'systems'> & { achievements: readonly PlanAchievement[] }): PlanMetric {
     const record = `${userRecords.metric}${no}`;
     const own = all.systems.flatMap((system) => {
       const triggers = system.triggers.filter(({ metric }) => metric === no);
@@ -230,7 +229,7 @@ class Compiler {
       key: String(no),
       record,
       records: [
-        ...all.records,
+        userRecords.core,
         record,
         ...own.map((system) => system.record),
         ...(counted.length > 0 ? [userRecords.achievements] : []),
