@@ -162,8 +162,10 @@ export const limits = {
    */
   writeBehindBatchEntries: 1_000,
   writeBehindMaxBatchEntries: 8_000,
-  /** A batch that took less is followed by one of twice as many entries; one that took twice as long by one of half as many. */
-  writeBehindBatchMs: 400,
+  /** A batch that took less is followed by one of four times as many entries; one that took twice as long by one of half as many. */
+  writeBehindBatchMs: 1_000,
+  /** Rows of one statement: encoding them keeps the process from serving requests for a few ms. */
+  writeBehindStatementRows: 4_000,
   /** Ledger entries that one read of Redis takes: Redis serves no other caller until it has sent them. */
   writeBehindReadEntries: 1_000,
   /** Ledger entries that are made into rows at a time: some 10 ms in which a process that serves requests as well answers none. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type pg from 'pg';
 import { copyRows, type AppendedTable } from '../src/postgres/copy.js';
-import { RowProblem } from '../src/postgres/insert.js';
+import { RowProblem } from '../src/postgres/binary.js';
 import { inTransaction } from '../src/postgres/pool.js';
 import { freshDatabase, type TestDatabase } from './support/world.js';
 

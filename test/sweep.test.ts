@@ -115,7 +115,10 @@ describe('The moment at which time will next do something to a user', function (
         for (const [what, daysLater, { value, tz }] of steps) {
           now += daysLater * 24 * hourMs;
           await world.setClock(new Date(now).toISOString());
-          expect(await world.event('m', { user: { id: 'ana', ...(tz === undefined ? {} : { tz }) }, value })).to.have.property('status', 201);
+          expect(await world.event('m', { user: { id: 'ana', ...(tz === undefined ? {} : { tz }) }, value })).to.have.property(
+            'status',
+            201,
+          );
           const noted = await world.redis.zscore(due, 'ana');
           // After a restore, everybody is due now, and the sweep notes anew when that will be.
           await world.redis.multi().zadd(due, 0, 'ana').hset(`${world.partition}${keyNames.user}ana`, userRecords.due, '0').exec();

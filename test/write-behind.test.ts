@@ -7,6 +7,7 @@ import { writeBatch } from '../src/ledger/write-batch.js';
 import { hasCommitted } from '../src/ledger/offsets.js';
 import { WriteBehind } from '../src/ledger/write-behind.js';
 import { limits } from '../src/limits.js';
+import { inTransaction } from '../src/postgres/pool.js';
 import { keyNames, partitionPrefix } from '../src/redis/contract.js';
 import { Client, inParallel } from './support/client.js';
 import { differences } from './support/level.js';
@@ -348,10 +349,7 @@ describe('The write-behind', function () {
     );
     const present = new Set(rows.map(({ key }) => key));
     const places = new Map([...old.places].filter(([key, { place }]) => place && present.has(key)));
-    const database = new pg.Client({ connectionString: world.settings.databaseUrl! });
-    await database.connect();
-    await writeBatch(database, tenant, { ...old, events: [], awards: [], places, history: new Map() });
-    await database.end();
+    await inTransaction(world.pool, (client) => writeBatch(client, tenant, { ...old, events: [], awards: [], places, history: new Map() }));
     expect(await tables()).to.equal(before);
   });
 

@@ -4,7 +4,7 @@ import { LaurelError } from '../errors.js';
 import { limits } from '../limits.js';
 import { textArray } from '../postgres/arrays.js';
 import { postgresFailure } from '../postgres/pool.js';
-import { RowProblem } from '../postgres/insert.js';
+import { RowProblem } from '../postgres/binary.js';
 import { collectBatch, emptyBatch, type Batch, type Read } from './batch.js';
 import { unpackEntry, type LedgerEntry } from './entry.js';
 import { joinValues, splitValues } from './joined-values.js';

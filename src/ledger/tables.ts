@@ -1,5 +1,5 @@
 import type { AppendedTable } from '../postgres/copy.js';
-import type { Column, Table } from '../postgres/insert.js';
+import type { InsertedColumn, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
 import type { AwardRow, OfUser, Reached, StateRow, StreakRow } from './batch.js';
 import type { EventEntry, Frequency, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
@@ -63,7 +63,7 @@ export const idempotencyKeys: Table<EventEntry> = {
   conflict: { key: ['user_id', 'metric', 'key'], replaceWhen: 'idempotency_keys.at < excluded.at' },
 };
 
-export const achievements: Table<OfUser<number>> = {
+export const achievements: AppendedTable<OfUser<number>> = {
   name: 'user_achievements',
   columns: [userColumn, { name: 'achievement', type: 'integer', value: ({ fact }) => fact }, atColumn],
 };
@@ -81,12 +81,13 @@ function preferencesOf(profile: ProfileFact): string {
   return JSON.stringify(Object.fromEntries(Object.entries(profile).filter(([field]) => isPreference(field))));
 }
 
-type ProfileColumn = Column<OfUser<ProfileFact>>;
+type ProfileColumn = InsertedColumn<OfUser<ProfileFact>>;
 
-const profileText = (name: string, field: string, type: 'text' | 'boolean' = 'text'): ProfileColumn => ({
+const profileText = (name: string, field: string): ProfileColumn => ({ name, type: 'text', value: ({ fact }) => fact[field] ?? null });
+const profileFlag = (name: string, field: string): ProfileColumn => ({
   name,
-  type,
-  value: ({ fact }) => fact[field] ?? null,
+  type: 'boolean',
+  value: ({ fact }) => (fact[field] === undefined ? null : fact[field] === '1'),
 });
 /** An empty text is how Redis keeps what has been cleared. */
 const clearable = (name: string, field: string, type: 'text' | 'jsonb' = 'text'): ProfileColumn => ({
@@ -104,11 +105,11 @@ export const users: Table<OfUser<ProfileFact>> = {
     profileText('name', userFields.name),
     profileText('email', userFields.email),
     clearable('tz', userFields.tz),
-    profileText('subscribe_to_emails', userFields.subscribeToEmails, 'boolean'),
+    profileFlag('subscribe_to_emails', userFields.subscribeToEmails),
     clearable('device_tokens', userFields.deviceTokens, 'jsonb'),
     { name: 'attributes', type: 'jsonb', value: ({ fact }) => attributesOf(fact) },
     { name: 'preferences', type: 'jsonb', value: ({ fact }) => preferencesOf(fact) },
-    profileText('control', userFields.control, 'boolean'),
+    profileFlag('control', userFields.control),
     profileMoment('created', userFields.created),
     { name: 'created_day', type: 'integer', value: ({ fact }) => Number(fact[userFields.createdDay] ?? 0) },
     profileMoment('updated', userFields.updated),
@@ -160,25 +161,25 @@ export const userState: Table<StateRow> = {
   columns: [
     { name: 'user_id', type: 'text', value: ({ user }) => user },
     { name: 'field', type: 'text', value: ({ field }) => field },
-    { name: 'value', type: 'bytea', value: ({ value }) => value.toString('hex') },
+    { name: 'value', type: 'bytea', value: ({ value }) => value },
     { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
   ],
   conflict: { key: ['user_id', 'field'], replaceWhen: newer('user_state') },
 };
 
-const reachedColumn = (frequency: Frequency): Column<StreakRow> => ({
+const reachedColumn = (frequency: Frequency): InsertedColumn<StreakRow> => ({
   name: `reached_${frequency}`,
   type: 'text',
   value: ({ reached }) => reached[frequency] ?? '',
 });
 
-const lengthColumn = (frequency: Frequency): Column<StreakRow> => ({
+const lengthColumn = (frequency: Frequency): InsertedColumn<StreakRow> => ({
   name: frequency,
   type: 'integer',
   value: ({ fact }) => fact[frequency],
 });
 
-const longestColumn = (frequency: Frequency): Column<StreakRow> => ({
+const longestColumn = (frequency: Frequency): InsertedColumn<StreakRow> => ({
   name: `longest_${frequency}`,
   type: 'integer',
   value: ({ longest }) => longest[frequency] ?? 0,

@@ -78,7 +78,7 @@ interface Writing {
  * of the tenant's offset until it is committed.
  */
 function mostAfter(most: number, entries: number, tookMs: number): number {
-  if (entries === most && tookMs < limits.writeBehindBatchMs) return Math.min(most * 2, limits.writeBehindMaxBatchEntries);
+  if (entries === most && tookMs < limits.writeBehindBatchMs) return Math.min(most * 4, limits.writeBehindMaxBatchEntries);
   if (tookMs > 2 * limits.writeBehindBatchMs) return Math.max(most >> 1, Math.min(most, limits.writeBehindBatchEntries));
   // After failures, back to what batches begin with.
   return most < limits.writeBehindBatchEntries ? Math.min(most * 2, limits.writeBehindBatchEntries) : most;

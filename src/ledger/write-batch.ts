@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { copyRows } from '../postgres/copy.js';
+import { copyNewRows, copyRows } from '../postgres/copy.js';
 import { insertRows } from '../postgres/insert.js';
 import type { Batch } from './batch.js';
 import { writeBoards } from './write-boards.js';
@@ -13,8 +13,8 @@ import * as tables from './tables.js';
 export async function writeBatch(client: pg.ClientBase, tenant: number, batch: Batch, isLate = false): Promise<void> {
   await copyRows(client, tenant, tables.events, batch.events);
   await copyRows(client, tenant, tables.awards, batch.awards);
-  await insertRows(client, tenant, tables.idempotencyKeys, [...batch.keys.values()]);
-  await insertRows(client, tenant, tables.achievements, [...batch.achievements.values()]);
+  await copyNewRows(client, tenant, tables.idempotencyKeys, [...batch.keys.values()]);
+  await copyRows(client, tenant, tables.achievements, [...batch.achievements.values()]);
   await insertRows(client, tenant, tables.users, [...batch.users.values()]);
   await insertRows(client, tenant, tables.userMetrics, [...batch.metrics.values()]);
   await insertRows(client, tenant, tables.userPoints, [...batch.points.values()]);
