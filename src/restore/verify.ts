@@ -84,10 +84,14 @@ function userFacts(user: ComparedUser): Facts {
   return facts;
 }
 
-/** An award of Redis' list as AwardReader spells it. */
+/** An award of Redis' list as AwardReader spells it; hexadecimal digits of what is no award. */
 function awardText(blob: Buffer): string {
-  const { id, award } = unpackAward(blob);
-  return [id, award.trigger, award.ordinal, award.awarded, award.total, award.at, award.day, ...award.boosts].join(' ');
+  try {
+    const { id, award } = unpackAward(blob);
+    return [id, award.trigger, award.ordinal, award.awarded, award.total, award.at, award.day, ...award.boosts].join(' ');
+  } catch {
+    return `0x${blob.toString('hex')}`;
+  }
 }
 
 const numberAfter = (start: string, field: string): number => Number(field.slice(start.length));
