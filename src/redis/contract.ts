@@ -1,4 +1,4 @@
-import { entryVersion, layoutTables } from './layout.js';
+import { awardMomentBytes, entryVersion, layoutTables } from './layout.js';
 
 /**
  * The contract between TypeScript and the function library in lua/: key names, fields of a user's hash, the order of arguments and the
@@ -204,7 +204,7 @@ export const functions = {
   /** Puts a configuration version into force, unless a newer one is. `blob` is the plan, `channel` is told of the switch. */
   activate: [...context, 'blob', 'planTtlS', 'channel'],
   /**
-   * One event. `idempotencyKey` is in the form of redis/idempotency.ts, and with it, `idBytes` is the event's id as bytes; both are empty without one.
+   * One event. `idempotencyKey` is in the form of redis/idempotency.ts, empty for none; `idBytes` is the event's id as bytes.
    * After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value.
    */
   track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'idBytes', 'patchPairs'],
@@ -363,6 +363,7 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     `  field = ${table(Object.entries(userFields))},`,
     ...layoutTables(),
     `  entryVersion = ${entryVersion},`,
+    `  awardMoment = '>i${awardMomentBytes}',`,
     `  restoring = ${table(Object.entries(restoringFields))},`,
     `  meta = ${table(Object.entries(metaFields))},`,
     `  levelsDefinition = '${levelsDefinitionField}',`,

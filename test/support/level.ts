@@ -2,7 +2,8 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { awardId } from '../../src/ledger/award-id.js';
 import { lengthsOf } from '../../src/ledger/batch.js';
-import { unpackAward, type StoredStreaks } from '../../src/ledger/entry.js';
+import type { StoredStreaks } from '../../src/ledger/entry.js';
+import { unpackAwards } from '../../src/ledger/recent-awards.js';
 import { limits } from '../../src/limits.js';
 import { keyNames, userFields, userRecords } from '../../src/redis/contract.js';
 import { keyOfStored, usedKeyText } from '../../src/redis/idempotency.js';
@@ -77,10 +78,7 @@ function userFacts(facts: Facts, user: string, hash: UserHash): void {
 }
 
 async function awardFacts(facts: Facts, redis: Redis, key: string, owner: string): Promise<void> {
-  const ids = (await redis.lrangeBuffer(key, 0, -1)).map((blob) => {
-    const { id, award } = unpackAward(blob);
-    return awardId(id, award.ordinal);
-  });
+  const ids = unpackAwards(await redis.lrangeBuffer(key, 0, -1)).map(({ id, award }) => awardId(id, award.ordinal));
   facts.set(`newest awards ${owner}`, ids.join(' '));
 }
 
