@@ -58,6 +58,12 @@ const tampered: readonly (readonly [what: string, act: (world: World) => Promise
   ['an empty recent award', (world) => changeAward(world, () => Buffer.alloc(0)), /^ana: awards \d+$/],
   ['the newest awards', (world) => unlinkLike(world, `${keyNames.awards}*:ana`), /^ana: awards/],
   ['a board', (world) => unlinkLike(world, `${keyNames.board}*`), /^place of ana on/],
+  ['a member that is cut off', (world) => addMember(world, Buffer.from('x')), /^place of 78 on/],
+  [
+    'a member that is something else',
+    (world) => addMember(world, Buffer.from('\u0001 no user \u0000')),
+    /^place of 01206e6f20757365722000 on/,
+  ],
   ['a place', (world) => world.pool.query(`update leaderboard_entries set value = value + 1 where user_id = 'ben'`), /^place of ben on/],
   ['the count of users', (world) => world.redis.hincrby(world.partition + keyNames.meta, 'users', 1), /^users$/],
 ];
@@ -88,6 +94,11 @@ async function keysLike(world: World, pattern: string): Promise<string[]> {
 
 async function unlinkLike(world: World, pattern: string): Promise<void> {
   await world.redis.unlink(...(await keysLike(world, pattern)));
+}
+
+async function addMember(world: World, member: Buffer): Promise<void> {
+  const [key = ''] = await keysLike(world, `${keyNames.board}*`);
+  await world.redis.zadd(key, 1, member);
 }
 
 /** Changes the newest award of ana's first list. */
