@@ -45,7 +45,7 @@ const copyUsers = `
     counts[${placeOf('metric', 'total') + 1}] = value
     if run ~= '' then
       counts[${placeOf('metric', 'places') + 1}] = { [no_of_board] = run == '0' and seq or { { tonumber(run), value, seq, false } } }
-      redis.call('ZADD', board, value, string.format('%016d', ${Number.MAX_SAFE_INTEGER} - seq) .. id)
+      redis.call('ZADD', board, value, struct.pack('>I4', 2 ^ 32 - 1 - seq) .. id)
     end
     fields[at[record]] = cmsgpack.pack(counts)
     redis.call('HSET', users .. id, unpack(fields))

@@ -92,6 +92,7 @@ local function count_event(part, plan, context, args, base, last)
   if not one then
     return unknown
   end
+  one.id_bytes = args[base + position.idBytes]
   unknown = settle.run(one, id)
   if unknown then
     return unknown
@@ -125,7 +126,7 @@ local function count_event(part, plan, context, args, base, last)
   users.keep(one)
   achievements.keep(one)
   if idempotency_key ~= '' then
-    redis.call('HSET', used_keys, idempotency_key, args[base + position.idBytes] .. struct.pack(USED_KEY, one.now))
+    redis.call('HSET', used_keys, idempotency_key, one.id_bytes .. struct.pack(USED_KEY, one.now))
   end
   local entry = settle.facts(one, {
     kind = 'event',

@@ -52,8 +52,8 @@ export const limits = {
   maxPausesPerUser: 100,
   /** Awards that the user-points call returns (spec, "Limits"). */
   maxAwardsRead: 100,
-  /** Awards that Redis keeps for each user and points system: trimmed back to maxAwardsRead when there are more. */
-  maxAwardsKept: 128,
+  /** Awards that Redis keeps for each user and points system: trimmed back to maxAwardsRead when there are more, so once in 12 awards. */
+  maxAwardsKept: 112,
   /** Rows of one page of rankings. */
   maxRankingsPage: 1_000,
   /** Periods of a streak's history that one call returns. */

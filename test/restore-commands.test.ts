@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { unpackAward, type RecentAward } from '../src/ledger/entry.js';
+import { unpackAwards, type RecentAward } from '../src/ledger/recent-awards.js';
 import { metaFields } from '../src/redis/contract.js';
-import { unpackMessage } from '../src/redis/message.js';
 import { CommandWriter } from '../src/restore/command-writer.js';
 import { luaScript } from '../src/restore/script.js';
 import { AwardReader, awardAsBytes } from '../src/restore/stored-awards.js';
@@ -64,16 +63,11 @@ describe('The commands that a restore writes', () => {
     it(`tell of an award as the function library does: ${name}`, async () => {
       const list = await asBytes(row);
       expect(await run(new CommandWriter().command('RPUSH', key).addAwards(list))).to.equal(1);
-      const [kept, ...others] = await world.redis.lrangeBuffer(key, 0, -1);
-      expect(others).to.deep.equal([]);
       const expected = { id, award: awardOf(row) };
-      expect(unpackAward(kept)).to.deep.equal(expected);
+      expect(unpackAwards(await world.redis.lrangeBuffer(key, 0, -1))).to.deep.equal([expected]);
       const reader = new AwardReader(list);
       expect(reader.next()).to.equal(true);
-      const { trigger, ordinal, awarded, total, at, day, boosts } = expected.award as unknown as Record<string, number> & {
-        boosts: number[];
-      };
-      expect(unpackMessage(kept)).to.deep.equal([id, [trigger, ordinal, awarded, total, boosts, at, day]]);
+      const { trigger, ordinal, awarded, total, at, day, boosts } = expected.award;
       expect(reader.text()).to.equal([id, trigger, ordinal, awarded, total, at, day, ...boosts].join(' '));
       expect(reader.next()).to.equal(false);
     });
@@ -84,7 +78,7 @@ describe('The commands that a restore writes', () => {
     const all = Array.from({ length: 3_000 }, (_, i) => i % awards.length);
     const list = Buffer.concat(all.map((i) => bytes[i]!));
     await run(new CommandWriter().command('RPUSH', key).addAwards(list).addAwards(Buffer.alloc(0)));
-    const kept = (await world.redis.lrangeBuffer(key, 0, -1)).map((blob) => unpackAward(blob).award.at);
+    const kept = unpackAwards(await world.redis.lrangeBuffer(key, 0, -1)).map(({ award }) => award.at);
     expect(kept).to.deep.equal(all.map((i) => awardOf(awards[i]![1]).at));
   });
 

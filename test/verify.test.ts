@@ -53,8 +53,17 @@ const tampered: readonly (readonly [what: string, act: (world: World) => Promise
     },
     /^ana: key \d+ once$/,
   ],
+  ['a recent award that is cut off', (world) => changeAward(world, (award) => award.subarray(0, -1)), /^ana: awards \d+$/],
+  ['a recent award that is something else', (world) => changeAward(world, () => Buffer.from('lost')), /^ana: awards \d+$/],
+  ['an empty recent award', (world) => changeAward(world, () => Buffer.alloc(0)), /^ana: awards \d+$/],
   ['the newest awards', (world) => unlinkLike(world, `${keyNames.awards}*:ana`), /^ana: awards/],
   ['a board', (world) => unlinkLike(world, `${keyNames.board}*`), /^place of ana on/],
+  ['a member that is cut off', (world) => addMember(world, Buffer.from('x')), /^place of 78 on/],
+  [
+    'a member that is something else',
+    (world) => addMember(world, Buffer.from('\u0001 no user \u0000')),
+    /^place of 01206e6f20757365722000 on/,
+  ],
   ['a place', (world) => world.pool.query(`update leaderboard_entries set value = value + 1 where user_id = 'ben'`), /^place of ben on/],
   ['the count of users', (world) => world.redis.hincrby(world.partition + keyNames.meta, 'users', 1), /^users$/],
 ];
@@ -77,10 +86,26 @@ const owing = {
 const metricRecord = (world: World): string => `${userRecords.metric}${metricNos.get(world) ?? 0}`;
 const metricNos = new WeakMap<World, number>();
 
-async function unlinkLike(world: World, pattern: string): Promise<void> {
+async function keysLike(world: World, pattern: string): Promise<string[]> {
   const keys = await world.redis.keys(world.partition.replace(/[{}]/g, '?') + pattern);
   expect(keys).not.to.deep.equal([]);
-  await world.redis.unlink(...keys);
+  return keys;
+}
+
+async function unlinkLike(world: World, pattern: string): Promise<void> {
+  await world.redis.unlink(...(await keysLike(world, pattern)));
+}
+
+async function addMember(world: World, member: Buffer): Promise<void> {
+  const [key = ''] = await keysLike(world, `${keyNames.board}*`);
+  await world.redis.zadd(key, 1, member);
+}
+
+/** Changes the newest award of ana's first list. */
+async function changeAward(world: World, change: (award: Buffer) => Buffer): Promise<void> {
+  const [key = ''] = await keysLike(world, `${keyNames.awards}*:ana`);
+  const award = await world.redis.lindexBuffer(key, 0);
+  await world.redis.lset(key, 0, change(award!));
 }
 
 describe('Verifying that Redis and Postgres agree', () => {

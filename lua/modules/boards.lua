@@ -1,21 +1,27 @@
 -- The sorted sets of leaderboards: (value, member), where the member starts with the number at which the value was reached.
 --
--- Ranks fall with the value. Among equal values Redis orders by member, so the number is counted down from MAX_SEQ and the board is read
+-- Ranks fall with the value. Among equal values Redis orders by member, byte by byte, so the number is counted down and the board is read
 -- in reverse: whoever reached the value first is first, exactly, however close in time.
+local contract = require('contract')
 local decimal = require('decimal')
 
 local boards = {}
 
-local MAX_SEQ = 9007199254740991
--- Digits of MAX_SEQ: what a member starts with, before the user's id.
-local SEQ_CHARS = 16
+-- The number in a member (src/redis/contract.ts, memberSeq).
+local SHORT, LONG = contract.memberSeq.shortBytes, contract.memberSeq.longBytes
+local SHORT_FORMAT, LONG_FORMAT = '>I' .. SHORT, '>I' .. LONG
+local MAX_SHORT, MAX_LONG = 256 ^ SHORT - 1, 256 ^ LONG / 2 - 1
+local FIRST_LONG = 256 ^ SHORT / 2
 
 function boards.member(seq, user)
-  return string.format('%016d', MAX_SEQ - seq) .. user
+  if seq < FIRST_LONG then
+    return struct.pack(SHORT_FORMAT, MAX_SHORT - seq) .. user
+  end
+  return struct.pack(LONG_FORMAT, MAX_LONG - seq) .. user
 end
 
 function boards.user_of(member)
-  return member:sub(SEQ_CHARS + 1)
+  return member:sub((member:byte() >= 128 and SHORT or LONG) + 1)
 end
 
 -- The key of one run of a board, and of one group of it where the board is broken down.

@@ -4,7 +4,7 @@ local boosts = require('boosts')
 local decimal = require('decimal')
 local filters = require('filters')
 local turn = require('turn')
-local limit, metric_place, place = contract.limit, contract.metric, contract.points
+local limit, metric_place, place, fact = contract.limit, contract.metric, contract.points, contract.awardFact
 
 local points = {}
 
@@ -160,20 +160,51 @@ points.award = award
 points.level_at = level_at
 points.count_level = count_level
 
+local DAY_MS = 86400000
+
+-- A UUID as its 16 bytes.
+local function bytes_of(id)
+  return struct.pack(
+    '>I4I2I2I2I2I4',
+    tonumber(id:sub(1, 8), 16),
+    tonumber(id:sub(10, 13), 16),
+    tonumber(id:sub(15, 18), 16),
+    tonumber(id:sub(20, 23), 16),
+    tonumber(id:sub(25, 28), 16),
+    tonumber(id:sub(29, 36), 16)
+  )
+end
+
+-- The newest awards as elements of the list, the oldest first, in the layout `recentAward`.
+local function elements_of(awards, id)
+  local elements = {}
+  for i = math.max(1, #awards - limit.maxAwardsRead + 1), #awards do
+    local given, newer = awards[i], awards[i + 1]
+    local at, day = given[fact.at], given[fact.day]
+    local is_shared = newer and newer[fact.at] == at and newer[fact.day] == day
+    local values = cmsgpack.pack(
+      not is_shared and day - math.floor(at / DAY_MS),
+      given[fact.trigger],
+      given[fact.ordinal],
+      given[fact.awarded],
+      given[fact.total],
+      unpack(given[fact.boosts])
+    )
+    elements[#elements + 1] = is_shared and values or values .. id .. struct.pack(contract.awardMoment, at)
+  end
+  return elements
+end
+
 -- Writes down the new totals and the recent awards, and returns the facts of the systems that changed.
 function points.keep(one, id)
-  local facts = {}
+  local facts, id_bytes = {}, one.id_bytes
   for _, state in ipairs(one.earned_order) do
     if #state.awards > 0 then
       local system = state.system
       turn.change(one, system.record)[place.total] = state.total
-      local blobs = {}
-      for i, given in ipairs(state.awards) do
-        blobs[i] = cmsgpack.pack({ id, given })
-      end
+      id_bytes = id_bytes or bytes_of(id)
       local list = one.part.awards .. system.key .. ':' .. one.user
-      local first = math.max(1, #blobs - limit.maxAwardsRead + 1)
-      if redis.call('LPUSH', list, unpack(blobs, first)) > limit.maxAwardsKept then
+      if redis.call('LPUSH', list, unpack(elements_of(state.awards, id_bytes))) > limit.maxAwardsKept then
         redis.call('LTRIM', list, 0, limit.maxAwardsRead - 1)
       end
       local level = level_at(system.levels, state.total)

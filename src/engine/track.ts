@@ -39,9 +39,8 @@ export function trackCall(config: ActiveConfig, request: EventRequest, eventId: 
       metric: metric.no,
       value: request.value,
       eventId,
-      ...(request.idempotencyKey === undefined
-        ? { idempotencyKey: '', idBytes: '' }
-        : { idempotencyKey: storedKey(request.idempotencyKey), idBytes: bytesOfUuid(eventId) }),
+      idempotencyKey: request.idempotencyKey === undefined ? '' : storedKey(request.idempotencyKey),
+      idBytes: bytesOfUuid(eventId),
       patchPairs: patch.length / 2,
     },
     pairs: patch.concat(attributePairs(request.attributes, config.eventAttributes)),

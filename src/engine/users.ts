@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { completedResponse, stats, type Counts } from '../achievements/response.js';
 import type { UserAchievementResponse, UserAchievementWithStatsResponse } from '../achievements/shapes.js';
 import type { Achievement } from '../config/model.js';
-import { streakFact, unpackAward, type ProfileFact, type StreakFact } from '../ledger/entry.js';
+import { streakFact, type ProfileFact, type StreakFact } from '../ledger/entry.js';
+import { unpackAwards, type RecentAward } from '../ledger/recent-awards.js';
 import { limits } from '../limits.js';
 import { metricResponse } from '../metrics/response.js';
 import type { MetricResponse } from '../metrics/shapes.js';
@@ -46,8 +47,8 @@ export interface UserState {
   readonly config: ActiveConfig;
   readonly hash: UserHash;
   readonly profile: ProfileFact;
-  /** The newest awards of the points system that was asked for, as buffers of MessagePack. */
-  readonly awards: readonly unknown[];
+  /** The newest awards of the points system that was asked for. */
+  readonly awards: readonly RecentAward[];
   readonly streak: StreakFact | undefined;
   /** Empty unless they were asked for. */
   readonly counts: Counts;
@@ -87,7 +88,7 @@ export async function readUser(engine: Engine, tenant: number, id: string, optio
     config,
     hash,
     profile: profileOf(hash),
-    awards,
+    awards: unpackAwards(awards as Buffer[]),
     streak: streakFact(unpackMessage(streak)),
     counts: readCounts(completions, users),
     ledgerId: text(ledgerId),
@@ -147,10 +148,7 @@ export async function readUserPoints(engine: Engine, tenant: number, id: string,
     ...systemResponse(system),
     total,
     level: level && levelResponse(level),
-    awards: awards.map((blob) => {
-      const recent = unpackAward(blob);
-      return awardResponse(config, recent.id, recent.award);
-    }),
+    awards: awards.map((recent) => awardResponse(config, recent.id, recent.award)),
   };
 }
 

@@ -189,22 +189,9 @@ export interface ForgetEntry {
 
 export type LedgerEntry = EventEntry | UserEntry | LimitsEntry | FinalEntry | ForgetEntry;
 
-/** What Redis keeps of a recent award. */
-export interface RecentAward {
-  /** The id of the entry that it came with. */
-  readonly id: string;
-  readonly award: AwardFact;
-}
-
 type List = readonly unknown[];
 
 const awardFact = (list: List): AwardFact => named('awardFact', list) as unknown as AwardFact;
-
-/** A recent award, as Redis keeps it. */
-export function unpackAward(blob: unknown): RecentAward {
-  const [id, award] = unpackMessage(blob) as [string, List];
-  return { id, award: awardFact(award) };
-}
 
 /** The facts of a streak as a list, `false` for none. */
 export function streakFact(list: unknown): StreakFact | undefined {

@@ -1,4 +1,4 @@
-import { entryVersion, layoutTables } from './layout.js';
+import { awardMomentBytes, entryVersion, layoutTables } from './layout.js';
 
 /**
  * The contract between TypeScript and the function library in lua/: key names, fields of a user's hash, the order of arguments and the
@@ -204,7 +204,7 @@ export const functions = {
   /** Puts a configuration version into force, unless a newer one is. `blob` is the plan, `channel` is told of the switch. */
   activate: [...context, 'blob', 'planTtlS', 'channel'],
   /**
-   * One event. `idempotencyKey` is in the form of redis/idempotency.ts, and with it, `idBytes` is the event's id as bytes; both are empty without one.
+   * One event. `idempotencyKey` is in the form of redis/idempotency.ts, empty for none; `idBytes` is the event's id as bytes.
    * After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value.
    */
   track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'idBytes', 'patchPairs'],
@@ -325,9 +325,16 @@ export function partitionPrefix(prefix: string, tenant: number): string {
   return `{${prefix}:${tenant}}:`;
 }
 
-/** Largest number that a member of a board counts down from (lua/modules/boards.lua), and its digits. */
-const maxSeq = Number.MAX_SAFE_INTEGER;
-const seqChars = 16;
+/**
+ * The bytes of the number with which a member of a board starts (lua/modules/boards.lua), the highest first. The number is counted down, so that
+ * members sort against their numbers: in the short form, for the first 2^31 numbers of a partition, the highest bit is set, in the long form it is not.
+ */
+const memberSeq = { shortBytes: 4, longBytes: 6 } as const;
+const maxShortSeq = 256 ** memberSeq.shortBytes - 1;
+const maxLongSeq = 256 ** memberSeq.longBytes / 2 - 1;
+/** The first number in the long form. */
+export const firstLongSeq = 256 ** memberSeq.shortBytes / 2;
+const highestBit = 0x80;
 
 /** The sorted set of a board's run, and of one group of it where the board is broken down (`group` is empty where it is not). */
 export function boardKey(partition: string, leaderboard: number, run: number, group: string): string {
@@ -340,13 +347,20 @@ export function groupsKey(partition: string, leaderboard: number, run: number): 
 }
 
 /** The member of a board that stands for a user who reached the value at `seq`. */
-export function boardMember(seq: number, user: string): string {
-  return String(maxSeq - seq).padStart(seqChars, '0') + user;
+export function boardMember(seq: number, user: string): Buffer {
+  const [bytes, counted] = seq < firstLongSeq ? [memberSeq.shortBytes, maxShortSeq - seq] : [memberSeq.longBytes, maxLongSeq - seq];
+  const member = Buffer.allocUnsafe(bytes + Buffer.byteLength(user));
+  member.write(user, member.writeUIntBE(counted, 0, bytes));
+  return member;
 }
 
-/** Whom a member of a board stands for, and when the value was reached. */
-export function seatOf(member: string): { readonly user: string; readonly seq: number } {
-  return { user: member.slice(seqChars), seq: maxSeq - Number(member.slice(0, seqChars)) };
+/** Whom a member of a board stands for, and when the value was reached: NaN for a damaged member. */
+export function seatOf(member: Buffer): { readonly user: string; readonly seq: number } {
+  const isShort = Number(member[0]) >= highestBit;
+  const bytes = isShort ? memberSeq.shortBytes : memberSeq.longBytes;
+  // No user's id has a NUL, which Postgres would refuse.
+  if (member.length < bytes || member.includes(0, bytes)) return { user: member.toString('hex'), seq: NaN };
+  return { user: member.toString('utf8', bytes), seq: (isShort ? maxShortSeq : maxLongSeq) - member.readUIntBE(0, bytes) };
 }
 
 /** The contract as a Lua module. Lists of names become tables from name to position. */
@@ -363,8 +377,10 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     `  field = ${table(Object.entries(userFields))},`,
     ...layoutTables(),
     `  entryVersion = ${entryVersion},`,
+    `  awardMoment = '>i${awardMomentBytes}',`,
     `  restoring = ${table(Object.entries(restoringFields))},`,
     `  meta = ${table(Object.entries(metaFields))},`,
+    `  memberSeq = ${table(Object.entries(memberSeq))},`,
     `  levelsDefinition = '${levelsDefinitionField}',`,
     `  context = { ${contextFields.map((field) => `'${field}'`).join(', ')} },`,
     `  outcome = ${table(Object.entries(outcomes))},`,

@@ -2,7 +2,7 @@
 const shortMark = '\u0001';
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const uuidParts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
-const uuidBytes = 16;
+export const uuidBytes = 16;
 /** Bytes of a moment in milliseconds since 1970. */
 const momentBytes = 6;
 

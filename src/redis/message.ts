@@ -8,6 +8,13 @@ export function packMessage(value: unknown): Buffer {
   return packr.pack(value);
 }
 
+/** Unpacks values that stand one after the other. Throws when there are none, or when one is cut off. */
+export function unpackSequence(blob: Buffer): unknown[] {
+  const values = unpackr.unpackMultiple(blob) as unknown[] | undefined;
+  if (!values) throw new Error('values of MessagePack were expected');
+  return values;
+}
+
 /** Unpacks what the function library packed. What it is, the caller says: the library and it are one version. */
 export function unpackMessage(blob: unknown): unknown {
   if (!Buffer.isBuffer(blob)) throw new Error('a MessagePack buffer was expected');

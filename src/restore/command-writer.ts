@@ -1,13 +1,10 @@
+import { uuidBytes } from '../redis/idempotency.js';
+import { awardMomentBytes } from '../redis/layout.js';
 import { AwardReader } from './stored-awards.js';
 
-/** The id is a UUID: bytes, and characters as a text. */
-const [idBytes, idChars] = [16, 36];
-const beforeId = Buffer.from([0x92, 0xd9, idChars]);
-/** An award is a list of seven (redis/layout.ts, `awardFact`). */
-const afterId = Buffer.from([0x97]);
-/** The two digits of each byte, and which bytes of a UUID have a dash in front. */
-const hexDigits = Array.from({ length: 256 }, (_, byte) => Buffer.from(byte.toString(16).padStart(2, '0')));
-const dashed: ReadonlySet<number> = new Set([4, 6, 8, 10]);
+const dayMs = 86_400_000;
+/** MessagePack's `false`. */
+const no = 0xc2;
 
 /** Bytes that an award takes at the most without its boosts, and one boost. */
 const awardBytes = 256;
@@ -16,7 +13,6 @@ const boostBytes = 9;
 const textHeadBytes = 5;
 const shortText = 40;
 const bytesPerChar = 3;
-const dash = 45;
 const lastAscii = 0x7f;
 
 /** Lua hands a function at most 8,000 values. Even, so that a field stays with its value, and a score with its member. */
@@ -77,13 +73,15 @@ export class CommandWriter {
 
   /** Adds the awards of a list (stored-awards.ts), each a value as the function library writes it. */
   addAwards(list: Buffer): this {
+    let [id, at, day] = [-1, 0, 0];
     for (const award = new AwardReader(list); award.next();) {
       this.countValue();
       this.makeRoom(awardBytes + award.boosts.length * boostBytes);
       const start = this.at;
       this.at += textHeadBytes;
-      this.putAward(award);
+      this.putAward(award, id >= 0 && award.at === at && award.day === day && award.hasIdAt(id));
       this.putLength(start, this.at - start - textHeadBytes);
+      ({ idAt: id, at, day } = award);
     }
     return this;
   }
@@ -125,23 +123,20 @@ export class CommandWriter {
     return true;
   }
 
-  private putAward(award: AwardReader): void {
-    this.put(beforeId);
-    this.putId(award);
-    this.put(afterId);
-    for (const value of [award.trigger, award.ordinal, award.awarded, award.total]) this.putInteger(value);
-    this.buffer[this.at] = 0xdc;
-    this.at = this.buffer.writeUInt16BE(award.boosts.length, this.at + 1);
+  /** Writes an award (redis/layout.ts, `recentAward`); `isShared` when it has id, moment and day in common with the one before. */
+  private putAward(award: AwardReader, isShared: boolean): void {
+    if (isShared) this.buffer[this.at++] = no;
+    else this.putInteger(award.day - Math.floor(award.at / dayMs));
+    this.putInteger(award.trigger);
+    this.putInteger(award.ordinal);
+    this.putInteger(award.awarded);
+    this.putInteger(award.total);
     for (const boost of award.boosts) this.putInteger(boost);
-    this.putInteger(award.at);
-    this.putInteger(award.day);
-  }
-
-  private putId({ list, idAt }: AwardReader): void {
-    for (let i = 0; i < idBytes; i += 1) {
-      if (dashed.has(i)) this.buffer[this.at++] = dash;
-      this.put(hexDigits[list[idAt + i] as number] as Buffer);
-    }
+    if (isShared) return;
+    const { list, idAt } = award;
+    // As short as it is, a loop is faster than a copy.
+    for (let i = 0; i < uuidBytes; i += 1) this.buffer[this.at++] = list[idAt + i] as number;
+    this.at = this.buffer.writeIntBE(award.at, this.at, awardMomentBytes);
   }
 
   private makeRoom(count: number): void {
@@ -151,28 +146,26 @@ export class CommandWriter {
     this.buffer = larger;
   }
 
-  private put(part: Buffer): void {
-    const { buffer } = this;
-    let { at } = this;
-    // As short as they are, a loop is faster than a copy.
-    for (let i = 0; i < part.length; i += 1) buffer[at++] = part[i] as number;
-    this.at = at;
-  }
-
+  /** As the function library writes it. */
   private putInteger(value: number): void {
     const { buffer } = this;
-    if (value >= 0 && value < 0x80) {
-      buffer[this.at] = value;
-      this.at += 1;
-    } else if (value >= 0 && value <= 0xffff_ffff) {
-      buffer[this.at] = 0xce;
-      this.at = buffer.writeUInt32BE(value, this.at + 1);
-    } else {
-      buffer[this.at] = 0xd3;
+    if (value >= -0x20 && value < 0x80) {
+      buffer[this.at++] = value & 0xff;
+      return;
+    }
+    // What the value needs unsigned; a bit more below 0.
+    const least = value < 0 ? -2 * value - 1 : value;
+    const step = least <= 0xff ? 0 : least <= 0xffff ? 1 : least <= 0xffff_ffff ? 2 : 3;
+    buffer[this.at] = (value < 0 ? 0xd0 : 0xcc) + step;
+    if (step === 3) {
       // Two's complement in two halves.
       const high = Math.floor(value / 0x1_0000_0000);
       this.at = buffer.writeInt32BE(high, this.at + 1);
       this.at = buffer.writeUInt32BE(value - high * 0x1_0000_0000, this.at);
+    } else if (value < 0) {
+      this.at = buffer.writeIntBE(value, this.at + 1, 1 << step);
+    } else {
+      this.at = buffer.writeUIntBE(value, this.at + 1, 1 << step);
     }
   }
 }

@@ -48,6 +48,14 @@ export class AwardReader {
     this.boosts = list.readInt32BE(position + fixedBytes) === 0 ? [] : this.elements();
     return true;
   }
+
+  /** Whether the list has the same id of an event in another place. */
+  hasIdAt(place: number): boolean {
+    const { list, idAt } = this;
+    for (let i = 0; i < idBytes; i += 1) if (list[place + i] !== list[idAt + i]) return false;
+    return true;
+  }
+
   /** The id of the event, and what the other fields say, with a space between two. */
   text(): string {
     const id = this.list.toString('hex', this.idAt, this.idAt + idBytes).replace(uuid, '$1-$2-$3-$4-$5');

@@ -72,15 +72,15 @@ async function compareHeld(options: VerifyOptions, board: Board): Promise<Differ
   let cursor = '0';
   do {
     await level();
-    const [next, page] = await redis.zscan(key, cursor, 'COUNT', limits.verifyPlaces);
-    const held = page.flatMap((member, i) => (i % 2 === 0 ? [{ ...seatOf(member), value: Number(page[i + 1]) }] : []));
+    const [next, page] = await redis.zscanBuffer(key, cursor, 'COUNT', limits.verifyPlaces);
+    const held = page.flatMap((member, i) => (i % 2 === 0 ? [{ ...seatOf(member), value: Number(page[i + 1]?.toString()) }] : []));
     const stored = await storedPlaces(
       options,
       board,
       held.map(({ user }) => user),
     );
     found.push(...compareFacts(factsOf(board, held), factsOf(board, stored)));
-    cursor = next;
+    cursor = next.toString();
   } while (cursor !== '0');
   return found;
 }

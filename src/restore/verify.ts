@@ -1,4 +1,4 @@
-import { unpackAward } from '../ledger/entry.js';
+import { unpackAward, type RecentAward } from '../ledger/recent-awards.js';
 import { limits } from '../limits.js';
 import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, overAll } from '../postgres/pool.js';
@@ -84,10 +84,20 @@ function userFacts(user: ComparedUser): Facts {
   return facts;
 }
 
-/** An award of Redis' list as AwardReader spells it. */
-function awardText(blob: Buffer): string {
-  const { id, award } = unpackAward(blob);
-  return [id, award.trigger, award.ordinal, award.awarded, award.total, award.at, award.day, ...award.boosts].join(' ');
+/** The awards of Redis' list as AwardReader spells them; hexadecimal digits of an element that is damaged. */
+function textOfElements(elements: readonly Buffer[]): string {
+  let inFront: RecentAward | undefined;
+  const texts = elements.map((element) => {
+    try {
+      inFront = unpackAward(element, inFront);
+      const { id, award } = inFront;
+      return [id, award.trigger, award.ordinal, award.awarded, award.total, award.at, award.day, ...award.boosts].join(' ');
+    } catch {
+      inFront = undefined;
+      return `0x${element.toString('hex')}`;
+    }
+  });
+  return texts.join();
 }
 
 const numberAfter = (start: string, field: string): number => Number(field.slice(start.length));
@@ -110,7 +120,7 @@ async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonl
         keys: new Map(metrics.map((no, at) => [no, new Map(Object.entries(used[at] ?? {}))])),
         awards: new Map(
           systems
-            .map((no, at) => [no, (lists[at] ?? []).slice(0, limits.maxAwardsRead).map(awardText).join()] as const)
+            .map((no, at) => [no, textOfElements((lists[at] ?? []).slice(0, limits.maxAwardsRead))] as const)
             .filter(([, list]) => list !== ''),
         ),
         totals: totalsOfHash(fields),

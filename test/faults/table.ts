@@ -16,7 +16,7 @@ const fault = (module: string, name: string, text: string, by: string): Fault =>
 
 /** One for ties, freezes, boosts, runs, zones and composites: those that are tried in `npm test`. */
 export const namedFaults: readonly Fault[] = [
-  fault('boards', 'ties: the last to reach a value is first', 'MAX_SEQ - seq', 'seq'),
+  fault('boards', 'ties: the last to reach a value is first', 'MAX_SHORT - seq', 'FIRST_LONG + seq'),
   fault(
     'streaks',
     'freeze order: a freeze is used before a pause',

@@ -2,9 +2,10 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { awardId } from '../../src/ledger/award-id.js';
 import { lengthsOf } from '../../src/ledger/batch.js';
-import { unpackAward, type StoredStreaks } from '../../src/ledger/entry.js';
+import type { StoredStreaks } from '../../src/ledger/entry.js';
+import { unpackAwards } from '../../src/ledger/recent-awards.js';
 import { limits } from '../../src/limits.js';
-import { keyNames, userFields, userRecords } from '../../src/redis/contract.js';
+import { keyNames, seatOf, userFields, userRecords } from '../../src/redis/contract.js';
 import { keyOfStored, usedKeyText } from '../../src/redis/idempotency.js';
 import { at, listOf, mapOf, profileOf, totalsOf, type UserHash } from '../../src/redis/user-hash.js';
 import { keysOf } from './world.js';
@@ -12,8 +13,6 @@ import { keysOf } from './world.js';
 /** Facts by name, such as `points 4 of ana` → `120`. The same names are given to what Redis and what Postgres holds. */
 type Facts = Map<string, string>;
 
-const maxSeq = BigInt(Number.MAX_SAFE_INTEGER);
-const seqChars = 16;
 const afterColon = (key: string): string => key.slice(key.indexOf(':') + 1);
 
 const profileNames: Readonly<Record<string, string>> = {
@@ -77,10 +76,7 @@ function userFacts(facts: Facts, user: string, hash: UserHash): void {
 }
 
 async function awardFacts(facts: Facts, redis: Redis, key: string, owner: string): Promise<void> {
-  const ids = (await redis.lrangeBuffer(key, 0, -1)).map((blob) => {
-    const { id, award } = unpackAward(blob);
-    return awardId(id, award.ordinal);
-  });
+  const ids = unpackAwards(await redis.lrangeBuffer(key, 0, -1)).map(({ id, award }) => awardId(id, award.ordinal));
   facts.set(`newest awards ${owner}`, ids.join(' '));
 }
 
@@ -97,11 +93,10 @@ async function redisFacts(redis: Redis, partition: string): Promise<Facts> {
       }
     } else if (name.startsWith(keyNames.awards)) await awardFacts(facts, redis, key, afterColon(name));
     else if (name.startsWith(keyNames.board)) {
-      const places = await redis.zrange(key, '0', '-1', 'WITHSCORES');
+      const places = await redis.zrangeBuffer(key, '0', '-1', 'WITHSCORES');
       for (let i = 0; i < places.length; i += 2) {
-        const [member = '', value = ''] = places.slice(i);
-        const seq = maxSeq - BigInt(member.slice(0, seqChars));
-        facts.set(`place of ${member.slice(seqChars)} on ${afterColon(name)}`, `${Number(value)} at ${seq}`);
+        const { user, seq } = seatOf(places[i]!);
+        facts.set(`place of ${user} on ${afterColon(name)}`, `${Number(places[i + 1])} at ${seq}`);
       }
     } else if (name === keyNames.completions) {
       for (const [no, count] of Object.entries(await redis.hgetall(key))) facts.set(`completions of ${no}`, count);

@@ -204,7 +204,7 @@ async function dumpKey(redis: Redis, key: string): Promise<unknown> {
         .filter(([field]) => field !== metaFields.trimmed)
         .sort(([a], [b]) => (a < b ? -1 : 1));
     case 'zset':
-      return redis.zrange(key, '0', '-1', 'WITHSCORES');
+      return (await redis.zrangeBuffer(key, '0', '-1', 'WITHSCORES')).map((item) => item.toString('base64'));
     case 'list':
       return (await redis.lrangeBuffer(key, 0, -1)).map((item) => item.toString('base64'));
     case 'stream':
