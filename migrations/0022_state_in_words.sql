@@ -141,7 +141,7 @@ $function$;
 comment on function unpack_message(bytea) is 'MessagePack, as user_state and Redis hold it, as jsonb.';
 
 -- The layout of a user's state: the fields of the user's hash, the names of the profile, and the places of each list in their order. They are
--- defined in src/redis/contract.ts, src/redis/layout.ts, lua/modules/streaks.lua and lua/modules/leaderboards.lua;
+-- defined in src/redis/contract.ts, src/redis/layout.ts and lua/modules/leaderboards.lua;
 -- test/state-in-words.test.ts fails where this function differs. A later migration replaces it.
 create function state_layout() returns json
   language sql immutable parallel safe as $function$
@@ -155,13 +155,18 @@ create function state_layout() returns json
       "control": "c", "attribute": "a-", "streakPreferences": "w", "notification": "n-"
     },
     "core": [
-      "rev", "created", "createdDay", "newestDay", "tz", "settledHour", "settledDay", "streaks", "pauses", "streakPreferences"
+      "rev", "created", "createdDay", "newestDay", "tz", "settledHour", "settledDay", "pauses", "streakPreferences",
+      "streakDay", "freezes", "earnedUpTo", "home",
+      "daily.length", "daily.started", "daily.last", "daily.extendedAt", "daily.grace", "daily.counted", "daily.counts", "daily.lostLength",
+      "daily.lostStarted",
+      "weekly.length", "weekly.started", "weekly.last", "weekly.extendedAt", "weekly.grace", "weekly.counted", "weekly.counts",
+      "weekly.lostLength", "weekly.lostStarted",
+      "monthly.length", "monthly.started", "monthly.last", "monthly.extendedAt", "monthly.grace", "monthly.counted", "monthly.counts",
+      "monthly.lostLength", "monthly.lostStarted"
     ],
     "metric": ["total", "progress", "highs", "sums", "places"],
     "points": ["total", "level", "places"],
     "streakPlaces": ["places"],
-    "streaks": ["day", "freezes", "earnedUpTo", "daily", "weekly", "monthly", "home"],
-    "streak": ["length", "started", "last", "extendedAt", "grace", "counted", "counts", "lostLength", "lostStarted"],
     "place": ["run", "value", "seq", "group"]
   }'::json
 $function$;
@@ -225,8 +230,8 @@ create function state_places(layout text, list jsonb) returns table (place text,
    order by places.at
 $function$;
 
--- One of a user's three streaks. Numbers of periods become their first days; what has no value, -1 or 0, is left out.
-create function state_streak(frequency text, streak jsonb, names jsonb) returns jsonb
+-- One of the three streaks of a user's core; null for none. Numbers of periods become their first days; what has no value, -1 or 0, is left out.
+create function state_streak(frequency text, core jsonb, names jsonb) returns jsonb
   language sql stable strict parallel safe as $function$
   select jsonb_object_agg(place, case
       when place in ('extendedAt', 'grace') then state_moment(value)
@@ -236,7 +241,9 @@ create function state_streak(frequency text, streak jsonb, names jsonb) returns 
       when frequency = 'weekly' then state_day(to_jsonb((value #>> '{}')::integer * 7 - (names ->> 'weekShift')::integer))
       else to_jsonb((date '1970-01-01' + (value #>> '{}')::integer * interval '1 month')::date)
     end)
-    from state_places('streak', streak)
+    from (
+      select split_part(stored.place, '.', 2) as place, stored.value
+        from state_places('core', core) as stored where starts_with(stored.place, frequency || '.')) as streak
    where not (place in ('started', 'last', 'counted', 'lostStarted') and value = '-1') and not (place in ('extendedAt', 'grace') and value = '0')
 $function$;
 
@@ -270,12 +277,11 @@ create function state_value(place text, value jsonb, names jsonb) returns jsonb
   select case
     when place = 'created' then state_moment(value)
     when place = 'settledHour' then state_moment(to_jsonb((value #>> '{}')::bigint * 3600000))
-    when place in ('createdDay', 'newestDay', 'settledDay', 'day', 'earnedUpTo') then state_day(value)
+    when place in ('createdDay', 'newestDay', 'settledDay', 'streakDay', 'earnedUpTo') then state_day(value)
     when place in ('progress', 'highs', 'sums') then state_keyed(value, names)
     when place = 'places' then state_boards(value, names)
     when place = 'level' then coalesce(names -> 'keys' -> (value #>> '{}'), value)
     when place = 'streakPreferences' then state_preferences(value, names)
-    when place in ('daily', 'weekly', 'monthly') then state_streak(place, value, names)
     else value
   end
 $function$;
@@ -309,14 +315,19 @@ begin
     return query
       select kind, coalesce(names -> 'keys' ->> no, no), names -> 'names' ->> no, stored.place, state_value(stored.place, stored.value, names)
         from state_places(kind, unpacked) as stored
-       where not (kind = 'core' and stored.place in ('streaks', 'pauses'));
+       where stored.place not in ('pauses', 'streakDay', 'freezes', 'earnedUpTo', 'home') and stored.place not like '%.%';
   end if;
   if kind = 'core' then
     return query
-      select core.place, null::text, null::text, stored.place, state_value(stored.place, stored.value, names)
-        from state_places(kind, unpacked) as core
-       cross join state_places('streaks', core.value) as stored
-       where core.place = 'streaks';
+      select 'streaks', null::text, null::text, stored.place, state_value(stored.place, stored.value, names)
+        from state_places(kind, unpacked) as stored
+       where stored.place in ('streakDay', 'freezes', 'earnedUpTo', 'home');
+    return query
+      select 'streaks', null::text, null::text, streak.frequency, streak.value
+        from (values (1, 'daily'), (2, 'weekly'), (3, 'monthly')) as streaks (at, frequency)
+       cross join lateral (select streaks.at, streaks.frequency, state_streak(streaks.frequency, unpacked, names) as value) as streak
+       where streak.value is not null
+       order by streak.at;
     return query
       select core.place, pause ->> 'id', null::text, day.place, state_day(pause -> day.place)
         from state_places(kind, unpacked) as core

@@ -161,8 +161,10 @@ export const limits = {
    * event, since a user's state is written once for a batch.
    */
   writeBehindBatchEntries: 1_000,
-  writeBehindMaxBatchEntries: 8_000,
-  /** A batch that took less is followed by one of four times as many entries; one that took twice as long by one of half as many. */
+  writeBehindMaxBatchEntries: 16_000,
+  /** Bytes of Node's heap for each entry of the largest batch: 8,000 entries in 512 MB, for four tenants at a time, each with a batch that is read ahead. */
+  writeBehindHeapBytesPerEntry: 64 * 1024,
+  /** A batch that took less is followed by one of eight times as many entries; one that took twice as long by one of half as many. */
   writeBehindBatchMs: 1_000,
   /** Rows of one statement: encoding them keeps the process from serving requests for a few ms. */
   writeBehindStatementRows: 4_000,

@@ -196,8 +196,6 @@ describe("The names of a user's state in SQL", () => {
           records: userRecords,
           profile: userFields,
           ...userLayouts,
-          streaks: placesInLua('streaks', 'DAY'),
-          streak: placesInLua('streaks', 'LENGTH'),
           place: placesInLua('leaderboards', 'RUN'),
         },
       },
@@ -344,7 +342,7 @@ describe("A user's state in words", function () {
       ['c', `core${none} settledHour`, '2040-01-06T00:00:00+00:00'],
       ['c', `core${none} settledDay`, '2040-01-06'],
       ['c', `core${none} streakPreferences`, { enabled: true, mode: 'OR', metrics: [{ key: 'minutes', threshold: 20 }] }],
-      ['c', `streaks${none} day`, '2040-01-06'],
+      ['c', `streaks${none} streakDay`, '2040-01-06'],
       ['c', `streaks${none} freezes`, 1],
       ['c', `streaks${none} earnedUpTo`, '2040-01-02'],
       [
@@ -411,19 +409,19 @@ describe("A user's state in words", function () {
   it('leaves out what there is none of', async () => {
     const rows = (await inWords('ben')).map(({ record, key, place, value }) => [[record, key ?? '', place].join(' '), value]);
     const now = '2040-01-06T20:00:00+00:00';
-    const noStreak = { length: 0, counts: {}, lostLength: 0 };
+    const noStreak = { length: 0, lostLength: 0 };
     expect(rows).to.deep.equal([
       ['core  rev', 1],
       ['core  created', now],
       ['core  createdDay', '2040-01-06'],
       ['core  newestDay', '2040-01-06'],
-      ['streaks  day', '2040-01-06'],
+      ['streaks  streakDay', '2040-01-06'],
       ['streaks  freezes', 1],
       ['streaks  earnedUpTo', '2040-01-06'],
+      ['streaks  home', 'America/New_York'],
       ['streaks  daily', noStreak],
       ['streaks  weekly', noStreak],
       ['streaks  monthly', noStreak],
-      ['streaks  home', 'America/New_York'],
       ['profile  control', false],
       ['profile  subscribeToEmails', true],
       ['profile  updated', now],

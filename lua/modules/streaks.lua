@@ -7,54 +7,57 @@ local contract = require('contract')
 local decimal = require('decimal')
 local turn = require('turn')
 local time = require('time')
-local core, limit, outcome = contract.core, contract.limit, contract.outcome
+local core, limit, outcome, streak = contract.core, contract.limit, contract.outcome, contract.streak
 
 local streaks = {}
 
--- Places of the whole. HOME is the configured zone in which a user without a zone of the user's own lived when this was last looked at;
+-- Places of all streaks. HOME is the configured zone in which a user without a zone of the user's own lived when this was last looked at;
 -- it is absent for UTC, and for users with a zone.
-local DAY, FREEZES, EARNED_UP_TO, DAILY, WEEKLY, MONTHLY, HOME = 1, 2, 3, 4, 5, 6, 7
--- Places of one streak. LOST_LENGTH and LOST_STARTED are what a restore brings back; COUNTS is metric no, as
+local DAY, FREEZES, EARNED_UP_TO, HOME = core.streakDay, core.freezes, core.earnedUpTo, core.home
+-- Places of one streak, behind its base. LOST_LENGTH and LOST_STARTED are what a restore brings back; COUNTS is metric no, as
 -- text -> change in the period.
-local LENGTH, STARTED, LAST, EXTENDED_AT, GRACE, COUNTED, COUNTS, LOST_LENGTH, LOST_STARTED = 1, 2, 3, 4, 5, 6, 7, 8, 9
+local LENGTH, STARTED, LAST, EXTENDED_AT, GRACE = streak.length, streak.started, streak.last, streak.extendedAt, streak.grace
+local COUNTED, COUNTS, LOST_LENGTH, LOST_STARTED = streak.counted, streak.counts, streak.lostLength, streak.lostStarted
 local NONE = -1
 
 local frequencies = { 'daily', 'weekly', 'monthly' }
-local place_of = { daily = DAILY, weekly = WEEKLY, monthly = MONTHLY }
+-- Where the places of a streak begin: a frequency's place of the core is the one in front of its first.
+local base_of = { daily = core.daily, weekly = core.weekly, monthly = core.monthly }
 
-local function new_streak()
-  return { 0, NONE, NONE, 0, 0, NONE, {}, 0, NONE }
-end
-
--- What HOME is for a user with this zone, empty or false for none.
+-- What HOME is for a user with this zone, empty or false for none; false for none too.
 local function home(one, zone)
   local lives_in_default = not zone or zone == ''
-  return lives_in_default and one.plan.zone ~= 'UTC' and one.plan.zone or nil
+  return lives_in_default and one.plan.zone ~= 'UTC' and one.plan.zone
 end
 
--- The streaks of a turn; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
+-- The core of a turn, which has the streaks; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
 function streaks.of(one)
-  local settings, all = one.plan.streaks, one.core[core.streaks]
+  local settings, all = one.plan.streaks, one.core
   if not settings or not one.exists then
     return nil
   end
-  if not all then
-    local initial = math.min(settings.freezes.initial, settings.freezes.maximum)
-    all = { one.created_day, initial, one.created_day, new_streak(), new_streak(), new_streak(), home(one, one.core[core.tz]) }
-    one.core[core.streaks], one.streaks_settled = all, true
+  if not all[DAY] then
+    all[DAY], all[EARNED_UP_TO] = one.created_day, one.created_day
+    all[FREEZES] = math.min(settings.freezes.initial, settings.freezes.maximum)
+    all[HOME] = home(one, all[core.tz])
+    for _, base in pairs(base_of) do
+      all[base + LENGTH], all[base + LOST_LENGTH], all[base + EXTENDED_AT], all[base + GRACE] = 0, 0, 0, 0
+      all[base + STARTED], all[base + LAST], all[base + COUNTED], all[base + LOST_STARTED] = NONE, NONE, NONE, NONE
+    end
+    one.streaks_settled = true
   end
   return all
 end
 
--- The one that the operator has chosen to show.
-function streaks.shown(one)
+-- The streaks of a turn, and the base of the one that the operator has chosen to show; nil while streaks are not enabled.
+local function shown_of(one)
   local all = streaks.of(one)
-  return all and all[place_of[one.plan.streaks.frequency]]
+  return all, all and base_of[one.plan.streaks.frequency]
 end
 
 function streaks.length(one)
-  local shown = streaks.shown(one)
-  return shown and shown[LENGTH] or 0
+  local all, shown = shown_of(one)
+  return all and all[shown + LENGTH] or 0
 end
 
 -- Notes whether the turn that is about to be committed has changed them. (The initial freezes are a change too.)
@@ -100,46 +103,46 @@ local function earn_freezes(one, all, up_to)
   all[EARNED_UP_TO] = up_to
 end
 
-local function lose(one, streak)
-  streak[LOST_LENGTH], streak[LOST_STARTED] = streak[LENGTH], streak[STARTED]
-  streak[LENGTH], streak[STARTED], streak[GRACE] = 0, NONE, 0
+local function lose(one, all, at)
+  all[at + LOST_LENGTH], all[at + LOST_STARTED] = all[at + LENGTH], all[at + STARTED]
+  all[at + LENGTH], all[at + STARTED], all[at + GRACE] = 0, NONE, 0
   one.streak_changed = true
 end
 
-local function note(one, frequency, period, streak, how)
+local function note(one, frequency, period, length, how)
   local periods = one.periods
   -- Layout `periodFact`.
-  periods[#periods + 1] = { frequency, period, streak[LENGTH], how }
+  periods[#periods + 1] = { frequency, period, length, how }
 end
 
 -- Takes one streak over the periods that have passed without an extension.
 local function pass_periods(one, all, frequency, current, shift)
-  local streak = all[place_of[frequency]]
+  local at = base_of[frequency]
   local earned_day = 0
-  if streak[GRACE] > 0 then
-    if one.now < streak[GRACE] then
+  if all[at + GRACE] > 0 then
+    if one.now < all[at + GRACE] then
       return
     end
     -- What the grace held open is missed when the grace ends.
-    earned_day = time.local_day(one.part, one.context.zones, turn.zone(one), streak[GRACE] - 1) or 0
-    streak[GRACE] = 0
+    earned_day = time.local_day(one.part, one.context.zones, turn.zone(one), all[at + GRACE] - 1) or 0
+    all[at + GRACE] = 0
   end
   local freezes = frequency == one.plan.streaks.frequency
-  while streak[LENGTH] > 0 and streak[LAST] < current - 1 do
-    local missed = streak[LAST] + 1
+  while all[at + LENGTH] > 0 and all[at + LAST] < current - 1 do
+    local missed = all[at + LAST] + 1
     if freezes then
       earn_freezes(one, all, math.min(math.max(calendar.first_day(frequency, missed + 1, shift) - 1, earned_day), one.streak_day))
     end
     if is_paused(one, frequency, missed, shift) then
-      streak[LAST] = missed
-      note(one, frequency, missed, streak, 'pause')
+      all[at + LAST] = missed
+      note(one, frequency, missed, all[at + LENGTH], 'pause')
     elseif freezes and all[FREEZES] > 0 then
       all[FREEZES] = all[FREEZES] - 1
-      streak[LAST] = missed
-      note(one, frequency, missed, streak, 'freeze')
+      all[at + LAST] = missed
+      note(one, frequency, missed, all[at + LENGTH], 'freeze')
     else
-      lose(one, streak)
-      note(one, frequency, missed, streak, 'lost')
+      lose(one, all, at)
+      note(one, frequency, missed, all[at + LENGTH], 'lost')
     end
   end
 end
@@ -153,7 +156,7 @@ function streaks.settle(one)
   local day = math.max(all[DAY], one.day)
   local graceful = false
   for _, frequency in ipairs(frequencies) do
-    local grace = all[place_of[frequency]][GRACE]
+    local grace = all[base_of[frequency] + GRACE]
     graceful = graceful or (grace > 0 and one.now >= grace)
   end
   if day == all[DAY] and not graceful then
@@ -195,18 +198,19 @@ local function is_met(conditions, counts)
   return conditions.mode == 'AND'
 end
 
-local function extend(one, frequency, streak, current)
-  if streak[LENGTH] == 0 then
-    streak[STARTED] = current
+local function extend(one, frequency, all, current)
+  local at = base_of[frequency]
+  if all[at + LENGTH] == 0 then
+    all[at + STARTED] = current
   else
-    for skipped = streak[LAST] + 1, current - 1 do
-      note(one, frequency, skipped, streak, 'move')
+    for skipped = all[at + LAST] + 1, current - 1 do
+      note(one, frequency, skipped, all[at + LENGTH], 'move')
     end
   end
-  streak[LENGTH] = streak[LENGTH] + 1
-  streak[LAST], streak[EXTENDED_AT], streak[GRACE] = current, one.now, 0
+  all[at + LENGTH] = all[at + LENGTH] + 1
+  all[at + LAST], all[at + EXTENDED_AT], all[at + GRACE] = current, one.now, 0
   one.reschedules = true
-  note(one, frequency, current, streak, 'extended')
+  note(one, frequency, current, all[at + LENGTH], 'extended')
   if frequency == one.plan.streaks.frequency then
     one.extended, one.streak_changed = true, true
   end
@@ -228,15 +232,15 @@ function streaks.count(one, metric_key, value)
     return
   end
   for _, frequency in ipairs(frequencies) do
-    local streak = all[place_of[frequency]]
+    local at = base_of[frequency]
     local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
-    if streak[COUNTED] ~= current then
-      streak[COUNTED], streak[COUNTS] = current, {}
+    if all[at + COUNTED] ~= current then
+      all[at + COUNTED], all[at + COUNTS] = current, {}
     end
-    local counts = streak[COUNTS]
+    local counts = all[at + COUNTS]
     counts[metric_key] = decimal.add(counts[metric_key] or 0, value)
-    if is_condition and current > streak[LAST] and is_met(conditions, counts) then
-      extend(one, frequency, streak, current)
+    if is_condition and current > all[at + LAST] and is_met(conditions, counts) then
+      extend(one, frequency, all, current)
     end
   end
   one.streaks_counted = true
@@ -250,10 +254,10 @@ function streaks.reevaluate(one)
   end
   local conditions = conditions_of(one)
   for _, frequency in ipairs(frequencies) do
-    local streak = all[place_of[frequency]]
+    local at = base_of[frequency]
     local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
-    if streak[COUNTED] == current and current > streak[LAST] and is_met(conditions, streak[COUNTS]) then
-      extend(one, frequency, streak, current)
+    if all[at + COUNTED] == current and current > all[at + LAST] and is_met(conditions, all[at + COUNTS] or {}) then
+      extend(one, frequency, all, current)
       one.streaks_counted = true
     end
   end
@@ -267,11 +271,11 @@ function streaks.move(one, old_zone, zone)
     return
   end
   for _, frequency in ipairs(frequencies) do
-    local streak = all[place_of[frequency]]
-    if streak[LENGTH] > 0 then
+    local at = base_of[frequency]
+    if all[at + LENGTH] > 0 then
       local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
-      local needed = math.max(streak[LAST] + 1, current)
-      streak[GRACE] = time.day_start(one.context.zones, old_zone, calendar.first_day(frequency, needed + 1, one.plan.weekShift))
+      local needed = math.max(all[at + LAST] + 1, current)
+      all[at + GRACE] = time.day_start(one.context.zones, old_zone, calendar.first_day(frequency, needed + 1, one.plan.weekShift))
     end
   end
   all[HOME] = home(one, zone)
@@ -302,13 +306,13 @@ end
 function streaks.due(one)
   local all, due = streaks.of(one), nil
   for _, frequency in ipairs(all and frequencies or {}) do
-    local streak = all[place_of[frequency]]
-    if streak[LENGTH] > 0 then
-      local first = calendar.first_day(frequency, streak[LAST] + 2, one.plan.weekShift)
+    local at = base_of[frequency]
+    if all[at + LENGTH] > 0 then
+      local first = calendar.first_day(frequency, all[at + LAST] + 2, one.plan.weekShift)
       -- A user who has moved west can have reached the day already.
-      local at = first <= all[DAY] and 0 or time.day_start(one.context.zones, turn.zone(one), first)
-      at = math.max(at, streak[GRACE])
-      due = due and math.min(due, at) or at
+      local moment = first <= all[DAY] and 0 or time.day_start(one.context.zones, turn.zone(one), first)
+      moment = math.max(moment, all[at + GRACE])
+      due = due and math.min(due, moment) or moment
     end
   end
   return due
@@ -316,23 +320,23 @@ end
 
 -- Puts the shown streak back to the length that it had when it was last lost. Returns nil, or the outcome that refuses it.
 function streaks.restore(one)
-  local all, shown = streaks.of(one), streaks.shown(one)
-  if not shown then
+  local all, shown = shown_of(one)
+  if not all then
     return outcome.streaksDisabled
-  elseif shown[LOST_LENGTH] == 0 then
+  elseif all[shown + LOST_LENGTH] == 0 then
     return outcome.nothingToRestore
-  elseif shown[LENGTH] > shown[LOST_LENGTH] then
+  elseif all[shown + LENGTH] > all[shown + LOST_LENGTH] then
     return outcome.longerStreak
   end
   local current = calendar.period(one.plan.streaks.frequency, all[DAY], one.plan.weekShift)
-  if shown[LENGTH] == 0 or shown[LAST] ~= current then
-    shown[LAST] = current - 1
+  if all[shown + LENGTH] == 0 or all[shown + LAST] ~= current then
+    all[shown + LAST] = current - 1
   end
-  local before = shown[LENGTH]
-  shown[LENGTH], shown[STARTED] = shown[LOST_LENGTH], shown[LOST_STARTED]
-  shown[LOST_LENGTH], shown[LOST_STARTED] = 0, NONE
-  if shown[LENGTH] ~= before then
-    note(one, one.plan.streaks.frequency, shown[LAST], shown, 'restored')
+  local before = all[shown + LENGTH]
+  all[shown + LENGTH], all[shown + STARTED] = all[shown + LOST_LENGTH], all[shown + LOST_STARTED]
+  all[shown + LOST_LENGTH], all[shown + LOST_STARTED] = 0, NONE
+  if all[shown + LENGTH] ~= before then
+    note(one, one.plan.streaks.frequency, all[shown + LAST], all[shown + LENGTH], 'restored')
   end
   one.streak_changed, one.streaks_settled = true, true
 end
@@ -390,15 +394,15 @@ end
 
 -- What a response says of the shown streak; nil while streaks are not enabled.
 function streaks.fact(one)
-  local all, shown = streaks.of(one), streaks.shown(one)
+  local all, shown = shown_of(one)
   if not all then
     return nil
   end
   local frequency = one.plan.streaks.frequency
   local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
   -- Layout `streakFact`.
-  local is_extended = shown[LENGTH] > 0 and shown[LAST] >= current
-  return { shown[LENGTH], shown[STARTED], current, is_extended, shown[EXTENDED_AT], one.extended or false, all[FREEZES] }
+  local is_extended = all[shown + LENGTH] > 0 and all[shown + LAST] >= current
+  return { all[shown + LENGTH], all[shown + STARTED], current, is_extended, all[shown + EXTENDED_AT], one.extended or false, all[FREEZES] }
 end
 
 return streaks

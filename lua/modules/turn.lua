@@ -68,6 +68,14 @@ local function read(key, list)
   return values
 end
 
+-- The bytes in front of the items of a packed list of more than 15: a type and how many there are.
+local LIST_HEAD = 3
+
+-- The core, unpacked. Unpacked as values, its items fill a table that has room for all of them; of a list, cmsgpack makes one that grows.
+local function unpack_core(blob)
+  return { select(2, cmsgpack.unpack_limit(blob, core.size, LIST_HEAD)) }
+end
+
 -- The records that a change of the profile looks at.
 local of_patch = { record.profile, record.name, record.attributes }
 
@@ -80,7 +88,7 @@ function turn.fetch(part, plan, context, user, fields, patch)
   for i = 2, #list do
     blobs[list[i]] = values[i]
   end
-  local all = values[1] and cmsgpack.unpack(values[1]) or new_record(record.core)
+  local all = values[1] and unpack_core(values[1]) or new_record(record.core)
   local now = time.now(part, context)
   local day, unknown = time.today(part, context.zones, zone_of(plan, all[core.tz]), now)
   if not day then

@@ -1,18 +1,19 @@
 import { awardId } from './award-id.js';
 import { collectDays, noDays, type Days } from './days.js';
-import type {
-  AwardFact,
-  BoardFact,
-  EventEntry,
-  FinalEntry,
-  Frequency,
-  LedgerEntry,
-  PauseFact,
-  PeriodFact,
-  PointsFact,
-  ProfileFact,
-  StoredStreaks,
-  UserEntry,
+import {
+  streakPlace,
+  type AwardFact,
+  type BoardFact,
+  type EventEntry,
+  type FinalEntry,
+  type Frequency,
+  type LedgerEntry,
+  type PauseFact,
+  type PeriodFact,
+  type PointsFact,
+  type ProfileFact,
+  type StoredStreaks,
+  type UserEntry,
 } from './entry.js';
 
 type EntryOfUser = EventEntry | UserEntry;
@@ -198,8 +199,9 @@ function collectState(rows: Batch['state'], { user, rev, state }: EntryOfUser): 
 }
 
 /** The lengths of the three streaks. */
-export function lengthsOf([, , , [daily], [weekly], [monthly]]: StoredStreaks): Readonly<Record<Frequency, number>> {
-  return { daily, weekly, monthly };
+export function lengthsOf(stored: StoredStreaks): Readonly<Record<Frequency, number>> {
+  const length = (frequency: Frequency): number => streakPlace(stored, frequency, 'length');
+  return { daily: length('daily'), weekly: length('weekly'), monthly: length('monthly') };
 }
 
 /** Where the lengths of the three streaks were reached: here for those that this entry has changed. */

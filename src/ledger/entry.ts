@@ -1,6 +1,6 @@
 import { userRecords } from '../redis/contract.js';
 import { keyOfStored } from '../redis/idempotency.js';
-import { entryVersion, named } from '../redis/layout.js';
+import { entryVersion, named, type Place } from '../redis/layout.js';
 import { unpackMessage } from '../redis/message.js';
 import { at, type Unpacked } from '../redis/user-hash.js';
 import { splitValues } from './joined-values.js';
@@ -54,29 +54,13 @@ export interface PauseFact {
   readonly last: number;
 }
 
-/** One of a user's streaks as lua/modules/streaks.lua keeps it: its places from LENGTH to LOST_STARTED. */
-type StoredStreak = readonly [
-  length: number,
-  started: number,
-  last: number,
-  extendedAt: number,
-  grace: number,
-  counted: number,
-  counts: unknown,
-  lostLength: number,
-  lostStarted: number,
-];
+/** The core of a user's state (redis/layout.ts), which has the streaks. */
+export type StoredStreaks = Unpacked;
 
-/** All streaks of a user, as that module keeps them. */
-export type StoredStreaks = readonly [
-  day: number,
-  freezes: number,
-  earnedUpTo: number,
-  daily: StoredStreak,
-  weekly: StoredStreak,
-  monthly: StoredStreak,
-  home?: string | null,
-];
+/** What a place of one of a user's streaks says; a number of a period, a length or a moment. */
+export function streakPlace(stored: StoredStreaks, frequency: Frequency, place: Exclude<Place<'streak'>, 'counts'>): number {
+  return at(stored, 'core', `${frequency}.${place}`) as number;
+}
 
 /** The shown streak of a user, as it is after the entry. */
 export interface StreakFact {
@@ -233,5 +217,5 @@ export function unpackEntry([, blob, ...changed]: readonly Buffer[]): LedgerEntr
   const state = changed[0]?.length === 0 && changed[1] ? splitValues(changed[1]) : changed;
   if (entry.streaks === undefined) return { ...entry, state };
   const core = state.findIndex((field, i) => i % 2 === 0 && coreField.equals(field));
-  return { ...entry, state, streaks: at(unpackMessage(state[core + 1]) as Unpacked, 'core', 'streaks') as StoredStreaks };
+  return { ...entry, state, streaks: unpackMessage(state[core + 1]) as StoredStreaks };
 }

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import type pg from 'pg';
 import { limits } from '../limits.js';
 import { inTransaction } from '../postgres/pool.js';
@@ -73,12 +74,18 @@ interface Writing {
   readonly rows?: Rows | undefined;
 }
 
+/** How many entries a batch may have: fewer where Node has little memory, since each worker holds some batches at a time. */
+const maxEntries = Math.min(
+  limits.writeBehindMaxBatchEntries,
+  Math.ceil(getHeapStatistics().heap_size_limit / limits.writeBehindHeapBytesPerEntry),
+);
+
 /**
  * How many entries the next batch is to have at most: more while there are more and Postgres is fast, fewer when it is slow. A batch holds the row
  * of the tenant's offset until it is committed.
  */
 function mostAfter(most: number, entries: number, tookMs: number): number {
-  if (entries === most && tookMs < limits.writeBehindBatchMs) return Math.min(most * 4, limits.writeBehindMaxBatchEntries);
+  if (entries === most && tookMs < limits.writeBehindBatchMs) return Math.min(most * 8, maxEntries);
   if (tookMs > 2 * limits.writeBehindBatchMs) return Math.max(most >> 1, Math.min(most, limits.writeBehindBatchEntries));
   // After failures, back to what batches begin with.
   return most < limits.writeBehindBatchEntries ? Math.min(most * 2, limits.writeBehindBatchEntries) : most;

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { copyNewRows, copyRows } from '../postgres/copy.js';
-import { insertRows } from '../postgres/insert.js';
+import { insertRows, type Table } from '../postgres/insert.js';
 import type { Batch } from './batch.js';
-import { writeBoards } from './write-boards.js';
-import { writeDays } from './write-days.js';
+import { boardWrites } from './write-boards.js';
+import { dayWrites } from './write-days.js';
 import * as tables from './tables.js';
 
 /**
@@ -11,17 +11,38 @@ import * as tables from './tables.js';
  * entry that was refused, and has never been written, behind newer ones of the same user.
  */
 export async function writeBatch(client: pg.ClientBase, tenant: number, batch: Batch, isLate = false): Promise<void> {
-  await copyRows(client, tenant, tables.events, batch.events);
-  await copyRows(client, tenant, tables.awards, batch.awards);
   await copyNewRows(client, tenant, tables.idempotencyKeys, [...batch.keys.values()]);
-  await copyRows(client, tenant, tables.achievements, [...batch.achievements.values()]);
-  await insertRows(client, tenant, tables.users, [...batch.users.values()]);
-  await insertRows(client, tenant, tables.userMetrics, [...batch.metrics.values()]);
-  await insertRows(client, tenant, tables.userPoints, [...batch.points.values()]);
-  await insertRows(client, tenant, tables.userState, [...batch.state.values()]);
-  await insertRows(client, tenant, tables.streakStates, [...batch.streaks.values()]);
-  await insertRows(client, tenant, tables.streakPauses, [...batch.pauses.values()]);
-  await insertRows(client, tenant, tables.streakPeriods, [...batch.periods.values()]);
-  await writeDays(client, tenant, batch.days, isLate);
-  await writeBoards(client, tenant, batch);
+  const insert =
+    <T>(table: Table<T>, rows: ReadonlyMap<string, T>) =>
+    (): Promise<void> =>
+      insertRows(client, tenant, table, [...rows.values()]);
+  await oneAhead([
+    () => copyRows(client, tenant, tables.events, batch.events),
+    () => copyRows(client, tenant, tables.awards, batch.awards),
+    () => copyRows(client, tenant, tables.achievements, [...batch.achievements.values()]),
+    insert(tables.users, batch.users),
+    insert(tables.userMetrics, batch.metrics),
+    insert(tables.userPoints, batch.points),
+    insert(tables.userState, batch.state),
+    insert(tables.streakStates, batch.streaks),
+    insert(tables.streakPauses, batch.pauses),
+    insert(tables.streakPeriods, batch.periods),
+    ...dayWrites(client, tenant, batch.days, isLate),
+    ...boardWrites(client, tenant, batch),
+  ]);
+}
+
+/**
+ * Runs writes in order. While Postgres works on one, the rows of the next are encoded: a connection sends its statements one after the other. Throws what
+ * the first that fails throws; those behind it fail as well, in a transaction that is aborted.
+ */
+async function oneAhead(writes: readonly (() => Promise<void>)[]): Promise<void> {
+  let running = Promise.resolve();
+  for (const write of writes) {
+    const next = write();
+    next.catch(() => undefined);
+    await running;
+    running = next;
+  }
+  await running;
 }

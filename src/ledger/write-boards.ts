@@ -40,34 +40,44 @@ const history: Table<HistoryRow> = {
   },
 };
 
-/** Writes the places of a batch, the history by day, and last the rankings of the runs that ended in it. */
-export async function writeBoards(client: pg.ClientBase, tenant: number, batch: Batch): Promise<void> {
+/** The writes of the places of a batch, of the history by day, and last of the rankings of the runs that ended in it, in order. */
+export function boardWrites(client: pg.ClientBase, tenant: number, batch: Batch): (() => Promise<void>)[] {
   const places = [...batch.places.values()];
-  const left = places.filter(({ place }) => place === null);
-  if (left.length > 0) {
-    await client.query({
-      name: 'delete-leaderboard-entries',
-      text: `delete from leaderboard_entries as entry
-              using unnest($2::integer[], $3::integer[], $4::text[], $5::text[]) as row (leaderboard, run, "group", user_id)
-              where entry.tenant = $1 and entry.leaderboard = row.leaderboard and entry.run = row.run and entry."group" = row."group"
-                and entry.user_id = row.user_id`,
-      values: [
+  return [
+    () =>
+      deletePlaces(
+        client,
         tenant,
-        numberArray(left.map(({ no }) => no)),
-        numberArray(left.map(({ run }) => run)),
-        textArray(left.map(({ group }) => group)),
-        textArray(left.map(({ user }) => user)),
-      ],
-    });
-  }
-  await insertRows(
-    client,
-    tenant,
-    entries,
-    places.filter((row): row is Placed => row.place !== null),
-  );
-  await insertRows(client, tenant, history, [...batch.history.values()]);
-  for (const final of batch.finals) await writeFinal(client, tenant, final);
+        places.filter(({ place }) => place === null),
+      ),
+    () =>
+      insertRows(
+        client,
+        tenant,
+        entries,
+        places.filter((row): row is Placed => row.place !== null),
+      ),
+    () => insertRows(client, tenant, history, [...batch.history.values()]),
+    ...batch.finals.map((final) => () => writeFinal(client, tenant, final)),
+  ];
+}
+
+async function deletePlaces(client: pg.ClientBase, tenant: number, left: readonly PlaceRow[]): Promise<void> {
+  if (left.length === 0) return;
+  await client.query({
+    name: 'delete-leaderboard-entries',
+    text: `delete from leaderboard_entries as entry
+            using unnest($2::integer[], $3::integer[], $4::text[], $5::text[]) as row (leaderboard, run, "group", user_id)
+            where entry.tenant = $1 and entry.leaderboard = row.leaderboard and entry.run = row.run and entry."group" = row."group"
+              and entry.user_id = row.user_id`,
+    values: [
+      tenant,
+      numberArray(left.map(({ no }) => no)),
+      numberArray(left.map(({ run }) => run)),
+      textArray(left.map(({ group }) => group)),
+      textArray(left.map(({ user }) => user)),
+    ],
+  });
 }
 
 /** The final rankings of a run: by value, then by who reached it first. */

@@ -113,14 +113,16 @@ async function writeRightTotals(client: pg.ClientBase, tenant: number, moved: re
 }
 
 /**
- * Writes what a batch adds to days and years. Changes are added to: that each entry is added once follows from the offset, in the same
+ * The writes of what a batch adds to days and years, in order. Changes are added to: that each entry is added once follows from the offset, in the same
  * transaction. The total of a day is a fact of its newest entry; only where somebody has come back to an earlier day, by moving west, are
  * totals worked out from the changes.
  */
-export async function writeDays(client: pg.ClientBase, tenant: number, batch: Days, isLate: boolean): Promise<void> {
+export function dayWrites(client: pg.ClientBase, tenant: number, batch: Days, isLate: boolean): (() => Promise<void>)[] {
   const tables = isLate ? behind : inOrder;
-  await insertRows(client, tenant, tables.days, [...batch.days.values()]);
-  await insertRows(client, tenant, tables.years, [...batch.years.values()]);
-  await insertRows(client, tenant, tables.attributes, [...batch.attributes.values()]);
-  await writeRightTotals(client, tenant, [...batch.moved.values()]);
+  return [
+    () => insertRows(client, tenant, tables.days, [...batch.days.values()]),
+    () => insertRows(client, tenant, tables.years, [...batch.years.values()]),
+    () => insertRows(client, tenant, tables.attributes, [...batch.attributes.values()]),
+    () => writeRightTotals(client, tenant, [...batch.moved.values()]),
+  ];
 }

@@ -2,6 +2,7 @@ import { completedBlock } from '../engine/blocks.js';
 import type { EventEntry, LedgerEntry, PointsFact, UserEntry } from '../ledger/entry.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { levelResponse, systemResponse } from '../points/response.js';
+import { at } from '../redis/user-hash.js';
 import { baseStreak } from '../streaks/response.js';
 import { lostLength, shownStreak } from '../streaks/stored.js';
 import type { WebhookKind } from './kinds.js';
@@ -53,7 +54,7 @@ export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, 
 function sayStreak(config: ActiveConfig, { streaks, periods = [], freezes: earned }: EntryOfUser, say: Say): void {
   if (streaks === undefined) return;
   const shown = periods.filter(({ frequency }) => frequency === config.document.streaks.frequency);
-  const [, freezes] = streaks;
+  const freezes = at(streaks, 'core', 'freezes') as number;
   const isLost = shown.some(({ how }) => how === 'lost');
   const sayEarned = (): void => {
     if (earned !== undefined) say('streak.freeze_earned', () => ({ earned, freezes }));

@@ -4,6 +4,10 @@
  * without a value holds `false`. The function `state_layout` of Postgres (migrations/0022_state_in_words.sql) repeats the names of what users' hashes
  * hold for analysts; test/state-in-words.test.ts compares the two.
  */
+const streak = ['length', 'started', 'last', 'extendedAt', 'grace', 'counted', 'counts', 'lostLength', 'lostStarted'] as const;
+
+const streakOf = <F extends string>(frequency: F) => streak.map((place) => `${frequency}.${place}` as const);
+
 export const userLayouts = {
   /** What every call about a user looks at. */
   core: [
@@ -19,12 +23,18 @@ export const userLayouts = {
     /** Up to which UTC hour, and which local day, time triggers have fired. */
     'settledHour',
     'settledDay',
-    /** lua/modules/streaks.lua. */
-    'streaks',
     /** A list of { id, first, last }, days. */
     'pauses',
     /** JSON of the user's own streak conditions: { enabled, mode, metrics: [{ key (a metric's no, as text), threshold }] }. */
     'streakPreferences',
+    /** What all streaks have in common, and then each of them (lua/modules/streaks.lua). */
+    'streakDay',
+    'freezes',
+    'earnedUpTo',
+    'home',
+    ...streakOf('daily'),
+    ...streakOf('weekly'),
+    ...streakOf('monthly'),
   ],
   /** One metric. Maps are by `no`, as text. */
   metric: [
@@ -51,6 +61,8 @@ export const userLayouts = {
 
 const layouts = {
   ...userLayouts,
+  /** One of the streaks in the core. */
+  streak,
   /** An entry of the ledger (ledger/entry.ts). */
   entry: [
     /** entryVersion. */
@@ -121,10 +133,17 @@ export function named(layout: Layout, list: readonly unknown[]): Record<string, 
   return values;
 }
 
-/** The layouts as Lua tables: place → position from 1, and `size`. */
+/**
+ * The layouts as Lua tables: place → position from 1, and `size`. A streak in the core is one place there, its base: to which the position of a
+ * place of the streak is added.
+ */
 export function layoutTables(): string[] {
   return Object.entries(layouts).map(([layout, places]) => {
-    const positions = places.map((place, at) => `${place} = ${at + 1}`);
-    return `  ${layout} = { ${[...positions, `size = ${places.length}`].join(', ')} },`;
+    const positions = new Map<string, number>();
+    for (const [at, place] of places.entries()) {
+      const [name, within] = place.split('.') as [string, string?];
+      if (!positions.has(name)) positions.set(name, within === undefined ? at + 1 : at);
+    }
+    return `  ${layout} = { ${[...positions].map(([name, at]) => `${name} = ${at}`).join(', ')}, size = ${places.length} },`;
   });
 }

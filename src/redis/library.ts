@@ -29,7 +29,7 @@ interface Part {
 }
 
 /** What modules use of Lua and Redis. */
-const globals = 'math string table cmsgpack cjson struct tonumber tostring ipairs pairs next unpack'.split(' ').join(', ');
+const globals = 'math string table cmsgpack cjson struct tonumber tostring ipairs pairs next select unpack'.split(' ').join(', ');
 
 /**
  * What stands before the modules: the globals that they use as locals of the library. Redis looks a global up in two tables, each time, and hides

@@ -100,10 +100,10 @@ const otherFaults: readonly Fault[] = [
   fault('settle', 'the later of two due moments is noted', 'math.min(streak, trigger)', 'math.max(streak, trigger)'),
   fault('settle', 'daily triggers fire at midnight in UTC', 'turn.zone(one), day), one.now)', "'', day), one.now)"),
   fault('streaks', 'freezes are earned after they are needed', '    if freezes then\n', '    if false then\n'),
-  fault('streaks', 'a period extends twice', 'is_condition and current > streak[LAST]', 'is_condition and current >= streak[LAST]'),
-  fault('streaks', 'a restore shortens a longer streak', 'shown[LENGTH] > shown[LOST_LENGTH]', 'false'),
+  fault('streaks', 'a period extends twice', 'is_condition and current > all[at + LAST]', 'is_condition and current >= all[at + LAST]'),
+  fault('streaks', 'a restore shortens a longer streak', 'all[shown + LENGTH] > all[shown + LOST_LENGTH]', 'false'),
   fault('streaks', 'a pause starts in the past', 'pause.first < one.day', 'false'),
-  fault('streaks', 'a restored streak need not be kept today', 'shown[LAST] = current - 1', 'shown[LAST] = current'),
+  fault('streaks', 'a restored streak need not be kept today', 'all[shown + LAST] = current - 1', 'all[shown + LAST] = current'),
   fault(
     'streaks',
     'weeks begin on Monday for everybody',

@@ -2,7 +2,6 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { awardId } from '../../src/ledger/award-id.js';
 import { lengthsOf } from '../../src/ledger/batch.js';
-import type { StoredStreaks } from '../../src/ledger/entry.js';
 import { unpackAwards } from '../../src/ledger/recent-awards.js';
 import { limits } from '../../src/limits.js';
 import { keyNames, seatOf, userFields, userRecords } from '../../src/redis/contract.js';
@@ -55,8 +54,8 @@ function userFacts(facts: Facts, user: string, hash: UserHash): void {
   facts.set(`revision of ${user}`, String(at(core, 'core', 'rev')));
   for (const [property, value] of Object.entries(profileOf(hash)))
     if (value !== '') facts.set(`${propertyName(property)} of ${user}`, value);
-  const [streaks, pauses] = [at(core, 'core', 'streaks'), at(core, 'core', 'pauses')];
-  const lengths = streaks === undefined ? [] : Object.values(lengthsOf(streaks as StoredStreaks));
+  const [hasStreaks, pauses] = [at(core, 'core', 'streakDay') !== undefined, at(core, 'core', 'pauses')];
+  const lengths = hasStreaks ? Object.values(lengthsOf(core)) : [];
   if (lengths.some((length) => length > 0)) facts.set(`lengths of ${user}`, lengths.join());
   if (Array.isArray(pauses) && pauses.length > 0) facts.set(`pauses of ${user}`, canonical(pauses));
   for (const [no, moment] of Object.entries(mapOf<number>(hash, userRecords.achievements))) {
