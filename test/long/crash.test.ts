@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import { Client } from '../support/client.js';
+import { Model } from '../support/model.js';
+import { killChildren, serve, type LaurelProcess } from '../support/process.js';
+import { Random, runSeed } from '../support/random.js';
+import { richConfig } from '../support/rich-config.js';
+import { configFile, setStage, type Stage } from '../support/stage.js';
+import { expectExactlyOnce, expectExplained, SteadyTraffic } from '../support/steady-traffic.js';
+import { expectRanks, expectTotals, prepare, readEvents, type EventRow } from '../support/traffic.js';
+import { adminKey } from '../support/world.js';
+
+const clients = 32;
+const kills = 10;
+/** A life of the service ends after so many answers at most. */
+const maxAnswersOfALife = 1_200;
+
+const seed = runSeed();
+
+describe(`kill -9 of the service, ${kills} times under load (SEED=${seed})`, function () {
+  this.timeout(180_000);
+  const moments = new Random(seed);
+  const model = new Model(richConfig);
+  let stage: Stage;
+  let client: Client;
+  let traffic: SteadyTraffic;
+  let service: LaurelProcess;
+  let starting: Promise<string>;
+  let address: string;
+  let ledger: EventRow[];
+
+  function start(): void {
+    service = serve(stage.env);
+    starting = service.address();
+  }
+
+  before(async () => {
+    stage = await setStage({ env: { CONFIG: await configFile(richConfig) } });
+    client = new Client(adminKey, clients);
+    traffic = new SteadyTraffic({ seed, clients, address: () => starting });
+    start();
+    await starting;
+    await prepare(stage.pool);
+    traffic.start();
+    for (let kill = 0; kill < kills; kill += 1) {
+      await starting;
+      const enough = traffic.tally.answers + 1 + moments.below(maxAnswersOfALife);
+      await traffic.during(`${enough} answers`, () => traffic.tally.answers >= enough);
+      await service.kill();
+      // The dead holder's lease would run out after limits.leaseMs; ended here, so that every life writes behind too.
+      await stage.pool.query(`update stream_offsets set lease_until = '-infinity'`);
+      start();
+    }
+    address = await starting;
+    await traffic.stop();
+    await stage.drain();
+    ledger = await readEvents(stage.pool);
+  });
+  after(async () => {
+    traffic.close();
+    client.close();
+    await killChildren();
+    await stage.stop();
+  });
+
+  it('cut requests off, and left events behind that only a replay acknowledged', () => {
+    expect(traffic.tally.lost).to.be.greaterThan(0);
+    expect(traffic.tally.found).to.be.greaterThan(0);
+  });
+
+  it('leaves every acknowledged event in Postgres exactly once, and no other', () => expectExactlyOnce(ledger, traffic.acknowledged));
+
+  it('counts them in an order that explains every answer', () => expectExplained(model, ledger, traffic.acknowledged));
+
+  it('leads to the totals, points, levels and ranks of the model', async () => {
+    await expectTotals(model, client, address);
+    await expectRanks(model, client, address);
+  });
+
+  it('leaves Postgres equal to Redis, field by field', async () => {
+    expect(await stage.differences()).to.deep.equal([]);
+  });
+});
