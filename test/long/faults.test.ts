@@ -10,7 +10,7 @@ const lanes = 4;
 
 /** The short form of `npm run faults`, which tries all of them. */
 describe('A deliberate fault in the function library', function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let histories: Candidate[];
   before(() => {
     histories = candidates(seeds, perSeed, maxSteps);

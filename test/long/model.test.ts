@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { expect } from 'chai';
 import { startArena, type Arena } from '../support/engine-subject.js';
-import { documentSpecArbitrary, historyArbitrary } from '../support/model/arbitraries.js';
+import { documentSpecArbitrary } from '../support/model/arbitraries.js';
 import { baseMs, buildDocument } from '../support/model/documents.js';
-import { printHistory, runHistory } from '../support/model/history.js';
-import { Model } from '../support/model/index.js';
+import { playOnModel } from '../support/model-histories.js';
 import { allReads, askOf } from '../support/model/reads.js';
 import { stepArbitrary } from '../support/model/step-arbitraries.js';
 import { normalise, type EventRequest, type Subject } from '../support/model/subject.js';
@@ -14,9 +13,7 @@ import type { Answer } from '../support/model/world.js';
 const histories = Number(process.env['MODEL_HISTORIES'] ?? 100);
 const maxSteps = Number(process.env['MODEL_STEPS'] ?? 200);
 const seed = Number(process.env['MODEL_SEED'] ?? 20_400_102);
-/** Histories that run at once, each in a tenant of its own. */
-const lanes = 6;
-const laneTimeoutMs = 180 * 60_000;
+const longestMs = 180 * 60_000;
 
 const events: fc.Arbitrary<EventRequest[]> = fc.uniqueArray(
   stepArbitrary.filter((step) => step.do === 'event'),
@@ -43,31 +40,9 @@ describe('The engine, on random histories', () => {
   });
   after(() => arena.stop());
 
-  const property = fc.asyncProperty(historyArbitrary({ maxSteps }), async (history) => {
-    const contestant = await arena.enter(history.config, baseMs);
-    try {
-      await runHistory(history, new Model(history.config, baseMs), contestant.subject);
-    } finally {
-      await contestant.leave();
-    }
-  });
-
   it(`answers as the model does (${histories} histories from seed ${seed})`, async function () {
-    this.timeout(laneTimeoutMs);
-    const runs = Array.from({ length: lanes }, (_, lane) =>
-      fc.check(property, {
-        numRuns: Math.ceil(histories / lanes),
-        seed: seed + lane,
-        endOnFailure: process.env['MODEL_SHRINK'] === undefined,
-      }),
-    );
-    const failures = (await Promise.all(runs)).flatMap((result, lane) => {
-      if (!result.failed) return [];
-      const [history] = result.counterexample ?? [];
-      const error = result.errorInstance instanceof Error ? result.errorInstance.message : String(result.errorInstance);
-      return [`seed ${seed + lane}, path ${result.counterexamplePath}\n${error}\n${history ? printHistory(history) : ''}`];
-    });
-    if (failures.length > 0) throw new Error(failures.join('\n\n'));
+    this.timeout(longestMs);
+    await playOnModel(arena, { histories, maxSteps, seed, shrink: process.env['MODEL_SHRINK'] !== undefined });
   });
 
   it('leave the same after a first event as after an identification and that event', async function () {

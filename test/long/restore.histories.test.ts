@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { startArena, type Arena, type Contestant, type Loss } from '../support/engine-subject.js';
+import { playHistories } from '../support/histories.js';
 import { historyArbitrary } from '../support/model/arbitraries.js';
 import { baseMs } from '../support/model/documents.js';
 import { printHistory, runHistory } from '../support/model/history.js';
@@ -10,9 +11,7 @@ import type { Subject } from '../support/model/subject.js';
 const histories = Number(process.env['RESTORE_HISTORIES'] ?? 40);
 const maxSteps = Number(process.env['RESTORE_STEPS'] ?? 100);
 const seed = Number(process.env['RESTORE_SEED'] ?? 20_500_101);
-/** Histories that run at once, each in a tenant of its own. */
-const lanes = 6;
-const laneTimeoutMs = 90 * 60_000;
+const longestMs = 90 * 60_000;
 
 /** After so many calls since the one before, Redis is lost, or a copy is taken that it may come back as. */
 interface Blow {
@@ -92,30 +91,22 @@ describe('A Redis that was lost, or came back older, and was brought level, on r
   });
   after(() => arena.stop());
 
-  const property = fc.asyncProperty(historyArbitrary({ maxSteps }), blows, async (history, { list, last }) => {
-    const contestant = await arena.enter(history.config, baseMs);
-    try {
-      const losing = new Losing(contestant, list);
-      await runHistory(history, new Model(history.config, baseMs), losing.subject(), () => losing.end(last));
-      await verify(contestant);
-    } finally {
-      await contestant.leave();
-    }
-  });
-
   it(`answers as if nothing had been lost (${histories} histories from seed ${seed})`, async function () {
-    this.timeout(laneTimeoutMs);
-    const runs = Array.from({ length: lanes }, (_, lane) =>
-      fc.check(property, { numRuns: Math.ceil(histories / lanes), seed: seed + lane, endOnFailure: true }),
-    );
-    const failures = (await Promise.all(runs)).flatMap((result, lane) => {
-      if (!result.failed) return [];
-      const [history, befallen] = result.counterexample ?? [];
-      const error = result.errorInstance instanceof Error ? result.errorInstance.message : String(result.errorInstance);
-      return [
-        `seed ${seed + lane}, path ${result.counterexamplePath}, Redis: ${JSON.stringify(befallen)}\n${error}\n${history ? printHistory(history) : ''}`,
-      ];
+    this.timeout(longestMs);
+    await playHistories({
+      ...{ name: 'Lost and restored', histories, seed },
+      arbitrary: fc.tuple(historyArbitrary({ maxSteps }), blows),
+      play: async ([history, { list, last }]) => {
+        const contestant = await arena.enter(history.config, baseMs);
+        try {
+          const losing = new Losing(contestant, list);
+          await runHistory(history, new Model(history.config, baseMs), losing.subject(), () => losing.end(last));
+          await verify(contestant);
+        } finally {
+          await contestant.leave();
+        }
+      },
+      print: ([history, befallen]) => `Redis: ${JSON.stringify(befallen)}\n${printHistory(history)}`,
     });
-    if (failures.length > 0) throw new Error(failures.join('\n\n'));
   });
 });

@@ -50,6 +50,13 @@ export const mochaHooks = {
     before = process.getActiveResourcesInfo();
   },
 
+  /** Prints a failure at once: mocha reports a file of a parallel run when the whole file has ended. */
+  afterEach(this: Mocha.Context): void {
+    const test = this.currentTest;
+    if (process.env['MOCHA_WORKER_ID'] === undefined || test?.state !== 'failed') return;
+    console.error(`${file}: ${test.fullTitle()} failed: ${test.err?.message}`);
+  },
+
   /** Fails a file that leaves a connection, a server or a process behind. */
   async afterAll(this: Mocha.Context): Promise<void> {
     this.timeout(endsWithinMs + 10_000);
