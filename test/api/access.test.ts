@@ -71,8 +71,7 @@ const ofAccount = [
 ];
 const unknownTenant = '00000000-0000-4000-8000-000000000000';
 
-describe('Who may call', function () {
-  this.timeout(60_000);
+describe('Who may call', () => {
   let world: World;
   let tenant: string;
   let defaultId: string;

@@ -4,8 +4,7 @@ import { startWorld, type World } from '../support/world.js';
 
 const config = { attributes: [{ key: 'city', name: 'City', type: 'user' }], metrics: [{ key: 'm', name: 'M' }] };
 
-describe('The list of users', function () {
-  this.timeout(60_000);
+describe('The list of users', () => {
   let world: World;
   before(async () => {
     world = await startWorld({ config: configText(config) });

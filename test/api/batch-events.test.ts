@@ -42,8 +42,7 @@ const event = (id: string, value: number, more: object = {}): object => ({ key: 
 /** Zones enough for a batch in which each event needs one that nobody has used. */
 const zones = Intl.supportedValuesOf('timeZone').filter((zone) => zone.includes('/'));
 
-describe('A batch of events', function () {
-  this.timeout(60_000);
+describe('A batch of events', () => {
   let world: World;
   beforeEach(async () => {
     world = await startWorld({ config: configText(config) });

@@ -15,8 +15,7 @@ const program = ['chromium', 'chromium-browser', 'google-chrome']
 
 const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
 
-describe('A web page of another origin', function () {
-  this.timeout(60_000);
+describe('A web page of another origin', () => {
   let world: World | undefined;
   let site: Server | undefined;
   let folder = '';

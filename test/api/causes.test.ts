@@ -57,8 +57,7 @@ const causes: readonly Cause[] = [
   },
 ];
 
-describe('Why a service is not ready', function () {
-  this.timeout(60_000);
+describe('Why a service is not ready', () => {
   const { log, lines } = logLines('info');
   let redis: PlainRedis;
   let world: World;
@@ -151,8 +150,7 @@ describe('Why a service is not ready', function () {
   });
 });
 
-describe('The log of a Redis that goes away', function () {
-  this.timeout(60_000);
+describe('The log of a Redis that goes away', () => {
   it('has one line when the connection is cut and one when it is back at once', async () => {
     const { log, lines } = logLines('info');
     const redis = await PlainRedis.start();

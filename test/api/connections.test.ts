@@ -9,8 +9,7 @@ import { startWorld, type World } from '../support/world.js';
 
 const where = { host: '127.0.0.1', port: 0, variable: 'PORT' };
 
-describe('Requests that a connection sends without waiting for answers', function () {
-  this.timeout(60_000);
+describe('Requests that a connection sends without waiting for answers', () => {
   let server: HttpServer | undefined;
   let world: World | undefined;
   afterEach(async () => {
@@ -94,8 +93,7 @@ describe('Requests that a connection sends without waiting for answers', functio
   });
 });
 
-describe('CORS', function () {
-  this.timeout(60_000);
+describe('CORS', () => {
   const origin = 'https://app.example.com';
   let world: World;
   before(async () => {

@@ -60,8 +60,7 @@ const zoe = 'zoe-4711';
 /** What is known of Zoe, and of nobody else. */
 const texts = [zoe, 'Zoë Zimmer', 'zimmer@example.com', 'token-0815', 'Zwickau', 'Zella-Mehlis', 'key-of-zoe', 'desk-of-zoe'];
 
-describe('Deleting a user', function () {
-  this.timeout(60_000);
+describe('Deleting a user', () => {
   const cleaning: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (let clean = cleaning.pop(); clean; clean = cleaning.pop()) await clean();

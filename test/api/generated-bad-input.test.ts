@@ -11,8 +11,7 @@ import { referenceOf } from '../../src/http/reference.js';
 describe('Bad input made from the reference, for every operation, is refused with a sentence and changes nothing:', () => {
   let world: World;
   const known: Known = {};
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     world = await startWorld({ config: configText(everything) });
     // What the table of valid input needs: there is something that could be changed, and only one thing is wrong with each bad input.
     const described = apis.flatMap(([api, [base = ''], routes]) =>
@@ -32,8 +31,7 @@ describe('Bad input made from the reference, for every operation, is refused wit
     const document = referenceOf(api, routes);
     for (const operation of operationsOf(document as unknown as OpenApi)) {
       const count = badInputs(document, operation, {}).length;
-      it(`${operation.id}, about ${count} ways`, async function () {
-        this.timeout(60_000);
+      it(`${operation.id}, about ${count} ways`, async () => {
         const inputs = badInputs(document, operation, validInput[operation.id]?.input(known) ?? {});
         const untouched = await world.snapshot();
         expect(

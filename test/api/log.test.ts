@@ -23,8 +23,7 @@ const secrets = {
   key: adminKey,
 };
 
-describe('The log', function () {
-  this.timeout(60_000);
+describe('The log', () => {
   const { log, lines, text } = logLines('trace');
   let world: World;
   before(async () => {
@@ -152,9 +151,7 @@ describe('Errors in the log', () => {
   }
 });
 
-describe('What is done each second', function () {
-  this.timeout(20_000);
-
+describe('What is done each second', () => {
   for (const [what, level, told] of [
     ['tells the log, and not the console, of seconds that a busy process has missed', 'debug', true],
     ['says nothing of them at the level of a log that is not looked into', 'info', false],

@@ -51,8 +51,7 @@ const pairs = ['()', '{}', '[]'].map((pair) => pair.split('', 2) as [string, str
 const balanced = (expression: string): boolean =>
   pairs.every(([open, close]) => expression.split(open).length === expression.split(close).length);
 
-describe('The files for those who operate Laurel', function () {
-  this.timeout(30_000);
+describe('The files for those who operate Laurel', () => {
   let names: ReadonlySet<string>;
   let answer: Scrape;
   before(async () => {

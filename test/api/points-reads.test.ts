@@ -215,8 +215,7 @@ describe('A points summary', () => {
 
 const seed = runSeed();
 
-describe(`A level summary (SEED=${seed})`, function () {
-  this.timeout(60_000);
+describe(`A level summary (SEED=${seed})`, () => {
   let world: World;
   afterEach(() => world.stop());
 

@@ -6,8 +6,7 @@ import { adminKey, startWorld, type Reply, type World } from '../support/world.j
 
 const config = JSON.stringify({ metrics: [{ key: 'm', name: 'M' }] });
 
-describe('A rate limit', function () {
-  this.timeout(60_000);
+describe('A rate limit', () => {
   let world: World;
   let second: Service;
   let user: string;

@@ -33,8 +33,7 @@ const seen = ({ body }: Reply): Seen => body as Seen;
 const unknownId = '00000000-0000-4000-8000-000000000000';
 const to = (tenant: string | undefined): Record<string, string> => (tenant === undefined ? {} : { 'tenant-id': tenant });
 
-describe('Tenants', function () {
-  this.timeout(60_000);
+describe('Tenants', () => {
   let world: World;
   let second: Service;
   before(async () => {

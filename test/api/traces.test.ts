@@ -74,8 +74,7 @@ const attribute = ({ attributes }: Pick<SentSpan, 'attributes'>, key: string): s
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const parentId = '00f067aa0ba902b7';
 
-describe('Traces', function () {
-  this.timeout(60_000);
+describe('Traces', () => {
   let collector: Collector;
   let world: World;
   before(async () => {
@@ -149,9 +148,7 @@ describe('Traces', function () {
   });
 });
 
-describe('A collector of traces that is away', function () {
-  this.timeout(60_000);
-
+describe('A collector of traces that is away', () => {
   it('keeps no request from its answer, and the service from no stop', async () => {
     const gone = await Collector.start();
     const { address } = gone;

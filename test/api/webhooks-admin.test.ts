@@ -35,8 +35,7 @@ interface Batch {
 
 const path = '/admin/v1/webhooks';
 
-describe('The Admin API of webhooks', function () {
-  this.timeout(60_000);
+describe('The Admin API of webhooks', () => {
   let world: World;
   let receiver: Receiver;
   before(async () => {

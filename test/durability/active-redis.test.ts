@@ -90,8 +90,7 @@ describe('Whether a Redis may become the active one', () => {
   });
 });
 
-describe('A second Redis, or prefix, on the same Postgres', function () {
-  this.timeout(60_000);
+describe('A second Redis, or prefix, on the same Postgres', () => {
   const cleaning: (() => Promise<unknown>)[] = [];
   const begunMs = performance.now();
   /** A clock of confirmations that goes twice as fast, and has been more than five seconds ahead from the start. */

@@ -35,8 +35,7 @@ function expectFull({ status, headers, body }: Reply, what: string): void {
   });
 }
 
-describe('A ledger that is as long as it may be', function () {
-  this.timeout(60_000);
+describe('A ledger that is as long as it may be', () => {
   let world: World;
   let worker: Worker | undefined;
   const length = (): Promise<number> => world.redis.xlen(world.partition + keyNames.ledger);
@@ -110,8 +109,7 @@ describe('A ledger that is as long as it may be', function () {
   });
 });
 
-describe('A batch that reaches the limit of the ledger', function () {
-  this.timeout(60_000);
+describe('A batch that reaches the limit of the ledger', () => {
   let world: World;
   let worker: Worker | undefined;
   before(async () => {

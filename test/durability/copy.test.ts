@@ -36,8 +36,7 @@ const table: AppendedTable<Row> = {
 const plain: Row = { key: randomUUID(), text: 'a', whole: 1, big: 2, real: 0.5, json: '{"a": 1}', list: [3], day: 0, at: 0 };
 const dayMs = 86_400_000;
 
-describe('Rows that are written by COPY', function () {
-  this.timeout(20_000);
+describe('Rows that are written by COPY', () => {
   let database: TestDatabase;
   before(async () => {
     database = await freshDatabase({ connections: 1 });

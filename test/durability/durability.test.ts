@@ -5,8 +5,7 @@ import { OwnRedis } from '../support/own-redis.js';
 import { until, untilReady } from '../support/stage.js';
 import { startWorld, type World } from '../support/world.js';
 
-describe('DURABILITY=always', function () {
-  this.timeout(60_000);
+describe('DURABILITY=always', () => {
   let redis: OwnRedis;
   let world: World;
 

@@ -182,8 +182,7 @@ describe('A Redis that is not level with Postgres', () => {
   });
 });
 
-describe('A Redis server that is killed', function () {
-  this.timeout(60_000);
+describe('A Redis server that is killed', () => {
   let server: OwnRedis;
   let world: World;
   const event = (): Promise<Reply> => world.event('flashcards-viewed', { user: { id: 'ana' }, value: 5 });

@@ -4,8 +4,7 @@ import { until } from '../support/stage.js';
 import { startWorker, type Worker } from '../support/worker.js';
 import { startWorld, tenant, type World } from '../support/world.js';
 
-describe('How far Postgres is behind', function () {
-  this.timeout(30_000);
+describe('How far Postgres is behind', () => {
   let world: World;
   let network: Network;
   let worker: Worker;

@@ -30,8 +30,7 @@ describe('The container that the compose file makes for Laurel', () => {
   });
 });
 
-describe('The role that the compose file makes for Laurel', function () {
-  this.timeout(60_000);
+describe('The role that the compose file makes for Laurel', () => {
   let world: World;
   let url: string;
   let pool: pg.Pool | undefined;

@@ -4,8 +4,7 @@ import { createPool } from '../../src/postgres/pool.js';
 import { until } from '../support/stage.js';
 import { freshDatabase, startWorld, type TestDatabase } from '../support/world.js';
 
-describe('A statement that has to wait for a lock', function () {
-  this.timeout(60_000);
+describe('A statement that has to wait for a lock', () => {
   let database: TestDatabase;
 
   beforeEach(async () => {
@@ -31,9 +30,7 @@ describe('A statement that has to wait for a lock', function () {
   });
 });
 
-describe('A backup that reads every table for hours', function () {
-  this.timeout(60_000);
-
+describe('A backup that reads every table for hours', () => {
   it('does not keep the ledger from being written down when a month begins', async () => {
     const world = await startWorld({ now: '2040-01-31T12:00:00.000Z' });
     const backup = new pg.Client({ connectionString: world.settings.databaseUrl! });

@@ -13,8 +13,7 @@ const awayMs = limits.accountCheckMs + 2 * limits.accountLeaseMs;
 /** Half of what one that waits for Postgres takes: the machine may have much else to do. */
 const promptMs = limits.postgresQueryTimeoutMs / 2;
 
-describe('While Postgres is away', function () {
-  this.timeout(120_000);
+describe('While Postgres is away', () => {
   let postgres: OwnPostgres;
   let world: World;
   let sent = 0;
@@ -92,8 +91,7 @@ describe('While Postgres is away', function () {
   });
 });
 
-describe('A process that is cut off from Postgres while another is not', function () {
-  this.timeout(60_000);
+describe('A process that is cut off from Postgres while another is not', () => {
   let world: World;
   let network: Network;
   let second: Service;

@@ -12,8 +12,7 @@ import { keysOf, startWorld, type World } from '../support/world.js';
 let copies = 0;
 
 /** Postgres is put back to an older state (a backup, or a replica that took over and lacked the end), and Redis is not. */
-describe('a Postgres that is older than Redis', function () {
-  this.timeout(60_000);
+describe('a Postgres that is older than Redis', () => {
   let world: World;
   let copy: string;
   let undo: (() => Promise<unknown>)[];

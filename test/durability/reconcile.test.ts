@@ -109,8 +109,7 @@ function isBelow(id: string, other: string): boolean {
   return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]);
 }
 
-describe('A Redis that lacks what Postgres has', function () {
-  this.timeout(60_000);
+describe('A Redis that lacks what Postgres has', () => {
   afterEach(clean);
 
   async function ownServer(options: { durable?: boolean } = {}): Promise<OwnRedis> {

@@ -10,8 +10,7 @@ import { keysOf, startWorld, tenant, type World } from '../support/world.js';
 /** More than one step of a restore. */
 const users = 3 * limits.restoreUsers;
 
-describe('The metrics of a restore', function () {
-  this.timeout(60_000);
+describe('The metrics of a restore', () => {
   let world: World;
   before(async () => {
     world = await startWorld();

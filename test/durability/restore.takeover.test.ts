@@ -48,8 +48,7 @@ class Pausing {
   }
 }
 
-describe('A restore that stands still for longer than its lease', function () {
-  this.timeout(60_000);
+describe('A restore that stands still for longer than its lease', () => {
   let world: World;
   before(async () => {
     world = await startWorld({ roles: { api: true, worker: false }, settings: { autoRestore: false } });

@@ -16,8 +16,7 @@ import { keysOf, startWorld, tenant, type World } from '../support/world.js';
 
 const users = 1_200;
 
-describe('laurel restore and laurel verify', function () {
-  this.timeout(60_000);
+describe('laurel restore and laurel verify', () => {
   let world: World;
   let base: Base;
   let printed: string[];

@@ -22,8 +22,7 @@ function expectNotReady({ status, headers, body }: Answer, sentence: RegExp): vo
   expect((body as { error: string }).error).to.match(sentence);
 }
 
-describe('A service that is asked to stop under load', function () {
-  this.timeout(120_000);
+describe('A service that is asked to stop under load', () => {
   const clients = 32;
   let stage: Stage;
   before(async () => {
@@ -75,8 +74,7 @@ describe('A service that is asked to stop under load', function () {
   }
 });
 
-describe('A rolling restart under load', function () {
-  this.timeout(120_000);
+describe('A rolling restart under load', () => {
   let stage: Stage;
   before(async () => {
     // Ample for a look at the readiness each 50 ms, on a machine that is busy.
@@ -160,8 +158,7 @@ describe('A rolling restart under load', function () {
   });
 });
 
-describe('A service whose Redis goes away', function () {
-  this.timeout(60_000);
+describe('A service whose Redis goes away', () => {
   let redis: OwnRedis;
   let world: World;
   let client: Client;
@@ -242,8 +239,7 @@ describe('A service whose Redis goes away', function () {
   });
 });
 
-describe('A service whose Postgres goes away', function () {
-  this.timeout(60_000);
+describe('A service whose Postgres goes away', () => {
   let stage: Stage;
   let net: Network;
   let client: Client;
@@ -313,8 +309,7 @@ describe('A service whose Postgres goes away', function () {
   });
 });
 
-describe('A Redis that evicts', function () {
-  this.timeout(30_000);
+describe('A Redis that evicts', () => {
   let redis: OwnRedis;
   let stage: Stage;
   before(async () => {
@@ -338,8 +333,7 @@ describe('A Redis that evicts', function () {
   });
 });
 
-describe('A database of an operator', function () {
-  this.timeout(60_000);
+describe('A database of an operator', () => {
   let world: World;
   let database: TestDatabase;
   beforeEach(async () => {

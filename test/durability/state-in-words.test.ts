@@ -36,8 +36,7 @@ function asLua(value: unknown): unknown {
   return entries.length === 0 ? [] : Object.fromEntries(entries.map(([key, item]) => [key, asLua(item)]));
 }
 
-describe('MessagePack in SQL', function () {
-  this.timeout(60_000);
+describe('MessagePack in SQL', () => {
   let database: TestDatabase;
   let redis: Redis;
   before(async () => {
@@ -270,8 +269,7 @@ interface Words {
   readonly value: unknown;
 }
 
-describe("A user's state in words", function () {
-  this.timeout(60_000);
+describe("A user's state in words", () => {
   let world: World;
   let words: readonly Words[];
   let pause: string;

@@ -24,8 +24,7 @@ const { document } = planApply(emptyConfig, configFileOf({ metrics: [{ key: 'car
   ...{ now: new Date(baseMs).toISOString(), prune: false, newId: randomUUID },
 });
 
-describe('A record of the user state that TypeScript does not know', function () {
-  this.timeout(60_000);
+describe('A record of the user state that TypeScript does not know', () => {
   let own: OwnRedis;
   let arena: Arena;
   let redis: Redis;
@@ -67,9 +66,7 @@ describe('A record of the user state that TypeScript does not know', function ()
   });
 });
 
-describe('A ledger that lacks a field of the user state', function () {
-  this.timeout(60_000);
-
+describe('A ledger that lacks a field of the user state', () => {
   it('is found by laurel verify', async () => {
     const text = 'unpack(changed, 1, count)';
     const library = bundleLibrary((file, source) =>

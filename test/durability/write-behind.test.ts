@@ -27,8 +27,7 @@ interface Offset {
   readonly free: boolean;
 }
 
-describe('The write-behind', function () {
-  this.timeout(60_000);
+describe('The write-behind', () => {
   let world: World;
   let client: Client;
   /** The ids of all events that were acknowledged. */
@@ -234,6 +233,7 @@ describe('The write-behind', function () {
     release();
     // It finds out that it lost the lease, and asks for it again, which is all that it may change.
     await until('the frozen worker holds the lease again', async () => (await offset()).holder === holder);
+    await until('the frozen worker to notice', () => frozen.said.length > 0);
     expect(frozen.said).to.deep.equal(['another worker has taken over the ledger stream']);
     expect(await tables()).to.equal(before);
     await expectExactlyOnce();

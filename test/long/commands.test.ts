@@ -15,8 +15,7 @@ import { configFile, setStage, until, type Stage } from '../support/stage.js';
 
 const config = { metrics: [{ key: 'cards', name: 'Cards' }] };
 
-describe('The commands of an operator', function () {
-  this.timeout(120_000);
+describe('The commands of an operator', () => {
   const folders: string[] = [];
   afterEach(async () => {
     await killChildren();
@@ -88,8 +87,7 @@ describe('The commands of an operator', function () {
   });
 });
 
-describe('laurel status', function () {
-  this.timeout(120_000);
+describe('laurel status', () => {
   let stage: Stage;
   before(async () => {
     stage = await setStage({ env: { CONFIG: await configFile(config), AUTO_RESTORE: '0' } });
@@ -133,8 +131,7 @@ describe('laurel status', function () {
   });
 });
 
-describe('laurel verify', function () {
-  this.timeout(120_000);
+describe('laurel verify', () => {
   let stage: Stage;
   before(async () => {
     stage = await setStage({ env: { CONFIG: await configFile(config), AUTO_RESTORE: '0' } });

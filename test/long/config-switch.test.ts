@@ -36,8 +36,7 @@ function rateOf({ status, body }: Answer): number {
   return xp!.added;
 }
 
-describe('A new configuration', function () {
-  this.timeout(60_000);
+describe('A new configuration', () => {
   let world: World;
   let other: Service;
   let client: Client;
@@ -127,8 +126,7 @@ describe('A new configuration', function () {
   });
 });
 
-describe('laurel apply', function () {
-  this.timeout(120_000);
+describe('laurel apply', () => {
   let stage: Stage;
   let client: Client;
   let address: string;

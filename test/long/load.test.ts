@@ -38,8 +38,7 @@ interface Sent {
 
 const seed = runSeed();
 
-describe(`${eventCount} events of ${userCount} users from ${clients} clients at once (SEED=${seed})`, function () {
-  this.timeout(120_000);
+describe(`${eventCount} events of ${userCount} users from ${clients} clients at once (SEED=${seed})`, () => {
   const random = new Random(seed);
   const drawn = Array.from({ length: eventCount }, (_, index) => draw(random, index, keyChance));
   /** What was counted, by event id. */

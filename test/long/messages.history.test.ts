@@ -54,8 +54,7 @@ function newsOf({ achievements = [], achievement, currentStreak, points }: Told)
 const seed = runSeed();
 const steps = 250;
 
-describe(`Messages, compared with what answers tell of a random history (SEED=${seed})`, function () {
-  this.timeout(120_000);
+describe(`Messages, compared with what answers tell of a random history (SEED=${seed})`, () => {
   let world: World;
   before(async () => {
     world = await startWorld({ config: configText(config) });

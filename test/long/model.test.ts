@@ -34,8 +34,7 @@ async function everything(subject: Subject, document: Parameters<typeof askOf>[0
 
 describe('The engine, on random histories', () => {
   let arena: Arena;
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     arena = await startArena();
   });
   after(() => arena.stop());

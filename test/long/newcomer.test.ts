@@ -39,8 +39,7 @@ interface EventAnswer {
   readonly leaderboards: Readonly<Record<string, { readonly rank: number }>>;
 }
 
-describe('Somebody who starts Laurel for the first time', function () {
-  this.timeout(180_000);
+describe('Somebody who starts Laurel for the first time', () => {
   let folder: string;
   let pasted: Pasted;
   let key: string;

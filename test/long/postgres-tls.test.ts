@@ -3,8 +3,7 @@ import { createPool, migrate } from '../../src/postgres/pool.js';
 import { pemFile, startTls, type TlsOptions, type TlsStore } from '../support/tls.js';
 import { freshDatabase, type TestDatabase } from '../support/world.js';
 
-describe('TLS to Postgres', function () {
-  this.timeout(60_000);
+describe('TLS to Postgres', () => {
   let database: TestDatabase;
   let postgres: TlsStore | undefined;
   before(async () => {

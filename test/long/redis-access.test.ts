@@ -23,8 +23,7 @@ const prefix = 'acl';
 const given = rules.replace('SECRET', 'secret').replaceAll('laurel', prefix).split(' ');
 const urlOf = ({ url }: PlainRedis): string => url.replace('//', '//laurel:secret@');
 
-describe('The Redis user of docs/operations/redis.md', function () {
-  this.timeout(60_000);
+describe('The Redis user of docs/operations/redis.md', () => {
   let redis: PlainRedis | undefined;
   let cluster: TestCluster | undefined;
   let world: World | undefined;

@@ -33,8 +33,7 @@ const config = {
   leaderboards: [{ key: 'best', name: 'Best', status: 'active', start: '2020-01-01', rankBy: 'metric', metricKey: 'cards' }],
 };
 
-describe('A Redis Cluster of three masters', function () {
-  this.timeout(120_000);
+describe('A Redis Cluster of three masters', () => {
   /** What has been started, stopped at the end however far it came. */
   const cleaning: (() => Promise<void>)[] = [];
   let cluster: TestCluster;

@@ -44,8 +44,7 @@ async function clean(cleaning: (() => Promise<unknown>)[]): Promise<void> {
   for (let step = cleaning.pop(); step; step = cleaning.pop()) await step();
 }
 
-describe('A Redis behind Sentinel', function () {
-  this.timeout(90_000);
+describe('A Redis behind Sentinel', () => {
   const cleaning: (() => Promise<unknown>)[] = [];
   let world: World;
   let master: BareRedis;
@@ -104,8 +103,7 @@ describe('A Redis behind Sentinel', function () {
   });
 });
 
-describe('A Redis Cluster whose masters go away', function () {
-  this.timeout(90_000);
+describe('A Redis Cluster whose masters go away', () => {
   const cleaning: (() => Promise<unknown>)[] = [];
   let cluster: TestCluster;
   let world: World;

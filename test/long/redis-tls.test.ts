@@ -27,8 +27,7 @@ async function secrets(): Promise<string[]> {
   return [...keys, password];
 }
 
-describe('TLS to Redis', function () {
-  this.timeout(60_000);
+describe('TLS to Redis', () => {
   let redis: TlsStore | undefined;
   let connection: RedisConnection | undefined;
   afterEach(async () => {
@@ -136,8 +135,7 @@ describe('TLS to Redis', function () {
   });
 });
 
-describe('A service that speaks TLS with Redis', function () {
-  this.timeout(60_000);
+describe('A service that speaks TLS with Redis', () => {
   let redis: TlsStore;
   let stage: Stage;
   before(async () => {

@@ -85,8 +85,7 @@ class Losing {
 
 describe('A Redis that was lost, or came back older, and was brought level, on random histories', () => {
   let arena: Arena;
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     arena = await startArena();
   });
   after(() => arena.stop());

@@ -134,9 +134,7 @@ function permissionsOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8);
 }
 
-describe('The local stores', function () {
-  this.timeout(60_000);
-
+describe('The local stores', () => {
   afterEach(async () => {
     await Promise.all(stores.splice(0).map((store) => store.stop()));
     for (const orphan of orphans.splice(0)) orphan.kill('SIGKILL');

@@ -116,8 +116,7 @@ const inOrder = (rows: readonly Row[]): Row[] => [...rows].sort((a, b) => (order
 
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 
-describe('Weekly leaderboards with users in 20 zones, for ten weeks', function () {
-  this.timeout(180_000);
+describe('Weekly leaderboards with users in 20 zones, for ten weeks', () => {
   const seed = runSeed();
   let world: World;
   /** Another service on the same stores. */

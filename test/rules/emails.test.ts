@@ -27,8 +27,7 @@ const contract = new Contract('application');
 /** What a message is about: its kind without `emails.` and `_due`, and its user. */
 const brief = ({ kind, user }: Message): string => `${kind.slice('emails.'.length, -'_due'.length)} ${user}`;
 
-describe('E-mails that are due', function () {
-  this.timeout(60_000);
+describe('E-mails that are due', () => {
   let world: World;
   let seen = 0;
   afterEach(() => world.stop());

@@ -43,8 +43,7 @@ const dayMs = 86_400_000;
 /** Every command that an event made below, which takes the same time however many users there are, or grows with their logarithm. */
 const cheap = ['get', 'hget', 'hincrby', 'hmget', 'hset', 'lpush', 'xadd', 'zadd', 'zrem', 'zrevrank', 'zrevrange', 'zscore'];
 
-describe('What a call of the function costs, in commands', function () {
-  this.timeout(60_000);
+describe('What a call of the function costs, in commands', () => {
   let server: OwnRedis;
   let redis: Redis;
   let engine: Engine;

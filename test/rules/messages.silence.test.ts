@@ -22,8 +22,7 @@ const receiver = { webhooks: [subscription(...webhookKinds)] };
 const minute = 60_000;
 const tables = ['outbox', 'webhook_deliveries', 'told_points', 'told_boards', 'told_rankings', 'told_ranks', 'told_days'];
 
-describe('What makes no message', function () {
-  this.timeout(60_000);
+describe('What makes no message', () => {
   let world: World;
   afterEach(() => world.stop());
 

@@ -56,8 +56,7 @@ const config = {
 const minute = 60_000;
 const hour = 60 * minute;
 
-describe('Messages', function () {
-  this.timeout(30_000);
+describe('Messages', () => {
   let world: World;
   let seen = 0;
   before(async () => {

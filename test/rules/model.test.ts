@@ -6,8 +6,7 @@ const histories = 12;
 const maxSteps = 60;
 const seed = 20_400_102;
 
-describe('The engine, on a few random histories', function () {
-  this.timeout(120_000);
+describe('The engine, on a few random histories', () => {
   let arena: Arena;
   before(async () => {
     arena = await startArena();

@@ -9,8 +9,7 @@ import { startWorld, type Reply, type World } from '../support/world.js';
 /** What was called: the command, and of a function call its name and how many keys it declares. */
 const named = (commands: readonly Command[]): string[][] => wordsOf(commands).map((words) => words.slice(0, 3));
 
-describe('One event', function () {
-  this.timeout(60_000);
+describe('One event', () => {
   /** What has been started, stopped at the end however far it came. */
   const cleaning: (() => unknown)[] = [];
   let world: World;

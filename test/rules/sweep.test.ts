@@ -18,8 +18,7 @@ const config = configText({
   streaks: { enabled: true, metrics: [{ metricKey: 'm', threshold: 1 }] },
 });
 
-describe(`The sweep, with ${users} users in 24 zones`, function () {
-  this.timeout(120_000);
+describe(`The sweep, with ${users} users in 24 zones`, () => {
   let world: World;
   let monitor: Monitor;
 

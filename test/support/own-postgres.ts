@@ -7,7 +7,7 @@ import { startLocalPostgres } from '../../src/stores/local-postgres.js';
 import type { LocalStore } from '../../src/stores/local-store.js';
 import { ProcessHandle } from '../../src/stores/processes.js';
 
-const goneMs = 10_000;
+const goneMs = 30_000;
 
 /** The processes that a process has started. */
 export function childrenOf(parent: number): number[] {

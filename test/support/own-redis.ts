@@ -8,7 +8,7 @@ import { ProcessHandle } from '../../src/stores/processes.js';
 import { until } from './stage.js';
 import { overTcp } from './tcp-redis.js';
 
-const goneMs = 10_000;
+const goneMs = 30_000;
 
 /**
  * Starts it so that everything that it has answered is in its file: with a sync each second, a disk that is busy makes it hold back up to

@@ -22,7 +22,7 @@ export async function mochaGlobalTeardown(): Promise<void> {
   await stop();
 }
 
-const endsWithinMs = 15_000;
+const endsWithinMs = 30_000;
 const pollMs = 50;
 let before: string[] = [];
 

@@ -118,8 +118,9 @@ export class RunStores {
     const postgres = await startLocalPostgres({ dataDir, log: quiet });
     const { path } = await findPostgresHome(dataDir, quiet);
     const url = await administratorUrl(postgres.url, path);
-    // Only a machine that loses power needs them, and a database is copied for almost every test.
-    for (const setting of ['fsync', 'full_page_writes', 'synchronous_commit']) await administer(url, `alter system set ${setting} = off`);
+    // Only a machine that loses power needs the first three, and almost every test copies a database, which none of them has to vacuum.
+    for (const setting of ['fsync', 'full_page_writes', 'synchronous_commit', 'autovacuum'])
+      await administer(url, `alter system set ${setting} = off`);
     await administer(url, 'select pg_reload_conf()');
     await administer(url, `create database ${template}`);
     await migrate(withDatabase(url, template), (line) => {

@@ -168,8 +168,7 @@ describe('The model: histories', () => {
   const spec: DocumentSpec = { metrics: 1, boards: [{ rankBy: { metric: 'm1' } }] };
   const event = (value: number): Step => ({ do: 'event', metricKey: 'm1', user: { id: 'u1' }, value });
 
-  it('run on two models without a difference', async function () {
-    this.timeout(120_000);
+  it('run on two models without a difference', async () => {
     const property = fc.asyncProperty(historyArbitrary(), (history: History) =>
       runHistory(history, new Model(history.config, baseMs), new Model(history.config, baseMs)),
     );
@@ -188,8 +187,7 @@ describe('The model: histories', () => {
       .and.to.contain('body.total: model 8, subject 9');
   });
 
-  it('a difference shrinks to the steps that it needs', async function () {
-    this.timeout(120_000);
+  it('a difference shrinks to the steps that it needs', async () => {
     const property = fc.asyncProperty(historyArbitrary({ maxSteps: 40 }), (history: History) =>
       runHistory(history, new Model(history.config, baseMs), new Faulty(history.config, baseMs)),
     );

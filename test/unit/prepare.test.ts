@@ -11,8 +11,7 @@ const refusal =
   'Bring it up to date where it is, or remove the link and start again.\n';
 
 /** A checkout that needs no package, beside another one whose node_modules it shares by a link. */
-describe('A checkout whose node_modules is a symbolic link', function () {
-  this.timeout(60_000);
+describe('A checkout whose node_modules is a symbolic link', () => {
   let folder: string;
   let checkout: string;
   let shared: string;
