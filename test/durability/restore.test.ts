@@ -129,7 +129,7 @@ describe('laurel restore and laurel verify', () => {
         DATABASE_URL: settings.databaseUrl!,
         TEST_CLOCK: '1',
       };
-      return new LaurelProcess(fromSources, ['restore'], env);
+      return new LaurelProcess(fromSources(), ['restore'], env);
     };
     const until = async (isSo: () => Promise<boolean>, restoring: LaurelProcess): Promise<void> => {
       const ended = new AbortController();

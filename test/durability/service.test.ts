@@ -95,7 +95,7 @@ describe('A rolling restart under load', () => {
 
   it('fails readiness before the listener closes, so that a balancer that looks at it meets no refusal and no failure', async () => {
     const client = new Client(adminKey, 8);
-    const worker = (): LaurelProcess => new LaurelProcess(fromSources, ['worker'], stage.env);
+    const worker = (): LaurelProcess => new LaurelProcess(fromSources(), ['worker'], stage.env);
     const [old, next, ...workers] = [serve(stage.env, ['--api-only']), serve(stage.env, ['--api-only']), worker(), worker()] as const;
     const [oldAddress, newAddress] = await Promise.all([old.address(), next.address()]);
     await Promise.all(workers.map((each) => each.says(/works on the ledger/)));

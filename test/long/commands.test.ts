@@ -78,7 +78,7 @@ describe('The commands of an operator', () => {
   it('leave no stores running when Ctrl-C ends them', async () => {
     const dataDir = await temporaryFolder();
     for (const start of [startLocalRedis, startLocalPostgres]) await (await start({ dataDir, log: () => undefined })).stop();
-    const command = new LaurelProcess(fromSources, ['verify'], { DATA_DIR: dataDir });
+    const command = new LaurelProcess(fromSources(), ['verify'], { DATA_DIR: dataDir });
     await until('its Redis', () => /^Redis runs /m.test(command.log));
     const { code } = await command.stop('SIGINT');
     expect(code).to.equal(1);
@@ -103,7 +103,7 @@ describe('laurel status', () => {
   };
 
   it('exits with 0 when everything is in order, and with 1 and a sentence for each problem', async () => {
-    const service = new LaurelProcess(fromSources, ['serve'], { ...stage.env, PORT: '0' });
+    const service = new LaurelProcess(fromSources(), ['serve'], { ...stage.env, PORT: '0' });
     await service.address();
     const { code, output, log } = await runLaurel(['status'], stage.env);
     expect([code, log]).to.deep.equal([0, '']);
@@ -135,7 +135,7 @@ describe('laurel verify', () => {
   let stage: Stage;
   before(async () => {
     stage = await setStage({ env: { CONFIG: await configFile(config), AUTO_RESTORE: '0' } });
-    const service = new LaurelProcess(fromSources, ['serve'], { ...stage.env, PORT: '0' });
+    const service = new LaurelProcess(fromSources(), ['serve'], { ...stage.env, PORT: '0' });
     const address = await service.address();
     const body = JSON.stringify({ user: { id: 'ana' }, value: 1 });
     const headers = { 'x-api-key': stage.env.ADMIN_API_KEY!, 'content-type': 'application/json' };

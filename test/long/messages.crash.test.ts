@@ -51,7 +51,7 @@ describe(`kill -9 of the worker, ${kills} times during ${rounds * users} level c
 
   const startWorker = (): LaurelProcess => {
     const { CONFIG: _, ...env } = stage.env;
-    return new LaurelProcess(fromSources, ['worker'], env);
+    return new LaurelProcess(fromSources(), ['worker'], env);
   };
 
   /** What the dead worker held would be free after limits.leaseMs, and limits.webhookClaimMs. */

@@ -1,5 +1,8 @@
 /** What mocha does around a run, and in each of its processes around each file (around the whole run when there is one process). */
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { compileSources } from './compiled.js';
+import { commandVariable } from './process.js';
 import { RunStores } from './stores.js';
 
 let stores: RunStores | undefined;
@@ -16,6 +19,7 @@ export async function mochaGlobalSetup(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, endInOrder);
   stores = await RunStores.open();
   await stores.serve();
+  process.env[commandVariable] = await compileSources(join(stores.folder, 'laurel'));
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {

@@ -114,7 +114,7 @@ export async function stopPostgres({ arena }: Scene, ms: number): Promise<void> 
 async function intrude({ arena, drainMs }: Scene, args: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
   const { stage, traffic } = arena;
   const before = traffic.tally.answers;
-  const intruder = new LaurelProcess(fromSources, args, { ...stage.env, PORT: '0', ...env });
+  const intruder = new LaurelProcess(fromSources(), args, { ...stage.env, PORT: '0', ...env });
   const { code } = await intruder.exit;
   if (code !== 1 || !/^The data of this Postgres is in use on another Redis: /m.test(intruder.log)) {
     throw new Error(`a process on another Redis was not refused (${code}):\n${intruder.output}${intruder.log}`);

@@ -86,7 +86,7 @@ export class Supervised {
   private async supervise(): Promise<void> {
     while (!this.stopping) {
       this.isKilled = false;
-      const life = new LaurelProcess(fromSources, this.args, this.env);
+      const life = new LaurelProcess(fromSources(), this.args, this.env);
       this.current = life;
       const wasReady = await life.says(this.ready).then(
         () => true,
