@@ -64,7 +64,7 @@ let files = 0;
 
 /** A file of its own for a configuration, which is an object (JSON is YAML) or the text of a file. */
 export async function configFile(config: object | string): Promise<string> {
-  const file = join((await stores()).folder, `config-${(files += 1)}.yaml`);
+  const file = join((await stores()).folder, `config-${process.pid}_${(files += 1)}.yaml`);
   await writeFile(file, typeof config === 'string' ? config : JSON.stringify(config, null, 1));
   return file;
 }

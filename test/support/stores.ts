@@ -32,7 +32,8 @@ const quiet = (): undefined => undefined;
  * await is loaded in another way than the rest, with modules of its own.
  */
 const loaded = Symbol.for('laurel.test.stores');
-if (Reflect.has(globalThis, loaded)) throw new Error('test/support/stores.ts was loaded twice: does a test import a top-level await?');
+if (Reflect.has(globalThis, loaded))
+  throw new Error('test/support/stores.ts was loaded twice: a test imports a top-level await, or does not load (run it alone)');
 Reflect.set(globalThis, loaded, true);
 
 export function withDatabase(url: string, database: string): string {
