@@ -42,7 +42,7 @@ describe('A Redis that is not level with Postgres', () => {
 
   beforeEach(async () => {
     others = [];
-    // Here an operator puts back what was lost; test/durability/reconcile.test.ts is about what happens by itself.
+    // Here an operator puts back what was lost; test/long/reconcile.test.ts is about what happens by itself.
     world = await startWorld({ settings: { autoRestore: false } });
     await send(10);
   });

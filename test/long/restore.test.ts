@@ -24,7 +24,7 @@ describe('laurel restore and laurel verify', () => {
 
   beforeEach(async () => {
     printed = [];
-    // The worker leaves it to the command; test/durability/reconcile.test.ts is about what it does by itself.
+    // The worker leaves it to the command; test/long/reconcile.test.ts is about what it does by itself.
     world = await startWorld({ settings: { autoRestore: false } });
     base = await Base.start({ settings: world.settings, log: pino({ level: 'silent' }), print });
     for (let first = 0; first < users; first += 600) {
