@@ -1,53 +1,7 @@
 import { expect } from 'chai';
-import { dateToDay } from '../../src/calendar.js';
-import { bodyOf, configText, read, track, userPath } from '../support/answers.js';
-import { numberOf, writePast, type PastEvent } from '../support/past.js';
+import { read, track, userPath } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
-
-interface Sum {
-  readonly currentTotal: number;
-  readonly changeThisPeriod: number;
-  readonly percentChange: number;
-  readonly percentileThisPeriod?: number;
-}
-interface Period {
-  readonly metrics: Readonly<Record<string, Sum & { readonly byAttribute: Readonly<Record<string, Readonly<Record<string, Sum>>>> }>>;
-  readonly points: Readonly<Record<string, Sum>>;
-  readonly achievements: readonly { readonly key: string }[];
-  readonly leaderboards: Readonly<Record<string, { readonly rank: number; readonly value: number }>>;
-}
-interface Wrapped {
-  readonly user: { readonly id: string };
-  readonly activity: {
-    readonly daysActive: number;
-    readonly weeksActive: number;
-    readonly monthsActive: number;
-    readonly mostActiveDay: Period & { readonly date: string };
-    readonly mostActiveWeek: Period & { readonly start: string; readonly end: string };
-    readonly mostActiveMonth: Period & { readonly month: number };
-    readonly entireYear: Period & { readonly longestStreak: object };
-  };
-}
-
-const config = configText({
-  attributes: [{ key: 'device', name: 'Device', type: 'event' }],
-  metrics: [
-    { key: 'cards', name: 'Cards', units: 'cards' },
-    { key: 'minutes', name: 'Minutes' },
-  ],
-  points: [
-    {
-      ...{ key: 'p', name: 'P', description: 'Points' },
-      triggers: [{ key: 'per-ten', type: 'metric', metricKey: 'cards', metricThreshold: 10, points: 1, status: 'active' }],
-    },
-  ],
-  streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }] },
-  achievements: [
-    { key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'cards', metricValue: 10, status: 'active' },
-    { key: 'hundred', name: 'Hundred', trigger: 'metric', metricKey: 'cards', metricValue: 100, status: 'active' },
-  ],
-  leaderboards: [{ key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricKey: 'cards' }],
-});
+import { wrappedConfig, type Wrapped } from '../support/wrapped.js';
 
 /** A year of Ana's, who lives in Tokyo from the second line on, and of two others. */
 const history: readonly (readonly [at: string, user: string, metric: string, value: number, device?: string])[] = [
@@ -71,7 +25,7 @@ describe('The year in review', () => {
   let world: World;
   let year: Wrapped['activity'];
   before(async () => {
-    world = await startWorld({ config });
+    world = await startWorld({ config: wrappedConfig });
     for (const [at, id, metric, value, device] of history) {
       await world.setClock(at);
       const user = id === 'ana' && at > '2040-01-10T09' ? { id, tz: 'Asia/Tokyo' } : { id };
@@ -203,52 +157,4 @@ describe('The year in review', () => {
       expect([reply.status, reply.body]).to.deep.equal([status, { error }]);
     });
   }
-});
-
-describe('The year in review of somebody with 100,000 events, among thousands', () => {
-  const first = dateToDay('2038-01-01');
-  const others = 3_000;
-  let world: World;
-  before(async () => {
-    world = await startWorld({ config });
-    const metric = await numberOf(world, 'metrics', 'cards');
-    const device = String(await numberOf(world, 'attributes', 'device'));
-    const busy = Array.from({ length: 100_000 }, (_, i): PastEvent => {
-      return { user: 'busy', metric, value: 1, day: first + (i % 365), attributes: [[device, `device ${i % 150}`]] };
-    });
-    const rest = Array.from({ length: others * 10 }, (_, i): PastEvent => {
-      return { user: `u${i % others}`, metric, value: 1 + (i % others) * 10, day: first + Math.floor(i / others) };
-    });
-    bodyOf(await world.request('PUT', userPath('busy'), { body: {} }), 200);
-    await writePast(world, [...busy, ...rest]);
-    await world.pool.query('analyze');
-  });
-  after(() => world.stop());
-
-  it('is answered within a second', async () => {
-    const times: number[] = [];
-    for (let i = 0; i < 3; i += 1) {
-      const began = performance.now();
-      const { activity } = await read<Wrapped>(world, userPath('busy', '/wrapped?year=2038'));
-      times.push(performance.now() - began);
-      expect(activity.daysActive).to.equal(365);
-      expect(activity.entireYear.metrics['cards']).to.include({ changeThisPeriod: 100_000 });
-      expect(Object.keys(activity.entireYear.metrics['cards']?.byAttribute['device'] ?? {})).to.have.lengthOf(100);
-    }
-    expect(Math.min(...times)).to.be.below(1_000);
-  });
-
-  it('has exact percentiles up to a limit, and beyond it those of an even part of the users', async () => {
-    const { activity } = await read<Wrapped>(world, userPath('busy', '/wrapped?year=2038'));
-    // User n has changed by 10 + 100 n in the year: 1,000 of the others by less than 100,000.
-    const exact = Math.round((1_000 * 10_000) / others) / 100;
-    expect(activity.entireYear.metrics['cards']?.percentileThisPeriod).to.equal(exact);
-    const { rows } = await world.pool.query<{ users: number }>('select count(*)::integer as users from user_years where sample < 512');
-    expect(rows[0]?.users).to.be.within(others * 0.45, others * 0.55);
-    // Of January, with ten rows of each: 30,000 rows are more than are looked at.
-    expect(activity.mostActiveMonth.month).to.equal(0);
-    expect(activity.mostActiveMonth.metrics['cards']?.changeThisPeriod).to.be.within(8_000, 9_000);
-    const lower = Math.ceil(((activity.mostActiveMonth.metrics['cards']?.changeThisPeriod ?? 0) - 10) / 100);
-    expect(activity.mostActiveMonth.metrics['cards']?.percentileThisPeriod).to.be.closeTo((lower * 100) / others, 2);
-  });
 });

@@ -14,7 +14,7 @@ export interface Fault {
 
 const fault = (module: string, name: string, text: string, by: string): Fault => ({ module, name, text, by });
 
-/** One for ties, freezes, boosts, runs, zones and composites: those that are tried in `npm test`. */
+/** One for ties, freezes, boosts, runs, zones and composites: those that are tried in `npm run test:long`. */
 export const namedFaults: readonly Fault[] = [
   fault('boards', 'ties: the last to reach a value is first', 'MAX_SEQ - seq', 'seq'),
   fault(
