@@ -168,13 +168,6 @@ describe('The model: histories', () => {
   const spec: DocumentSpec = { metrics: 1, boards: [{ rankBy: { metric: 'm1' } }] };
   const event = (value: number): Step => ({ do: 'event', metricKey: 'm1', user: { id: 'u1' }, value });
 
-  it('run on two models without a difference', async () => {
-    const property = fc.asyncProperty(historyArbitrary(), (history: History) =>
-      runHistory(history, new Model(history.config, baseMs), new Model(history.config, baseMs)),
-    );
-    await fc.assert(property, seeded);
-  });
-
   it('a difference is told with its step, and where it is', async () => {
     const config = buildDocument(spec);
     const history: History = { config, steps: [event(1), event(7)] };
@@ -247,7 +240,7 @@ describe('The model: settling', () => {
         expect(state(stops)).to.deep.equal(state(stops.slice(-1)));
       },
     );
-    fc.assert(property, { ...seeded, numRuns: 200 });
+    fc.assert(property, seeded);
   });
 
   it('fills a streak leaderboard at its start, also when the frequency has changed before', () => {
