@@ -139,10 +139,10 @@ describe('laurel restore and laurel verify', () => {
     const isAtWork = async (): Promise<boolean> =>
       (await pool.query(`select from stream_offsets where holder like 'restore:%' and lease_until > clock_timestamp()`)).rowCount === 1;
     const back = async (): Promise<number> => Number(await redis.hget(meta, restoringFields.count));
-    // Each chunk takes half a second to be read, so that there is a middle.
+    // Each chunk takes two seconds to be read, so that there is a middle on a busy machine too.
     await pool.query('alter table user_state rename to fast_user_state');
-    await pool.query(`create view user_state as select * from fast_user_state where (select pg_sleep(0.5)) is not null
-                      union all select 0, '', '', ''::bytea, 0 where (select pg_sleep(0.5)) is null`);
+    await pool.query(`create view user_state as select * from fast_user_state where (select pg_sleep(1)) is not null
+                      union all select 0, '', '', ''::bytea, 0 where (select pg_sleep(1)) is null`);
     const interrupted = await start();
     await until(async () => (await back()) > 0, interrupted);
     expect(await interrupted.stop('SIGINT')).to.deep.equal({ code: 1, signal: null });
