@@ -142,7 +142,7 @@ comment on function unpack_message(bytea) is 'MessagePack, as user_state and Red
 
 -- The layout of a user's state: the fields of the user's hash, the names of the profile, and the places of each list in their order. They are
 -- defined in src/redis/contract.ts, src/redis/layout.ts and lua/modules/leaderboards.lua;
--- test/state-in-words.test.ts fails where this function differs. A later migration replaces it.
+-- test/durability/state-in-words.test.ts fails where this function differs. A later migration replaces it.
 create function state_layout() returns json
   language sql immutable parallel safe as $function$
   select '{

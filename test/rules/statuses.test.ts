@@ -234,8 +234,7 @@ describe('Statuses', () => {
     });
   });
 
-  describe('503 not ready (restoring, Redis away), with `Retry-After`:', function () {
-    this.timeout(60_000);
+  describe('503 not ready (restoring, Redis away), with `Retry-After`:', () => {
     let redis: OwnRedis;
     let lonely: World;
     before(async () => {

@@ -140,7 +140,7 @@ export async function readBoard(world: World, board: string, query = '?limit=100
 export const configText = (config: object): string => JSON.stringify(config);
 
 const pollMs = 3;
-const untilTimeoutMs = 10_000;
+const untilTimeoutMs = 60_000;
 
 /** Waits for something that the service does on its own, and fails if it does not come about. */
 export async function until(what: string, happened: () => Promise<boolean>): Promise<void> {

@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import { freePort } from '../../src/stores/processes.js';
 import { findOrInstallRedis, thisMachine } from '../../src/stores/redis-program.js';
+import { ownChild } from './owned.js';
 import { until } from './stage.js';
 
 /** A server that a test starts with settings of its own, and may freeze or kill. */
@@ -24,6 +25,7 @@ export async function startBareRedis(folder: string, args: readonly string[], fi
   const saves = file.length === 0 ? ['--save', '', '--repl-diskless-sync-delay', '0'] : [];
   const own = ['--port', String(port), '--bind', '127.0.0.1', ...saves, '--dir', folder];
   const server = spawn(program, [...file, ...own, ...args], { stdio: 'ignore' });
+  ownChild(server);
   const gone = once(server, 'exit');
   const redis = new Redis(port, { retryStrategy: () => 20 });
   redis.on('error', () => undefined);

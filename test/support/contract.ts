@@ -8,8 +8,8 @@ import { type OpenApi, resolve } from './openapi.js';
 export const contractApis = { application: '/v1', admin: '/admin/v1' } as const;
 export type ContractName = keyof typeof contractApis;
 
-/** The shapes of a document of the hosted service's contract; `npm run contract` writes them (test/fixtures/contract). */
-export const fixtureOf = (name: ContractName): string => fileURLToPath(new URL(`../fixtures/contract/${name}.json`, import.meta.url));
+/** The shapes of a document of the hosted service's contract; `npm run contract` writes them (test/support/fixtures/contract). */
+export const fixtureOf = (name: ContractName): string => fileURLToPath(new URL(`./fixtures/contract/${name}.json`, import.meta.url));
 
 const read = (name: ContractName): OpenApi => JSON.parse(readFileSync(fixtureOf(name), 'utf8')) as OpenApi;
 

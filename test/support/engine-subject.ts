@@ -42,7 +42,7 @@ import { stores } from './stores.js';
 import { freshDatabase, keysOf, type TestDatabase } from './world.js';
 
 const log = pino({ level: process.env['MODEL_LOG'] ?? 'silent' });
-const drainMs = 20_000;
+const drainMs = 60_000;
 const stopMs = 2_000;
 
 /**

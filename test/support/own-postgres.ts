@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { startLocalPostgres } from '../../src/stores/local-postgres.js';
 import type { LocalStore } from '../../src/stores/local-store.js';
 import { ProcessHandle } from '../../src/stores/processes.js';
+import { disown, own } from './owned.js';
 
-const goneMs = 10_000;
+const goneMs = 30_000;
 
 /** The processes that a process has started. */
 export function childrenOf(parent: number): number[] {
@@ -44,6 +45,7 @@ export class OwnPostgres {
     this.folder = folder;
     this.url = store.url;
     this.store = store;
+    own(store.pid);
   }
 
   static async start(): Promise<OwnPostgres> {
@@ -59,6 +61,7 @@ export class OwnPostgres {
     server.signal('SIGKILL');
     this.thaw();
     if (!(await server.isGoneWithin(goneMs))) throw new Error('Postgres does not go');
+    disown(this.store.pid);
     await this.store.stop();
   }
 
@@ -72,10 +75,12 @@ export class OwnPostgres {
   /** Stops it in order. */
   async shutDown(): Promise<void> {
     await this.store.stop();
+    disown(this.store.pid);
   }
 
   async startAgain(): Promise<void> {
     this.store = await startLocalPostgres({ dataDir: this.folder, log: () => undefined, port: Number(new URL(this.url).port) });
+    own(this.store.pid);
     if (this.store.url !== this.url) throw new Error('Postgres has come back at another address');
   }
 
@@ -94,6 +99,7 @@ export class OwnPostgres {
   async stop(): Promise<void> {
     this.thaw();
     await this.store.stop();
+    disown(this.store.pid);
     await rm(this.folder, { recursive: true, force: true });
   }
 }

@@ -5,10 +5,11 @@ import { Redis } from 'ioredis';
 import { startLocalRedis } from '../../src/stores/local-redis.js';
 import type { LocalStore } from '../../src/stores/local-store.js';
 import { ProcessHandle } from '../../src/stores/processes.js';
+import { disown, own } from './owned.js';
 import { until } from './stage.js';
 import { overTcp } from './tcp-redis.js';
 
-const goneMs = 10_000;
+const goneMs = 30_000;
 
 /**
  * Starts it so that everything that it has answered is in its file: with a sync each second, a disk that is busy makes it hold back up to
@@ -16,6 +17,7 @@ const goneMs = 10_000;
  */
 async function startServer(dataDir: string, durable: boolean, known?: string): Promise<{ store: LocalStore; url: string }> {
   const store = await startLocalRedis({ dataDir, log: () => undefined });
+  own(store.pid);
   const redis = new Redis(store.url);
   await (durable ? redis.config('SET', 'appendfsync', 'always') : redis.config('SET', 'appendonly', 'no'));
   redis.disconnect();
@@ -49,6 +51,7 @@ export class OwnRedis {
     // A frozen process takes no other signal before it goes on.
     for (const signal of ['SIGKILL', 'SIGCONT'] as const) server.signal(signal);
     if (!(await server.isGoneWithin(goneMs))) throw new Error('Redis does not go');
+    disown(this.store.pid);
     await this.store.stop();
   }
 
@@ -100,6 +103,7 @@ export class OwnRedis {
   /** Stops it for good and removes its folder. */
   async stop(): Promise<void> {
     await this.store.stop();
+    disown(this.store.pid);
     await rm(this.folder, { recursive: true, force: true });
   }
 }

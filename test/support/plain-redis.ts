@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from '../../src/stores/processes.js';
 import { findOrInstallRedis, thisMachine } from '../../src/stores/redis-program.js';
+import { ownChild } from './owned.js';
 import { until } from './stage.js';
 
 /** A Redis of a test's own without an append-only file: one with snapshots, or one of a pair of which one replaces the other. */
@@ -58,6 +59,7 @@ export class PlainRedis {
       '0',
     ];
     this.child = spawn(program, args, { stdio: 'ignore' });
+    ownChild(this.child);
     this.connect();
     await until('Redis answers', () =>
       this.redis.ping().then(

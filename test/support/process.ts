@@ -6,8 +6,14 @@ import { fileURLToPath } from 'node:url';
 const support = dirname(fileURLToPath(import.meta.url));
 const root = join(support, '..', '..');
 
-/** How the `laurel` command is started: from the sources, which needs no build, or as an operator starts it. */
-export const fromSources: readonly string[] = ['--import', 'tsx', join(support, 'laurel.ts')];
+/** Names the compiled `laurel` command of a mocha run. */
+export const commandVariable = 'LAUREL_TEST_COMMAND';
+
+/** How the `laurel` command is started: from the sources, as the run has compiled them, or as an operator starts it. */
+export function fromSources(): readonly string[] {
+  const compiled = process.env[commandVariable];
+  return compiled === undefined ? ['--import', 'tsx', join(support, 'laurel.ts')] : [compiled];
+}
 export const fromBin: readonly string[] = [join(root, 'bin', 'laurel.mjs')];
 
 /** A process that says nothing more for this long is taken for hung. Ample for a first start, which sets up a Postgres and builds. */
@@ -130,7 +136,7 @@ export class LaurelProcess {
 }
 
 /** Starts `laurel serve`; call `address` to wait for it. */
-export function serve(env: Readonly<Record<string, string>>, args: readonly string[] = [], command = fromSources): LaurelProcess {
+export function serve(env: Readonly<Record<string, string>>, args: readonly string[] = [], command = fromSources()): LaurelProcess {
   return new LaurelProcess(command, ['serve', ...args], { PORT: '0', ...env });
 }
 
@@ -139,7 +145,7 @@ export async function runLaurel(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<{ readonly code: number | null; readonly output: string; readonly log: string }> {
-  const child = new LaurelProcess(fromSources, args, env);
+  const child = new LaurelProcess(fromSources(), args, env);
   const { code } = await child.exit;
   return { code, output: child.output, log: child.log };
 }

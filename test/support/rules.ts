@@ -87,8 +87,7 @@ export type Says = (sentence: string, given: Given, rows: readonly Row[]) => voi
 /** Starts the stores for the tables of one file; call it inside its `describe`. */
 export function tablesOnRealStores(): Says {
   let arena: Arena;
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     arena = await startArena();
   });
   after(() => arena.stop());

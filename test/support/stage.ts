@@ -12,7 +12,7 @@ import { adminKey, freshDatabase, keysOf, sampleConfig, tenant, type Reply, type
 const pollMs = 10;
 
 /** Looks until `look` finds something (not undefined, not false), and returns it. Throws when it has not for `boundMs`. */
-export async function until<T>(what: string, look: () => Promise<T> | T, boundMs = 20_000): Promise<Exclude<T, undefined | false>> {
+export async function until<T>(what: string, look: () => Promise<T> | T, boundMs = 60_000): Promise<Exclude<T, undefined | false>> {
   const giveUpAt = Date.now() + boundMs;
   for (;;) {
     const found = await look();
@@ -64,7 +64,7 @@ let files = 0;
 
 /** A file of its own for a configuration, which is an object (JSON is YAML) or the text of a file. */
 export async function configFile(config: object | string): Promise<string> {
-  const file = join((await stores()).folder, `config-${(files += 1)}.yaml`);
+  const file = join((await stores()).folder, `config-${process.pid}_${(files += 1)}.yaml`);
   await writeFile(file, typeof config === 'string' ? config : JSON.stringify(config, null, 1));
   return file;
 }
@@ -75,7 +75,7 @@ function emptyDatabase(url: string): TestDatabase {
   return { pool, url, drop: () => pool.end() };
 }
 
-export async function setStage({ env = {}, redisUrl, databaseUrl, drainMs = 30_000 }: StageOptions = {}): Promise<Stage> {
+export async function setStage({ env = {}, redisUrl, databaseUrl, drainMs = 60_000 }: StageOptions = {}): Promise<Stage> {
   const database = databaseUrl === undefined ? await freshDatabase() : emptyDatabase(databaseUrl);
   const url = redisUrl ?? (await stores()).redisUrl;
   let prefix = `s${process.pid}_${(stages += 1)}`;

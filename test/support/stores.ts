@@ -1,17 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../src/postgres/pool.js';
 import { startLocalPostgres } from '../../src/stores/local-postgres.js';
+import { startLocalRedis } from '../../src/stores/local-redis.js';
 import { findPostgresHome } from '../../src/stores/postgres-home.js';
 import { administratorUrl } from '../../src/stores/postgres-role.js';
-import { startLocalRedis } from '../../src/stores/local-redis.js';
 import { overTcp } from './tcp-redis.js';
 
-/** The real stores of a test run: one Redis and one Postgres, started when the first test asks for them. */
+/** The real stores of a test process: a Redis of its own, and the run's Postgres, in which it makes databases of its own. */
 export interface Stores {
-  /** A temporary folder, removed at the end. */
+  /** A temporary folder, removed at the end of the run. */
   readonly folder: string;
   readonly redisUrl: string;
   /** A database with superuser rights, for making others. */
@@ -21,16 +23,18 @@ export interface Stores {
 }
 
 const template = 'laurel_template';
+/** Names the server that hands out the stores of a mocha run to its worker processes. */
+const addressVariable = 'LAUREL_TEST_STORES';
+const quiet = (): undefined => undefined;
 
 /**
- * There must be one of this module in a run, or the stores of another are started beside it and never stopped. A test that imports something with
- * a top-level await is loaded in another way than the rest, with modules of its own.
+ * world.ts names databases and partitions by a counter, which must exist once per process. A test that imports something with a top-level
+ * await is loaded in another way than the rest, with modules of its own.
  */
 const loaded = Symbol.for('laurel.test.stores');
-if (Reflect.has(globalThis, loaded)) throw new Error('test/support/stores.ts was loaded twice: does a test import a top-level await?');
+if (Reflect.has(globalThis, loaded))
+  throw new Error('test/support/stores.ts was loaded twice: a test imports a top-level await, or does not load (run it alone)');
 Reflect.set(globalThis, loaded, true);
-
-let starting: Promise<Stores & { stop(): Promise<void> }> | undefined;
 
 export function withDatabase(url: string, database: string): string {
   const changed = new URL(url);
@@ -49,64 +53,108 @@ export async function administer(url: string, sql: string): Promise<void> {
   }
 }
 
-async function start(): Promise<Stores & { stop(): Promise<void> }> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'laurel-test-'));
-  const options = { dataDir, log: () => undefined };
-  const [redis, postgres] = await Promise.all([startLocalRedis(options), startLocalPostgres(options)]);
-  const { path } = await findPostgresHome(dataDir, options.log);
-  const postgresUrl = await administratorUrl(postgres.url, path);
-  await administer(postgresUrl, `create database ${template}`);
-  await migrate(withDatabase(postgresUrl, template), (line) => {
-    throw new Error(line);
-  });
-  return {
-    folder: dataDir,
-    redisUrl: await overTcp(redis.url),
-    postgresUrl,
-    template,
-    stop: async () => {
-      await Promise.all([redis.stop(), postgres.stop()]);
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
+interface Started {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** The stores of one run. Each server starts when the first test asks for it, and belongs to the process that has this object. */
+export class RunStores {
+  readonly folder: string;
+  #postgres: Promise<Started> | undefined;
+  readonly #redis = new Map<string, Promise<Started>>();
+  #server: Server | undefined;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static async open(): Promise<RunStores> {
+    const folder = await mkdtemp(join(tmpdir(), 'laurel-test-'));
+    // Under root, Postgres runs as another user, who has to get through this folder.
+    await chmod(folder, 0o755);
+    return new RunStores(folder);
+  }
+
+  /** The stores of one worker process. */
+  async of(worker: string): Promise<Stores> {
+    const redis = this.#redis.get(worker) ?? this.#startRedis(worker);
+    this.#redis.set(worker, redis);
+    const [{ url: redisUrl }, { url: postgresUrl }] = await Promise.all([redis, (this.#postgres ??= this.#startPostgres())]);
+    return { folder: this.folder, redisUrl, postgresUrl, template };
+  }
+
+  /** Lets worker processes, which inherit the environment of this one, ask for their stores. */
+  async serve(): Promise<void> {
+    const server = createServer((request, response) => {
+      this.of(request.url ?? '').then(
+        (stores) => response.end(JSON.stringify(stores)),
+        (error: unknown) => response.writeHead(500).end(String(error)),
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    this.#server = server;
+    process.env[addressVariable] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server?.close();
+    this.#server?.closeAllConnections();
+    const started = [...this.#redis.values(), ...(this.#postgres ? [this.#postgres] : [])];
+    for (const result of await Promise.allSettled(started)) {
+      // One that has failed to start was reported to the test that asked for it.
+      if (result.status === 'fulfilled') await result.value.stop();
+    }
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #startRedis(worker: string): Promise<Started> {
+    const dataDir = join(this.folder, `redis-${worker.replaceAll(/\W/g, '')}`);
+    const redis = await startLocalRedis({ dataDir, log: quiet });
+    return { url: await overTcp(redis.url), stop: () => redis.stop() };
+  }
+
+  async #startPostgres(): Promise<Started> {
+    const dataDir = join(this.folder, 'postgres');
+    const postgres = await startLocalPostgres({ dataDir, log: quiet });
+    const { path } = await findPostgresHome(dataDir, quiet);
+    const url = await administratorUrl(postgres.url, path);
+    // Only a machine that loses power needs the first three, and almost every test copies a database, which none of them has to vacuum.
+    for (const setting of ['fsync', 'full_page_writes', 'synchronous_commit', 'autovacuum'])
+      await administer(url, `alter system set ${setting} = off`);
+    await administer(url, 'select pg_reload_conf()');
+    await administer(url, `create database ${template}`);
+    await migrate(withDatabase(url, template), (line) => {
+      throw new Error(line);
+    });
+    return { url, stop: () => postgres.stop() };
+  }
+}
+
+/** Of a program that is no mocha run: its own. */
+let own: Promise<RunStores> | undefined;
+let mine: Promise<Stores> | undefined;
+
+async function obtain(): Promise<Stores> {
+  const address = process.env[addressVariable];
+  if (address === undefined) return (await (own ??= RunStores.open())).of('');
+  const response = await fetch(`${address}/${process.env['MOCHA_WORKER_ID'] ?? ''}`);
+  if (!response.ok) throw new Error(`the stores of the run did not start: ${await response.text()}`);
+  return (await response.json()) as Stores;
 }
 
 export function stores(): Promise<Stores> {
-  return (starting ??= start());
+  return (mine ??= obtain());
+}
+
+/** Stops what `stores` has started in a program that is no mocha run. */
+export async function stopStores(): Promise<void> {
+  await (await own)?.stop();
 }
 
 /** Removes a data folder; servers that a failed test has left running in it are stopped before, since whoever leaves last stops them. */
 export async function removeStores(dataDir: string): Promise<void> {
-  const options = { dataDir, log: () => undefined };
+  const options = { dataDir, log: quiet };
   for (const start of [startLocalRedis, startLocalPostgres]) await (await start(options)).stop();
   await rm(dataDir, { recursive: true, force: true });
 }
-
-/** Stops what `stores` has started. */
-export async function stopStores(): Promise<void> {
-  if (starting) await (await starting).stop();
-}
-
-const endsWithinMs = 30_000;
-
-/** Fails a run that is over and does not end, because a test has left something open, with a line that says what. */
-function endSoon(): void {
-  const late = setTimeout(() => {
-    console.error(`A test has left something open, so the run does not end by itself: ${process.getActiveResourcesInfo().join(', ')}`);
-    // Mocha sets its own code, the number of failures, when the process exits.
-    process.once('exit', () => {
-      process.exitCode = 1;
-    });
-    process.exit(1);
-  }, endsWithinMs);
-  late.unref();
-}
-
-/** Mocha takes these for the whole run. */
-export const mochaHooks = {
-  async afterAll(this: Mocha.Context): Promise<void> {
-    this.timeout(60_000);
-    await stopStores();
-    endSoon();
-  },
-};

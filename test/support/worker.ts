@@ -57,7 +57,7 @@ export function startWorker(
   writeBehind.start();
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    await writeBehind.stop(10_000);
+    await writeBehind.stop(30_000);
     redis.disconnect();
     subscriber.disconnect();
     await pool.end();

@@ -17,7 +17,7 @@ import { administer, stores, withDatabase } from './stores.js';
 export const adminKey = 'test.0123456789abcdef';
 export const tenant = 1;
 const drainPollMs = 3;
-const drainTimeoutMs = 20_000;
+const drainTimeoutMs = 60_000;
 
 /** A Monday, after the day on which anybody reads this: the test clock only goes forward. */
 export const defaultNow = '2040-01-02T12:00:00.000Z';
@@ -46,7 +46,8 @@ function givenDatabase(url: string): TestDatabase {
 export async function freshDatabase({ connections = 4 } = {}): Promise<TestDatabase> {
   const { postgresUrl, template } = await stores();
   const name = uniqueName();
-  await administer(postgresUrl, `create database ${name} template ${template}`);
+  // Copying files costs half of what logging each page costs.
+  await administer(postgresUrl, `create database ${name} template ${template} strategy file_copy`);
   const url = withDatabase(postgresUrl, name);
   const pool = new pg.Pool({ connectionString: url, max: connections });
   pool.on('error', () => undefined);

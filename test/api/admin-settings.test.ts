@@ -1,0 +1,207 @@
+import { expect } from 'chai';
+import { bodyOf, configText, read, track } from '../support/answers.js';
+import { adminKey, defaultNow, startWorld, type World } from '../support/world.js';
+
+const base = '/admin/v1';
+const nobody = '00000000-0000-4000-8000-000000000000';
+
+interface Body {
+  readonly error: string;
+}
+
+describe('The Admin API', () => {
+  let world: World;
+  let metric: string;
+  before(async () => {
+    world = await startWorld({ config: configText({ metrics: [{ key: 'cards', name: 'Cards' }] }) });
+    const [one] = await read<{ id: string }[]>(world, `${base}/metrics`);
+    metric = one?.id ?? '';
+  });
+  after(() => world.stop());
+
+  const patch = (path: string, body: unknown) => world.request('PATCH', base + path, { body });
+
+  const settings = {
+    ...{ controlRatio: 0, weekStart: 'monday', defaultTimeZone: 'UTC', idempotencyRetentionDays: null },
+    ...{ recapFrequency: 'weekly', emailHour: 9, reactivationDays: [3, 5, 7, 14, 30] },
+    ...{ streakReminderHour: 20, streakReminderWeekday: 'friday', streakReminderDay: 25, achievementFromHour: 17, achievementToHour: 21 },
+  };
+  const streaks = {
+    ...{ enabled: false, frequency: 'daily', evaluationMode: 'OR', metrics: [] as unknown[], personalization: false },
+    freezes: { initial: 0, maximum: 0, earnInterval: 0, earnAmount: 0 },
+  };
+
+  it('has settings, of which a change touches what it names', async () => {
+    expect(await read(world, `${base}/settings`)).to.deep.equal(settings);
+    const changes = [
+      { controlRatio: 0.25 },
+      { weekStart: 'sunday' },
+      { defaultTimeZone: 'Asia/Tokyo' },
+      { idempotencyRetentionDays: 30 },
+      { idempotencyRetentionDays: null },
+      { recapFrequency: 'monthly', emailHour: 0, streakReminderHour: 23 },
+      { recapFrequency: 'yearly' },
+      { streakReminderWeekday: 'sunday', streakReminderDay: 31 },
+      { achievementFromHour: 0, achievementToHour: 24 },
+      { reactivationDays: [1, 365] },
+      { reactivationDays: [] },
+      {},
+    ];
+    let wanted: object = settings;
+    for (const change of changes) {
+      wanted = { ...wanted, ...change };
+      expect(bodyOf(await patch('/settings', change), 200)).to.deep.equal(wanted);
+      expect(await read(world, `${base}/settings`)).to.deep.equal(wanted);
+    }
+    bodyOf(await patch('/settings', settings), 200);
+  });
+
+  it('has streak settings, of which a change touches what it names', async () => {
+    expect(await read(world, `${base}/streak-settings`)).to.deep.equal(streaks);
+    const conditions = [{ metricId: metric, threshold: 1.5 }];
+    expect(bodyOf(await patch('/streak-settings', { enabled: true, metrics: conditions }), 200)).to.deep.equal({
+      ...streaks,
+      ...{ enabled: true, metrics: conditions },
+    });
+    const freezes = { initial: 1, maximum: 3 };
+    expect(bodyOf(await patch('/streak-settings', { freezes, frequency: 'weekly', evaluationMode: 'AND' }), 200)).to.deep.equal({
+      ...{ ...streaks, enabled: true, metrics: conditions, frequency: 'weekly', evaluationMode: 'AND' },
+      freezes: { ...streaks.freezes, ...freezes },
+    });
+    const earned = bodyOf<typeof streaks>(await patch('/streak-settings', { freezes: { earnInterval: 7, earnAmount: 1 } }), 200);
+    expect(earned.freezes).to.deep.equal({ initial: 1, maximum: 3, earnInterval: 7, earnAmount: 1 });
+    const { metrics: _, ...others } = streaks;
+    bodyOf(await patch('/streak-settings', { ...others, metrics: [] }), 200);
+  });
+
+  it('takes ALL for AND and ANY for OR in the Admin API, in preferences and in a file', async () => {
+    const mode = async (): Promise<string> => (await read<{ evaluationMode: string }>(world, `${base}/streak-settings`)).evaluationMode;
+    for (const [sent, stored] of [
+      ['ALL', 'AND'],
+      ['ANY', 'OR'],
+    ]) {
+      expect(bodyOf(await patch('/streak-settings', { evaluationMode: sent }), 200)).to.include({ evaluationMode: stored });
+      expect(await mode()).to.equal(stored);
+    }
+    await world.configure('streaks: {evaluationMode: ALL}');
+    expect(await mode()).to.equal('AND');
+    bodyOf(await patch('/streak-settings', { evaluationMode: 'OR', personalization: true }), 200);
+    await track(world, 'cards', { user: 'ana', value: 1 });
+    const preferences = '/v1/users/ana/preferences';
+    for (const [sent, stored] of [
+      ['ALL', 'AND'],
+      ['ANY', 'OR'],
+      ['AND', 'AND'],
+    ]) {
+      const reply = await world.request('PATCH', preferences, { body: { streak: { evaluationMode: sent } } });
+      expect(bodyOf<{ streak: object }>(reply, 200).streak).to.include({ evaluationMode: stored });
+      expect((await read<{ streak: object }>(world, preferences)).streak).to.include({ evaluationMode: stored });
+    }
+    bodyOf(await patch('/streak-settings', streaks), 200);
+  });
+
+  it('answers streak preferences with a 403 that names the setting while personalization is off, and changes nothing', async () => {
+    await world.setClock(defaultNow);
+    const before = await world.snapshot();
+    const body = { notifications: { recap: [] }, streak: { enabled: false } };
+    const reply = await world.request('PATCH', '/v1/users/ana/preferences', { body });
+    expect([reply.status, reply.body]).to.deep.equal([
+      403,
+      { error: 'Users have no streak preferences while the streak setting `personalization` is off: switch it on in the streak settings.' },
+    ]);
+    expect(await world.snapshot()).to.equal(before);
+  });
+
+  const refused: readonly (readonly [path: string, body: () => unknown, sentence: RegExp])[] = [
+    ['/settings', () => ({ controlRatio: 1.5 }), /`controlRatio` must be a number from 0 to 1/],
+    ['/settings', () => ({ controlRatio: '0.5' }), /`controlRatio` must be a number/],
+    ['/settings', () => ({ controlRatio: null }), /`controlRatio` must be a number/],
+    ['/settings', () => ({ emailHour: 24 }), /`emailHour` must be a whole number from 0 to 23/],
+    ['/settings', () => ({ achievementToHour: 0 }), /`achievementToHour` must be a whole number from 1 to 24/],
+    ['/settings', () => ({ achievementToHour: 17 }), /achievementToHour is 17, which is not after achievementFromHour, 17/],
+    ['/settings', () => ({ achievementFromHour: 22 }), /achievementToHour is 21, which is not after achievementFromHour, 22/],
+    ['/settings', () => ({ streakReminderDay: 32 }), /`streakReminderDay` must be a whole number from 1 to 31/],
+    ['/settings', () => ({ streakReminderWeekday: 'Friday' }), /`streakReminderWeekday` must be one of monday, tuesday/],
+    ['/settings', () => ({ recapFrequency: 'hourly' }), /`recapFrequency` must be one of daily, weekly, monthly, yearly/],
+    ['/settings', () => ({ reactivationDays: [7, 7] }), /`reactivationDays` must go up, each number of days once/],
+    ['/settings', () => ({ weekStart: 'tuesday' }), /`weekStart` must be one of monday, sunday/],
+    ['/settings', () => ({ defaultTimeZone: 'Mars/Olympus' }), /`defaultTimeZone` must be an IANA time zone/],
+    ['/settings', () => ({ defaultTimeZone: '+02:00' }), /`defaultTimeZone` must be an IANA time zone/],
+    ['/settings', () => ({ defaultTimeZone: '' }), /`defaultTimeZone` must be an IANA time zone/],
+    ['/settings', () => ({ idempotencyRetentionDays: 0 }), /`idempotencyRetentionDays` must be a whole number from 1 to 36,500/],
+    ['/settings', () => ({ idempotencyRetentionDays: 36_501 }), /`idempotencyRetentionDays` must be a whole number from 1 to 36,500/],
+    ['/settings', () => ({ idempotencyRetentionDays: 1.5 }), /`idempotencyRetentionDays` must be a/],
+    ['/settings', () => [], /The body must be an object/],
+    ['/streak-settings', () => ({ enabled: 'yes' }), /`enabled` must be a boolean/],
+    ['/streak-settings', () => ({ enabled: true }), /metrics must name at least one metric while streaks are enabled/],
+    ['/streak-settings', () => ({ frequency: 'hourly' }), /`frequency` must be one of/],
+    ['/streak-settings', () => ({ evaluationMode: 'XOR' }), /`evaluationMode` must be one of/],
+    ['/streak-settings', () => ({ metrics: [{ metricId: nobody, threshold: 1 }] }), /There is no metric with the id/],
+    ['/streak-settings', () => ({ metrics: [{ metricId: metric, threshold: 0 }] }), /`metrics.0.threshold` must be a number above 0/],
+    ['/streak-settings', () => ({ metrics: [1, 2].map((threshold) => ({ metricId: metric, threshold })) }), /"cards" has two conditions/],
+    ['/streak-settings', () => ({ freezes: { initial: 5 } }), /freezes.initial is 5, which is above the maximum of 0/],
+    ['/streak-settings', () => ({ freezes: { maximum: 101 } }), /`freezes.maximum` must be a whole number from 0 to 100/],
+    ['/streak-settings', () => ({ freezes: { maximum: 5, earnAmount: 1 } }), /freezes.earnInterval is missing/],
+    ['/streak-settings', () => ({ freezes: null }), /`freezes` must be an object/],
+    ['/streak-settings', () => ({ personalization: 1 }), /`personalization` must be a boolean/],
+  ];
+  for (const [path, body, sentence] of refused) {
+    it(`refuses ${path} ${String(sentence)}`, async () => {
+      // What the worker does about earlier changes is done by then.
+      await world.setClock(defaultNow);
+      const before = await world.snapshot();
+      const reply = await patch(path, body());
+      expect([reply.status, (reply.body as Body).error.match(sentence)?.[0]]).to.deep.equal([
+        422,
+        (reply.body as Body).error.match(sentence)?.[0] ?? sentence,
+      ]);
+      expect(await world.snapshot()).to.equal(before);
+    });
+  }
+
+  it('refuses to delete the metric of a streak condition', async () => {
+    bodyOf(await patch('/streak-settings', { metrics: [{ metricId: metric, threshold: 1 }] }), 200);
+    const reply = await world.request('DELETE', `${base}/metrics?ids=${metric}`);
+    expect(reply.body).to.deep.include({ deleted: [] });
+    expect((reply.body as { issues: { message: string }[] }).issues[0]?.message).to.equal(
+      'Metric "cards" can\'t be deleted: it is referred to by streaks.',
+    );
+  });
+});
+
+describe('GET /config', () => {
+  const exported = async (world: World): Promise<string> => {
+    const response = await fetch(`${world.address}${base}/config`, { headers: { 'x-api-key': adminKey } });
+    expect(response.status).to.equal(200);
+    expect(response.headers.get('content-type')).to.equal('application/yaml; charset=utf-8');
+    return response.text();
+  };
+
+  it('is a file that makes the same configuration anywhere', async () => {
+    const world = await startWorld();
+    const metrics = await read<{ id: string }[]>(world, `${base}/metrics`);
+    const [metric] = metrics;
+    const create = async (path: string, item: object): Promise<void> => {
+      const reply = await world.request('POST', base + path, { body: [item] });
+      expect([reply.status, (reply.body as { issues: unknown[] }).issues]).to.deep.equal([201, []]);
+    };
+    await create('/leaderboards', { name: 'New', key: 'new', rankBy: 'streak', status: 'scheduled', start: '2040-03-01' });
+    await create('/achievements', { name: 'Gone soon', trigger: 'api', status: 'locked' });
+    await create('/points', {
+      ...{ name: 'Energy', key: 'energy', boosts: [{ name: 'Own', start: '2040-01-01', multiplier: 2, userId: 'on' }] },
+      triggers: [{ type: 'metric', points: 2, metricId: metric?.id, metricThreshold: 1 }],
+    });
+    bodyOf(await world.request('PATCH', `${base}/settings`, { body: { defaultTimeZone: 'Asia/Tokyo', idempotencyRetentionDays: 9 } }), 200);
+    const text = await exported(world);
+    await track(world, 'flashcards-viewed', { user: 'ana', value: 5 });
+    await world.configure(text, { prune: true });
+    expect(await exported(world)).to.equal(text);
+    expect((await read<{ id: string }[]>(world, `${base}/metrics`)).map(({ id }) => id)).to.deep.equal(metrics.map(({ id }) => id));
+
+    const empty = await startWorld({ config: 'settings: {}' });
+    await empty.configure(text);
+    expect(await exported(empty)).to.equal(text);
+    await empty.stop();
+    await world.stop();
+  });
+});

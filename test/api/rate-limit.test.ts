@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import type { Service } from '../../src/service.js';
+import { batchOf, errorOf, first } from '../support/admin.js';
+import { startSecond } from '../support/second.js';
+import { adminKey, startWorld, type Reply, type World } from '../support/world.js';
+
+const config = JSON.stringify({ metrics: [{ key: 'm', name: 'M' }] });
+
+describe('A rate limit', () => {
+  let world: World;
+  let second: Service;
+  let user: string;
+  before(async () => {
+    world = await startWorld({ config, now: null, settings: { rateLimit: 20, rateLimitWindowS: 600 } });
+    second = await startSecond(world);
+    const made = await world.request('POST', '/admin/v1/application-api-keys', { body: [{ userId: 'ana' }] });
+    user = first(batchOf(made).created).key;
+  });
+  after(async () => {
+    await second.stop();
+    await world.stop();
+  });
+
+  const read = (key: string): Promise<Reply> => world.request('GET', '/v1/leaderboards', { key });
+  const header = ({ headers }: Reply, name: string): number => Number(headers.get(name));
+
+  it('counts the requests of each key, in all processes together, and tells what is left', async () => {
+    for (let left = 19; left >= 10; left -= 1) {
+      const reply = await read(user);
+      expect([reply.status, header(reply, 'RateLimit-Limit'), header(reply, 'RateLimit-Remaining')]).to.deep.equal([200, 20, left]);
+      expect(header(reply, 'RateLimit-Reset')).to.be.within(590, 600);
+      expect(reply.headers.get('RateLimit-Policy')).to.equal('20;w=600');
+      expect(reply.headers.get('Retry-After')).to.equal(null);
+    }
+    const elsewhere = await Promise.all(
+      Array.from({ length: 12 }, () => fetch(`${second.address!}/v1/leaderboards`, { headers: { 'x-api-key': user } })),
+    );
+    expect(elsewhere.map(({ status }) => status).sort()).to.deep.equal([...Array<number>(10).fill(200), 429, 429]);
+    const refused = await read(user);
+    expect(refused.status).to.equal(429);
+    expect(header(refused, 'RateLimit-Remaining')).to.equal(0);
+    expect(header(refused, 'Retry-After')).to.be.within(590, 600);
+    expect(errorOf(refused)).to.equal('This key may make 20 requests in 600 s: wait until the time in Retry-After is over.');
+  });
+
+  it('leaves other keys alone, and does not count for a key what is not its own', async () => {
+    expect((await read(adminKey)).status).to.equal(200);
+    for (let sent = 0; sent < 30; sent += 1) expect((await read(`${user.split('.')[0]!}.${'x'.repeat(32)}`)).status).to.equal(401);
+  });
+
+  it('costs Redis nothing for a key that is over it', async () => {
+    await read(user);
+    const calls = async (): Promise<number> => {
+      const [, count] = /cmdstat_evalsha:calls=(\d+)/.exec(await world.redis.info('commandstats')) ?? [];
+      return Number(count ?? 0);
+    };
+    const before = await calls();
+    for (let sent = 0; sent < 20; sent += 1) expect((await read(user)).status).to.equal(429);
+    expect(await calls()).to.equal(before);
+  });
+});
+
+describe('Without a rate limit', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ config });
+  });
+  after(() => world.stop());
+
+  it('no header speaks of one', async () => {
+    const { headers } = await world.get('/v1/leaderboards');
+    expect([...headers.keys()].filter((name) => name.startsWith('ratelimit'))).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,4 @@
+import { describeCrash } from '../support/crash.js';
+
+/** The long run is test/long/crash.test.ts. */
+describeCrash(1);

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { planApply } from '../../src/config/apply.js';
+import { configFileOf } from '../../src/config/file.js';
+import { emptyConfig } from '../../src/config/model.js';
+import { keyNames } from '../../src/redis/contract.js';
+import { bundleLibrary } from '../../src/redis/library.js';
+import { packMessage, unpackMessage } from '../../src/redis/message.js';
+import { startArena, type Arena, type Loss } from '../support/engine-subject.js';
+import { baseMs } from '../support/model/documents.js';
+import { OwnRedis } from '../support/own-redis.js';
+
+/** A rule of tomorrow: it counts a user's events in a record that nothing in TypeScript knows. */
+const field = 'tomorrow';
+const library = bundleLibrary((file, source) => {
+  if (file !== 'event.lua') return source;
+  const text = '  users.keep(one)\n';
+  expect(source.split(text)).to.have.lengthOf(2);
+  return source.replace(text, `${text}  local counted = turn.change(one, '${field}')\n  counted.events = (counted.events or 0) + 1\n`);
+});
+
+const { document } = planApply(emptyConfig, configFileOf({ metrics: [{ key: 'cards', name: 'Cards' }] }), {
+  ...{ now: new Date(baseMs).toISOString(), prune: false, newId: randomUUID },
+});
+
+describe('A record of the user state that TypeScript does not know', () => {
+  let own: OwnRedis;
+  let arena: Arena;
+  let redis: Redis;
+  before(async () => {
+    own = await OwnRedis.start();
+    arena = await startArena({ library, redisUrl: own.url });
+    redis = new Redis(own.url);
+  });
+  after(async () => {
+    redis.disconnect();
+    await arena.stop();
+    await own.stop();
+  });
+
+  it('is stored, drained, restored and verified', async () => {
+    const contestant = await arena.enter(document, baseMs);
+    const count = async (): Promise<unknown> => {
+      const [key = ''] = await redis.keys(`*${keyNames.user}ana`);
+      return unpackMessage(await redis.hgetBuffer(key, field));
+    };
+    try {
+      let events = 0;
+      for (const loss of ['empty', 'emptyByHand'] satisfies Loss[]) {
+        for (let i = 0; i < 3; i += 1) {
+          await contestant.subject.event({ metricKey: 'cards', user: { id: 'ana' }, value: 1 });
+          events += 1;
+        }
+        expect(await contestant.verify()).to.deep.equal([]);
+        await contestant.loseRedis(loss);
+        expect(await count()).to.deep.equal({ events });
+        expect(await contestant.verify()).to.deep.equal([]);
+      }
+      const [key = ''] = await redis.keys(`*${keyNames.user}ana`);
+      await redis.hset(key, field, packMessage({ events: 0 }));
+      expect((await contestant.verify()).map(({ what }) => what)).to.deep.equal([`ana: ${field}`]);
+    } finally {
+      await contestant.leave();
+    }
+  });
+});
+
+describe('A ledger that lacks a field of the user state', () => {
+  it('is found by laurel verify', async () => {
+    const text = 'unpack(changed, 1, count)';
+    const library = bundleLibrary((file, source) =>
+      file === 'modules/ledger.lua' ? source.replace(text, 'unpack(changed, 3, count)') : source,
+    );
+    expect(library.name).not.to.equal(bundleLibrary().name);
+    const arena = await startArena({ library });
+    const contestant = await arena.enter(document, baseMs);
+    try {
+      await contestant.subject.event({ metricKey: 'cards', user: { id: 'ana' }, value: 1 });
+      expect((await contestant.verify()).map(({ what, postgres }) => [what.slice(0, 5), postgres])).to.deep.equal([['ana: ', null]]);
+    } finally {
+      await contestant.leave();
+      await arena.stop();
+    }
+  });
+});

@@ -1,0 +1,3 @@
+import { describeCrash } from '../support/crash.js';
+
+describeCrash(10);

@@ -1,0 +1,142 @@
+/**
+ * Deliberate faults in the function library, at least one for each of its modules. The model test has to notice every one of them: a fault
+ * that it does not notice is a rule that could break without a red test.
+ */
+export interface Fault {
+  /** What goes wrong, in a few words. */
+  readonly name: string;
+  /** A module of lua/modules. */
+  readonly module: string;
+  /** The text that is replaced: it has to occur exactly once in the module. Short ones live longer. */
+  readonly text: string;
+  readonly by: string;
+}
+
+const fault = (module: string, name: string, text: string, by: string): Fault => ({ module, name, text, by });
+
+/** One for ties, freezes, boosts, runs, zones and composites: those that are tried in `npm run test:long`. */
+export const namedFaults: readonly Fault[] = [
+  fault('boards', 'ties: the last to reach a value is first', 'MAX_SHORT - seq', 'FIRST_LONG + seq'),
+  fault(
+    'streaks',
+    'freeze order: a freeze is used before a pause',
+    'if is_paused(one',
+    'if not (freezes and all[FREEZES] > 0) and is_paused(one',
+  ),
+  fault('boosts', 'boost rounding: always down', 'active[1].rounding', "'down'"),
+  fault(
+    'leaderboards',
+    'run boundary: by the date in UTC',
+    'calendar.run(board, day) or 0',
+    'calendar.run(board, math.floor(at / 86400000)) or 0',
+  ),
+  fault('streaks', 'time-zone change: the grace ends a period early', 'frequency, needed + 1,', 'frequency, needed,'),
+  fault(
+    'achievements',
+    'composite depth: only one level',
+    'while i < #one.achieved do',
+    'local depth = #one.achieved\n  while i < depth do',
+  ),
+];
+
+const otherFaults: readonly Fault[] = [
+  fault('achievements', 'a metric value must be exceeded', '>= achievement.value and can', '> achievement.value and can'),
+  fault('achievements', 'locked ones can be completed', 'return achievement.active and not', 'return not'),
+  fault('activation', 'calls of the version in force are sent back', 'part.version = version', 'part.version = version + 1'),
+  fault('boards', 'a full board has no threshold', 'return value or 0', 'return 0'),
+  fault('boards', 'ties: a newcomer may equal the last place', 'and member >= last', ''),
+  fault('boards', 'a rank beyond the participant limit is told', 'rank < board.max and rank or nil', 'rank'),
+  fault('boosts', 'boost rounding: as the smallest boost says', 'active[1].rounding', 'active[#active].rounding'),
+  fault('boosts', 'the last day does not count', 'day > boost.last', 'day >= boost.last'),
+  fault('boosts', 'personal boosts come first to last', 'a.order < b.order', 'a.order > b.order'),
+  fault('calendar', 'months are not clamped', 'math.min(first + day - 1, following - 1)', 'first + day - 1'),
+  fault('calendar', 'run boundary: a run begins a day late', 'return run <= day and run', 'return run < day and run'),
+  fault('calls', 'activation forgets streaks', 'qualifies(one, achievement, length)', 'qualifies(one, achievement, 0)'),
+  fault('calls', 'who is due at this very moment waits', '> (up_to or now)', '>= (up_to or now)'),
+  fault('decimal', 'boost rounding: a half is rounded down', 'rest * 2 >= divisor', 'rest * 2 > divisor'),
+  fault('decimal', 'totals are sums of doubles', 'math.abs(scaled_a) < EXACT / 4 and', 'math.abs(scaled_a) < 0 and'),
+  fault(
+    'filters',
+    'a user without the attribute matches',
+    'if attributes[filter.no] ~=',
+    'if attributes[filter.no] and attributes[filter.no] ~=',
+  ),
+  fault(
+    'filters',
+    'only the last attribute of a filter counts',
+    'local function match(list, attributes)\n  for i = 1,',
+    'local function match(list, attributes)\n  for i = math.max(1, #list),',
+  ),
+  fault('forget', 'a deleted user is still counted', "redis.call('HINCRBY', part.meta, 'users', -1)", ''),
+  fault('leaderboards', 'the window includes its end', 'board.from and now < board.to', 'board.from and now <= board.to'),
+  fault(
+    'leaderboards',
+    'a lost streak stays on a board of totals',
+    'if board.isStreak and value == 0 then\n    if seq',
+    'if board.isStreak and value == 0 then\n    if false and seq',
+  ),
+  fault('leaderboards', 'ties: the same value again queues anew', 'if before == value then', 'if false then'),
+  fault('leaderboards', 'who changes group stays in the old one too', 'leave(one, board, slot[RUN],', 'type(slot[RUN],'),
+  fault(
+    'ledger',
+    'settling leaves no entry',
+    "redis.call('XADD', part.ledger, '*', 'e', blob)",
+    "if entry.kind ~= 'settle' then redis.call('XADD', part.ledger, '*', 'e', blob) end",
+  ),
+  fault('levels', 'new levels count nobody anew', 'points.count_level(one, system, level)', 'level'),
+  fault('metrics', 'a total below zero is forgotten', 'decimal.add(before, value)', 'decimal.add(math.max(before, 0), value)'),
+  fault('partition', 'reads do not wait for Postgres', 'return info[i + 1]', "return '0-0'"),
+  fault('plans', 'a plan is kept for ever', 'local plan = cache[hash]', 'local _, plan = next(cache)'),
+  fault('points', 'a multiple is paid twice', 'now > high_before and now or high_before', 'now'),
+  fault('points', 'packing: the total stands in the place of the level', '[place.total] = state.total', '[place.level] = state.total'),
+  fault('points', 'the cap is no cap', 'math.min(earned, cap - total)', 'earned'),
+  fault('points', 'blocked one point early', '* trigger.points < 0 then', '* trigger.points <= 0 then'),
+  fault('points', 'the event does not see what the creation of the user paid', '.total + times *', '.before + times *'),
+  fault('points', 'a level must be exceeded', 'if total < levels[i].points', 'if total <= levels[i].points'),
+  fault('reads', 'a page from a user starts after the user', 'from + rank - 1', 'from + rank'),
+  fault('reads', 'a user beyond the participant limit has a place', 'rank > tonumber(args[position.max])', 'false'),
+  fault('reads', 'a place after the end is read in no run', 'math.min(one.day, board.last or one.day)', 'one.day'),
+  fault('settle', 'a lost streak stays on its board', 'if length ~= before then', 'if length > before then'),
+  fault('settle', 'the later of two due moments is noted', 'math.min(streak, trigger)', 'math.max(streak, trigger)'),
+  fault('settle', 'daily triggers fire at midnight in UTC', 'turn.zone(one), day), one.now)', "'', day), one.now)"),
+  fault('streaks', 'freezes are earned after they are needed', '    if freezes then\n', '    if false then\n'),
+  fault('streaks', 'a period extends twice', 'is_condition and current > all[at + LAST]', 'is_condition and current >= all[at + LAST]'),
+  fault('streaks', 'a restore shortens a longer streak', 'all[shown + LENGTH] > all[shown + LOST_LENGTH]', 'false'),
+  fault('streaks', 'a pause starts in the past', 'pause.first < one.day', 'false'),
+  fault('streaks', 'a restored streak need not be kept today', 'all[shown + LAST] = current - 1', 'all[shown + LAST] = current'),
+  fault(
+    'streaks',
+    'weeks begin on Monday for everybody',
+    'calendar.period(frequency, day, one.plan.weekShift)',
+    'calendar.period(frequency, day, 3)',
+  ),
+  fault('time', 'offsets count westwards', 'at + offset * MINUTE_MS) / DAY_MS', 'at - offset * MINUTE_MS) / DAY_MS'),
+  fault(
+    'time',
+    'time-zone change: a skipped midnight is early',
+    'math.max(from, day * DAY_MS - offset * MINUTE_MS)',
+    'day * DAY_MS - offset * MINUTE_MS',
+  ),
+  fault(
+    'turn',
+    'packing: a record is lost',
+    'local value = records[name]',
+    'local value = name ~= record.achievements and records[name] or {}',
+  ),
+  fault('turn', 'packing: a record is fetched and not unpacked', 'blob and cmsgpack.unpack(blob) or new_record(name)', 'new_record(name)'),
+  fault('turn', 'ties: the sequence stands still', "'seq', '1')", "'seq', '0')"),
+  fault('users', 'the control group is the other one', 'share < plan.controlRatio', 'share >= plan.controlRatio'),
+  fault('users', 'creating a user earns nothing', '    points.earn_creation(one)', ''),
+  fault(
+    'users',
+    'a stored address does not count',
+    '(patch.values[field.email] or users.property(one, field.email))',
+    'patch.values[field.email]',
+  ),
+  fault('users', 'time-zone change: a moved user has no grace', 'if name == field.tz and not one.created then', 'if false then'),
+];
+
+/** Modules of which histories see nothing: a batch is sent in parts only when it is large (test/api/batch-events.test.ts). */
+export const unseenModules: readonly string[] = ['sendings'];
+
+export const faults: readonly Fault[] = [...namedFaults, ...otherFaults];

@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { cpuTime, measureLargest } from '../../benchmarks/largest-calls.js';
+import { largestPlans } from '../../benchmarks/largest-plans.js';
+import { limits } from '../../src/limits.js';
+import { bodyOf, configText, type EventBody, readBoard, readPoints } from '../support/answers.js';
+import { OwnRedis } from '../support/own-redis.js';
+import { startWorld, type World } from '../support/world.js';
+
+/** About as much of everything as one metric may have, and all attributes that there can be. */
+const numbers = Array.from({ length: 280 }, (_, i) => i);
+const attributes = Array.from({ length: limits.maxConfigObjects }, (_, i) => i);
+const config = {
+  attributes: attributes.map((i) => ({ key: `a${i}`, name: `Attribute ${i}`, type: 'user' })),
+  metrics: [{ key: 'm', name: 'M' }],
+  points: numbers.map((i) => ({
+    ...{ key: `p${i}`, name: `System ${i}`, levels: [{ key: 'one', name: 'One', points: 1 }] },
+    triggers: [
+      {
+        ...{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' },
+        userAttributes: [{ attributeKey: `a${i}`, attributeValue: 'yes' }],
+      },
+    ],
+    boosts: [{ key: 'b', name: 'B', start: '2020-01-01', multiplier: 2 }],
+  })),
+  leaderboards: numbers.map((i) => ({
+    ...{ key: `l${i}`, name: `Board ${i}`, status: 'active' },
+    ...(i % 2 === 0 ? { rankBy: 'metric', metricKey: 'm' } : { rankBy: 'points', pointsSystemKey: `p${i}` }),
+  })),
+};
+const all = (value: string): Record<string, string> => Object.fromEntries(attributes.map((i) => [`a${i}`, value]));
+
+describe('The largest configuration', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ config: configText(config) });
+  });
+  after(() => world.stop());
+
+  const send = async (value: number, attributes = {}): Promise<EventBody> =>
+    bodyOf(await world.event('m', { user: { id: 'ana', name: 'Ana', attributes }, value }), 201);
+
+  it('is one event’s, whole: everything that it changes is in the answer, in Redis and in Postgres', async () => {
+    // Down once, so that every trigger has a high-water mark to keep, and then up with new values of all attributes.
+    await send(5, all('yes'));
+    await send(-2);
+    await send(0, all('no'));
+    const { total, points, leaderboards } = await send(10, all('yes'));
+    expect(total).to.equal(13);
+    expect(Object.values(points).map(({ added }) => added)).to.deep.equal(numbers.map(() => 16));
+    expect(Object.values(leaderboards).map(({ rank }) => rank)).to.deep.equal(numbers.map(() => 1));
+    expect((await readPoints(world, 'ana', 'p279')).total).to.equal(26);
+    expect(await readBoard(world, 'l279')).to.deep.equal(['1 ana 26']);
+    await world.drain();
+    const { rows } = await world.pool.query('select count(*)::int as systems, sum(total)::int as points from user_points');
+    expect(rows).to.deep.equal([{ systems: numbers.length, points: 26 * numbers.length }]);
+  });
+});
+
+/** What a call may hold Redis for. */
+const mostUs = 50_000;
+
+describe('No call holds Redis for more than 50 ms', () => {
+  let server: OwnRedis;
+  let redis: Redis;
+  before(async () => {
+    server = await OwnRedis.start();
+    redis = new Redis(server.url, { enableAutoPipelining: true });
+  });
+  after(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  for (const { what, objects, config: largest } of largestPlans()) {
+    it(`under ${objects} ${what}, which are as many as there may be`, async () => {
+      const { planBytes: _, ...calls } = await measureLargest(redis, largest, 1, cpuTime(redis));
+      if (process.env.SHOW) console.log(objects, what, JSON.stringify(calls));
+      for (const [call, us] of Object.entries(calls)) expect(us, call).to.be.at.most(mostUs);
+    });
+  }
+});

@@ -1,0 +1,149 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
+import { totalsOf } from '../../src/redis/user-hash.js';
+import { startLocalPostgres } from '../../src/stores/local-postgres.js';
+import { startLocalRedis } from '../../src/stores/local-redis.js';
+import { ProcessHandle } from '../../src/stores/processes.js';
+import { fromBin, killChildren, LaurelProcess } from '../support/process.js';
+import { removeStores } from '../support/stores.js';
+import { tenant } from '../support/world.js';
+
+/** The request that the service prints, as `curl` would send it. */
+interface Pasted {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
+/** Reads the command as a shell does: words, single quotes, and lines that go on after a backslash. */
+function readCurl(output: string): Pasted {
+  const command = /^ {2}curl [\s\S]*?[^\\]$/m.exec(output)![0].replace(/\\\n/g, ' ');
+  const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
+  const after = (flag: string): string[] => words.flatMap((word, index) => (word === flag ? [words[index + 1]!] : []));
+  return {
+    url: words.find((word) => word.startsWith('http'))!,
+    headers: Object.fromEntries(after('-H').map((header) => header.split(': ') as [string, string])),
+    body: after('-d')[0]!,
+  };
+}
+
+interface EventAnswer {
+  readonly eventId: string;
+  readonly total: number;
+  readonly points: { readonly points: { readonly total: number; readonly level?: { readonly key: string } } };
+  readonly leaderboards: Readonly<Record<string, { readonly rank: number }>>;
+}
+
+describe('Somebody who starts Laurel for the first time', () => {
+  let folder: string;
+  let pasted: Pasted;
+  let key: string;
+  let laurel: LaurelProcess;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'laurel-newcomer-'));
+  });
+  after(async () => {
+    await killChildren();
+    await removeStores(folder);
+  });
+
+  async function start(): Promise<string> {
+    await killChildren();
+    laurel = new LaurelProcess(fromBin, ['serve'], { PORT: '0', DATA_DIR: folder });
+    const address = await laurel.address();
+    await laurel.says(/-d '.*'\n\n$/);
+    return address;
+  }
+
+  /** Sends the printed request, to the address of now and with the key of the first start. */
+  async function paste(address: string, headers: Record<string, string> = {}): Promise<{ status: number; body: EventAnswer }> {
+    const url = address + new URL(pasted.url).pathname;
+    const response = await fetch(url, { method: 'POST', body: pasted.body, headers: { ...pasted.headers, 'X-API-KEY': key, ...headers } });
+    return { status: response.status, body: (await response.json()) as EventAnswer };
+  }
+
+  /** Laurel and the servers that it has started or found, by what it says of them. */
+  const processes = (): ProcessHandle[] => {
+    const servers = [...laurel.output.matchAll(/^(?:Redis|Postgres) .*?process (\d+)/gm)].map(([, pid]) => Number(pid));
+    expect(servers).to.have.lengthOf(2);
+    return [laurel.pid, ...servers].map((pid) => new ProcessHandle(pid));
+  };
+  const living = (handles: readonly ProcessHandle[]): number[] => handles.filter((handle) => handle.isAlive()).map(({ pid }) => pid);
+
+  /** The total of the first metric, straight from the stores: this joins the servers of the folder as another process of Laurel would. */
+  async function stored(): Promise<unknown> {
+    const options = { dataDir: folder, log: () => undefined };
+    const [redisStore, postgresStore] = [await startLocalRedis(options), await startLocalPostgres(options)];
+    const redis = new Redis(redisStore.url);
+    const postgres = new pg.Client({ connectionString: postgresStore.url });
+    await postgres.connect();
+    const { rows } = await postgres.query<{ metric: number; total: number }>('select metric, total from user_metrics');
+    const hash = await redis.hgetallBuffer(`${partitionPrefix('laurel', tenant)}${keyNames.user}ana`);
+    const inRedis = totalsOf(new Map(Object.entries(hash)), 'metric').get(rows[0]!.metric);
+    const keyed = await postgres.query(`select 1 from events where idempotency_key = 'once'`);
+    redis.disconnect();
+    await postgres.end();
+    for (const store of [redisStore, postgresStore]) await store.stop();
+    return { redis: inRedis, postgres: rows.map(({ total }) => total), rowsOfTheKey: keyed.rowCount };
+  }
+
+  it('is given an address, an admin key and a request, and the request works', async () => {
+    const address = await start();
+    key = /^Its admin key, which is shown only this once: (\S+)$/m.exec(laurel.output)![1]!;
+    pasted = readCurl(laurel.output);
+    expect(pasted).to.deep.include({
+      url: `${address}/v1/metrics/flashcards-viewed/event`,
+      headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' },
+    });
+    const { status, body } = await paste(address);
+    expect(status).to.equal(201);
+    expect(body.total).to.equal(5);
+    expect(body.points.points.total).to.equal(10);
+    expect(body.points.points.level?.key).to.equal('novice');
+    expect(body.leaderboards['all-time']?.rank).to.equal(1);
+  });
+
+  it('counts once what is sent twice with one Idempotency-Key', async () => {
+    const address = await laurel.address();
+    const replies = [await paste(address, { 'Idempotency-Key': 'once' }), await paste(address, { 'Idempotency-Key': 'once' })];
+    expect(replies.map(({ status, body }) => [status, body.total])).to.deep.equal([
+      [201, 10],
+      [202, 10],
+    ]);
+    expect(replies[1]!.body.eventId).to.equal(replies[0]!.body.eventId);
+  });
+
+  it('stops everything with Ctrl-C', async () => {
+    const all = processes();
+    expect(living(all)).to.have.lengthOf(3);
+    expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
+    expect(laurel.log, 'backfills of nobody, after the welcome').not.to.include('"users":0');
+    expect(laurel.output).to.match(/\nStopping: .*\nStopped\.\n$/);
+    expect(living(all)).to.deep.equal([]);
+  });
+
+  it('finds all data at the next start, and is shown no other key', async () => {
+    const address = await start();
+    expect(laurel.output).to.not.include('admin key');
+    expect(await stored()).to.deep.equal({ redis: 10, postgres: [10], rowsOfTheKey: 1 });
+    const { status, body } = await paste(address);
+    expect([status, body.total]).to.deep.equal([201, 15]);
+  });
+
+  it('finds all data after kill -9', async () => {
+    const servers = processes().slice(1);
+    await laurel.kill();
+    const address = await start();
+    expect(living(servers)).to.have.lengthOf(2);
+    const { status, body } = await paste(address);
+    expect([status, body.total]).to.deep.equal([201, 20]);
+    expect(await laurel.stop()).to.deep.equal({ code: 0, signal: null });
+    expect(living(servers)).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,127 @@
+import { expect } from 'chai';
+import { limits } from '../../src/limits.js';
+import type { Service } from '../../src/service.js';
+import { differences } from '../support/level.js';
+import { Network } from '../support/network.js';
+import { OwnPostgres } from '../support/own-postgres.js';
+import { startSecond } from '../support/second.js';
+import { until } from '../support/stage.js';
+import { adminKey, startWorld, type Reply, type World } from '../support/world.js';
+
+/** Longer than a process may go by its memory without asking anybody, and than it compares that with Postgres. */
+const awayMs = limits.accountCheckMs + 2 * limits.accountLeaseMs;
+/** Half of what one that waits for Postgres takes: the machine may have much else to do. */
+const promptMs = limits.postgresQueryTimeoutMs / 2;
+
+describe('While Postgres is away', () => {
+  let postgres: OwnPostgres;
+  let world: World;
+  let sent = 0;
+  let known: string;
+  let unknown: string;
+
+  before(async () => {
+    postgres = await OwnPostgres.start();
+    world = await startWorld({ databaseUrl: postgres.url, now: null });
+    const made = await world.request('POST', '/admin/v1/application-api-keys', { body: [{ userId: 'ana' }, { userId: 'ana' }] });
+    [known = '', unknown = ''] = (made.body as { created: { key: string }[] }).created.map(({ key }) => key);
+    await event('ana', known);
+    // A backfill that an outage interrupts goes on after it, beside the comparison of the stores.
+    const perpetual = "select 1 from activations where kind = 'leaderboard' and completed is not null";
+    await until('the perpetual leaderboards of the sample are backfilled', async () => (await world.pool.query(perpetual)).rowCount === 2);
+  });
+  after(async () => {
+    postgres.thaw();
+    await world.stop();
+    await postgres.stop();
+  });
+
+  /** Counts an event, which Postgres must not hold up. */
+  async function event(user: string, key = adminKey): Promise<void> {
+    const began = performance.now();
+    const reply = await world.request('POST', '/v1/metrics/flashcards-viewed/event', { key, body: { user: { id: user }, value: 1 } });
+    expect(reply.status, JSON.stringify(reply.body)).to.equal(201);
+    expect(performance.now() - began).to.be.below(promptMs);
+    sent += 1;
+  }
+
+  /** Sends events by both kinds of keys until Postgres has been away for long. */
+  async function sendAllTheWhile(): Promise<void> {
+    const until = performance.now() + awayMs;
+    for (let i = 0; performance.now() < until; i += 1) {
+      await event(`user-${i % 50}`);
+      await event('ana', known);
+    }
+  }
+
+  async function expectNothingLost(): Promise<void> {
+    await world.drain();
+    const { rows } = await world.pool.query<{ count: number; sum: number }>('select count(*)::int, sum(value)::int from events');
+    expect(rows).to.deep.equal([{ count: sent, sum: sent }]);
+    expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
+  }
+
+  const expectNotReady = ({ status, headers, body }: Reply): void => {
+    expect(status, JSON.stringify(body)).to.equal(503);
+    expect(headers.get('retry-after')).to.equal('1');
+  };
+
+  it('frozen: events go on for as long as it takes, and all are there when it goes on', async () => {
+    postgres.freeze();
+    await sendAllTheWhile();
+    expect((await world.get('/health/ready')).status).to.equal(200);
+    expect((await world.get('/v1/users/ana')).status).to.equal(200);
+    postgres.thaw();
+    await expectNothingLost();
+  });
+
+  it('stopped: events go on too, what needs Postgres is a 503 that says so, and all are there when it has started again', async () => {
+    await postgres.shutDown();
+    await sendAllTheWhile();
+    expect((await world.get('/v1/leaderboards')).status).to.equal(200);
+    expectNotReady(await world.get('/admin/v1/users'));
+    // Who has not called for a while has to be looked up.
+    expectNotReady(await world.request('GET', '/v1/users/ana', { key: unknown }));
+    // A change of keys, or of the configuration, can't be stored.
+    expectNotReady(await world.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'New' }] }));
+    expectNotReady(await world.request('POST', '/admin/v1/metrics', { body: [{ key: 'new', name: 'New' }] }));
+    await postgres.startAgain();
+    await expectNothingLost();
+    expect((await world.request('GET', '/v1/users/ana', { key: unknown })).status).to.equal(200);
+  });
+});
+
+describe('A process that is cut off from Postgres while another is not', () => {
+  let world: World;
+  let network: Network;
+  let second: Service;
+
+  before(async () => {
+    world = await startWorld();
+    network = await Network.before(world.settings.databaseUrl!);
+    second = await startSecond({ ...world, settings: { ...world.settings, databaseUrl: network.url } });
+  });
+  after(async () => {
+    await second.stop();
+    await network.stop();
+    await world.stop();
+  });
+
+  it('does not let a key in that the other has revoked, and lets in who may call when it is back', async () => {
+    const made = await world.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'Leaver' }] });
+    const [{ id, key }] = (made.body as { created: [{ id: string; key: string }] }).created;
+    const askSecond = async (by: string): Promise<number> =>
+      (await fetch(`${second.address}/v1/users/ana`, { headers: { 'x-api-key': by } })).status;
+    await world.request('PUT', '/v1/users/ana', { body: {} });
+    expect(await askSecond(key)).to.equal(200);
+    await network.cut();
+    expect(await askSecond(key)).to.equal(200);
+    const revoked = await world.request('PATCH', '/admin/v1/admin-api-keys', { body: [{ id, status: 'revoked' }] });
+    expect(revoked.status).to.equal(200);
+    expect(await askSecond(key)).to.equal(503);
+    expect(await askSecond(adminKey)).to.equal(503);
+    await network.mend();
+    await until('the second process to read the change', async () => (await askSecond(adminKey)) === 200);
+    expect(await askSecond(key)).to.equal(401);
+  });
+});

@@ -1,0 +1,183 @@
+import { expect } from 'chai';
+import { limits } from '../../src/limits.js';
+import { connectRedis, type RedisConnection, type RedisTarget } from '../../src/redis/connection.js';
+import { Client } from '../support/client.js';
+import { logLines } from '../support/log-lines.js';
+import { killChildren, runLaurel, serve } from '../support/process.js';
+import { setStage, type Stage } from '../support/stage.js';
+import { stores } from '../support/stores.js';
+import { pem, pemFile, startTls, type TlsOptions, type TlsStore } from '../support/tls.js';
+import { adminKey } from '../support/world.js';
+
+type Files = Omit<RedisTarget, 'url'>;
+
+const ca = { caFile: pemFile('ca') };
+const client = { certFile: pemFile('client'), keyFile: pemFile('client.key') };
+/** What stands in parentheses is OpenSSL's, in words of its version. */
+const unknownAuthority =
+  'Redis shows a certificate that no known authority has signed (…certificate…). ' +
+  'Set REDIS_CA_FILE to a file with the certificate of the authority that has.';
+const withoutReason = (sentence: string): string => sentence.replace(/\([^()]*certificate[^()]*\)/, '(…certificate…)');
+
+/** What must never be read in a log: the content of every key, and the password of Redis. */
+async function secrets(): Promise<string[]> {
+  const keys = ['client.key', 'server.key', 'elsewhere.key'].map((name) => pem(name).split('\n')[1] ?? '');
+  const { password } = new URL((await stores()).redisUrl);
+  expect([...keys, password]).to.satisfy((found: string[]) => found.every((secret) => secret.length > 20));
+  return [...keys, password];
+}
+
+describe('TLS to Redis', () => {
+  let redis: TlsStore | undefined;
+  let connection: RedisConnection | undefined;
+  afterEach(async () => {
+    connection?.disconnect();
+    await redis?.stop();
+    connection = redis = undefined;
+  });
+
+  const start = async (options: TlsOptions): Promise<TlsStore> => (redis = await startTls((await stores()).redisUrl, options));
+
+  /** Connects, and returns the sentence with which that was refused, or `connected`. */
+  async function outcome(target: RedisTarget): Promise<string> {
+    const { log, text } = logLines('trace');
+    const told = await connectRedis(target, (error) => {
+      log.warn({ err: error }, 'the connection to Redis is down');
+    }).then(
+      (made) => {
+        connection = made;
+        return 'connected';
+      },
+      (error: unknown) => {
+        log.error({ err: error });
+        return (error as Error).message;
+      },
+    );
+    for (const secret of await secrets()) expect(text() + told).not.to.include(secret);
+    return told;
+  }
+
+  const taken: readonly (readonly [when: string, server: TlsOptions, files: Files])[] = [
+    ['its certificate is of the authority of REDIS_CA_FILE', {}, ca],
+    ['it asks for a certificate, and gets that of REDIS_CERT_FILE', { asksForCertificate: true }, { ...ca, ...client }],
+    ['it asks for none, and there is one', {}, { ...ca, ...client }],
+  ];
+  for (const [when, options, files] of taken) {
+    it(`connects when ${when}`, async () => {
+      const { url } = await start(options);
+      for (const at of [url, url.replace('127.0.0.1', 'localhost')]) {
+        expect(await outcome({ url: at, ...files }), at).to.equal('connected');
+        expect(await connection?.ping(), at).to.equal('PONG');
+        connection?.disconnect();
+      }
+    });
+  }
+
+  const refused: readonly (readonly [when: string, server: TlsOptions, files: Files, sentence: string])[] = [
+    ['there is no REDIS_CA_FILE', {}, {}, unknownAuthority],
+    ['REDIS_CA_FILE is of another authority', {}, { caFile: pemFile('other-ca') }, unknownAuthority],
+    [
+      'its certificate is for another name',
+      { certificate: 'elsewhere' },
+      ca,
+      "Redis shows a certificate for another name (IP: 127.0.0.1 is not in the cert's list). " +
+        'Let REDIS_URL name a host that the certificate is for.',
+    ],
+    [
+      'it asks for a certificate, and there is none',
+      { asksForCertificate: true },
+      ca,
+      'Redis refuses to speak TLS with Laurel (…certificate…). Where it asks for a certificate, ' +
+        'set REDIS_CERT_FILE and REDIS_KEY_FILE to one that it trusts, and its key.',
+    ],
+    [
+      'REDIS_CA_FILE holds no certificate',
+      {},
+      { caFile: pemFile('client.key') },
+      'REDIS_CA_FILE names a file without a certificate in PEM.',
+    ],
+    [
+      'there is a certificate without its key',
+      {},
+      { ...ca, certFile: client.certFile },
+      'REDIS_CERT_FILE and REDIS_KEY_FILE are a certificate and its key: set both, or none.',
+    ],
+    [
+      'the key is that of another certificate',
+      {},
+      { ...ca, ...client, keyFile: pemFile('server.key') },
+      'REDIS_CERT_FILE and REDIS_KEY_FILE must be a certificate and its own key, both in PEM, the key without a passphrase.',
+    ],
+  ];
+  for (const [when, options, files, sentence] of refused) {
+    it(`refuses, and has said nothing to Redis, when ${when}`, async () => {
+      const { url, said } = await start(options);
+      const began = performance.now();
+      expect(withoutReason(await outcome({ url, ...files }))).to.equal(sentence);
+      expect(performance.now() - began).to.be.below(limits.redisCallTimeoutMs);
+      expect(said()).to.equal(0);
+    });
+  }
+
+  it('says which file can’t be read', async () => {
+    const { url } = await start({});
+    expect(await outcome({ url, caFile: '/nowhere/ca.pem' })).to.match(/^REDIS_CA_FILE names a file that can't be read: ENOENT.*\.$/);
+  });
+
+  it('is not left out where its files are set and the address is one without', async () => {
+    const { url, said } = await start({});
+    const plain = url.replace('rediss:', 'redis:');
+    for (const [variable, files] of Object.entries({ REDIS_CA_FILE: ca, REDIS_CERT_FILE: client })) {
+      const sentence = `${variable} is for TLS, and REDIS_URL is without: let it begin with rediss, or unset ${variable}.`;
+      expect(await outcome({ url: plain, ...files })).to.equal(sentence);
+    }
+    expect(said()).to.equal(0);
+  });
+});
+
+describe('A service that speaks TLS with Redis', () => {
+  let redis: TlsStore;
+  let stage: Stage;
+  before(async () => {
+    stage = await setStage();
+    redis = await startTls((await stores()).redisUrl, { asksForCertificate: true });
+  });
+  after(async () => {
+    await killChildren();
+    await redis.stop();
+    await stage.stop();
+  });
+
+  const files = { REDIS_CERT_FILE: client.certFile, REDIS_KEY_FILE: client.keyFile };
+
+  it('counts an event, and logs nothing of keys or passwords', async () => {
+    const service = serve({ ...stage.env, REDIS_URL: redis.url, REDIS_CA_FILE: ca.caFile, ...files, LOG_LEVEL: 'trace' });
+    const address = await service.address();
+    const caller = new Client(adminKey, 1);
+    const { status, body } = await caller.event(address, 'flashcards-viewed', { user: { id: 'ana' }, value: 1 });
+    caller.close();
+    expect(status, JSON.stringify(body)).to.equal(201);
+    await stage.drain();
+    expect(await stage.differences()).to.deep.equal([]);
+    expect(redis.said()).to.be.greaterThan(0);
+    expect((await service.stop()).code).to.equal(0);
+    expect(service.log).to.include('/v1/metrics/:key/event');
+    for (const secret of await secrets()) expect(service.output + service.log).not.to.include(secret);
+  });
+
+  it('does not start with one whose authority it does not know, also where Node.js is told to check nothing', async () => {
+    const before = redis.said();
+    const env = {
+      ...stage.env,
+      ...files,
+      PORT: '0',
+      REDIS_URL: redis.url,
+      LOG_LEVEL: 'fatal',
+      NODE_TLS_REJECT_UNAUTHORIZED: '0',
+      NODE_NO_WARNINGS: '1',
+    };
+    const { code, output, log } = await runLaurel(['serve'], env);
+    expect([code, output, withoutReason(log)]).to.deep.equal([1, '', `${unknownAuthority}\n`]);
+    expect(redis.said()).to.equal(before);
+  });
+});

@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import { startArena, type Arena, type Contestant, type Loss } from '../support/engine-subject.js';
+import { playHistories } from '../support/histories.js';
+import { historyArbitrary } from '../support/model/arbitraries.js';
+import { baseMs } from '../support/model/documents.js';
+import { printHistory, runHistory } from '../support/model/history.js';
+import { Model } from '../support/model/index.js';
+import type { Subject } from '../support/model/subject.js';
+
+/** How many histories, how long they are at the most, and from which seed. */
+const histories = Number(process.env['RESTORE_HISTORIES'] ?? 40);
+const maxSteps = Number(process.env['RESTORE_STEPS'] ?? 100);
+const seed = Number(process.env['RESTORE_SEED'] ?? 20_500_101);
+const longestMs = 90 * 60_000;
+
+/** After so many calls since the one before, Redis is lost, or a copy is taken that it may come back as. */
+interface Blow {
+  readonly calls: number;
+  readonly what: Loss | 'copy';
+}
+
+/** What befalls Redis, again and again from the first on, and in the end before everything is read. */
+interface Blows {
+  readonly list: readonly Blow[];
+  readonly last: Loss;
+}
+
+const empty: fc.Arbitrary<Loss> = fc.constantFrom('empty', 'emptyByHand');
+const older = fc.constant<Loss>('older');
+const blows: fc.Arbitrary<Blows> = fc.record({
+  list: fc.array(fc.record({ calls: fc.integer({ min: 2, max: 40 }), what: fc.oneof(empty, older, fc.constant('copy' as const)) }), {
+    minLength: 1,
+    maxLength: 6,
+  }),
+  last: fc.oneof(empty, older),
+});
+
+async function verify(contestant: Contestant): Promise<void> {
+  const differences = await contestant.verify();
+  if (differences.length > 0) throw new Error(`Redis and Postgres differ: ${JSON.stringify(differences)}`);
+}
+
+/** A contestant whose Redis is lost between calls. Before each loss, Redis and Postgres must agree. */
+class Losing {
+  private readonly contestant: Contestant;
+  private readonly list: readonly Blow[];
+  private next = 0;
+  private called = 0;
+
+  constructor(contestant: Contestant, list: readonly Blow[]) {
+    this.contestant = contestant;
+    this.list = list;
+  }
+
+  subject(): Subject {
+    return new Proxy(this.contestant.subject, {
+      get:
+        (target, name) =>
+        async (...args: unknown[]) => {
+          await this.beforeCall();
+          return (target[name as keyof Subject] as (...all: unknown[]) => unknown)(...args);
+        },
+    });
+  }
+
+  /** The last loss, after which nothing more happens to Redis. */
+  async end(loss: Loss): Promise<void> {
+    await this.lose(loss);
+    this.called = -Infinity;
+  }
+
+  private async beforeCall(): Promise<void> {
+    const blow = this.list[this.next % this.list.length];
+    if (!blow || (this.called += 1) < blow.calls) return;
+    this.called = 0;
+    this.next += 1;
+    await (blow.what === 'copy' ? this.contestant.keepCopy() : this.lose(blow.what));
+  }
+
+  private async lose(loss: Loss): Promise<void> {
+    await verify(this.contestant);
+    await this.contestant.loseRedis(loss);
+  }
+}
+
+describe('A Redis that was lost, or came back older, and was brought level, on random histories', () => {
+  let arena: Arena;
+  before(async () => {
+    arena = await startArena();
+  });
+  after(() => arena.stop());
+
+  it(`answers as if nothing had been lost (${histories} histories from seed ${seed})`, async function () {
+    this.timeout(longestMs);
+    await playHistories({
+      ...{ name: 'Lost and restored', histories, seed },
+      arbitrary: fc.tuple(historyArbitrary({ maxSteps }), blows),
+      play: async ([history, { list, last }]) => {
+        const contestant = await arena.enter(history.config, baseMs);
+        try {
+          const losing = new Losing(contestant, list);
+          await runHistory(history, new Model(history.config, baseMs), losing.subject(), () => losing.end(last));
+          await verify(contestant);
+        } finally {
+          await contestant.leave();
+        }
+      },
+      print: ([history, befallen]) => `Redis: ${JSON.stringify(befallen)}\n${printHistory(history)}`,
+    });
+  });
+});

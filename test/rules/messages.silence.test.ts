@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import pino from 'pino';
+import { Base } from '../../src/base.js';
+import { restore } from '../../src/cli/restore.js';
+import { webhookKinds } from '../../src/notify/kinds.js';
+import { configText, track } from '../support/answers.js';
+import { messagesOf, pass, subscription } from '../support/messages.js';
+import { numberOf } from '../support/past.js';
+import { keysOf, startWorld, type World } from '../support/world.js';
+
+const points = {
+  ...{ key: 'p', name: 'P' },
+  triggers: [{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' }],
+};
+const board = { key: 'all', name: 'All', status: 'active', rankBy: 'metric', metricKey: 'm', start: '2039-01-01' };
+const streaks = {
+  ...{ enabled: true, frequency: 'daily', metrics: [{ metricKey: 'm', threshold: 1 }] },
+  freezes: { initial: 1, maximum: 3, earnInterval: 2, earnAmount: 1 },
+};
+const base = { metrics: [{ key: 'm', name: 'M' }], streaks };
+const receiver = { webhooks: [subscription(...webhookKinds)] };
+const minute = 60_000;
+const tables = ['outbox', 'webhook_deliveries', 'told_points', 'told_boards', 'told_rankings', 'told_ranks', 'told_days'];
+
+describe('What makes no message', () => {
+  let world: World;
+  afterEach(() => world.stop());
+
+  const users = ['ana', 'bo', 'cy'];
+  const events = async (value: number): Promise<void> => {
+    for (const [i, user] of users.entries()) await track(world, 'm', { user, value: value + i });
+  };
+  const kinds = async (): Promise<string[]> => (await messagesOf(world)).map(({ kind, user }) => `${kind} ${user ?? ''}`);
+
+  it('anything that nobody subscribes to: nothing is kept of it', async () => {
+    world = await startWorld({ config: configText({ ...base, points: [points], leaderboards: [board] }) });
+    await events(10);
+    await pass(world, 30 * minute);
+    await world.drain();
+    for (const table of tables) expect((await world.pool.query(`select 1 from ${table}`)).rows, table).to.deep.equal([]);
+    await world.configure(configText({ webhooks: [subscription('streak.extended')] }));
+    await track(world, 'm', { user: 'ana', value: 100 });
+    await pass(world, 24 * 60 * minute);
+    await track(world, 'm', { user: 'ana', value: 100 });
+    expect(await kinds()).to.deep.equal(['streak.extended ana']);
+    for (const table of tables.slice(2)) expect((await world.pool.query(`select 1 from ${table}`)).rows, table).to.deep.equal([]);
+  });
+
+  it('what happened before somebody subscribed; what happens right after is told', async () => {
+    world = await startWorld({ config: configText({ ...base, points: [points], leaderboards: [board] }) });
+    await events(10);
+    await pass(world, minute);
+    await world.drain();
+    await world.configure(configText(receiver));
+    await track(world, 'm', { user: 'cy', value: -1.5 });
+    await pass(world, minute);
+    // Cy was first, and has passed nobody; Bo and Ana have passed nobody either, but Bo is first now.
+    expect((await kinds()).sort()).to.deep.equal(['leaderboard.changed ', 'leaderboard.rank_changed bo', 'leaderboard.rank_changed cy']);
+  });
+
+  it('a backfill: achievements, streaks and places that the configuration gives, and levels that it changes', async () => {
+    world = await startWorld({ config: configText({ ...base, points: [points], ...receiver }) });
+    await track(world, 'm', { user: 'dora', value: 0.5 });
+    await events(10);
+    await pass(world, 30 * minute);
+    const before = await messagesOf(world);
+    await world.configure(
+      configText({
+        streaks: { ...streaks, metrics: [{ metricKey: 'm', threshold: 0.5 }] },
+        points: [{ ...points, levels: [{ key: 'l', name: 'L', points: 5 }] }],
+        achievements: [{ key: 'a', name: 'A', trigger: 'metric', metricKey: 'm', metricValue: 5, status: 'active' }],
+        leaderboards: [board],
+      }),
+    );
+    const no = await numberOf(world, 'achievements', 'a');
+    await pass(world, minute);
+    await world.drain();
+    const { rows } = await world.pool.query('select user_id from user_achievements where achievement = $1', [no]);
+    expect(rows).to.have.lengthOf(3);
+    await pass(world, 60 * minute);
+    const after = (await messagesOf(world)).slice(before.length);
+    // That there are rankings is told; that everybody has a place is not.
+    expect(after.map(({ kind }) => kind).sort()).to.deep.equal(['leaderboard.changed', 'leaderboard.started']);
+    await track(world, 'm', { user: 'ana', value: 0.5 });
+    await pass(world, minute);
+    expect((await kinds()).slice(before.length + 2)).to.deep.equal(['leaderboard.changed ']);
+  });
+
+  /** What is told of four users' days, with or without a loss of Redis in between. */
+  async function told(loses: boolean): Promise<string[]> {
+    world = await startWorld({
+      config: configText({
+        ...base,
+        points: [{ ...points, levels: [{ key: 'l', name: 'L', points: 5 }] }],
+        leaderboards: [board],
+        ...receiver,
+      }),
+    });
+    await events(10);
+    await pass(world, 30 * minute);
+    const before = await messagesOf(world);
+    if (loses) {
+      const other = await Base.start({ settings: world.settings, log: pino({ level: 'silent' }), print: () => undefined });
+      try {
+        await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
+        await world.redis.function('FLUSH');
+        await track(world, 'm', { user: 'ana', value: 1 }, 503);
+        await restore(other, () => undefined, {});
+      } finally {
+        await other.stop();
+      }
+      await pass(world, 0);
+      expect(await messagesOf(world)).to.deep.equal(before);
+    }
+    await events(0.5);
+    for (let day = 0; day < 6; day += 1) await pass(world, 24 * 60 * minute);
+    return kinds();
+  }
+
+  it('a restore of Redis: everything that is told is told once, as if nothing had been lost', async () => {
+    const expected = await told(false);
+    await world.stop();
+    expect(expected.filter((kind) => kind.endsWith(' ana'))).to.include.members(['streak.lost ana', 'streak.freeze_consumed ana']);
+    expect((await told(true)).sort()).to.deep.equal(expected.sort());
+  });
+});

@@ -1,0 +1,89 @@
+import { expect } from 'chai';
+import { Client } from './client.js';
+import { Model } from './model.js';
+import { killChildren, serve, type LaurelProcess } from './process.js';
+import { Random, runSeed } from './random.js';
+import { richConfig } from './rich-config.js';
+import { configFile, setStage, type Stage } from './stage.js';
+import { expectExactlyOnce, expectExplained, SteadyTraffic } from './steady-traffic.js';
+import { expectRanks, expectTotals, prepare, readEvents, type EventRow } from './traffic.js';
+import { adminKey } from './world.js';
+
+const clients = 32;
+/** A life of the service ends after so many answers at most. */
+const maxAnswersOfALife = 1_200;
+
+/** Defines the tests of a service that is killed under load again and again. */
+export function describeCrash(kills: number): void {
+  const seed = runSeed();
+  describe(`kill -9 of the service, ${kills} times under load (SEED=${seed})`, function () {
+    this.timeout(600_000);
+    const moments = new Random(seed);
+    const model = new Model(richConfig);
+    let stage: Stage;
+    let client: Client;
+    let traffic: SteadyTraffic;
+    let service: LaurelProcess;
+    let starting: Promise<string>;
+    let address: string;
+    let ledger: EventRow[];
+
+    function start(): void {
+      service = serve(stage.env);
+      starting = service.address();
+    }
+
+    before(async () => {
+      stage = await setStage({ env: { CONFIG: await configFile(richConfig) } });
+      client = new Client(adminKey, clients);
+      traffic = new SteadyTraffic({ seed, clients, address: () => starting });
+      start();
+      await starting;
+      await prepare(stage.pool);
+      traffic.start();
+      for (let kill = 0; kill < kills; kill += 1) {
+        await starting;
+        const enough = traffic.tally.answers + 1 + moments.below(maxAnswersOfALife);
+        await traffic.during(`${enough} answers`, () => traffic.tally.answers >= enough);
+        await service.kill();
+        // The dead holder's lease would run out after limits.leaseMs; ended here, so that every life writes behind too.
+        await stage.pool.query(`update stream_offsets set lease_until = '-infinity'`);
+        start();
+      }
+      address = await starting;
+      await traffic.stop();
+      await stage.drain();
+      ledger = await readEvents(stage.pool);
+    });
+    after(async () => {
+      traffic.close();
+      client.close();
+      await killChildren();
+      await stage.stop();
+    });
+
+    it('cut requests off', () => {
+      expect(traffic.tally.lost).to.be.greaterThan(0);
+    });
+
+    // One kill may find no event between the commit and its answer.
+    if (kills > 1) {
+      it('left events behind that only a replay acknowledged', () => {
+        expect(traffic.tally.found).to.be.greaterThan(0);
+      });
+    }
+
+    it('leaves every acknowledged event in Postgres exactly once, and no other', () => expectExactlyOnce(ledger, traffic.acknowledged));
+
+    it('counts them in an order that explains every answer', () => expectExplained(model, ledger, traffic.acknowledged));
+
+    it('leads to the totals, points, levels and ranks of the model', async () => {
+      await expectTotals(model, client, address);
+      await expectRanks(model, client, address);
+    });
+
+    it('leaves Postgres equal to Redis, field by field', async () => {
+      expect(await stage.differences()).to.deep.equal([]);
+    });
+  });
+}

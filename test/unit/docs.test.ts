@@ -1,0 +1,65 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (page: string): string => readFileSync(join(root, page), 'utf8');
+
+const folders = ['.', 'docs', 'docs/operations', 'examples', 'benchmarks'];
+const pages = folders.flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
+);
+
+/** What the forges make of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .trim()
+    .replaceAll(' ', '-');
+
+const anchors = (page: string): string[] => [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
+
+/** Links to other pages and to headings that lead nowhere. */
+function brokenLinks(page: string): string[] {
+  const links = [...read(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, link = '']) => link);
+  return links.filter((link) => {
+    const [path = '', anchor] = link.split('#', 2);
+    const target = path === '' ? page : join(dirname(page), path);
+    if (!existsSync(join(root, target))) return true;
+    return anchor !== undefined && !anchors(target).includes(anchor);
+  });
+}
+
+/** Files in backticks, with their folder, that are not there: from the root, or as pages name those of src, lua and test. */
+function missingFiles(page: string): string[] {
+  const named = [...read(page).matchAll(/`([\w.-]+\/[\w./-]*\.(?:ts|lua|mjs|sql|yaml|sh|md))`/g)].map(([, path = '']) => path);
+  return named.filter((path) => !['', 'src', 'lua', 'test', 'test/support'].some((folder) => existsSync(join(root, folder, path))));
+}
+
+describe('The documents', () => {
+  it('are found', () => {
+    expect(pages).to.include.members(['README.md', 'docs/settings.md', 'docs/operations/runbooks.md']);
+  });
+
+  for (const page of pages) {
+    it(`lead somewhere: ${page}`, () => {
+      expect(brokenLinks(page)).to.deep.equal([]);
+      expect(missingFiles(page)).to.deep.equal([]);
+    });
+  }
+
+  it('name every script of package.json, and no other', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    // Started by npm itself, before those that they are named after.
+    const own = Object.keys(scripts).filter((name) => !name.startsWith('pre'));
+    const ofEngineers = read('ARCHITECTURE.md');
+    const command = (name: string): string => (['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`);
+    expect(own.filter((name) => !ofEngineers.includes(`\`${command(name)}\``))).to.deep.equal([]);
+    const named = pages.flatMap((page) => [...read(page).matchAll(/npm run ([a-z:]+)/g)].map(([, name = '']) => name));
+    expect(named.filter((name) => !(name in scripts))).to.deep.equal([]);
+  });
+});

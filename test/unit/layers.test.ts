@@ -1,0 +1,214 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import ts from 'typescript';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
+
+/** The folders whose names are the words of the domain. */
+const domain = 'leaderboards points metrics achievements streaks users';
+
+/**
+ * The parts of src (its folders, and the files at its root) from the top down, and what each may import besides itself and the bottom.
+ * A row names only parts further down, so the order of the rows is the order of the layers and no two parts import each other. Types
+ * count as well: a part that needs another's types depends on its shapes. `*` is every part further down.
+ *
+ * To allow a new edge, name it in the row. If it would point upwards, the code is in the wrong part or the part in the wrong row.
+ */
+const layers: readonly (readonly [part: string, mayImport: string])[] = [
+  // What puts the parts together: only these see everything.
+  ['main.ts', '*'],
+  ['cli', '*'],
+  ['service.ts', '*'],
+  ['base.ts', '*'],
+
+  // What callers reach: only the rows above import these.
+  ['http', `logging admin routing notify engine ${domain} plan config account keys ledger redis`],
+  ['admin', `routing notify engine ${domain} plan config account keys`],
+  ['routing', 'notify engine account keys ledger'],
+
+  // What watches the others.
+  ['observe', 'logging restore engine ledger redis settings.ts'],
+
+  // What works beside the requests.
+  ['jobs', `logging notify engine ${domain} ledger plan redis config postgres`],
+  ['restore', 'logging engine ledger plan redis config postgres'],
+  ['notify', `logging engine ${domain} ledger plan redis config postgres`],
+
+  // One event, from a valid request to the facts that it led to.
+  ['engine', `${domain} plan redis config ledger`],
+
+  // What each word of the domain means, and how its results are shown.
+  ['leaderboards', 'users plan redis config ledger'],
+  ['points', 'achievements users plan redis config ledger'],
+  ['metrics', 'achievements users plan redis config ledger'],
+  ['achievements', 'users plan redis config ledger'],
+  ['streaks', 'users plan redis config ledger'],
+  ['users', 'plan redis config ledger'],
+
+  // From one store to the other.
+  ['ledger', 'logging redis postgres'],
+  ['plan', 'redis config'],
+  ['account', 'logging redis keys postgres'],
+  // What logs and sums up trouble with the stores.
+  ['logging', 'redis postgres'],
+  ['redis', ''],
+  ['config', 'postgres'],
+  ['keys', 'postgres'],
+  ['postgres', ''],
+  ['stores', 'settings.ts'],
+  ['settings.ts', ''],
+];
+
+/** Every part may import these, and each of these may import those after it. */
+const bottom = [
+  ...['addresses.ts', 'shapes.ts', 'calendar.ts', 'zone-names.ts', 'decimal.ts', 'turns.ts', 'errors.ts', 'bounded.ts', 'limits.ts'],
+];
+
+/** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
+const luaModules = [
+  'activation',
+  'levels',
+  'reads',
+  'forget',
+  'calls',
+  'settle',
+  'users',
+  'achievements',
+  'leaderboards',
+  'points',
+  'boosts',
+  'streaks',
+  'plans',
+  'filters',
+  'turn',
+  'metrics',
+  'boards',
+  'ledger',
+  'time',
+  'calendar',
+  'sendings',
+  'partition',
+  'decimal',
+  'contract',
+];
+
+/** One import or `require`: from a file to another, or from a part to another. */
+interface Edge {
+  readonly from: string;
+  readonly to: string;
+}
+
+const show = (edges: readonly Edge[]): string[] => edges.map(({ from, to }) => `${from} → ${to}`);
+
+const order = [...layers.map(([part]) => part), ...bottom];
+const below = (part: string): string[] => order.slice(order.indexOf(part) + 1);
+const named = (mayImport: string): string[] => mayImport.split(' ').filter((part) => part !== '' && part !== '*');
+
+const allowed = new Map<string, readonly string[]>([
+  ...layers.map(([part, mayImport]) => [part, mayImport === '*' ? below(part) : [...named(mayImport), ...bottom]] as const),
+  ...bottom.map((part) => [part, below(part)] as const),
+]);
+
+/** Paths below `folder` that end in `extension`, relative to it, with forward slashes. */
+function filesOf(folder: string, extension: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith(extension))
+    .map((path) => path.split(sep).join('/'))
+    .sort();
+}
+
+/** `import`, `import type`, `export … from` and `import()` of a file of src. A relative specifier ends in .js and names a .ts file. */
+function importsOf(file: string): Edge[] {
+  const { importedFiles } = ts.preProcessFile(readFileSync(join(root, 'src', file), 'utf8'), true, true);
+  return importedFiles
+    .map(({ fileName }) => fileName)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => join(dirname(file), specifier).split(sep).join('/').replace(/\.js$/, '.ts'))
+    .map((to) => ({ from: file, to }));
+}
+
+const sources = filesOf('src', '.ts');
+const imports = sources.flatMap(importsOf);
+const partOf = (file: string): string => file.split('/', 1)[0] ?? file;
+
+/** The files of one cycle, in order, with the first again at the end; undefined if there is none. */
+function findCycle(edges: readonly Edge[]): string[] | undefined {
+  const next = new Map<string, string[]>();
+  for (const { from, to } of edges) next.set(from, [...(next.get(from) ?? []), to]);
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return undefined;
+    done.add(file);
+    return firstDefined(next.get(file) ?? [], (to) => visit(to, [...path, file]));
+  };
+  return firstDefined([...next.keys()], (file) => visit(file, []));
+}
+
+function firstDefined<T, R>(items: readonly T[], map: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const result = map(item);
+    if (result !== undefined) return result;
+  }
+  return undefined;
+}
+
+describe('The layers of src', () => {
+  it('stand in the table, each once', () => {
+    expect(order).to.deep.equal([...new Set(order)]);
+    expect(sources).to.not.be.empty;
+    expect(sources.filter((file) => !order.includes(partOf(file)))).to.deep.equal([]);
+  });
+
+  it('are ordered: no row names a part above it', () => {
+    const edges = layers.flatMap(([from, mayImport]) => named(mayImport).map((to) => ({ from, to })));
+    expect(show(edges.filter(({ from, to }) => !below(from).includes(to)))).to.deep.equal([]);
+  });
+
+  it('import only what the table allows', () => {
+    const forbidden = imports.filter(({ from, to }) => partOf(from) !== partOf(to) && !allowed.get(partOf(from))?.includes(partOf(to)));
+    expect(show(forbidden)).to.deep.equal([]);
+  });
+
+  it('import nothing outside src but packages', () => {
+    expect(show(imports.filter(({ to }) => !sources.includes(to)))).to.deep.equal([]);
+  });
+
+  it('have no cycle of imports between files', () => {
+    expect(findCycle(imports)?.join(' → ')).to.equal(undefined);
+  });
+
+  it('would show a cycle that is not at the start of its path', () => {
+    const edges = [
+      { from: 'a.ts', to: 'd.ts' },
+      { from: 'a.ts', to: 'b.ts' },
+      { from: 'b.ts', to: 'c.ts' },
+      { from: 'c.ts', to: 'b.ts' },
+    ];
+    expect(findCycle(edges)).to.deep.equal(['b.ts', 'c.ts', 'b.ts']);
+  });
+});
+
+describe('The modules of lua', () => {
+  const files = filesOf('lua', '.lua');
+  const moduleOf = (file: string): string => file.replace(/^modules\//, '').replace(/\.lua$/, '');
+
+  it('stand in the list', () => {
+    const modules = files.filter((file) => file.startsWith('modules/')).map(moduleOf);
+    expect(modules.filter((name) => !luaModules.includes(name))).to.deep.equal([]);
+  });
+
+  it('require only modules further down', () => {
+    const requires = files.flatMap((file) =>
+      Array.from(readFileSync(join(root, 'lua', file), 'utf8').matchAll(/\brequire\s*\(?\s*['"]([^'"]+)['"]/g), ([, to = '']) => ({
+        from: moduleOf(file),
+        to,
+      })),
+    );
+    // A file of lua/ itself is in no list: its index is -1, above all modules.
+    const upwards = requires.filter(({ from, to }) => luaModules.indexOf(to) <= luaModules.indexOf(from));
+    expect(show(upwards)).to.deep.equal([]);
+  });
+});

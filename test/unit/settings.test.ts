@@ -1,0 +1,232 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { OperatorError } from '../../src/errors.js';
+import { parseSettings, settingsSchema, type Settings } from '../../src/settings.js';
+
+const defaults: Settings = {
+  port: 7070,
+  host: '127.0.0.1',
+  redisUrl: null,
+  redisCaFile: null,
+  redisCertFile: null,
+  redisKeyFile: null,
+  redisSentinelPassword: null,
+  durability: 'everysec',
+  redisPrefix: 'laurel',
+  databaseUrl: null,
+  dataDir: '.laurel',
+  adminApiKey: null,
+  config: null,
+  testClock: false,
+  autoRestore: true,
+  logLevel: 'info',
+  postgresPoolSize: 10,
+  maxLedgerEntries: 1_000_000,
+  rateLimit: 0,
+  rateLimitWindowS: 60,
+  webhookAllowPrivate: false,
+  corsOrigins: [],
+  shutdownDelayS: 5,
+  accessLog: 'debug',
+  metricsPort: null,
+  metricsHost: '127.0.0.1',
+  metricsToken: null,
+  otlpEndpoint: null,
+};
+
+/** The message for an environment that must be refused. */
+function refusalOf(env: NodeJS.ProcessEnv): string {
+  try {
+    parseSettings(env);
+  } catch (error) {
+    expect(error).to.be.instanceOf(OperatorError);
+    return (error as OperatorError).message;
+  }
+  throw new Error(`accepted: ${JSON.stringify(env)}`);
+}
+
+const key = 'admin.0123456789abcdef';
+
+const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Settings>])[] = [
+  [{}, {}],
+  [{ PATH: '/usr/bin', HOME: '/' }, {}],
+  [Object.fromEntries(Object.keys(settingsSchema.shape).map((name) => [name, ''])), {}],
+  [{ PORT: '0' }, { port: 0 }],
+  [{ PORT: '65535' }, { port: 65535 }],
+  [{ HOST: '::' }, { host: '::' }],
+  [{ REDIS_URL: 'redis://localhost' }, { redisUrl: 'redis://localhost' }],
+  [{ REDIS_URL: 'rediss://:secret@cache.internal:6380/1' }, { redisUrl: 'rediss://:secret@cache.internal:6380/1' }],
+  ...[
+    'redis://user:p%40ss@localhost:6379/15',
+    'redis://[::1]:6379',
+    'redis+cluster://a:7000,b:7001,c',
+    'rediss+cluster://user:secret@a:7000/0',
+    'redis+sentinel://s1,s2:26380/mymaster',
+    'rediss+sentinel://:secret@s1/mymaster/2',
+  ].map((url) => [{ REDIS_URL: url }, { redisUrl: url }] as const),
+  [
+    { REDIS_CA_FILE: '/ca.pem', REDIS_CERT_FILE: '/cert.pem', REDIS_KEY_FILE: '/key.pem', REDIS_SENTINEL_PASSWORD: 'secret' },
+    { redisCaFile: '/ca.pem', redisCertFile: '/cert.pem', redisKeyFile: '/key.pem', redisSentinelPassword: 'secret' },
+  ],
+  [{ DURABILITY: 'always' }, { durability: 'always' }],
+  [{ REDIS_PREFIX: 'Staging_2-b' }, { redisPrefix: 'Staging_2-b' }],
+  [{ DATABASE_URL: 'postgres://u:p@db/laurel' }, { databaseUrl: 'postgres://u:p@db/laurel' }],
+  [{ DATABASE_URL: 'postgresql:///laurel?host=/run/postgresql' }, { databaseUrl: 'postgresql:///laurel?host=/run/postgresql' }],
+  [{ DATA_DIR: '/srv/my data' }, { dataDir: '/srv/my data' }],
+  [{ ADMIN_API_KEY: key }, { adminApiKey: key }],
+  [{ ADMIN_API_KEY: `${'p'.repeat(32)}.${'_-'.repeat(128)}` }, { adminApiKey: `${'p'.repeat(32)}.${'_-'.repeat(128)}` }],
+  [{ CONFIG: 'a b.yaml' }, { config: 'a b.yaml' }],
+  [{ TEST_CLOCK: '1' }, { testClock: true }],
+  [{ TEST_CLOCK: '0' }, { testClock: false }],
+  [{ AUTO_RESTORE: '0' }, { autoRestore: false }],
+  [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  [{ POSTGRES_POOL_SIZE: '1' }, { postgresPoolSize: 1 }],
+  [{ WEBHOOK_ALLOW_PRIVATE: '1' }, { webhookAllowPrivate: true }],
+  [{ MAX_LEDGER_ENTRIES: '1000' }, { maxLedgerEntries: 1_000 }],
+  [
+    { RATE_LIMIT: '600', RATE_LIMIT_WINDOW_S: '10' },
+    { rateLimit: 600, rateLimitWindowS: 10 },
+  ],
+  [
+    { CORS_ORIGINS: 'https://app.example.com, http://localhost:3000' },
+    { corsOrigins: ['https://app.example.com', 'http://localhost:3000'] },
+  ],
+  [{ CORS_ORIGINS: '*' }, { corsOrigins: ['*'] }],
+  [{ SHUTDOWN_DELAY: '0' }, { shutdownDelayS: 0 }],
+  [{ ACCESS_LOG: 'info' }, { accessLog: 'info' }],
+  [
+    { METRICS_PORT: '9464', METRICS_HOST: '127.0.0.2' },
+    { metricsPort: 9464, metricsHost: '127.0.0.2' },
+  ],
+  [{ METRICS_HOST: '::1' }, { metricsHost: '::1' }],
+  [
+    { METRICS_HOST: '0.0.0.0', METRICS_TOKEN: 'a-token-of-some-length' },
+    { metricsHost: '0.0.0.0', metricsToken: 'a-token-of-some-length' },
+  ],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' }, { otlpEndpoint: 'http://localhost:4318' }],
+];
+
+const refused: readonly (readonly [variable: string, values: readonly string[], must: string])[] = [
+  ['PORT', ['-1', '65536', '80.5', '1e3', '0x50', ' 80', '80 ', 'http', '٣'], 'a whole number from 0 to 65535'],
+  [
+    'CORS_ORIGINS',
+    ['app.example.com', 'https://app.example.com/', 'https://a.example,', 'ftp://a.example', 'null'],
+    'origins with commas in between',
+  ],
+  ['HOST', [' ', 'a b', '127.0.0.1 '], 'a host name or an IP address'],
+  [
+    'REDIS_URL',
+    [
+      ...[
+        'localhost:6379',
+        'http://localhost',
+        'redis://',
+        'redis:',
+        'rediss:localhost',
+        'redis://a:b:c',
+        'redis://a:0',
+        'redis://a:65536',
+      ],
+      ...[
+        'redis://a/x',
+        'redis://a/1/2',
+        'redis://a?db=1',
+        'redis://a,b',
+        'redis+cluster://',
+        'redis+cluster://a,,b',
+        'redis+cluster://a/1',
+      ],
+      ...['redis+sentinel://a', 'redis+sentinel://a/', 'redis+sentinel://a/name/x', 'redis+cluster+sentinel://a/b'],
+    ],
+    'redis://user:password@host:6379/0 for one server, unix:///path/redis.sock for one at a socket, redis+cluster://',
+  ],
+  ['REDIS_PREFIX', ['{a}', 'a:b', 'a b', 'é', 'a'.repeat(65)], 'letters, digits, hyphens or underscores'],
+  ['DATABASE_URL', ['localhost', 'mysql://localhost/x', 'postgres://', 'postgres:x'], 'postgres:// or postgresql://'],
+  [
+    'ADMIN_API_KEY',
+    [
+      'admin',
+      '.0123456789abcdef',
+      'admin.',
+      'admin.0123456789abcde',
+      `${'p'.repeat(33)}.0123456789abcdef`,
+      `${key} `,
+      `${key}.x`,
+      `a b.${key}`,
+    ],
+    'a prefix of 1 to 32 characters, a dot and a body',
+  ],
+  ['TEST_CLOCK', ['2', 'true', 'yes', 'on'], '1 (on) or 0 (off)'],
+  ['DURABILITY', ['no', 'Always', '1'], 'everysec or always'],
+  ['LOG_LEVEL', ['INFO', 'verbose', '30'], 'one of silent, fatal, error, warn, info, debug, trace'],
+  ['RATE_LIMIT', ['-1', '1.5', 'off'], 'a whole number from 0 to 100000000'],
+  ['RATE_LIMIT_WINDOW_S', ['0', '86401', '1m'], 'a whole number from 1 to 86400'],
+  ['ACCESS_LOG', ['on', 'trace'], 'debug or info'],
+  ['METRICS_PORT', ['-1', '65536', 'on'], 'a whole number from 0 to 65535'],
+  ['METRICS_HOST', [' ', 'a b'], 'a host name or an IP address'],
+  ['METRICS_TOKEN', ['short', 'a token with some spaces', 'ä'.repeat(16)], '16 to 256 visible ASCII characters'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://localhost', 'http://'], 'http:// or https://'],
+  ['MAX_LEDGER_ENTRIES', ['999', '500000001', '1e6', '-1'], 'a whole number from 1000 to 500000000'],
+  ['POSTGRES_POOL_SIZE', ['0', '501', '-3', 'ten'], 'a whole number from 1 to 500'],
+];
+
+/** The other of the two addresses has to be set beside one of them. */
+const withOther = (env: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  env['REDIS_URL'] ? { DATABASE_URL: 'local', ...env } : env['DATABASE_URL'] ? { REDIS_URL: 'local', ...env } : env;
+
+describe('The settings', () => {
+  for (const [env, settings] of accepted) {
+    it(`are read from ${JSON.stringify(env).slice(0, 100)}`, () => {
+      expect(parseSettings(withOther(env))).to.deep.equal({ ...defaults, ...settings });
+    });
+  }
+
+  for (const [variable, values, must] of refused) {
+    for (const value of values) {
+      it(`refuse ${variable}=${JSON.stringify(value)} in one sentence`, () => {
+        const message = refusalOf(withOther({ [variable]: value }));
+        expect(message)
+          .to.match(new RegExp(`^${variable} must be .*\\.$`))
+          .and.to.contain(must);
+        expect(message).not.to.contain('\n');
+      });
+    }
+  }
+
+  for (const host of ['0.0.0.0', '::', '10.0.0.7', 'metrics.internal', '127.0.0.1.example']) {
+    it(`do not let others than this machine read the metrics without a token (${host})`, () => {
+      expect(refusalOf({ METRICS_HOST: host })).to.match(/^METRICS_TOKEN must be set when METRICS_HOST /);
+    });
+  }
+
+  for (const [set, unset] of [
+    [{ DATABASE_URL: 'postgres://db/laurel' }, 'REDIS_URL'],
+    [{ REDIS_URL: 'redis://cache' }, 'DATABASE_URL'],
+  ] as const) {
+    it(`refuse ${Object.keys(set)[0]} without ${unset}, unless the built-in one is asked for`, () => {
+      expect(refusalOf(set)).to.match(new RegExp(`^${unset} must be set when ${Object.keys(set)[0]} is set: .*local`));
+      expect(parseSettings({ ...set, [unset]: 'local' })).to.include({ [unset === 'REDIS_URL' ? 'redisUrl' : 'databaseUrl']: null });
+    });
+  }
+
+  it('name every bad variable at once', () => {
+    const bad = Object.fromEntries(refused.map(([variable, values]) => [variable, values[0]]));
+    const lines = refusalOf(bad).split('\n');
+    expect(lines.map((line) => line.split(' ')[0])).to.have.members(refused.map(([variable]) => variable));
+  });
+
+  it('never repeat a secret', () => {
+    const message = refusalOf({ ADMIN_API_KEY: 'hunter2', REDIS_URL: 'http://:hunter2@x', DATABASE_URL: 'mysql://u:hunter2@x' });
+    expect(message).not.to.contain('hunter2');
+  });
+
+  it('are all in docs/settings.md, with their defaults', () => {
+    const docs = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
+    const rows = [...docs.matchAll(/^\| `([A-Z_]+)`\s*\| (?:`([^`]*)`|none)\s*\|/gm)].map(([, name, value]) => [name, value ?? null]);
+    const isNone = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
+    const values = Object.values(parseSettings({})).map((value) =>
+      isNone(value) ? null : String(typeof value === 'boolean' ? Number(value) : value),
+    );
+    expect(rows).to.deep.equal(Object.keys(settingsSchema.shape).map((name, index) => [name, values[index]]));
+  });
+});
