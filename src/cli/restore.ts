@@ -94,6 +94,8 @@ async function restoreWhenFree(base: Base, print: Print, named: Named, how: Rest
   } while (!(await restoreOne(base, print, named, how)));
 }
 
+const levelSentence = (name: string): string => `Redis is level with Postgres for ${name}: nothing is to be restored.`;
+
 /** Returns false while another restore is at work on the tenant. */
 async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named, { discard, signal }: RestoreHow): Promise<boolean> {
   const { engine, pool, redis, clock, active } = base;
@@ -102,7 +104,7 @@ async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named,
   if (found === 'fenced' && objection) throw new RestoreFenced(objection);
   if (found === 'ahead' && discard !== true) throw new OperatorError(`${aheadSentence(compared)} Nothing was changed.`);
   if (found === 'level') {
-    print(`Redis is level with Postgres for ${name}: nothing is to be restored.`);
+    print(levelSentence(name));
     return true;
   }
   if (found === 'foreign') {
@@ -116,7 +118,7 @@ async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named,
     const need = { ...needOf(found), isExplicit: true };
     const against = await active.claim(need);
     if (against) throw new RestoreFenced(against);
-    const { users, resumed, saved } = await withProgress(`Restoring ${name}`, (onProgress) =>
+    const restored = await withProgress(`Restoring ${name}`, (onProgress) =>
       restoreTenant({
         ...{ tenant, partition, redis, pool, active, need, testClock: clock.settable, ...(signal ? { signal } : {}) },
         onProgress: (restored, all) => {
@@ -125,6 +127,11 @@ async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named,
       }),
     );
     await engine.open(tenant);
+    if (!restored) {
+      print(levelSentence(name));
+      return true;
+    }
+    const { users, resumed, saved } = restored;
     if (saved > 0) print(`${saved} ledger entries that Postgres did not have are saved as dead letters: docs/operations/dead-letters.md.`);
     print(
       `${users} users of ${name} are back${resumed ? ', with those of a restore that was cut off' : ''}: Redis is level with Postgres.`,

@@ -28,6 +28,14 @@ export async function newestId(redis: RedisConnection, partition: string): Promi
   return newest?.[0] ?? '0-0';
 }
 
+/** The id of the newest entry that a partition's ledger has ever held, `0-0` for none. */
+export async function lastLedgerId(redis: RedisConnection, partition: string): Promise<string> {
+  const ledger = partition + keyNames.ledger;
+  if ((await redis.exists(ledger)) === 0) return '0-0';
+  const info = (await redis.xinfo('STREAM', ledger)) as unknown[];
+  return String(info[info.indexOf('last-generated-id') + 1]);
+}
+
 /** The id of a stream entry, `milliseconds-number`, with which the next entry that can be would be named. */
 export function idAfter(id: string): string {
   const [ms = '0', seq = '0'] = id.split('-');

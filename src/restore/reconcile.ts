@@ -106,7 +106,7 @@ export class Reconciler {
     const startedMs = performance.now();
     let saidMs = startedMs;
     try {
-      const { users, resumed, saved } = await restoreTenant({
+      const restored = await restoreTenant({
         ...{ tenant, partition: engine.partition(tenant), redis, pool, testClock, signal: this.stopping.signal },
         ...{ active, need: needOf(found) },
         onProgress: (restored, all) => {
@@ -115,6 +115,8 @@ export class Reconciler {
           log.info({ tenant, restored, users: all }, 'Redis is being restored');
         },
       });
+      if (!restored) return true;
+      const { users, resumed, saved } = restored;
       if (saved > 0) log.error({ tenant, entries: saved }, 'ledger entries of an ended epoch are saved as dead letters');
       log.info({ tenant, users, resumed, ms: Math.round(performance.now() - startedMs) }, 'Redis has been restored');
       return true;

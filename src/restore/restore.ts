@@ -13,6 +13,7 @@ import { inTransaction, overAll } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
+import { isBelow, lastLedgerId } from '../redis/stream.js';
 import { Ahead } from './ahead.js';
 import { commandsOf, Hold, type Command } from './hold.js';
 import { leftBehind, saveLeftBehind } from './left-behind.js';
@@ -69,32 +70,37 @@ interface Start {
  * epoch, so `open` says that it is behind. The users come back in the order of their ids, in chunks, each in one step of Redis together with
  * how far the restore is, so that one that was cut off goes on where it was. At its end a new life of Redis (epoch) begins: a copy of the old one that
  * turns up later is known as such.
+ *
+ * Returns undefined, and changes nothing, when another restore has ended since the caller compared the two: Redis has everything again, and its ledger
+ * may have events that Postgres lacks.
  */
-export async function restoreTenant(options: RestoreOptions): Promise<Restored> {
+export async function restoreTenant(options: RestoreOptions): Promise<Restored | undefined> {
   const { active, need } = options;
   const objection = await active.claim(need);
   if (objection) throw new RestoreFenced(objection);
   return active.during(() => restoreActive(options));
 }
 
-async function restoreActive(options: RestoreOptions): Promise<Restored> {
+async function restoreActive(options: RestoreOptions): Promise<Restored | undefined> {
   const { tenant, pool } = options;
   // From here on no worker commits anything that it still had in its hands: what is read below is all that there will be.
   const { lease, lastId } = await acquireRestoreLease(pool, tenant, `restore:${randomUUID()}`);
+  let restored: Restored | undefined;
   try {
-    return await restoreUnder(options, lease, lastId);
-  } catch (error) {
-    // The next one need not wait for the lease to run out.
-    await releaseLeases(pool, [tenant], lease.holder).catch(() => undefined);
-    throw error;
+    restored = await restoreUnder(options, lease, lastId);
+    return restored;
+  } finally {
+    // The next one need not wait for the lease to run out. (The end of a restore has released it.)
+    if (!restored) await releaseLeases(pool, [tenant], lease.holder).catch(() => undefined);
   }
 }
 
-async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: StreamId): Promise<Restored> {
+async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: StreamId): Promise<Restored | undefined> {
   const { tenant, pool, redis, partition } = options;
   const { document } = await loadConfig(pool, tenant);
   const hold = new Hold({ redis, pool, partition, lease, lastId, signal: options.signal });
   const start = await begin(options, hold, lease.epoch, lastId);
+  if (!start) return undefined;
   await restoreUsers(options, hold, start);
   await restoreCounters(options, hold);
   await restoreLevelCounts(options, hold, document);
@@ -102,19 +108,19 @@ async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: Strea
   return { users: start.users, resumed: start.resumed, saved: start.saved };
 }
 
-async function begin(options: RestoreOptions, hold: Hold, committedEpoch: string, lastId: StreamId): Promise<Start> {
+async function begin(options: RestoreOptions, hold: Hold, committedEpoch: string, lastId: StreamId): Promise<Start | undefined> {
   const { redis, partition, pool, tenant } = options;
   const meta = partition + keyNames.meta;
   const { restore, from, cursor, count } = restoringFields;
-  const [epoch, begunAt, last, users, current, before] = await redis.hmget(
+  const [epoch, begunAt, last, users, current, before, trimmed] = await redis.hmget(
     meta,
-    restore,
-    from,
-    cursor,
-    count,
-    'epoch',
-    metaFields.restorer,
+    ...[restore, from, cursor, count],
+    ...['epoch', metaFields.restorer, metaFields.trimmed],
   );
+  if (current === committedEpoch && (await hasAllOf({ redis, partition, trimmed }, committedEpoch, lastId))) {
+    await hold.renew();
+    return undefined;
+  }
   const left = await leftBehind(options, committedEpoch, lastId);
   // One whose last step was cut off has the epoch of Postgres already, or none. One that Postgres has gone on from is a snapshot of its middle.
   const isOfNow = begunAt === `${committedEpoch} ${lastId}` || (epoch === committedEpoch && begunAt?.endsWith(` ${lastId}`) === true);
@@ -135,6 +141,20 @@ async function begin(options: RestoreOptions, hold: Hold, committedEpoch: string
   await wipe(redis, partition, hold);
   await hold.write([['HSET', meta, restore, fresh, from, `${committedEpoch} ${lastId}`]]);
   return { epoch: fresh, cursor: '', users: 0, resumed: false, saved };
+}
+
+interface Ledger {
+  readonly redis: RedisConnection;
+  readonly partition: string;
+  /** What `meta` says of the last trim. */
+  readonly trimmed: string | null | undefined;
+}
+
+/** Whether the ledger of a partition with the epoch of Postgres goes on from where Postgres is, as `open` (lua/modules/partition.lua) tells it. */
+async function hasAllOf({ redis, partition, trimmed }: Ledger, epoch: string, lastId: StreamId): Promise<boolean> {
+  const [of, upTo = '0-0'] = (trimmed ?? '').split(' ');
+  const isPostgresOlder = of === epoch && isBelow(lastId, upTo);
+  return !isPostgresOlder && !isBelow(await lastLedgerId(redis, partition), lastId);
 }
 
 /** How many users of a tenant are back, while it is being restored; 0 when it is not. */

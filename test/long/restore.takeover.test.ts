@@ -70,8 +70,9 @@ describe('A restore that stands still for longer than its lease', () => {
     expect(reply.status, JSON.stringify(reply.body)).to.equal(201);
   }
 
-  /** Restores the tenant, whatever Redis holds. */
-  const restoring = (redis: Redis): Promise<Restored> =>
+  const fallBehind = (): Promise<unknown> => world.redis.hdel(world.partition + keyNames.meta, 'epoch');
+
+  const restoring = (redis: Redis): Promise<Restored | undefined> =>
     restoreTenant({
       ...{ tenant, partition: world.partition, redis, pool: world.pool, testClock: true },
       ...allowed(redis, world.pool, world.settings.redisPrefix),
@@ -83,7 +84,7 @@ describe('A restore that stands still for longer than its lease', () => {
     JSON.stringify(await world.redis.xrange(world.partition + keyNames.ledger, '-', '+')),
   ];
 
-  async function expectTakenOver(first: Pausing, outcome: Promise<Error | Restored>, step: number): Promise<void> {
+  async function expectTakenOver(first: Pausing, outcome: Promise<Error | Restored | undefined>, step: number): Promise<void> {
     await world.pool.query(`update stream_offsets set lease_until = '-infinity'`);
     await restoring(world.redis);
     expect(await differences(world.redis, world.pool, world.partition), `step ${step}`).to.deep.equal([]);
@@ -98,6 +99,7 @@ describe('A restore that stands still for longer than its lease', () => {
   it('changes nothing of what another has restored and is served, before whichever of its steps it was', async () => {
     let step = 1;
     for (let isOver = false; !isOver; step += 1) {
+      await fallBehind();
       const first = new Pausing(world.redis, step);
       const outcome = restoring(first.redis).catch((error: unknown) => error as Error);
       isOver = await Promise.race([first.standing.then(() => false), outcome.then(() => true)]);
@@ -106,5 +108,17 @@ describe('A restore that stands still for longer than its lease', () => {
     }
     // What meta says, its taking over, emptying the partition, the users, three times what is counted, and the epoch.
     expect(step).to.be.greaterThan(8);
+  });
+
+  it('does not begin when another restore has ended since Redis was found out of sync', async () => {
+    await fallBehind();
+    await restoring(world.redis);
+    await event('user-1');
+    const before = await everything();
+    expect(await restoring(world.redis)).to.equal(undefined);
+    expect(await everything()).to.deep.equal(before);
+    // The lease is free: the write-behind goes on, and so may a restore that is needed.
+    await fallBehind();
+    expect(await restoring(world.redis)).to.include({ users: 7 });
   });
 });
