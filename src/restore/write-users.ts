@@ -5,7 +5,7 @@ import type { Hold } from './hold.js';
 import type { StoredUser } from './stored-users.js';
 
 /** The commands that give Redis back what it holds of a user. */
-function addUser(to: CommandWriter, partition: string, { id, fields, keys, awards, places }: StoredUser): void {
+function addUser(to: CommandWriter, partition: string, { id, fields, keys, awards }: StoredUser): void {
   to.command('HSET', partition + keyNames.user + id);
   for (const [field, value] of fields) to.add(field).add(value);
   to.add(userRecords.due).add('0');
@@ -14,11 +14,32 @@ function addUser(to: CommandWriter, partition: string, { id, fields, keys, award
     for (const [key, event] of used) to.add(key).add(event);
   }
   for (const [system, list] of awards) to.command('RPUSH', `${partition}${keyNames.awards}${system}:${id}`).addAwards(list);
-  for (const { leaderboard, run, group, value, seq } of places) {
-    to.command('ZADD', boardKey(partition, leaderboard, run, group))
-      .add(String(value))
-      .add(boardMember(seq, id));
-    if (group !== '') to.command('SADD', groupsKey(partition, leaderboard, run)).add(group);
+}
+
+/** The commands that put users on leaderboards again, one for each sorted set. */
+function addPlaces(to: CommandWriter, partition: string, users: readonly StoredUser[]): void {
+  const members = new Map<string, (string | Buffer)[]>();
+  const groups = new Map<string, Set<string>>();
+  for (const { id, places } of users) {
+    for (const { leaderboard, run, group, value, seq } of places) {
+      const key = boardKey(partition, leaderboard, run, group);
+      const member = boardMember(seq, id);
+      const others = members.get(key);
+      if (others) others.push(String(value), member);
+      else members.set(key, [String(value), member]);
+      if (group === '') continue;
+      const groupKey = groupsKey(partition, leaderboard, run);
+      groups.set(groupKey, (groups.get(groupKey) ?? new Set()).add(group));
+    }
+  }
+  for (const [name, values] of [
+    ['ZADD', members],
+    ['SADD', groups],
+  ] as const) {
+    for (const [key, all] of values) {
+      to.command(name, key);
+      for (const value of all) to.add(value);
+    }
   }
 }
 
@@ -62,6 +83,7 @@ export async function writeUsers(
 ): Promise<void> {
   await hold.writeAfter(before, (to) => {
     for (const user of users) addUser(to, partition, user);
+    addPlaces(to, partition, users);
     // When time will next do something to a user is worked out by the sweep, for which everybody is due now.
     to.command('ZADD', partition + keyNames.due);
     for (const { id } of users) to.add('0').add(id);
