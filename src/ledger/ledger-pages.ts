@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../limits.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields } from '../redis/contract.js';
-import { isBelow } from '../redis/stream.js';
+import { isBelow, trimmedUpTo } from '../redis/stream.js';
 import { readEntry, type StreamEntry } from './dead-letters.js';
 import type { StreamId } from './offsets.js';
 
@@ -37,9 +37,8 @@ export async function readPages(redis: RedisConnection, partition: string, { epo
       redis.hget(partition + keyNames.meta, 'version'),
     ]);
     if (found !== epoch) return 'replaced';
-    const [of, upTo = '0-0'] = (trimmed ?? '').split(' ');
     // What is missing in between is in neither.
-    if (of === epoch && isBelow(last, upTo)) return 'trimmed';
+    if (isBelow(last, trimmedUpTo(trimmed, epoch))) return 'trimmed';
     for (const [id, fields] of page) {
       entries.push(readEntry(id.toString(), fields));
       if (entries.length % limits.writeBehindPartEntries === 0) await nextTurn();

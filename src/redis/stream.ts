@@ -22,6 +22,12 @@ export async function trimLedger(redis: RedisConnection, partition: string, epoc
   for (const [error] of results) if (error) throw error;
 }
 
+/** Up to which id a ledger was trimmed in an epoch, by what `meta` says of the last trim; `0-0` for not at all. */
+export function trimmedUpTo(trimmed: string | null | undefined, epoch: string): string {
+  const [of, upTo = '0-0'] = (trimmed ?? '').split(' ');
+  return of === epoch ? upTo : '0-0';
+}
+
 /** The id of the newest entry that waits in a partition's ledger, `0-0` for none. */
 export async function newestId(redis: RedisConnection, partition: string): Promise<string> {
   const [newest] = await redis.xrevrange(partition + keyNames.ledger, '+', '-', 'COUNT', 1);

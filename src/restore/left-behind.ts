@@ -5,7 +5,7 @@ import { limits } from '../limits.js';
 import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields, restoringFields } from '../redis/contract.js';
-import { isBelow } from '../redis/stream.js';
+import { isBelow, trimmedUpTo } from '../redis/stream.js';
 import type { Hold } from './hold.js';
 
 interface Of {
@@ -28,8 +28,8 @@ export async function leftBehind({ redis, pool, tenant, partition }: Of, committ
     [tenant, epoch],
   );
   const committed = rows[0]?.last ?? '0-0';
-  const [of, upTo = '0-0'] = (trimmed ?? '').split(' ');
-  return `${epoch} ${of === epoch && isBelow(committed, upTo) ? upTo : committed}`;
+  const upTo = trimmedUpTo(trimmed, epoch);
+  return `${epoch} ${isBelow(committed, upTo) ? upTo : committed}`;
 }
 
 /** Saves the entries as dead letters, page by page; once, also when a restore was cut off after it. Returns how many there are. */

@@ -13,7 +13,7 @@ import { inTransaction, overAll } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
-import { isBelow, lastLedgerId } from '../redis/stream.js';
+import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/stream.js';
 import { Ahead } from './ahead.js';
 import { commandsOf, Hold, type Command } from './hold.js';
 import { leftBehind, saveLeftBehind } from './left-behind.js';
@@ -152,8 +152,7 @@ interface Ledger {
 
 /** Whether the ledger of a partition with the epoch of Postgres goes on from where Postgres is, as `open` (lua/modules/partition.lua) tells it. */
 async function hasAllOf({ redis, partition, trimmed }: Ledger, epoch: string, lastId: StreamId): Promise<boolean> {
-  const [of, upTo = '0-0'] = (trimmed ?? '').split(' ');
-  const isPostgresOlder = of === epoch && isBelow(lastId, upTo);
+  const isPostgresOlder = isBelow(lastId, trimmedUpTo(trimmed, epoch));
   return !isPostgresOlder && !isBelow(await lastLedgerId(redis, partition), lastId);
 }
 
