@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { copyNewRows, copyRows } from '../postgres/copy.js';
-import { insertRows, type Table } from '../postgres/insert.js';
+import { copiesOf, copyNewRows } from '../postgres/copy.js';
+import { insertsOf, type Table } from '../postgres/insert.js';
 import type { Batch } from './batch.js';
 import { boardWrites } from './write-boards.js';
 import { dayWrites } from './write-days.js';
@@ -12,29 +12,27 @@ import * as tables from './tables.js';
  */
 export async function writeBatch(client: pg.ClientBase, tenant: number, batch: Batch, isLate = false): Promise<void> {
   await copyNewRows(client, tenant, tables.idempotencyKeys, [...batch.keys.values()]);
-  const insert =
-    <T>(table: Table<T>, rows: ReadonlyMap<string, T>) =>
-    (): Promise<void> =>
-      insertRows(client, tenant, table, [...rows.values()]);
+  const insert = <T>(table: Table<T>, rows: ReadonlyMap<string, T>) => insertsOf(client, tenant, table, [...rows.values()]);
   await oneAhead([
-    () => copyRows(client, tenant, tables.events, batch.events),
-    () => copyRows(client, tenant, tables.awards, batch.awards),
-    () => copyRows(client, tenant, tables.achievements, [...batch.achievements.values()]),
-    insert(tables.users, batch.users),
-    insert(tables.userMetrics, batch.metrics),
-    insert(tables.userPoints, batch.points),
-    insert(tables.userState, batch.state),
-    insert(tables.streakStates, batch.streaks),
-    insert(tables.streakPauses, batch.pauses),
-    insert(tables.streakPeriods, batch.periods),
+    ...copiesOf(client, tenant, tables.events, batch.events),
+    ...copiesOf(client, tenant, tables.awards, batch.awards),
+    ...copiesOf(client, tenant, tables.achievements, [...batch.achievements.values()]),
+    ...insert(tables.users, batch.users),
+    ...insert(tables.userMetrics, batch.metrics),
+    ...insert(tables.userPoints, batch.points),
+    ...insert(tables.userState, batch.state),
+    ...insert(tables.streakStates, batch.streaks),
+    ...insert(tables.streakPauses, batch.pauses),
+    ...insert(tables.streakPeriods, batch.periods),
     ...dayWrites(client, tenant, batch.days, isLate),
     ...boardWrites(client, tenant, batch),
   ]);
 }
 
 /**
- * Runs writes in order. While Postgres works on one, the rows of the next are encoded: a connection sends its statements one after the other. Throws what
- * the first that fails throws; those behind it fail as well, in a transaction that is aborted.
+ * Runs statements in order. While Postgres works on one, the rows of the next are encoded: a connection sends its statements one after the other. Each
+ * is a single statement: a second one would come behind the first of the next. Throws what the first that fails throws; those behind it fail as well,
+ * in a transaction that is aborted.
  */
 async function oneAhead(writes: readonly (() => Promise<void>)[]): Promise<void> {
   let running = Promise.resolve();

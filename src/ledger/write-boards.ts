@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { insertRows, type Table } from '../postgres/insert.js';
+import { insertsOf, type Table } from '../postgres/insert.js';
 import { askOverAll } from '../postgres/pool.js';
 import type { Batch, HistoryRow, PlaceRow } from './batch.js';
 import type { FinalEntry } from './entry.js';
@@ -50,14 +50,13 @@ export function boardWrites(client: pg.ClientBase, tenant: number, batch: Batch)
         tenant,
         places.filter(({ place }) => place === null),
       ),
-    () =>
-      insertRows(
-        client,
-        tenant,
-        entries,
-        places.filter((row): row is Placed => row.place !== null),
-      ),
-    () => insertRows(client, tenant, history, [...batch.history.values()]),
+    ...insertsOf(
+      client,
+      tenant,
+      entries,
+      places.filter((row): row is Placed => row.place !== null),
+    ),
+    ...insertsOf(client, tenant, history, [...batch.history.values()]),
     ...batch.finals.map((final) => () => writeFinal(client, tenant, final)),
   ];
 }

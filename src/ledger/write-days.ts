@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { insertRows, type Table } from '../postgres/insert.js';
+import { insertsOf, type Table } from '../postgres/insert.js';
 import type { AttributeDayRow, DayRow, Days, MovedRow, YearRow } from './days.js';
 
 /** The sum of the decimals that the old row's change and the new one's show: a cast to numeric rounds to 15 significant digits. */
@@ -120,9 +120,9 @@ async function writeRightTotals(client: pg.ClientBase, tenant: number, moved: re
 export function dayWrites(client: pg.ClientBase, tenant: number, batch: Days, isLate: boolean): (() => Promise<void>)[] {
   const tables = isLate ? behind : inOrder;
   return [
-    () => insertRows(client, tenant, tables.days, [...batch.days.values()]),
-    () => insertRows(client, tenant, tables.years, [...batch.years.values()]),
-    () => insertRows(client, tenant, tables.attributes, [...batch.attributes.values()]),
+    ...insertsOf(client, tenant, tables.days, [...batch.days.values()]),
+    ...insertsOf(client, tenant, tables.years, [...batch.years.values()]),
+    ...insertsOf(client, tenant, tables.attributes, [...batch.attributes.values()]),
     () => writeRightTotals(client, tenant, [...batch.moved.values()]),
   ];
 }

@@ -36,7 +36,12 @@ function encodeRows<T>(table: AppendedTable<T>, tenant: number, rows: readonly T
  * SQLSTATE, and the transaction is aborted. Throws a RowProblem before anything is sent when a row can't be made.
  */
 export async function copyRows<T>(client: pg.ClientBase, tenant: number, table: AppendedTable<T>, rows: readonly T[]): Promise<void> {
-  for (const some of inStatements(rows)) await copySome(client, tenant, table, some);
+  for (const copy of copiesOf(client, tenant, table, rows)) await copy();
+}
+
+/** The same as a list of statements that have not begun, for a caller that runs them together with others. */
+export function copiesOf<T>(client: pg.ClientBase, tenant: number, table: AppendedTable<T>, rows: readonly T[]): (() => Promise<void>)[] {
+  return Array.from(inStatements(rows), (some) => () => copySome(client, tenant, table, some));
 }
 
 async function copySome<T>(client: pg.ClientBase, tenant: number, table: AppendedTable<T>, rows: readonly T[]): Promise<void> {

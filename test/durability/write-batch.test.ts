@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { collectBatch, type Read } from '../../src/ledger/batch.js';
+import type { UserEntry } from '../../src/ledger/entry.js';
+import { writeBatch } from '../../src/ledger/write-batch.js';
+import { limits } from '../../src/limits.js';
+import { inTransaction } from '../../src/postgres/pool.js';
+import { placeOf, userLayouts } from '../../src/redis/layout.js';
+import { freshDatabase, tenant, type TestDatabase } from '../support/world.js';
+
+/** A core with a daily streak of one day. */
+const core = userLayouts.core.map((_, at) => (at === placeOf('core', 'daily.length') ? 1 : 0));
+
+const entryOf = (user: string, rev: number, facts: Partial<UserEntry>): UserEntry => ({
+  ...{ kind: 'streak', id: randomUUID(), user, at: 0, day: 0, rev, points: [], boards: [], state: [] },
+  ...facts,
+});
+
+describe('A batch that takes several statements for a table', function () {
+  this.timeout(60_000);
+  let database: TestDatabase;
+  before(async () => {
+    database = await freshDatabase();
+  });
+  after(() => database.drop());
+
+  it('writes all of them before the table that comes after it', async () => {
+    const users = Array.from({ length: limits.writeBehindStatementRows + 1 }, (_, i) => `user-${i}`);
+    const last = users.at(-1)!;
+    const extended = users.map((user) =>
+      entryOf(user, 1, { streaks: core, periods: [{ frequency: 'daily', period: 0, length: 1, how: 'extended' }] }),
+    );
+    const pause = { id: randomUUID(), first: 1, last: 2 };
+    const entries = [...extended, entryOf(last, 2, { pauses: [pause] })].map((entry, i): Read => ({ id: `${i + 1}-0`, entry }));
+    await inTransaction(database.pool, (client) => writeBatch(client, tenant, collectBatch(entries)));
+    const { rows } = await database.pool.query('select daily, pauses from user_streaks where tenant = $1 and user_id = $2', [tenant, last]);
+    expect(rows).to.deep.equal([{ daily: 1, pauses: [pause] }]);
+  });
+});
