@@ -46,13 +46,17 @@ describe('a Postgres that is older than Redis', () => {
     const { postgresUrl } = await stores();
     const name = new URL(world.settings.databaseUrl!).pathname.slice(1);
     const fresh = `${name}_copy${(copies += 1)}`;
-    await administer(postgresUrl, `do $$ begin perform pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'; end $$`);
-    await until('a copy of the database', () =>
-      administer(postgresUrl, `create database ${fresh} template ${name}`).then(
+    // The service connects again at once, and may do so before the copy begins: then it is disconnected anew.
+    await until('a copy of the database', async () => {
+      await administer(
+        postgresUrl,
+        `do $$ begin perform pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'; end $$`,
+      );
+      return administer(postgresUrl, `create database ${fresh} template ${name}`).then(
         () => true,
         () => false,
-      ),
-    );
+      );
+    });
     return withDatabase(postgresUrl, fresh);
   }
 
