@@ -1,10 +1,10 @@
 import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startLocalPostgres } from '../src/stores/local-postgres.js';
-import { startLocalRedis } from '../src/stores/local-redis.js';
-import type { LocalStore } from '../src/stores/local-store.js';
-import { administratorUrl } from '../src/stores/postgres-role.js';
+import { startLocalPostgres } from '../src/local-stores/local-postgres.js';
+import { startLocalRedis } from '../src/local-stores/local-redis.js';
+import type { LocalStore } from '../src/local-stores/local-store.js';
+import { administratorUrl } from '../src/local-stores/postgres-role.js';
 import { connectRedis } from '../src/redis/connection.js';
 import { dataFolder, putBackBaseBackup, takeBaseBackup, withClient } from './base-backup.js';
 import type { BenchmarkEvent } from './events.js';

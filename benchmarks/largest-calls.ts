@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { AroundCall, Engine } from '../src/engine/engine.js';
-import { trackBatch } from '../src/engine/track-batch.js';
+import { trackBatch } from '../src/engine/track.js';
 import { trackEvent, type EventRequest } from '../src/engine/track.js';
 import { identifyUser } from '../src/engine/users.js';
-import { limits } from '../src/limits.js';
+import { limits } from '../src/shared/limits.js';
 import { engineAlone } from './engine-alone.js';
 
 /** The longest call of the function library of each kind, in µs inside Redis. */

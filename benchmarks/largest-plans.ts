@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { planChanges } from '../src/config/apply.js';
 import { configFileOf } from '../src/config/file.js';
 import { emptyConfig } from '../src/config/model.js';
-import { limits } from '../src/limits.js';
+import { limits } from '../src/shared/limits.js';
 
 /** A configuration of one kind of object on the metric `m`, as large as one may be: with one object more it is refused. */
 export interface LargestPlan {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { redisOptions } from '../src/redis/connection.js';
-import { startLocalRedis } from '../src/stores/local-redis.js';
+import { startLocalRedis } from '../src/local-stores/local-redis.js';
 import { measureLargest, wallClock, type Longest } from './largest-calls.js';
 import { largestPlans } from './largest-plans.js';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { settingsSchema } from '../src/settings.js';
+import { settingsSchema } from '../src/app/settings.js';
 import type { Processes, RunningProcess } from './processes.js';
 
 const laurelCommand = join(dirname(dirname(fileURLToPath(import.meta.url))), 'bin', 'laurel.mjs');

@@ -1,6 +1,6 @@
-import { defaultTenant } from '../src/account/tenants.js';
-import type { Base } from '../src/base.js';
-import { dateToDay } from '../src/calendar.js';
+import { defaultTenant } from '../src/access/tenants.js';
+import type { Base } from '../src/app/base.js';
+import { dateToDay } from '../src/shared/calendar.js';
 import { keyNames, userRecords } from '../src/redis/contract.js';
 import { at, listOf } from '../src/redis/user-hash.js';
 import type { RedisConnection } from '../src/redis/connection.js';

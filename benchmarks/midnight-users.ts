@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { defaultTenant } from '../src/account/tenants.js';
-import type { Base } from '../src/base.js';
+import { defaultTenant } from '../src/access/tenants.js';
+import type { Base } from '../src/app/base.js';
 import { trackEvent } from '../src/engine/track.js';
 import type { BenchmarkEvent } from './events.js';
 import type { Watch } from './watch.js';

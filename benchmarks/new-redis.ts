@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { redisOptions } from '../src/redis/connection.js';
-import { startLocalRedis } from '../src/stores/local-redis.js';
+import { startLocalRedis } from '../src/local-stores/local-redis.js';
 
 /** Runs work on an empty Redis of its own, and clears it away, however the work ends. `log` takes what the start has to say. */
 export async function inNewRedis<T>(

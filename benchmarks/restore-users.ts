@@ -2,12 +2,12 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { defaultTenant } from '../src/account/tenants.js';
-import type { Base } from '../src/base.js';
+import { defaultTenant } from '../src/access/tenants.js';
+import type { Base } from '../src/app/base.js';
 import { trackEvent } from '../src/engine/track.js';
 import { keyNames } from '../src/redis/contract.js';
-import { startService } from '../src/service.js';
-import type { Settings } from '../src/settings.js';
+import { startService } from '../src/app/service.js';
+import type { Settings } from '../src/app/settings.js';
 import { seeded } from './events.js';
 
 const tenant = defaultTenant;

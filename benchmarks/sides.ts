@@ -9,7 +9,7 @@ import { Processes } from './processes.js';
 import type { Reply, Request, Work } from './side-work.js';
 
 const ownRoot = dirname(dirname(fileURLToPath(import.meta.url)));
-const program = fileURLToPath(new URL('./side.ts', import.meta.url));
+const program = fileURLToPath(new URL('./side.js', import.meta.url));
 
 export interface AgainstOptions {
   /** The root of the checkout that this one is compared with; undefined to measure this one alone. */

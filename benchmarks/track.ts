@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Redis } from 'ioredis';
 import { keyNames, partitionPrefix } from '../src/redis/contract.js';
-import { settingsSchema } from '../src/settings.js';
+import { settingsSchema } from '../src/app/settings.js';
 import { eventSequence, type BenchmarkEvent } from './events.js';
 import { listening, startProcess } from './laurel.js';
 import { load, type LoadResult } from './load.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { connectRedis } from '../src/redis/connection.js';
-import { startLocalRedis } from '../src/stores/local-redis.js';
+import { startLocalRedis } from '../src/local-stores/local-redis.js';
 import { Processes } from './processes.js';
 
 /** What a benchmark over HTTP has to itself. */

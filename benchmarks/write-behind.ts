@@ -1,9 +1,9 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startLocalPostgres } from '../src/stores/local-postgres.js';
-import { findPostgresHome } from '../src/stores/postgres-home.js';
-import { administratorUrl, onConnection } from '../src/stores/postgres-role.js';
+import { startLocalPostgres } from '../src/local-stores/local-postgres.js';
+import { findPostgresHome } from '../src/local-stores/postgres-home.js';
+import { administratorUrl, onConnection } from '../src/local-stores/postgres-role.js';
 import { inTurn, pairReport, type Measure } from './pairs.js';
 import { serverCpuS } from './server-cpu.js';
 import type { Drained, SideKeys } from './side-work.js';

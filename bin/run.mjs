@@ -16,7 +16,7 @@ export async function run(argv) {
   try {
     const { ensureBuilt, root } = await import('./prepare.mjs');
     ensureBuilt(root);
-    const { main } = await import(new URL('../dist/main.js', import.meta.url).href);
+    const { main } = await import(new URL('../dist/app/main.js', import.meta.url).href);
     await main(argv);
   } catch (error) {
     console.error(error.name === 'OperatorError' ? error.message : error);

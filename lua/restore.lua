@@ -1,4 +1,4 @@
--- Does some commands for a restore in one step, if the partition is that restore's (src/restore/hold.ts). A script and not one of the
+-- Does some commands for a restore in one step, if the partition is that restore's (src/restore/lock.ts). A script and not one of the
 -- library's functions: it runs before the partition is open, on whichever server has the partition.
 --
 -- KEYS: the partition's meta. ARGV: the restore that has to have the partition, empty for none; '1' if the partition may have an epoch,

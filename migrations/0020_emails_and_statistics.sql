@@ -1,4 +1,4 @@
--- Achievements that were completed outside of the hours of emails.achievement_due, until their users' next round (src/notify/emails.ts).
+-- Achievements that were completed outside of the hours of emails.achievement_due, until their users' next round (src/webhooks/emails.ts).
 -- `at` is when one was completed, in milliseconds since 1970 of the engine's clock.
 create table pending_achievement_emails (
   id bigint generated always as identity primary key,

@@ -18,7 +18,7 @@ alter table user_streaks
   alter column monthly drop expression, alter column monthly set default 0;
 alter table user_streaks drop column state;
 
--- The fields of the stream entry behind the first and their values, each behind its length in bytes (src/ledger/joined-values.ts).
+-- The fields of the stream entry behind the first and their values, each behind its length in bytes (src/ledger/entry.ts).
 alter table dead_letters drop column raw_streaks;
 alter table dead_letters add column raw_state bytea not null default '';
 alter table dead_letters alter column raw_state set statistics 0;

@@ -192,7 +192,7 @@ create view configured_objects as
 comment on view configured_objects is
   'The objects of the newest configuration, archived ones included: the numbers of metrics, points systems and so on, and their keys.';
 
--- What the functions below look up: keys and names by number, and the shift of weeks (src/calendar.ts). A trigger's key follows that of its
+-- What the functions below look up: keys and names by number, and the shift of weeks (src/shared/calendar.ts). A trigger's key follows that of its
 -- points system, since two systems may each have a trigger of the same key.
 create function state_names(tenant integer) returns jsonb
   language sql stable parallel safe as $function$

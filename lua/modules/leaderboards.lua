@@ -51,7 +51,7 @@ local function start_of(text, bytes)
 end
 
 -- The group that the user's attributes put the user in: each value with its length, so that no two combinations are alike. Nil and false
--- when one is missing. (Of values that are too long for an index of Postgres the starts count; src/leaderboards/response.ts does the same.)
+-- when one is missing. (Of values that are too long for an index of Postgres the starts count; src/responses/leaderboards.ts does the same.)
 local function current_group(one, board)
   if not board.breakdown then
     return nil, true

@@ -17,7 +17,7 @@ end
 -- Lua hands a function at most 8,000 values.
 local MAX_VALUES = 7000
 
--- Values one after the other in one, each behind its length in bytes (src/ledger/joined-values.ts).
+-- Values one after the other in one, each behind its length in bytes (src/ledger/entry.ts).
 local function joined(values, count)
   local parts = {}
   for i = 1, count do

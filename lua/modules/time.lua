@@ -9,7 +9,7 @@ local DAY_MS = 86400000
 local MINUTE_MS = 60000
 -- Beginnings of days that are remembered with a zone.
 local MAX_NOTED_DAYS = 400
--- How far back from now a call may ask for the offsets of a zone: what is stored of one reaches ten days further (src/calendar.ts).
+-- How far back from now a call may ask for the offsets of a zone: what is stored of one reaches ten days further (src/shared/calendar.ts).
 local REACH_MS = 390 * DAY_MS
 
 -- version of the zone data -> zone -> { from, { until, offset minutes }, { until, offset minutes } ... }, moments in milliseconds.

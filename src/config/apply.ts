@@ -1,5 +1,5 @@
 /** What a configuration file makes of the current configuration. Pure: nothing is read or written. */
-import { utcDate } from '../calendar.js';
+import { utcDate } from '../shared/calendar.js';
 import { type Change } from './changes.js';
 import { type ConfigFile, type Placed, type PlacedPointsSystem } from './file.js';
 import { Draft, type PlanOptions } from './merge.js';

@@ -5,9 +5,9 @@
 import { planChanges } from './apply.js';
 import { exportConfig, type FileFields, keysOf, objectFields, withKeys } from './export.js';
 import { configFileOf } from './file.js';
-import { andMore } from '../errors.js';
+import { andMore } from '../shared/errors.js';
 import { freeKey } from './keys.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import {
   type Achievement,
   type Attribute,

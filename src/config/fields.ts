@@ -4,9 +4,9 @@
  * Every message is the rest of a sentence that starts with the name of the field: "must be …", "is missing".
  */
 import { z } from 'zod';
-import { canonicalZone, isDate } from '../calendar.js';
-import { scaleMultiplier } from '../decimal.js';
-import { limits } from '../limits.js';
+import { canonicalZone, isDate } from '../shared/calendar.js';
+import { scaleMultiplier } from '../shared/decimal.js';
+import { limits } from '../shared/limits.js';
 import { urlFault } from './webhook-url.js';
 
 /** A value as a sentence shows it: texts quoted and cut, everything else with its kind. */

@@ -1,5 +1,5 @@
 /** A configuration file, from text to objects that know where they stand. */
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { ObjectParser, type Placed } from './objects.js';
 import { type FileProblem, problemsError } from './problems.js';
 import {

@@ -1,6 +1,6 @@
 /** Deleting a user from a tenant's configuration: boosts that are for one user name that user, in old versions too. */
 import { type Pool } from 'pg';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { type ConfigDocument, type ConfigVersion } from './model.js';
 import { ConfigConflict, loadConfig, loadConfigVersion, saveConfig } from './store.js';
 

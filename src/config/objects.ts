@@ -1,6 +1,6 @@
 /** Objects of a file, parsed one by one, so that a mistake in one of them doesn't hide those of the others. The inner part of file.ts. */
 import { type z } from 'zod';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { keySchema } from './fields.js';
 import { type FileProblem, schemaProblems } from './problems.js';
 import { type Path, type Position } from './yaml.js';

@@ -1,7 +1,7 @@
 /** What is wrong with a configuration, as data: where, and a sentence. Positions in a file come later, from whoever has the file. */
 import { type z } from 'zod';
-import { andMore, OperatorError } from '../errors.js';
-import { limits } from '../limits.js';
+import { andMore, OperatorError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 import { type Path, type Position } from './yaml.js';
 
 export interface ConfigProblem {

@@ -6,7 +6,7 @@
  * written down: defaults are stored.ts. `null` (an empty YAML value) of an optional field is the same as leaving it out, unless the field says otherwise.
  */
 import { z } from 'zod';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import {
   currencyUnits,
   day,

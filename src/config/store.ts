@@ -1,8 +1,8 @@
 /** The versions of a tenant's configuration in Postgres (table config_versions), and applying a file to the latest of them. */
 import { randomUUID } from 'node:crypto';
 import { type Pool, type PoolClient } from 'pg';
-import { OperatorError } from '../errors.js';
-import { limits } from '../limits.js';
+import { OperatorError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
 import { planApply } from './apply.js';
 import { type Change } from './changes.js';

@@ -2,8 +2,8 @@
  * From what operators write to what is stored: the defaults of optional fields (contract, Create…RequestItem), and ids for keys. Every
  * function takes an object that its schema (schema.ts) has parsed, and throws nothing unless it says so.
  */
-import { dateToDay, dayToDate, weekShiftOf } from '../calendar.js';
-import { limits } from '../limits.js';
+import { dateToDay, dayToDate, weekShiftOf } from '../shared/calendar.js';
+import { limits } from '../shared/limits.js';
 import {
   type Achievement,
   type Attribute,

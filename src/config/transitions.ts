@@ -2,7 +2,7 @@
  * The rules between what an object was and what it would become: status moves (spec, "States and transitions"; issue 3, "Achievements"),
  * and what stays as it is because data of users would mean something else. They bind archived achievements that come back as well.
  */
-import { dayBefore } from '../calendar.js';
+import { dayBefore } from '../shared/calendar.js';
 import { fieldChanges } from './changes.js';
 import { withSeconds } from './fields.js';
 import { type Achievement, type Leaderboard } from './model.js';

@@ -1,6 +1,6 @@
 /** The rules of a complete configuration. What a field can be is schema.ts; what an object can become, transitions.ts. */
-import { dayBefore } from '../calendar.js';
-import { limits } from '../limits.js';
+import { dayBefore } from '../shared/calendar.js';
+import { limits } from '../shared/limits.js';
 import { circleProblems } from './circles.js';
 import { withSeconds } from './fields.js';
 import {

@@ -1,7 +1,7 @@
 /** Where webhooks may go: what can be said of a URL before anybody looks its name up, and of the addresses that a name leads to. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 
 /** All addresses of the open Internet in IPv6, and those among them that stand for others: tunnels to IPv4, examples. */
 const openV6 = ipaddr.IPv6.parseCIDR('2000::/3');

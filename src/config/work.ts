@@ -3,7 +3,7 @@
  * that an event can set off happens at once. A configuration whose estimate is too high is refused, and a batch is sent in parts of bounded
  * work.
  */
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import {
   type Achievement,
   type AttributeFilter,

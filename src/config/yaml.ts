@@ -1,6 +1,6 @@
 /** YAML with positions: a text as plain values, and where in the text each of them stands. Knows nothing of what the values mean. */
 import { type Alias, type Document, isAlias, isMap, isNode, isScalar, isSeq, Lexer, LineCounter, parseDocument, Parser, visit } from 'yaml';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 
 /** Line and column count from 1; a column is a UTF-16 unit, as editors count them. */
 export interface Position {

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { achievementResponse, completedResponse, filterList, stats, type Counts } from '../achievements/response.js';
-import type { AchievementWithStatsResponse } from '../achievements/shapes.js';
-import { LaurelError } from '../errors.js';
+import { achievementResponse, completedResponse, filterList, stats, type Counts } from '../responses/achievements.js';
+import type { AchievementWithStatsResponse } from '../responses/achievements.js';
+import { LaurelError } from '../shared/errors.js';
 import { unpackFacts, type UserEntry } from '../ledger/entry.js';
 import { requireAchievement } from '../plan/active-config.js';
 import { outcomes } from '../redis/contract.js';
-import { checkAttributeKeys } from '../users/attributes.js';
-import { userPatch } from '../users/patch.js';
-import type { UserProperties } from '../users/schema.js';
-import { pointsBlock } from './blocks.js';
+import { checkAttributeKeys } from './identify.js';
+import { userPatch } from './identify.js';
+import type { UserProperties } from './identify.js';
+import { pointsBlock } from '../responses/events.js';
 import { text, type Engine } from './engine.js';
-import type { CompletionResponse } from './shapes.js';
-import { refusal } from './refusals.js';
+import type { CompletionResponse } from '../responses/events.js';
+import { refusal } from './failures.js';
 
 /** The counts as the function library answers with them: a flat list of achievement no and count, and the number of users. */
 export function readCounts(completions: unknown, users: unknown): Counts {

@@ -1,5 +1,5 @@
 import { text, type Engine } from './engine.js';
-import { LaurelError } from '../errors.js';
+import { LaurelError } from '../shared/errors.js';
 import { outcomes } from '../redis/contract.js';
 
 /** The one clock: Redis' own, or the test clock that is kept there (semantics.md, "Time"). Moments in milliseconds since 1970. */

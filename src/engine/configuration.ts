@@ -3,8 +3,8 @@ import type pg from 'pg';
 import { type EditContext, fitsIntoFile } from '../config/edits.js';
 import type { ConfigDocument } from '../config/model.js';
 import { ConfigConflict, loadConfig, saveConfig } from '../config/store.js';
-import { LaurelError } from '../errors.js';
-import { limits } from '../limits.js';
+import { LaurelError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 import type { Clock } from './clock.js';
 import type { Engine } from './engine.js';
 

@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
-import { zoneDataVersion, zoneOffsets } from '../calendar.js';
-import { LaurelError } from '../errors.js';
+import { zoneDataVersion, zoneOffsets } from '../shared/calendar.js';
+import { LaurelError } from '../shared/errors.js';
 import type { Need, Objection } from '../ledger/active-redis-rules.js';
 import type { CommittedOffset } from '../ledger/offsets.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { ActiveConfig } from '../plan/active-config.js';
 import type { ConfigVersion } from '../config/model.js';
 import { followMoved, mastersOf, prepareServers } from '../redis/cluster.js';
@@ -24,7 +24,7 @@ import { redisFailure } from '../redis/failure.js';
 import type { FunctionLibrary } from '../redis/library.js';
 import { packMessage } from '../redis/message.js';
 import { trimLedger } from '../redis/stream.js';
-import { notLevel, type Comparison } from './not-level.js';
+import { notLevel, type Comparison } from './failures.js';
 
 type ContextualFunction = Exclude<FunctionName, PlainFunction>;
 type OwnArguments<F extends ContextualFunction> = Omit<FunctionArguments<F>, 'context'>;

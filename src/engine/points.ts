@@ -1,16 +1,16 @@
-import { dayToDate, utcDate } from '../calendar.js';
+import { dayToDate, utcDate } from '../shared/calendar.js';
 import type { PointsLevel, PointsSystem } from '../config/model.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
-import { LaurelError } from '../errors.js';
+import { LaurelError } from '../shared/errors.js';
 import { known, requireSystem, type ActiveConfig } from '../plan/active-config.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
-import { boostResponse, boostsOf, boostStatusOn, sharedBoosts } from '../points/boosts.js';
-import { rangeWidth } from '../points/ranges.js';
-import { levelResponse, triggerResponse } from '../points/response.js';
-import type { BoostResponse, LevelCountResponse, LevelResponse, RangeResponse, SystemWithTriggersResponse } from '../points/shapes.js';
-import { checkAttributeKeys } from '../users/attributes.js';
+import { boostResponse, boostsOf, boostStatusOn, sharedBoosts } from '../responses/points.js';
+import { rangeWidth } from '../responses/points.js';
+import { levelResponse, triggerResponse } from '../responses/points.js';
+import type { BoostResponse, LevelCountResponse, LevelResponse, RangeResponse, SystemWithTriggersResponse } from '../responses/points.js';
+import { checkAttributeKeys } from './identify.js';
 import { text, type Engine } from './engine.js';
-import type { Stores } from './rankings.js';
+import type { Stores } from './leaderboards.js';
 import { readUser } from './users.js';
 
 /** What reads need that Postgres answers from its aggregates. */

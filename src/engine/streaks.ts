@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { dateToDay, dayToDate } from '../calendar.js';
+import { dateToDay, dayToDate } from '../shared/calendar.js';
 import { streakFact, type PauseFact, type StreakFact } from '../ledger/entry.js';
 import type { HistoryReader, StreakLength } from '../ledger/reader.js';
 import { outcomes, userRecords } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
 import { at, listOf } from '../redis/user-hash.js';
-import { baseStreak, historyResponse } from '../streaks/response.js';
-import type { StreakRanking, StreakResponse } from '../streaks/shapes.js';
-import { instant } from '../users/response.js';
+import { baseStreak, historyResponse } from '../responses/streaks.js';
+import type { StreakRanking, StreakResponse } from '../responses/streaks.js';
+import { instant } from '../responses/users.js';
 import type { Engine } from './engine.js';
-import type { Stores } from './rankings.js';
+import type { Stores } from './leaderboards.js';
 import { readUser } from './users.js';
 
 /** When a streak was last extended; null without a streak. */

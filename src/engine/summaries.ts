@@ -1,9 +1,9 @@
-import { dayToDate, firstDayOf, periodOf, weekShiftOf, type Frequency } from '../calendar.js';
-import { addDecimals } from '../decimal.js';
+import { dayToDate, firstDayOf, periodOf, weekShiftOf, type Frequency } from '../shared/calendar.js';
+import { addDecimals } from '../shared/decimal.js';
 import type { DaySpan, DaySummary } from '../ledger/aggregates.js';
 import { requireMetric, requireSystem, type ActiveConfig } from '../plan/active-config.js';
 import type { SummaryStores } from './points.js';
-import type { SummaryItem } from './shapes.js';
+import type { SummaryItem } from '../responses/events.js';
 import { readUser } from './users.js';
 
 export interface SummaryQuery extends DaySpan {

@@ -1,26 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { completedResponse, stats, type Counts } from '../achievements/response.js';
-import type { UserAchievementResponse, UserAchievementWithStatsResponse } from '../achievements/shapes.js';
 import type { Achievement } from '../config/model.js';
-import { streakFact, type ProfileFact, type StreakFact } from '../ledger/entry.js';
-import { unpackAwards, type RecentAward } from '../ledger/recent-awards.js';
-import { limits } from '../limits.js';
-import { metricResponse } from '../metrics/response.js';
-import type { MetricResponse } from '../metrics/shapes.js';
-import { requireMetric, requireSystem, type ActiveConfig } from '../plan/active-config.js';
-import { awardResponse, levelAt, levelResponse, systemResponse } from '../points/response.js';
-import type { UserPointsResponse } from '../points/shapes.js';
-import { outcomes, userRecords } from '../redis/contract.js';
+import { type ProfileFact, type StreakFact, streakFact } from '../ledger/entry.js';
+import { type RecentAward, unpackAwards } from '../ledger/recent-awards.js';
+import { type ActiveConfig, known, requireMetric, requireSystem } from '../plan/active-config.js';
+import { outcomes, userFields, userRecords } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
-import { mapOf, profileOf, totalsOf, type UserHash } from '../redis/user-hash.js';
-import { checkAttributeKeys } from '../users/attributes.js';
-import { userPatch } from '../users/patch.js';
-import { userResponse } from '../users/response.js';
-import type { UserProperties } from '../users/schema.js';
-import type { UserResponse } from '../users/shapes.js';
+import { type UserHash, mapOf, profileOf, totalsOf } from '../redis/user-hash.js';
+import {
+  type Counts,
+  type UserAchievementResponse,
+  type UserAchievementWithStatsResponse,
+  completedResponse,
+  stats,
+} from '../responses/achievements.js';
+import { type MetricResponse, metricResponse } from '../responses/metrics.js';
+import { type UserPointsResponse, awardResponse, levelAt, levelResponse, systemResponse } from '../responses/points.js';
+import { type PreferencesResponse, type UserResponse, userResponse } from '../responses/users.js';
+import { LaurelError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 import { readCounts } from './achievements.js';
-import { text, type Engine } from './engine.js';
-import { refusal } from './refusals.js';
+import { type Engine, text } from './engine.js';
+import { refusal } from './failures.js';
+import { type UserProperties, checkAttributeKeys, userPatch } from './identify.js';
 
 /** `create` refuses a user who exists, `update` one who does not, `upsert` neither. */
 export type IdentifyMode = 'create' | 'update' | 'upsert';
@@ -167,4 +168,83 @@ export async function readUserAchievements(
       ...completedResponse(state.config, achievement, completed.get(achievement.no)),
       ...stats(state.counts, achievement.no),
     }));
+}
+
+export const notificationTypes = ['achievement_completed', 'recap', 'reactivation', 'streak_reminder'] as const;
+export const channels = ['email', 'push'] as const;
+
+type NotificationType = (typeof notificationTypes)[number];
+
+/** The contract's `UpdateUserPreferencesRequest`: only what is there is changed. */
+export interface Preferences {
+  readonly notifications?: Partial<Readonly<Record<NotificationType, readonly (typeof channels)[number][] | undefined>>> | undefined;
+  readonly streak?: StreakPreferences | undefined;
+}
+
+/** A user's own streak conditions; they take the place of the configured ones where the operator allows it. */
+export interface StreakPreferences {
+  readonly enabled?: boolean | undefined;
+  readonly evaluationMode?: 'AND' | 'OR' | undefined;
+  readonly metrics?: readonly { readonly key: string; readonly threshold: number }[] | undefined;
+}
+
+/** What Redis keeps of them: metrics by `no`, as text. */
+interface StoredStreakPreferences {
+  readonly enabled: boolean;
+  readonly mode: 'AND' | 'OR';
+  readonly metrics: readonly { readonly key: string; readonly threshold: number }[];
+}
+
+function storedStreak(config: ActiveConfig, { enabled = true, evaluationMode, metrics }: StreakPreferences): StoredStreakPreferences {
+  const { streaks } = config.document;
+  if (!streaks.personalization) {
+    throw new LaurelError(
+      'forbidden',
+      'Users have no streak preferences while the streak setting `personalization` is off: switch it on in the streak settings.',
+    );
+  }
+  const unknown = metrics?.filter(({ key }) => !config.metrics.has(key)).map(({ key }) => key) ?? [];
+  if (unknown.length > 0) throw new LaurelError('unprocessable', `There are no metrics with these keys: ${unknown.join(', ')}.`);
+  const own = metrics?.map(({ key, threshold }) => ({ key: String(known(config.metrics, key, 'metric').no), threshold }));
+  const configured = streaks.metrics.map(({ metricId, threshold }) => ({
+    key: String(known(config.metricById, metricId, 'metric').no),
+    threshold,
+  }));
+  return { enabled, mode: evaluationMode ?? streaks.evaluationMode, metrics: own ?? configured };
+}
+
+function pairsOf(config: ActiveConfig, { notifications, streak }: Preferences): string[] {
+  const pairs = Object.entries(notifications ?? {}).flatMap(([type, list]) =>
+    list === undefined ? [] : [userFields.notification + type, JSON.stringify(list)],
+  );
+  return streak === undefined ? pairs : [...pairs, userFields.streakPreferences, JSON.stringify(storedStreak(config, streak))];
+}
+
+function response(config: ActiveConfig, profile: ProfileFact): PreferencesResponse {
+  const notifications = notificationTypes.flatMap((type) => {
+    const list = profile[userFields.notification + type];
+    return list === undefined ? [] : [[type, JSON.parse(list) as unknown] as const];
+  });
+  const own = profile[userFields.streakPreferences];
+  if (own === undefined) return { notifications: Object.fromEntries(notifications) };
+  const { enabled, mode, metrics } = JSON.parse(own) as StoredStreakPreferences;
+  const shown = metrics.map(({ key, threshold }) => ({ key: known(config.metricByNo, Number(key), 'metric').key, threshold }));
+  return { notifications: Object.fromEntries(notifications), streak: { enabled, evaluationMode: mode, metrics: shown } };
+}
+
+/** Changes what a user prefers, and answers with all of it. Throws a 404 for an unknown user, a 422 for what is not allowed. */
+export async function setPreferences(engine: Engine, tenant: number, user: string, preferences: Preferences): Promise<PreferencesResponse> {
+  const entryId = randomUUID();
+  const { outcome, values, config } = await engine.call(tenant, 'setPreferences', (active) => {
+    const pairs = pairsOf(active, preferences);
+    return { args: { user, entryId, patchPairs: pairs.length / 2 }, pairs };
+  });
+  if (outcome !== outcomes.ok) throw refusal(outcome, user);
+  return response(config, unpackMessage(values[0]) as ProfileFact);
+}
+
+/** What a user prefers: types of notification without a preference are left out. Throws a 404 for an unknown user. */
+export async function readPreferences(engine: Engine, tenant: number, user: string): Promise<PreferencesResponse> {
+  const { config, profile } = await readUser(engine, tenant, user);
+  return response(config, profile);
 }

@@ -1,18 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { utcDate } from '../calendar.js';
+import { utcDate } from '../shared/calendar.js';
 import type { Achievement, Leaderboard } from '../config/model.js';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
-import { statusOn } from '../leaderboards/response.js';
+import { statusOn } from '../responses/leaderboards.js';
 import type { HistoryReader } from '../ledger/reader.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
 import { overAll } from '../postgres/pool.js';
 import { known, type ActiveConfig } from '../plan/active-config.js';
 import { boardKind, perpetualRun } from '../plan/boards.js';
-import type { JobTools } from './tools.js';
+import type { JobTools } from './job.js';
 
 /** Objects have numbers from 1; these stand for what time does to users, and for the conditions of streaks. */
 const timeNo = 0;

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Clock } from '../engine/clock.js';
 import { text, type Engine } from '../engine/engine.js';
-import { refusal } from '../engine/refusals.js';
+import { refusal } from '../engine/failures.js';
 import { readProfile } from '../engine/users.js';
 import { forgetInConfig, isInConfig } from '../config/forget.js';
 import { ConfigConflict } from '../config/store.js';
-import { LaurelError } from '../errors.js';
+import { LaurelError } from '../shared/errors.js';
 import { hasRowsOf } from '../ledger/delete-user.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { postgresFailure } from '../postgres/pool.js';
 import { compilePlan } from '../plan/compile.js';
 import { outcomes } from '../redis/contract.js';
-import type { JobTools } from './tools.js';
+import type { JobTools } from './job.js';
 
 const numbersOf = (objects: readonly { readonly no: number }[]): string => objects.map(({ no }) => no).join(' ');
 

@@ -5,11 +5,11 @@ import type { PointsSystem } from '../config/model.js';
 import type { Engine } from '../engine/engine.js';
 import { readLevelCounts, type LevelCounts } from '../engine/points.js';
 import type { HistoryReader } from '../ledger/reader.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { known } from '../plan/active-config.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { numberArray } from '../postgres/arrays.js';
-import type { JobTools } from './tools.js';
+import type { JobTools } from './job.js';
 
 /** So many that a connection to Postgres is left for others. */
 const systemsAtOnce = 4;

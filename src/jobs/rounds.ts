@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { Episodes } from '../logging/episodes.js';
-import { Turns } from '../turns.js';
+import { Turns } from '../shared/semaphore.js';
 import type { Sweep } from './sweep.js';
 
 /**

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { dateToDay, dayToDate, utcDate } from '../calendar.js';
+import { dateToDay, dayToDate, utcDate } from '../shared/calendar.js';
 import type { Leaderboard } from '../config/model.js';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
-import { statusOn } from '../leaderboards/response.js';
-import { runEnd, runOf } from '../leaderboards/runs.js';
-import { DueMessages } from '../notify/due.js';
-import { DueEmails } from '../notify/emails.js';
+import { statusOn } from '../responses/leaderboards.js';
+import { runEnd, runOf } from '../responses/leaderboards.js';
+import { DueMessages } from '../webhooks/due.js';
+import { DueEmails } from '../webhooks/emails.js';
 import { noteMoment } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { Activations } from './activations.js';
 import { Levels } from './levels.js';
 import { KeyRetention } from './key-retention.js';
 import { perpetualRun } from '../plan/boards.js';
-import type { JobTools } from './tools.js';
+import type { JobTools } from './job.js';
 
 const dayMs = 86_400_000;
 

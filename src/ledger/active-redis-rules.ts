@@ -1,4 +1,4 @@
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 
 /** A Redis, as one process names it. */
 export interface RedisPlace {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
 import { postgresFailure } from '../postgres/pool.js';
 import type { Frequency } from './entry.js';

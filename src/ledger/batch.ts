@@ -1,4 +1,4 @@
-import { awardId } from './award-id.js';
+import { awardId } from './entry.js';
 import { collectDays, noDays, type Days } from './days.js';
 import {
   streakPlace,

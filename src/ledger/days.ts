@@ -1,4 +1,7 @@
-import { addDecimals } from '../decimal.js';
+import type pg from 'pg';
+import { numberArray, textArray } from '../postgres/arrays.js';
+import { type Table, insertsOf } from '../postgres/insert.js';
+import { addDecimals } from '../shared/decimal.js';
 import type { EventEntry, UserEntry } from './entry.js';
 
 /** What a user did on one local day in one metric or points system (`object`, its `no`), as far as a batch knows. */
@@ -87,4 +90,128 @@ export function collectDays(days: Days, entry: EventEntry | UserEntry): void {
   for (const { no: object, awards } of entry.points) {
     for (const { day, total, awarded: change } of awards) count(days, { user, object, day, total, change, rev }, back);
   }
+}
+
+/** The sum of the decimals that the old row's change and the new one's show: a cast to numeric rounds to 15 significant digits. */
+const added = (table: string): string => `(${table}.change::numeric + excluded.change::numeric)::float8::numeric::float8`;
+const newer = (table: string): string => `${table}.rev < excluded.rev`;
+
+/*
+ * The tables have a generated column each. An update that changes nothing which that column is made of costs Postgres 18 more than one that does: it
+ * parses the column's expression again for every row. So the updates below set what it is made of, to what it is.
+ */
+
+const days: Table<DayRow> = {
+  name: 'user_days',
+  columns: [
+    { name: 'user_id', type: 'text', value: ({ user }) => user },
+    { name: 'object', type: 'integer', value: ({ object }) => object },
+    { name: 'day', type: 'date', value: ({ day }) => day },
+    { name: 'total', type: 'float8', value: ({ total }) => total },
+    { name: 'change', type: 'float8', value: ({ change }) => change },
+    { name: 'events', type: 'integer', value: ({ events }) => events },
+    { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
+  ],
+  conflict: {
+    key: ['user_id', 'object', 'day'],
+    replace: ['user_id', 'total', 'change', 'events', 'rev'],
+    replaceWhen: newer('user_days'),
+    assign: { change: added('user_days'), events: 'user_days.events + excluded.events' },
+  },
+};
+
+const years: Table<YearRow> = {
+  name: 'user_years',
+  columns: [
+    { name: 'user_id', type: 'text', value: ({ user }) => user },
+    { name: 'object', type: 'integer', value: ({ object }) => object },
+    { name: 'year', type: 'integer', value: ({ year }) => year },
+    { name: 'change', type: 'float8', value: ({ change }) => change },
+    { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
+  ],
+  conflict: {
+    key: ['user_id', 'object', 'year'],
+    replace: ['user_id', 'change', 'rev'],
+    replaceWhen: newer('user_years'),
+    assign: { change: added('user_years') },
+  },
+};
+
+const attributes: Table<AttributeDayRow> = {
+  name: 'user_attribute_days',
+  columns: [
+    { name: 'user_id', type: 'text', value: ({ user }) => user },
+    { name: 'metric', type: 'integer', value: ({ metric }) => metric },
+    { name: 'attribute', type: 'integer', value: ({ attribute }) => attribute },
+    { name: 'value', type: 'text', value: ({ value }) => value },
+    { name: 'day', type: 'date', value: ({ day }) => day },
+    { name: 'change', type: 'float8', value: ({ change }) => change },
+    { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
+  ],
+  conflict: {
+    key: ['user_id', 'metric', 'attribute', 'value_hash', 'day'],
+    replace: ['value', 'change', 'rev'],
+    replaceWhen: newer('user_attribute_days'),
+    assign: { change: added('user_attribute_days') },
+  },
+};
+
+/**
+ * The same table for an entry that is written behind newer ones: what it adds counts all the same, and everything else stays with the newer.
+ */
+function late<T>(table: Table<T>): Table<T> {
+  const { name, conflict } = table;
+  if (!conflict) return table;
+  const { replaceWhen: _, ...rest } = conflict;
+  const assign = {
+    ...conflict.assign,
+    rev: `greatest(${name}.rev, excluded.rev)`,
+    total: `case when ${newer(name)} then excluded.total else ${name}.total end`,
+  };
+  return { ...table, conflict: { ...rest, assign } };
+}
+const inOrder = { days, years, attributes };
+const behind = { days: late(days), years: late(years), attributes: late(attributes) };
+
+/** The total of each day from `first` on: that of the last day before, and the changes since. */
+const rightTotals = `
+  with moved as (
+    select row.user_id, row.object, date '1970-01-01' + row.first as first
+      from unnest($2::text[], $3::integer[], $4::integer[]) as row (user_id, object, first)
+  ), summed as (
+    select later.user_id, later.object, later.day, coalesce((
+             select earlier.total from user_days as earlier
+              where earlier.tenant = $1 and earlier.user_id = moved.user_id and earlier.object = moved.object and earlier.day < moved.first
+              order by earlier.day desc limit 1
+           ), 0)::numeric + sum(later.change::numeric) over (partition by later.user_id, later.object order by later.day) as total
+      from moved join user_days as later
+        on later.tenant = $1 and later.user_id = moved.user_id and later.object = moved.object and later.day >= moved.first
+  )
+  update user_days as row set total = summed.total::float8::numeric::float8 from summed
+   where row.tenant = $1 and row.user_id = summed.user_id and row.object = summed.object and row.day = summed.day`;
+
+async function writeRightTotals(client: pg.ClientBase, tenant: number, moved: readonly MovedRow[]): Promise<void> {
+  if (moved.length === 0) return;
+  const values = [
+    tenant,
+    textArray(moved.map(({ user }) => user)),
+    numberArray(moved.map(({ object }) => object)),
+    numberArray(moved.map(({ first }) => first)),
+  ];
+  await client.query({ name: 'right-totals-of-days', text: rightTotals, values });
+}
+
+/**
+ * The writes of what a batch adds to days and years, in order. Changes are added to: that each entry is added once follows from the offset, in the same
+ * transaction. The total of a day is a fact of its newest entry; only where somebody has come back to an earlier day, by moving west, are
+ * totals worked out from the changes.
+ */
+export function dayWrites(client: pg.ClientBase, tenant: number, batch: Days, isLate: boolean): (() => Promise<void>)[] {
+  const tables = isLate ? behind : inOrder;
+  return [
+    ...insertsOf(client, tenant, tables.days, [...batch.days.values()]),
+    ...insertsOf(client, tenant, tables.years, [...batch.years.values()]),
+    ...insertsOf(client, tenant, tables.attributes, [...batch.attributes.values()]),
+    () => writeRightTotals(client, tenant, [...batch.moved.values()]),
+  ];
 }

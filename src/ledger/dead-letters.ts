@@ -1,17 +1,35 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type pg from 'pg';
-import { LaurelError } from '../errors.js';
-import { limits } from '../limits.js';
 import { textArray } from '../postgres/arrays.js';
-import { postgresFailure } from '../postgres/pool.js';
 import { RowProblem } from '../postgres/binary.js';
-import { collectBatch, emptyBatch, type Batch, type Read } from './batch.js';
-import { unpackEntry, type LedgerEntry } from './entry.js';
-import { joinValues, splitValues } from './joined-values.js';
-import { outOfOrder } from './out-of-order.js';
-import { betweenBatches, type StreamId } from './offsets.js';
+import { postgresFailure } from '../postgres/pool.js';
+import { LaurelError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
+import { type Batch, type Read, collectBatch, emptyBatch } from './batch.js';
+import { type LedgerEntry, joinValues, splitValues, unpackEntry } from './entry.js';
+import { type StreamId, betweenBatches } from './offsets.js';
 import { monthsOf } from './partitions.js';
 import { writeBatch } from './write-batch.js';
+
+/** Whether something newer of the user is stored. */
+async function isOutdated(client: pg.ClientBase, tenant: number, user: string, rev: number): Promise<boolean> {
+  const { rows } = await client.query<{ newer: boolean }>(
+    'select exists (select 1 from user_state where tenant = $1 and user_id = $2 and rev > $3) as newer',
+    [tenant, user, rev],
+  );
+  return rows[0]?.newer === true;
+}
+
+/**
+ * An entry that is written late, behind entries that came after it, without those of its facts that only hold in order: most state is
+ * replaced by a higher revision alone, so an older fact does nothing, but pauses and places that were given up have none.
+ */
+export async function outOfOrder(client: pg.ClientBase, tenant: number, entry: LedgerEntry): Promise<LedgerEntry> {
+  if (!('rev' in entry)) return entry;
+  if (!(await isOutdated(client, tenant, entry.user, entry.rev))) return entry;
+  const { pauses: _, ...rest } = entry;
+  return { ...rest, boards: entry.boards.filter(({ seq }) => seq !== undefined) };
+}
 
 /** An entry as it stands in the stream; `entry` is undefined when it can't be read, and `problem` says why. */
 export interface StreamEntry {

@@ -1,9 +1,46 @@
 import { userRecords } from '../redis/contract.js';
 import { keyOfStored } from '../redis/idempotency.js';
-import { entryVersion, named, type Place } from '../redis/layout.js';
+import { type Place, entryVersion, named } from '../redis/layout.js';
 import { unpackMessage } from '../redis/message.js';
-import { at, type Unpacked } from '../redis/user-hash.js';
-import { splitValues } from './joined-values.js';
+import { type Unpacked, at } from '../redis/user-hash.js';
+
+/** The last four hex digits of an id count its awards. */
+const ordinalDigits = 4;
+
+/**
+ * The id of an award, made from the event that earned it and its place among the event's awards: the response, the list of recent awards
+ * and Postgres name it alike without anybody having to store it. It is the event's random UUID with the last 16 bits moved on by the
+ * ordinal, marked as of the custom version 8 (RFC 9562), so that no award has the id of an event.
+ */
+export function awardId(eventId: string, ordinal: number): string {
+  const last = (Number.parseInt(eventId.slice(-ordinalDigits), 16) + ordinal) % 16 ** ordinalDigits;
+  return `${eventId.slice(0, 14)}8${eventId.slice(15, -ordinalDigits)}${last.toString(16).padStart(ordinalDigits, '0')}`;
+}
+
+const lengthBytes = 4;
+
+/** Values one after the other, each behind its length in bytes (big-endian, four bytes): as lua/modules/ledger.lua joins them. */
+export function joinValues(values: readonly Buffer[]): Buffer {
+  return Buffer.concat(
+    values.flatMap((value) => {
+      const length = Buffer.allocUnsafe(lengthBytes);
+      length.writeUInt32BE(value.length);
+      return [length, value];
+    }),
+  );
+}
+
+/** The values that `joinValues`, or the function library, has joined. Throws a RangeError when the last one is cut off. */
+export function splitValues(joined: Buffer): Buffer[] {
+  const values: Buffer[] = [];
+  for (let at = 0; at < joined.length;) {
+    const start = at + lengthBytes;
+    at = start + joined.readUInt32BE(at);
+    if (at > joined.length) throw new RangeError('a joined value is cut off');
+    values.push(joined.subarray(start, at));
+  }
+  return values;
+}
 
 /**
  * The entries of the ledger stream. lua/ packs them as lists (redis/layout.ts), of which these are the names. Every number is an absolute fact after the change (ARCHITECTURE.md, invariant 4); an

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields } from '../redis/contract.js';
 import { isBelow, trimmedUpTo } from '../redis/stream.js';

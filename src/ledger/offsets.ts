@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
 import { inTransaction } from '../postgres/pool.js';
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Frequency } from '../calendar.js';
-import { LaurelError } from '../errors.js';
+import type { Frequency } from '../shared/calendar.js';
+import { LaurelError } from '../shared/errors.js';
 import { hasCommitted } from './offsets.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { postgresFailure } from '../postgres/pool.js';
 
 /** One local day of a user on a board, the newest first; ranks and values are null where the user was not on it. */

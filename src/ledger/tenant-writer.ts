@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import type pg from 'pg';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { trimLedger } from '../redis/stream.js';

@@ -3,7 +3,7 @@ import { copiesOf, copyNewRows } from '../postgres/copy.js';
 import { insertsOf, type Table } from '../postgres/insert.js';
 import type { Batch } from './batch.js';
 import { boardWrites } from './write-boards.js';
-import { dayWrites } from './write-days.js';
+import { dayWrites } from './days.js';
 import * as tables from './tables.js';
 
 /**

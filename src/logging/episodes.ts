@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { LaurelError } from '../errors.js';
+import { LaurelError } from '../shared/errors.js';
 import { redisFailure } from '../redis/failure.js';
 
 const codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);

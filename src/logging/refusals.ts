@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { LaurelError, NotReadyReason } from '../errors.js';
-import { limits } from '../limits.js';
+import type { LaurelError, NotReadyReason } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 
 /**
  * Logs requests that are answered with 503: the first of each reason as a line, the others as a sum each `limits.refusalsLogMs`. Remembers for

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { LaurelError, type NotReadyReason } from '../errors.js';
+import { LaurelError, type NotReadyReason } from '../shared/errors.js';
 import { postgresFailure } from '../postgres/pool.js';
 import { messageOf } from '../redis/connection.js';
 import { redisFailure } from '../redis/failure.js';

@@ -1,7 +1,29 @@
-import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
-import { limits } from '../limits.js';
-import { processMetrics } from './process.js';
+import { Gauge, Registry, collectDefaultMetrics } from 'prom-client';
+import { limits } from '../shared/limits.js';
+
+/**
+ * A gauge without labels that has no value until it is set, and none again after `remove()`: what could not be looked up is missing from
+ * the answer, and not 0 or what it was before.
+ */
+export function absentGauge(registry: Registry, name: string, help: string): Gauge {
+  const gauge = new Gauge({ name, help, registers: [registry] });
+  gauge.remove();
+  return gauge;
+}
+
+let registry: Registry | undefined;
+
+/**
+ * Node's and the system's figures of this process: CPU, memory, event loop, garbage collection. There is one process, however many
+ * services run in it, and what watches the event loop can't be taken away again, so they are registered once, when first asked for.
+ */
+export function processMetrics(): Registry {
+  if (registry) return registry;
+  registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
 
 /** Brings the figures of one concern up to date before they are read. What it can't find out it leaves out of the answer. */
 export type Refresh = () => Promise<void>;

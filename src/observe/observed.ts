@@ -1,26 +1,42 @@
-import { Gauge } from 'prom-client';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { Gauge } from 'prom-client';
 import type { AroundCall } from '../engine/engine.js';
 import type { AroundBatch, WriteBehind } from '../ledger/write-behind.js';
-import type { Settings } from '../settings.js';
-import type { RedisConnection } from '../redis/connection.js';
-import { deadLetterMetrics } from './dead-letters.js';
-import { timeFunctions } from './functions.js';
-import { Observation } from './observation.js';
-import { partitionMetrics } from './partitions.js';
-import { countRequests, type AnsweredRequest } from './requests.js';
-import type { LaurelError } from '../errors.js';
 import type { Refusals } from '../logging/refusals.js';
-import { unreadyMetrics } from './unready.js';
-import { restoreMetrics } from './restores.js';
-import { diskMetrics, postgresMetrics, redisMetrics } from './stores.js';
+import type { RedisConnection } from '../redis/connection.js';
+import type { LaurelError } from '../shared/errors.js';
+import { Observation } from './observation.js';
+import { partitionMetrics } from './partition-metrics.js';
+import {
+  type AnsweredRequest,
+  type WatchedDeliveries,
+  countRequests,
+  deadLetterMetrics,
+  restoreMetrics,
+  timeFunctions,
+  unreadyMetrics,
+  webhookMetrics,
+  writeBehindMetrics,
+} from './service-metrics.js';
+import { diskMetrics, postgresMetrics, redisMetrics } from './store-metrics.js';
 import type { Tracing } from './tracing.js';
-import { webhookMetrics, type WatchedDeliveries } from './webhooks.js';
-import { writeBehindMetrics } from './write-behind.js';
+
+/** The settings that decide what is measured, as `Settings` has them. */
+interface ObservedSettings {
+  readonly metricsPort: number | null;
+  readonly otlpEndpoint: string | null;
+  readonly testClock: boolean;
+  readonly maxLedgerEntries: number;
+  readonly redisUrl: string | null;
+  readonly databaseUrl: string | null;
+  readonly dataDir: string;
+}
 
 export interface ObservedOptions {
-  readonly settings: Settings;
+  readonly settings: ObservedSettings;
   readonly log: Logger;
 }
 
@@ -41,7 +57,7 @@ export class Observed {
   readonly around: Tracing['request'] | undefined;
   readonly aroundCall: AroundCall | undefined;
   readonly aroundBatch: AroundBatch | undefined;
-  private readonly settings: Settings;
+  private readonly settings: ObservedSettings;
   private readonly tracing: Tracing | undefined;
   private writer: WriteBehind | undefined;
 
@@ -140,3 +156,45 @@ const nested =
   (outer: AroundCall, inner: AroundCall): AroundCall =>
   (name, call) =>
     outer(name, () => inner(name, call));
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Whether a request carries the token. Digests are compared, so that the time it takes tells nothing of either text or its length. */
+function carries({ headers }: IncomingMessage, token: string): boolean {
+  const [scheme = '', sent = ''] = (headers.authorization ?? '').split(' ');
+  return scheme.toLowerCase() === 'bearer' && timingSafeEqual(digest(sent), digest(token));
+}
+
+function answer(response: ServerResponse, status: number, type: string, body: string, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store', ...headers });
+  response.end(body);
+}
+
+const refuse = (response: ServerResponse, status: number, sentence: string, headers?: Record<string, string>): void => {
+  answer(response, status, 'application/json', JSON.stringify({ error: sentence }), headers);
+};
+
+/** Answers `GET /metrics`, for a token if there is one (docs/operations/monitoring.md), and nothing else. */
+export function metricsEndpoint(
+  observation: Observation,
+  token: string | null,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    if (request.url?.split('?', 1)[0] !== '/metrics') {
+      refuse(response, 404, 'There is only /metrics here.');
+    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+      refuse(response, 405, 'The metrics are read with GET.', { Allow: 'GET, HEAD' });
+    } else if (token !== null && !carries(request, token)) {
+      refuse(response, 401, 'Send METRICS_TOKEN as `Authorization: Bearer …`.', { 'WWW-Authenticate': 'Bearer' });
+    } else {
+      observation.read().then(
+        (text) => {
+          answer(response, 200, observation.contentType, text);
+        },
+        () => {
+          refuse(response, 500, 'The metrics could not be put together.');
+        },
+      );
+    }
+  };
+}

@@ -6,8 +6,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
 import type { AroundCall } from '../engine/engine.js';
 import type { AroundBatch } from '../ledger/write-behind.js';
-import { limits } from '../limits.js';
-import type { AnsweredRequest } from './requests.js';
+import { limits } from '../shared/limits.js';
+import type { AnsweredRequest } from './service-metrics.js';
 
 /** A request that is to be answered. */
 interface Asked {

@@ -13,7 +13,7 @@ import type {
 } from '../config/model.js';
 import { partsOf } from '../config/parts.js';
 import { estimateWork, type ConfigWork } from '../config/work.js';
-import { LaurelError } from '../errors.js';
+import { LaurelError } from '../shared/errors.js';
 import { compilePlan, type CompiledPlan } from './compile.js';
 
 const byKey = <T extends { readonly key: string; readonly archived: boolean }>(objects: readonly T[]): ReadonlyMap<string, T> =>

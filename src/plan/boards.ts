@@ -1,4 +1,4 @@
-import { dateToDay } from '../calendar.js';
+import { dateToDay } from '../shared/calendar.js';
 import type { Leaderboard } from '../config/model.js';
 import { userRecords } from '../redis/contract.js';
 import { placeOf } from '../redis/layout.js';

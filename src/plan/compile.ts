@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Packr } from 'msgpackr';
-import { dateToDay, weekShiftOf } from '../calendar.js';
+import { dateToDay, weekShiftOf } from '../shared/calendar.js';
 import type {
   Achievement,
   AttributeFilter,
@@ -13,10 +13,10 @@ import type {
 } from '../config/model.js';
 import { partsOf } from '../config/parts.js';
 import { estimateWork } from '../config/work.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { userRecords } from '../redis/contract.js';
 import { compileBoard, type PlanBoard } from './boards.js';
-import { scaleMultiplier } from '../decimal.js';
+import { scaleMultiplier } from '../shared/decimal.js';
 import { levelsDefinition, levelsOf } from './levels.js';
 
 /**

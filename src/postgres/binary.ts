@@ -1,4 +1,4 @@
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 
 /**
  * Values in Postgres' binary format, for COPY and for parameters that are arrays: Postgres reads them several times as fast as texts, and they are

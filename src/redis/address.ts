@@ -1,6 +1,87 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { parseRedisAddress } from '../addresses.js';
+
+/** One server of an address. */
+export interface HostAndPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What REDIS_URL names. */
+export interface RedisAddress {
+  /** One server, some nodes of a Redis Cluster, or the Sentinels that know which server is the master. */
+  readonly kind: 'server' | 'cluster' | 'sentinel';
+  /** The socket of a server on this machine. */
+  readonly path?: string;
+  /** At least one; exactly one for a single server, none for a socket. */
+  readonly nodes: readonly HostAndPort[];
+  readonly tls: boolean;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  /** The number of the database; a cluster has only 0. */
+  readonly db: number;
+  /** The name under which Sentinels know the master; empty without them. */
+  readonly masterName: string;
+}
+
+/** The forms of REDIS_URL, as the sentence about a wrong one shows them. */
+export const redisAddressForms =
+  'redis://user:password@host:6379/0 for one server, unix:///path/redis.sock for one at a socket, redis+cluster://host:6379,host:6379 for a cluster or ' +
+  'redis+sentinel://host:26379,host:26379/master-name for Sentinel, and rediss for TLS';
+
+const addressForm = /^redis(s?)(?:\+(cluster|sentinel))?:\/\/(?:([^@/?#\s]*)@)?([^@/?#\s]+)(?:\/([^?#\s]*))?$/;
+const socketForm = /^unix:\/\/(?:([^@/?#\s]*)@)?(\/[^?#\s]+)$/;
+const nodeForm = /^(\[[0-9a-f:.]+\]|[^[\]:]+)(?::(\d{1,5}))?$/i;
+const ports = { server: 6379, cluster: 6379, sentinel: 26379 } as const;
+
+function readNode(text: string, defaultPort: number): HostAndPort | undefined {
+  const match = nodeForm.exec(text);
+  const host = match?.[1]?.replace(/^\[|\]$/g, '');
+  const port = Number(match?.[2] ?? defaultPort);
+  return host !== undefined && port > 0 && port < 65_536 ? { host, port } : undefined;
+}
+
+/** Percent-encoding taken away; undefined for one that is none, and for nothing. */
+function decoded(text: string | undefined): string | undefined {
+  if (text === undefined || text === '') return undefined;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `redis://secret@host` names a user, as in every other address. */
+function loginOf(login: string): Pick<RedisAddress, 'username' | 'password'> {
+  const colon = login.indexOf(':');
+  const [username, password] = colon < 0 ? [login, ''] : [login.slice(0, colon), login.slice(colon + 1)];
+  return { username: decoded(username), password: decoded(password) };
+}
+
+/** Reads REDIS_URL (the forms: docs/settings.md); undefined when it is none of them. */
+export function parseRedisAddress(text: string): RedisAddress | undefined {
+  const [, socketLogin = '', socketPath] = socketForm.exec(text) ?? [];
+  const path = decoded(socketPath);
+  if (path !== undefined) return { kind: 'server', path, nodes: [], tls: false, ...loginOf(socketLogin), db: 0, masterName: '' };
+  const match = addressForm.exec(text);
+  if (!match) return undefined;
+  const [, secure, several, login = '', hosts = '', rest = ''] = match;
+  const kind = (several ?? 'server') as RedisAddress['kind'];
+  const nodes = hosts.split(',').map((host) => readNode(host, ports[kind]));
+  if (nodes.includes(undefined) || (kind === 'server' && nodes.length > 1)) return undefined;
+  const [first = '', second = '', ...more] = rest.split('/');
+  const [masterName, db] = kind === 'sentinel' ? [first, second] : ['', first];
+  if (more.length > 0 || (kind !== 'sentinel' && second !== '') || !/^\d{0,5}$/.test(db)) return undefined;
+  if ((kind === 'cluster' && Number(db) !== 0) || (kind === 'sentinel' && masterName === '')) return undefined;
+  return {
+    kind,
+    nodes: nodes as HostAndPort[],
+    tls: secure === 's',
+    ...loginOf(login),
+    db: Number(db),
+    masterName: decoded(masterName) ?? '',
+  };
+}
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 

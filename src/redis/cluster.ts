@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type Command } from 'ioredis';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 
 /** Begins what is said in the place of ASK. */
 export const slotIsMoving = 'MOVING';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
-import { parseRedisAddress, type HostAndPort, type RedisAddress } from '../addresses.js';
-import { OperatorError } from '../errors.js';
-import { limits } from '../limits.js';
+import { parseRedisAddress, type HostAndPort, type RedisAddress } from './address.js';
+import { OperatorError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 import { ClusterConnection, mastersOf } from './cluster.js';
 import { noteTrouble, startRefusal } from './failure.js';
 import { expectNoTls, tlsOptions, tlsProblem, type TlsFiles } from './tls.js';

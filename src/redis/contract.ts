@@ -10,7 +10,7 @@ export const keyNames = {
   meta: 'meta',
   /**
    * Stream: one entry for each change of state. Field `e` is MessagePack of ledger/entry.ts; the others are the fields of the user's hash that have
-   * changed, with their values as the hash has them. (Very many are joined in one field without a name: ledger/joined-values.ts.)
+   * changed, with their values as the hash has them. (Very many are joined in one field without a name: ledger/entry.ts.)
    */
   ledger: 'ledger',
   /** String: the test clock in milliseconds. */
@@ -103,7 +103,7 @@ export const levelsDefinitionField = 'd-';
 
 /** Fields of the partition's `meta` that both sides know; the last two tell a Postgres that has been put back to an older state. */
 export const metaFields = {
-  /** The restore that may write the partition, or was the last that did (src/restore/hold.ts). */
+  /** The restore that may write the partition, or was the last that did (src/restore/lock.ts). */
   restorer: 'restorer',
   /** The `run_id` of the server on which the partition was opened; without it, every call asks for a comparison. */
   server: 'server',
@@ -305,7 +305,7 @@ export const channelNames = {
   written: 'written',
 } as const;
 
-/** Keys of the account, which is no tenant: what its processes tell each other (src/account/lease.ts). They share a hash tag of their own. */
+/** Keys of the account, which is no tenant: what its processes tell each other (src/access/lease.ts). They share a hash tag of their own. */
 export const accountKeyNames = {
   /** String: counts the changes of tenants and keys that processes have to know of. */
   revision: 'revision',

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import { LaurelError, OperatorError, type NotReadyReason } from '../errors.js';
+import { LaurelError, OperatorError, type NotReadyReason } from '../shared/errors.js';
 import { slotIsMoving } from './cluster.js';
 
 type RedisConnection = Redis | Cluster;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { contractModule, type FunctionName } from './contract.js';
 
 const luaFolder = fileURLToPath(new URL('../../lua/', import.meta.url));

@@ -1,4 +1,4 @@
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import type { RedisConnection } from './connection.js';
 import { keyNames } from './contract.js';
 

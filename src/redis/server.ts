@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { OperatorError } from '../errors.js';
+import { OperatorError } from '../shared/errors.js';
 import { mastersOf, prepareServers } from './cluster.js';
 import type { RedisConnection } from './connection.js';
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
-import { OperatorError } from '../errors.js';
+import { OperatorError } from '../shared/errors.js';
 
 /** Files in PEM, or null: who has signed the server's certificate, and our own certificate and its key. */
 export interface TlsFiles {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import type { RedisConnection } from '../redis/connection.js';
 
 export interface VerifyOptions {

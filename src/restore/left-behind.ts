@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { keepDiscarded, readEntry } from '../ledger/dead-letters.js';
 import type { StreamId } from '../ledger/offsets.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields, restoringFields } from '../redis/contract.js';
 import { isBelow, trimmedUpTo } from '../redis/stream.js';
-import type { Hold } from './hold.js';
+import type { Hold } from './lock.js';
 
 interface Of {
   readonly redis: RedisConnection;

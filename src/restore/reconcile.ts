@@ -2,14 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.js';
-import type { Comparison } from '../engine/not-level.js';
+import type { Comparison } from '../engine/failures.js';
 import type { ActiveRedis } from '../ledger/active-redis.js';
 import type { Objection } from '../ledger/active-redis-rules.js';
 import { LeaseLost } from '../ledger/offsets.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { isStoreTrouble } from '../logging/episodes.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { Turns } from '../turns.js';
+import { Turns } from '../shared/semaphore.js';
 import { needOf, restoreTenant, RestoreFenced } from './restore.js';
 
 export interface ReconcilerOptions {

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { loadConfig } from '../config/store.js';
-import type { Comparison } from '../engine/not-level.js';
+import type { Comparison } from '../engine/failures.js';
 import type { ConfigDocument } from '../config/model.js';
 import type { ActiveRedis } from '../ledger/active-redis.js';
 import { objectionSentence, type Need, type Objection } from '../ledger/active-redis-rules.js';
 import { acquireRestoreLease, advanceOffset, releaseLeases, splitId, type Lease, type StreamId } from '../ledger/offsets.js';
-import { OperatorError } from '../errors.js';
-import { limits } from '../limits.js';
+import { OperatorError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { inTransaction, overAll } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
 import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/stream.js';
-import { Ahead } from './ahead.js';
-import { commandsOf, Hold, type Command } from './hold.js';
+import { Ahead } from './prefetch.js';
+import { commandsOf, Hold, type Command } from './lock.js';
 import { leftBehind, saveLeftBehind } from './left-behind.js';
 import { countStoredUsers } from './stored-users.js';
-import { readUsersAhead } from './users-ahead.js';
+import { readUsersAhead } from './stored-users.js';
 import { haveManyKeys, writeKeys, writeUsers } from './write-users.js';
 
 export interface RestoreOptions {

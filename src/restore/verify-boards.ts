@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
 import { overAll } from '../postgres/pool.js';

@@ -1,5 +1,5 @@
 import { unpackAward, type RecentAward } from '../ledger/recent-awards.js';
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, overAll } from '../postgres/pool.js';
 import { keyNames, userRecords } from '../redis/contract.js';
@@ -7,7 +7,7 @@ import { keyOfStored, usedKeyText } from '../redis/idempotency.js';
 import { packMessage, unpackMessage } from '../redis/message.js';
 import { partitionKeys } from '../redis/scan.js';
 import { totalsOf, type UserHash } from '../redis/user-hash.js';
-import { Ahead } from './ahead.js';
+import { Ahead } from './prefetch.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 import { boardDifferences } from './verify-boards.js';
 import { AwardReader } from './stored-awards.js';

@@ -1,7 +1,7 @@
-import { limits } from '../limits.js';
+import { limits } from '../shared/limits.js';
 import { boardKey, boardMember, groupsKey, keyNames, restoringFields, userRecords } from '../redis/contract.js';
 import type { CommandWriter } from './command-writer.js';
-import type { Hold } from './hold.js';
+import type { Hold } from './lock.js';
 import type { StoredUser } from './stored-users.js';
 
 /** The commands that give Redis back what it holds of a user. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { isOpen, isOpenToBound } from '../../src/http/access.js';
-import { adminRoutes, applicationRoutes } from '../../src/http/app.js';
-import type { Api, Route } from '../../src/routing/route.js';
+import { isOpen, isOpenToBound } from '../../src/api/auth.js';
+import { adminRoutes, applicationRoutes } from '../../src/api/router.js';
+import type { Api, Route } from '../../src/api/route.js';
 import { batchOf, errorOf, first, itemOf, itemsOf, type AdminItem } from '../support/admin.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
 

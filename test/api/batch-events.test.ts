@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { keyNames } from '../../src/redis/contract.js';
 import { bundleLibrary } from '../../src/redis/library.js';
 import { bodyOf, configText, read, readPoints, userPath } from '../support/answers.js';

@@ -1,7 +1,7 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { NotReadyReason } from '../../src/errors.js';
+import type { NotReadyReason } from '../../src/shared/errors.js';
 import { logLines } from '../support/log-lines.js';
 import { PlainRedis } from '../support/plain-redis.js';
 import { scrape } from '../support/scrape.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { startServer, type ClientLimits, type HttpServer } from '../../src/http/server.js';
+import { startServer, type ClientLimits, type HttpServer } from '../../src/api/server.js';
 import { configText } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { startServer, type HttpServer } from '../../src/http/server.js';
-import { limits } from '../../src/limits.js';
+import { startServer, type HttpServer } from '../../src/api/server.js';
+import { limits } from '../../src/shared/limits.js';
 import { until } from '../support/stage.js';
 import { startWorld, type World } from '../support/world.js';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { forgetInConfig } from '../../src/config/forget.js';
-import { limits } from '../../src/limits.js';
-import { webhookKinds } from '../../src/notify/kinds.js';
+import { limits } from '../../src/shared/limits.js';
+import { webhookKinds } from '../../src/config/webhook-kinds.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { answer, bodyOf, configText, read, readBoard, track, userPath, type Rankings } from '../support/answers.js';
 import { batchOf, first } from '../support/admin.js';

@@ -6,7 +6,7 @@ import { apis } from '../support/reference.js';
 import { runBad } from '../support/refused.js';
 import { callValid, everything, harmless, type Known, validInput } from '../support/valid-input.js';
 import { startWorld, type World } from '../support/world.js';
-import { referenceOf } from '../../src/http/reference.js';
+import { referenceOf } from '../../src/api/reference.js';
 
 describe('Bad input made from the reference, for every operation, is refused with a sentence and changes nothing:', () => {
   let world: World;

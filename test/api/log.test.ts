@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eachSecond } from '../../src/jobs/seconds.js';
+import { eachSecond } from '../../src/jobs/job.js';
 import { logLines } from '../support/log-lines.js';
 import { until } from '../support/stage.js';
 import { adminKey, startWorld, type World } from '../support/world.js';

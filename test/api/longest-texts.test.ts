@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import type { Rankings } from '../support/answers.js';
 import { differences } from '../support/level.js';
 import { startWorld, type World } from '../support/world.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { Network } from '../support/network.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { scrape } from '../support/scrape.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Service } from '../../src/service.js';
+import type { Service } from '../../src/app/service.js';
 import { batchOf, errorOf, first } from '../support/admin.js';
 import { startSecond } from '../support/second.js';
 import { adminKey, startWorld, type Reply, type World } from '../support/world.js';

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { answerProblems, apis } from '../support/reference.js';
 import { startWorld, type World } from '../support/world.js';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { partitionPrefix } from '../../src/redis/contract.js';
-import type { Service } from '../../src/service.js';
-import { Turns } from '../../src/turns.js';
+import type { Service } from '../../src/app/service.js';
+import { Turns } from '../../src/shared/semaphore.js';
 import { batchOf, errorOf, first, type BatchBody } from '../support/admin.js';
 import { Client, inParallel } from '../support/client.js';
 import { startSecond } from '../support/second.js';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { loadConfig } from '../../src/config/store.js';
-import { exampleOf } from '../../src/notify/examples.js';
-import { webhookKinds } from '../../src/notify/kinds.js';
-import { addToOutbox, type OutboxMessage } from '../../src/notify/outbox.js';
+import { exampleOf } from '../../src/webhooks/admin.js';
+import { webhookKinds } from '../../src/config/webhook-kinds.js';
+import { addToOutbox, type OutboxMessage } from '../../src/webhooks/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { bodyOf } from '../support/answers.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { keyNames } from '../../src/redis/contract.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { startWorker, type Worker } from '../support/worker.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
 

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type pg from 'pg';
 import { type ConfigDocument, emptyConfig } from '../../src/config/model.js';
 import { type AppliedConfig, applyConfigText, ConfigConflict, loadConfig, loadConfigVersion, saveConfig } from '../../src/config/store.js';
-import { OperatorError } from '../../src/errors.js';
+import { OperatorError } from '../../src/shared/errors.js';
 import { freshDatabase } from '../support/world.js';
 
 const tenant = 1;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { keyNames } from '../../src/redis/contract.js';
 import { packMessage } from '../../src/redis/message.js';
 import { differences } from '../support/level.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { Base } from '../../src/base.js';
+import { Base } from '../../src/app/base.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { until, untilReady } from '../support/stage.js';
 import { startWorld, type World } from '../support/world.js';

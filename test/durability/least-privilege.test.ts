@@ -5,7 +5,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { parse } from 'yaml';
 import { migrate } from '../../src/postgres/pool.js';
-import { startService } from '../../src/service.js';
+import { startService } from '../../src/app/service.js';
 import { until } from '../support/answers.js';
 import { administer, stores, withDatabase } from '../support/stores.js';
 import { adminKey, keysOf, sampleConfig, startWorld, type World } from '../support/world.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { addToOutbox, type OutboxMessage } from '../../src/notify/outbox.js';
+import { addToOutbox, type OutboxMessage } from '../../src/webhooks/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { after as applied } from '../support/config.js';

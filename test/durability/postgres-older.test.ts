@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import pino from 'pino';
-import { Base } from '../../src/base.js';
-import { restore, verify } from '../../src/cli/restore.js';
-import { startService, type Service } from '../../src/service.js';
+import { Base } from '../../src/app/base.js';
+import { restore, verify } from '../../src/app/commands/restore.js';
+import { startService, type Service } from '../../src/app/service.js';
 import { until } from '../support/stage.js';
 import { administer, stores, withDatabase } from '../support/stores.js';
 import { startWorker } from '../support/worker.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { unpackAwards, type RecentAward } from '../../src/ledger/recent-awards.js';
 import { metaFields } from '../../src/redis/contract.js';
 import { CommandWriter } from '../../src/restore/command-writer.js';
-import { luaScript } from '../../src/restore/script.js';
+import { luaScript } from '../../src/restore/lock.js';
 import { AwardReader, awardAsBytes } from '../../src/restore/stored-awards.js';
 import { keysOf, startWorld, type World } from '../support/world.js';
 

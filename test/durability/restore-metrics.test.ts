@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
-import { limits } from '../../src/limits.js';
-import { partitionMetrics } from '../../src/observe/partitions.js';
-import { restoreMetrics } from '../../src/observe/restores.js';
+import { limits } from '../../src/shared/limits.js';
+import { partitionMetrics } from '../../src/observe/partition-metrics.js';
+import { restoreMetrics } from '../../src/observe/service-metrics.js';
 import { restoreTenant } from '../../src/restore/restore.js';
 import { allowed } from '../support/active-redis.js';
 import { keysOf, startWorld, tenant, type World } from '../support/world.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { loadConfig } from '../../src/config/store.js';
 import type { Difference } from '../../src/restore/facts.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { verifyTenant } from '../../src/restore/verify.js';
 import { keyNames, userRecords } from '../../src/redis/contract.js';
 import { placeOf } from '../../src/redis/layout.js';

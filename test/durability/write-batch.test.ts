@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { collectBatch, type Read } from '../../src/ledger/batch.js';
 import type { UserEntry } from '../../src/ledger/entry.js';
 import { writeBatch } from '../../src/ledger/write-batch.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { placeOf, userLayouts } from '../../src/redis/layout.js';
 import { freshDatabase, tenant, type TestDatabase } from '../support/world.js';

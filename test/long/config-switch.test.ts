@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { expect } from 'chai';
 import pino from 'pino';
 import { metaFields } from '../../src/redis/contract.js';
-import { startService, type Service } from '../../src/service.js';
+import { startService, type Service } from '../../src/app/service.js';
 import { Client, inParallel, type Answer } from '../support/client.js';
 import { readPoints, track } from '../support/answers.js';
 import { killChildren, runLaurel, serve } from '../support/process.js';

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { bundleLibrary } from '../../src/redis/library.js';
-import { startService } from '../../src/service.js';
+import { startService } from '../../src/app/service.js';
 import { differences } from '../support/level.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { until, untilReady } from '../support/stage.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { cpuTime, measureLargest } from '../../benchmarks/largest-calls.js';
 import { largestPlans } from '../../benchmarks/largest-plans.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { bodyOf, configText, type EventBody, readBoard, readPoints } from '../support/answers.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { startWorld, type World } from '../support/world.js';

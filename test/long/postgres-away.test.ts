@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { limits } from '../../src/limits.js';
-import type { Service } from '../../src/service.js';
+import { limits } from '../../src/shared/limits.js';
+import type { Service } from '../../src/app/service.js';
 import { differences } from '../support/level.js';
 import { Network } from '../support/network.js';
 import { OwnPostgres } from '../support/own-postgres.js';

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { Base } from '../../src/base.js';
-import { verify } from '../../src/cli/restore.js';
+import { Base } from '../../src/app/base.js';
+import { verify } from '../../src/app/commands/restore.js';
 import { Reconciler } from '../../src/restore/reconcile.js';
 import { readRestoredUsers } from '../../src/restore/restore.js';
 import { bundleLibrary } from '../../src/redis/library.js';
-import { startService, type Roles } from '../../src/service.js';
-import { freePort } from '../../src/stores/processes.js';
+import { startService, type Roles } from '../../src/app/service.js';
+import { freePort } from '../../src/local-stores/processes.js';
 import { differences } from '../support/level.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { PlainRedis } from '../support/plain-redis.js';

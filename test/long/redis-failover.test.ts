@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { partitionPrefix } from '../../src/redis/contract.js';
 import { startBareRedis, untilReplicated, type BareRedis } from '../support/bare-redis.js';
 import { startCluster, type TestCluster } from '../support/redis-cluster.js';

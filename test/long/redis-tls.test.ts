@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { connectRedis, type RedisConnection, type RedisTarget } from '../../src/redis/connection.js';
 import { Client } from '../support/client.js';
 import { logLines } from '../support/log-lines.js';

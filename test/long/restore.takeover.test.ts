@@ -4,7 +4,7 @@ import pino from 'pino';
 import { LeaseLost } from '../../src/ledger/offsets.js';
 import { keyNames } from '../../src/redis/contract.js';
 import { restoreTenant, type Restored } from '../../src/restore/restore.js';
-import { startService } from '../../src/service.js';
+import { startService } from '../../src/app/service.js';
 import { allowed } from '../support/active-redis.js';
 import { differences } from '../support/level.js';
 import { startWorld, tenant, type World } from '../support/world.js';

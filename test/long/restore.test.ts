@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { Base } from '../../src/base.js';
-import { restore, verify } from '../../src/cli/restore.js';
+import { Base } from '../../src/app/base.js';
+import { restore, verify } from '../../src/app/commands/restore.js';
 import { createPool, inSnapshot } from '../../src/postgres/pool.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { keyNames, metaFields, restoringFields } from '../../src/redis/contract.js';
-import { Hold } from '../../src/restore/hold.js';
+import { Hold } from '../../src/restore/lock.js';
 import { restoreTenant } from '../../src/restore/restore.js';
 import { readStoredUsers, readUserIds, type StoredUser } from '../../src/restore/stored-users.js';
 import { writeUsers } from '../../src/restore/write-users.js';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import pino from 'pino';
-import { OperatorError } from '../../src/errors.js';
-import { startService, type Service } from '../../src/service.js';
+import { OperatorError } from '../../src/shared/errors.js';
+import { startService, type Service } from '../../src/app/service.js';
 import { Client, inParallel, NoAnswer, type Answer } from '../support/client.js';
 import { differences } from '../support/level.js';
 import { Network } from '../support/network.js';

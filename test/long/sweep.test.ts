@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { keyNames, userRecords } from '../../src/redis/contract.js';
 import { configText } from '../support/answers.js';
 import { Monitor, wordsOf } from '../support/monitor.js';

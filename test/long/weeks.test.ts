@@ -6,9 +6,9 @@
 import { expect } from 'chai';
 import pino from 'pino';
 import { loadConfig } from '../../src/config/store.js';
-import { groupValues } from '../../src/leaderboards/response.js';
+import { groupValues } from '../../src/responses/leaderboards.js';
 import { keyNames } from '../../src/redis/contract.js';
-import { startService, type Service } from '../../src/service.js';
+import { startService, type Service } from '../../src/app/service.js';
 import { bodyOf, configText, readBoard, readPlace, track } from '../support/answers.js';
 import { Model } from '../support/model/index.js';
 import { dateOf, dayMs, dayOf, hourMs, startOfDay } from '../support/model/time.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { dateToDay } from '../../src/calendar.js';
+import { dateToDay } from '../../src/shared/calendar.js';
 import { bodyOf, read, userPath } from '../support/answers.js';
 import { numberOf, writePast, type PastEvent } from '../support/past.js';
 import { startWorld, type World } from '../support/world.js';

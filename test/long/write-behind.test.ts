@@ -6,7 +6,7 @@ import { unpackEntry } from '../../src/ledger/entry.js';
 import { writeBatch } from '../../src/ledger/write-batch.js';
 import { hasCommitted } from '../../src/ledger/offsets.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { Client, inParallel } from '../support/client.js';

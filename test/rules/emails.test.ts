@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { limits } from '../../src/limits.js';
-import { newestRound, roundKinds, type RoundKind } from '../../src/notify/email-rounds.js';
+import { limits } from '../../src/shared/limits.js';
+import { newestRound, roundKinds, type RoundKind } from '../../src/webhooks/email-schedules.js';
 import { emptyConfig, type ConfigDocument } from '../../src/config/model.js';
 import { bodyOf, configText, read, readProfile, track, userPath } from '../support/answers.js';
 import { Contract } from '../support/contract.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { dateToDay, dayToDate } from '../../src/calendar.js';
+import { dateToDay, dayToDate } from '../../src/shared/calendar.js';
 import { daysQuery } from '../../src/ledger/aggregates.js';
 import { bodyOf, configText, read, track, userPath } from '../support/answers.js';
 import { aggregateDifferences } from '../support/level.js';

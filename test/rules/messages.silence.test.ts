@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { Base } from '../../src/base.js';
-import { restore } from '../../src/cli/restore.js';
-import { webhookKinds } from '../../src/notify/kinds.js';
+import { Base } from '../../src/app/base.js';
+import { restore } from '../../src/app/commands/restore.js';
+import { webhookKinds } from '../../src/config/webhook-kinds.js';
 import { configText, track } from '../support/answers.js';
 import { messagesOf, pass, subscription } from '../support/messages.js';
 import { numberOf } from '../support/past.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { loadConfig } from '../../src/config/store.js';
-import { DueMessages } from '../../src/notify/due.js';
+import { DueMessages } from '../../src/webhooks/due.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { bodyOf, configText, read, readProfile, track, type EventBody } from '../support/answers.js';
 import { Contract } from '../support/contract.js';

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type pg from 'pg';
 import pino from 'pino';
-import { Base } from '../../src/base.js';
+import { Base } from '../../src/app/base.js';
 import { readLevelCounts } from '../../src/engine/points.js';
 import { Sweep } from '../../src/jobs/sweep.js';
 import { collectBatch } from '../../src/ledger/batch.js';
 import type { LedgerEntry } from '../../src/ledger/entry.js';
 import { writeBatch } from '../../src/ledger/write-batch.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { createPool, inTransaction } from '../../src/postgres/pool.js';
 import type { Rankings } from '../support/answers.js';
 import { startWorker, type Worker } from '../support/worker.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { adminRoutes } from '../../src/http/app.js';
+import { adminRoutes } from '../../src/api/router.js';
 import { bodyOf, configText, read, readBoard, readPlace, readPoints, readProfile, track, type EventBody } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { adminRoutes } from '../../src/http/app.js';
+import { adminRoutes } from '../../src/api/router.js';
 import { configText, track } from '../support/answers.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { startWorld, type Reply, type RequestOptions, type World } from '../support/world.js';

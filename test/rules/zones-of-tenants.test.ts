@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { bundleLibrary } from '../../src/redis/library.js';
 import { startArena, type Arena } from '../support/engine-subject.js';
 import { buildDocument } from '../support/model/documents.js';
-import { canonicalZone } from '../../src/calendar.js';
+import { canonicalZone } from '../../src/shared/calendar.js';
 import { keyNames } from '../../src/redis/contract.js';
 import { stores } from '../support/stores.js';
 import { startWorld, type World } from '../support/world.js';

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/stores/processes.js';
-import { findOrInstallRedis, thisMachine } from '../../src/stores/redis-program.js';
+import { freePort } from '../../src/local-stores/processes.js';
+import { findOrInstallRedis, thisMachine } from '../../src/local-stores/redis-program.js';
 import { ownChild } from './owned.js';
 import { until } from './stage.js';
 

@@ -23,6 +23,6 @@ export async function compileSources(folder: string): Promise<string> {
     ...{ format: 'esm', platform: 'node', target: 'node20', sourcemap: 'inline', logLevel: 'warning' },
   });
   const command = join(folder, 'laurel.mjs');
-  await writeFile(command, `import { main } from './dist/main.js';\n\nawait main(process.argv.slice(2));\n`);
+  await writeFile(command, `import { main } from './dist/app/main.js';\n\nawait main(process.argv.slice(2));\n`);
   return command;
 }

@@ -3,7 +3,7 @@ import { type ApplyPlan, planApply } from '../../src/config/apply.js';
 import { describeChanges } from '../../src/config/changes.js';
 import { parseConfigFile, readConfigFile } from '../../src/config/file.js';
 import { type ConfigDocument, emptyConfig } from '../../src/config/model.js';
-import { OperatorError } from '../../src/errors.js';
+import { OperatorError } from '../../src/shared/errors.js';
 
 export const monday = '2026-11-23T23:59:00.000Z';
 export const friday = '2026-11-27T08:00:00.000Z';

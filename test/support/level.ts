@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
-import { awardId } from '../../src/ledger/award-id.js';
+import { awardId } from '../../src/ledger/entry.js';
 import { lengthsOf } from '../../src/ledger/batch.js';
 import { unpackAwards } from '../../src/ledger/recent-awards.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { keyNames, seatOf, userFields, userRecords } from '../../src/redis/contract.js';
 import { keyOfStored, usedKeyText } from '../../src/redis/idempotency.js';
 import { at, listOf, mapOf, profileOf, totalsOf, type UserHash } from '../../src/redis/user-hash.js';

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import type { Logger } from 'pino';
-import { createLog } from '../../src/observe/log.js';
+import { createLog } from '../../src/logging/log.js';
 
 export interface LogLines {
   readonly log: Logger;

@@ -3,9 +3,9 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startLocalPostgres } from '../../src/stores/local-postgres.js';
-import type { LocalStore } from '../../src/stores/local-store.js';
-import { ProcessHandle } from '../../src/stores/processes.js';
+import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
+import type { LocalStore } from '../../src/local-stores/local-store.js';
+import { ProcessHandle } from '../../src/local-stores/processes.js';
 import { disown, own } from './owned.js';
 
 const goneMs = 30_000;

@@ -4,7 +4,7 @@ import { collectBatch } from '../../src/ledger/batch.js';
 import type { EventEntry } from '../../src/ledger/entry.js';
 import { monthsOf, Partitions } from '../../src/ledger/partitions.js';
 import { writeBatch } from '../../src/ledger/write-batch.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { tenant, type World } from './world.js';
 

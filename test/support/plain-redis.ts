@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/stores/processes.js';
-import { findOrInstallRedis, thisMachine } from '../../src/stores/redis-program.js';
+import { freePort } from '../../src/local-stores/processes.js';
+import { findOrInstallRedis, thisMachine } from '../../src/local-stores/redis-program.js';
 import { ownChild } from './owned.js';
 import { until } from './stage.js';
 

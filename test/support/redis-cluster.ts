@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/stores/processes.js';
+import { freePort } from '../../src/local-stores/processes.js';
 import { startBareRedis, untilReplicated, type BareRedis } from './bare-redis.js';
 import { until } from './stage.js';
 

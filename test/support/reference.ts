@@ -1,8 +1,8 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { adminRoutes, applicationRoutes } from '../../src/http/app.js';
-import { referenceOf } from '../../src/http/reference.js';
-import type { Api, Route } from '../../src/routing/route.js';
+import { adminRoutes, applicationRoutes } from '../../src/api/router.js';
+import { referenceOf } from '../../src/api/reference.js';
+import type { Api, Route } from '../../src/api/route.js';
 
 /** The routes of each API, and the addresses under which they are. */
 export const apis: readonly (readonly [api: Api, bases: readonly string[], routes: readonly Route[]])[] = [

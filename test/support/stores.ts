@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../src/postgres/pool.js';
-import { startLocalPostgres } from '../../src/stores/local-postgres.js';
-import { startLocalRedis } from '../../src/stores/local-redis.js';
-import { findPostgresHome } from '../../src/stores/postgres-home.js';
-import { administratorUrl } from '../../src/stores/postgres-role.js';
+import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
+import { startLocalRedis } from '../../src/local-stores/local-redis.js';
+import { findPostgresHome } from '../../src/local-stores/postgres-home.js';
+import { administratorUrl } from '../../src/local-stores/postgres-role.js';
 import { overTcp } from './tcp-redis.js';
 
 /** The real stores of a test process: a Redis of its own, and the run's Postgres, in which it makes databases of its own. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/stores/processes.js';
+import { freePort } from '../../src/local-stores/processes.js';
 
 /**
  * Lets a built-in Redis, which listens at a socket alone, listen on a port of this machine too, with a password: some tests need an address that

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/store.js';
 import { Engine } from '../../src/engine/engine.js';
 import { isPastEpoch, loadOffset } from '../../src/ledger/offsets.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { createPool } from '../../src/postgres/pool.js';
 import { redisOptions } from '../../src/redis/connection.js';
 import { bundleLibrary } from '../../src/redis/library.js';

@@ -9,8 +9,8 @@ import { hasCommitted } from '../../src/ledger/offsets.js';
 import { mastersOf } from '../../src/redis/cluster.js';
 import { connectRedis, redisOptions } from '../../src/redis/connection.js';
 import { keyNames, metaFields, partitionPrefix } from '../../src/redis/contract.js';
-import { startService, type Roles } from '../../src/service.js';
-import type { Settings } from '../../src/settings.js';
+import { startService, type Roles } from '../../src/app/service.js';
+import type { Settings } from '../../src/app/settings.js';
 import { holdToReference } from './reference.js';
 import { administer, stores, withDatabase } from './stores.js';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { exportConfig } from '../../src/config/export.js';
 import { type ConfigDocument, emptyConfig } from '../../src/config/model.js';
 import { validateConfig } from '../../src/config/validate.js';
-import { limits } from '../../src/limits.js';
+import { limits } from '../../src/shared/limits.js';
 import { apply, messageOf } from '../support/config.js';
 import { documentSpecArbitrary } from '../support/model/arbitraries.js';
 import { buildDocument } from '../support/model/documents.js';

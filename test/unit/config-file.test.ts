@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { planApply } from '../../src/config/apply.js';
 import { parseConfigFile, readConfigFile } from '../../src/config/file.js';
 import { emptyConfig } from '../../src/config/model.js';
-import { OperatorError } from '../../src/errors.js';
-import { limits } from '../../src/limits.js';
-import { scaleMultiplier } from '../../src/decimal.js';
+import { OperatorError } from '../../src/shared/errors.js';
+import { limits } from '../../src/shared/limits.js';
+import { scaleMultiplier } from '../../src/shared/decimal.js';
 import { badFiles, macros, system } from './config-file.cases.js';
 import { badKinds } from './config-kinds.cases.js';
 

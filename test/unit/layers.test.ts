@@ -6,65 +6,46 @@ import ts from 'typescript';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
 
-/** The folders whose names are the words of the domain. */
-const domain = 'leaderboards points metrics achievements streaks users';
-
 /**
- * The parts of src (its folders, and the files at its root) from the top down, and what each may import besides itself and the bottom.
- * A row names only parts further down, so the order of the rows is the order of the layers and no two parts import each other. Types
- * count as well: a part that needs another's types depends on its shapes. `*` is every part further down.
+ * The folders of src from the top down, and what each may import besides itself and `shared`. A row names only folders further down, so the
+ * order of the rows is the order of the layers and no two folders import each other. Types count as well: a folder that needs another's types
+ * depends on its shapes. `*` is every folder further down.
  *
- * To allow a new edge, name it in the row. If it would point upwards, the code is in the wrong part or the part in the wrong row.
+ * To allow a new edge, name it in the row. If it would point upwards, the code is in the wrong folder or the folder in the wrong row.
  */
 const layers: readonly (readonly [part: string, mayImport: string])[] = [
-  // What puts the parts together: only these see everything.
-  ['main.ts', '*'],
-  ['cli', '*'],
-  ['service.ts', '*'],
-  ['base.ts', '*'],
+  // Commands, and the composition of everything below.
+  ['app', '*'],
 
-  // What callers reach: only the rows above import these.
-  ['http', `logging admin routing notify engine ${domain} plan config account keys ledger redis`],
-  ['admin', `routing notify engine ${domain} plan config account keys`],
-  ['routing', 'notify engine account keys ledger'],
+  // What callers reach.
+  ['api', 'webhooks engine responses plan ledger access config redis logging'],
 
   // What watches the others.
-  ['observe', 'logging restore engine ledger redis settings.ts'],
+  ['observe', 'restore engine ledger redis logging'],
 
   // What works beside the requests.
-  ['jobs', `logging notify engine ${domain} ledger plan redis config postgres`],
-  ['restore', 'logging engine ledger plan redis config postgres'],
-  ['notify', `logging engine ${domain} ledger plan redis config postgres`],
+  ['jobs', 'webhooks engine responses plan ledger config redis postgres logging'],
+  ['webhooks', 'engine responses plan ledger config redis postgres logging'],
+  ['restore', 'engine plan ledger config redis postgres logging'],
 
-  // One event, from a valid request to the facts that it led to.
-  ['engine', `${domain} plan redis config ledger`],
+  // One event, from a valid request to its response.
+  ['engine', 'responses plan ledger config redis'],
+  ['responses', 'plan ledger config redis'],
+  ['plan', 'config redis'],
 
-  // What each word of the domain means, and how its results are shown.
-  ['leaderboards', 'users plan redis config ledger'],
-  ['points', 'achievements users plan redis config ledger'],
-  ['metrics', 'achievements users plan redis config ledger'],
-  ['achievements', 'users plan redis config ledger'],
-  ['streaks', 'users plan redis config ledger'],
-  ['users', 'plan redis config ledger'],
+  // From Redis to Postgres.
+  ['ledger', 'redis postgres logging'],
 
-  // From one store to the other.
-  ['ledger', 'logging redis postgres'],
-  ['plan', 'redis config'],
-  ['account', 'logging redis keys postgres'],
-  // What logs and sums up trouble with the stores.
+  ['access', 'redis postgres logging'],
+  ['config', 'postgres'],
   ['logging', 'redis postgres'],
   ['redis', ''],
-  ['config', 'postgres'],
-  ['keys', 'postgres'],
   ['postgres', ''],
-  ['stores', 'settings.ts'],
-  ['settings.ts', ''],
+  ['local-stores', ''],
 ];
 
-/** Every part may import these, and each of these may import those after it. */
-const bottom = [
-  ...['addresses.ts', 'shapes.ts', 'calendar.ts', 'zone-names.ts', 'decimal.ts', 'turns.ts', 'errors.ts', 'bounded.ts', 'limits.ts'],
-];
+/** Every folder may import this one. */
+const bottom = ['shared'];
 
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { OperatorError } from '../../src/errors.js';
-import type { Command } from '../../src/stores/processes.js';
-import { findOrInstallRedis, isNewEnough, planInstall, type Machine } from '../../src/stores/redis-program.js';
+import { OperatorError } from '../../src/shared/errors.js';
+import type { Command } from '../../src/local-stores/processes.js';
+import { findOrInstallRedis, isNewEnough, planInstall, type Machine } from '../../src/local-stores/redis-program.js';
 
 const whole = ({ program, args }: Command): string => [program, ...args].join(' ');
 

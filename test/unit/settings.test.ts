@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { OperatorError } from '../../src/errors.js';
-import { parseSettings, settingsSchema, type Settings } from '../../src/settings.js';
+import { OperatorError } from '../../src/shared/errors.js';
+import { parseSettings, settingsSchema, type Settings } from '../../src/app/settings.js';
 
 const defaults: Settings = {
   port: 7070,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { dateToDay, dayToDate } from '../../src/calendar.js';
-import { turningPoints, type CalendarKind } from '../../src/notify/turning-points.js';
+import { dateToDay, dayToDate } from '../../src/shared/calendar.js';
+import { turningPoints, type CalendarKind } from '../../src/webhooks/zone-transitions.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { after as applied } from '../support/config.js';
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../../src/stores/processes.js';
+import { freePort } from '../../../src/local-stores/processes.js';
 import { Client } from '../../support/client.js';
 import { OwnPostgres } from '../../support/own-postgres.js';
 import { OwnRedis } from '../../support/own-redis.js';

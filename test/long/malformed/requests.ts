@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { adminRoutes, applicationRoutes } from '../../../src/http/app.js';
+import { adminRoutes, applicationRoutes } from '../../../src/api/router.js';
 import type { Random } from '../../support/random.js';
 import { adminKey } from '../../support/world.js';
 

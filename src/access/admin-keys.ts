@@ -1,0 +1,164 @@
+import type pg from 'pg';
+import { limits } from '../shared/limits.js';
+import { changeAccount, namedTwice, repeatedIds } from '../postgres/pool.js';
+import { hashKey, keyPrefix } from './key.js';
+import { makeKey } from './key-store.js';
+
+/** An admin key as operators see it. */
+export interface AdminKey {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly status: 'active' | 'revoked';
+  readonly created: Date;
+  readonly revoked: Date | null;
+  /** Null while it has never been used. */
+  readonly lastUsed: Date | null;
+  /** The id of the tenant that the key is bound to; null for a key of the account. */
+  readonly tenantId: string | null;
+}
+
+/** A key that was made: `key` is shown this once. */
+export interface MadeAdminKey extends AdminKey {
+  readonly key: string;
+}
+
+interface Problem {
+  readonly problem: string;
+}
+
+const columns = `id, name, prefix, case when revoked is null then 'active' else 'revoked' end as status, created, revoked,
+  last_used as "lastUsed", (select tenants.id from tenants where tenants.no = api_keys.tenant) as "tenantId"`;
+const known = `kind = 'admin' and deleted is null`;
+const unknown: Problem = { problem: 'There is no admin key with this id.' };
+const noTenant: Problem = { problem: 'There is no tenant with this id or customerId.' };
+const last: Problem = { problem: 'This is the last admin key of the account that is active: create another one first.' };
+
+/** The admin keys, the oldest first, revoked ones included. */
+export async function listAdminKeys(pool: pg.Pool, { limit, skip }: { limit: number; skip: number }): Promise<AdminKey[]> {
+  const { rows } = await pool.query<AdminKey>(`select ${columns} from api_keys where ${known} order by created, id limit $1 offset $2`, [
+    limit,
+    skip,
+  ]);
+  return rows;
+}
+
+export async function getAdminKey(pool: pg.Pool, id: string): Promise<AdminKey | undefined> {
+  const { rows } = await pool.query<AdminKey>(`select ${columns} from api_keys where ${known} and id = $1`, [id]);
+  return rows[0];
+}
+
+export async function getAdminKeyByPrefix(pool: pg.Pool, prefix: string): Promise<AdminKey | undefined> {
+  const { rows } = await pool.query<AdminKey>(`select ${columns} from api_keys where ${known} and prefix = $1`, [prefix]);
+  return rows[0];
+}
+
+export interface NewAdminKey {
+  readonly name: string;
+  /** `tenants.no` of the tenant that the key is bound to, null for a key of the account, undefined when there is no such tenant. */
+  readonly tenant: number | null | undefined;
+}
+
+async function insert(client: pg.PoolClient, revision: number, { name, tenant }: NewAdminKey): Promise<MadeAdminKey | Problem> {
+  if (tenant === undefined) return noTenant;
+  const { rows: counted } = await client.query<{ count: number }>(
+    `select count(*)::int from api_keys where ${known} and tenant is not distinct from $1`,
+    [tenant],
+  );
+  if ((counted[0]?.count ?? 0) >= limits.maxAdminKeys) {
+    const owner = tenant === null ? 'An account' : 'A tenant';
+    return { problem: `${owner} has at most ${limits.maxAdminKeys} admin keys: delete some that are revoked.` };
+  }
+  const key = makeKey();
+  const { rows } = await client.query<AdminKey>(
+    `insert into api_keys (kind, name, tenant, prefix, hash, revision) values ('admin', $1, $2, $3, $4, $5) returning ${columns}`,
+    [name, tenant, keyPrefix(key), hashKey(key), revision],
+  );
+  const [made] = rows;
+  return made ? { ...made, key } : unknown;
+}
+
+/** Makes admin keys. */
+export async function createAdminKeys(pool: pg.Pool, items: readonly NewAdminKey[]): Promise<(MadeAdminKey | Problem)[]> {
+  return changeAccount(pool, async (client, revision) => {
+    const outcomes: (MadeAdminKey | Problem)[] = [];
+    for (const item of items) outcomes.push(await insert(client, revision, item));
+    return outcomes;
+  });
+}
+
+/** Makes a new key in the place of each, for the same tenant; the old ones go on being valid until they are revoked, so that rotation needs no downtime. */
+export async function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<(MadeAdminKey | Problem)[]> {
+  return changeAccount(pool, async (client, revision) => {
+    const outcomes: (MadeAdminKey | Problem)[] = [];
+    const isRepeated = repeatedIds();
+    for (const id of ids) {
+      if (isRepeated(id)) {
+        outcomes.push(namedTwice);
+        continue;
+      }
+      const { rows } = await client.query<NewAdminKey>(`select name, tenant from api_keys where ${known} and id = $1`, [id]);
+      outcomes.push(rows[0] ? await insert(client, revision, rows[0]) : unknown);
+    }
+    return outcomes;
+  });
+}
+
+export interface AdminKeyChange {
+  readonly id: string;
+  readonly name?: string | undefined;
+  /** Revoking is for good. */
+  readonly status?: 'revoked' | undefined;
+}
+
+/** Whether no other admin key of the account is active. A key that is bound to a tenant does not count: it can't make keys. */
+async function isLastActive(client: pg.PoolClient, id: string): Promise<boolean> {
+  const { rows } = await client.query<{ id: string }>(
+    `select id from api_keys where ${known} and tenant is null and revoked is null limit 2`,
+  );
+  return rows.length === 1 && rows[0]?.id === id.toLowerCase();
+}
+
+/** Renames and revokes admin keys. The last one of the account that is active can't be revoked: without it, no call could make another. */
+export async function updateAdminKeys(pool: pg.Pool, items: readonly AdminKeyChange[]): Promise<(AdminKey | Problem)[]> {
+  return changeAccount(pool, async (client, revision) => {
+    const outcomes: (AdminKey | Problem)[] = [];
+    const isRepeated = repeatedIds();
+    for (const { id, name, status } of items) {
+      if (isRepeated(id)) {
+        outcomes.push(namedTwice);
+        continue;
+      }
+      if (status === 'revoked' && (await isLastActive(client, id))) {
+        outcomes.push(last);
+        continue;
+      }
+      const { rows } = await client.query<AdminKey>(
+        `update api_keys set name = coalesce($2, name), revoked = case when $3 then coalesce(revoked, now()) else revoked end, revision = $4
+          where ${known} and id = $1 returning ${columns}`,
+        [id, name ?? null, status === 'revoked', revision],
+      );
+      outcomes.push(rows[0] ?? unknown);
+    }
+    return outcomes;
+  });
+}
+
+/** Revokes admin keys and takes them off the list. */
+export async function deleteAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<({ readonly id: string } | Problem)[]> {
+  return changeAccount(pool, async (client, revision) => {
+    const outcomes: ({ readonly id: string } | Problem)[] = [];
+    for (const id of ids) {
+      if (await isLastActive(client, id)) {
+        outcomes.push(last);
+        continue;
+      }
+      const { rows } = await client.query<{ id: string }>(
+        `update api_keys set revoked = coalesce(revoked, now()), deleted = now(), revision = $2 where ${known} and id = $1 returning id`,
+        [id, revision],
+      );
+      outcomes.push(rows[0] ?? unknown);
+    }
+    return outcomes;
+  });
+}

@@ -1,0 +1,164 @@
+import { randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import { limits } from '../shared/limits.js';
+import { textArray } from '../postgres/arrays.js';
+import { changeAccount } from '../postgres/pool.js';
+import { hashKey, keyPrefix, type StoredKey } from './key.js';
+
+const prefixBytes = 6;
+const bodyBytes = 24;
+
+/** A new key, `prefix.body`. */
+export function makeKey(): string {
+  return `${randomBytes(prefixBytes).toString('hex')}.${randomBytes(bodyBytes).toString('base64url')}`;
+}
+
+const columns = `id, kind, tenant, user_id as "userId", prefix, hash`;
+
+/** The admin keys of the account that are valid now; those that are bound to a tenant are looked up when they are used. */
+export async function loadAdminKeys(pool: pg.Pool): Promise<StoredKey[]> {
+  const { rows } = await pool.query<StoredKey>(
+    `select ${columns} from api_keys where kind = 'admin' and tenant is null and revoked is null`,
+  );
+  return rows;
+}
+
+/** The keys with these prefixes that are valid now. */
+export async function loadKeys(pool: pg.Pool, prefixes: readonly string[]): Promise<StoredKey[]> {
+  const { rows } = await pool.query<StoredKey>(`select ${columns} from api_keys where prefix = any($1::text[]) and revoked is null`, [
+    textArray(prefixes),
+  ]);
+  return rows;
+}
+
+/** The keys whose last change is after a revision, and whether they are valid. */
+export async function keysSince(pool: pg.Pool, revision: number): Promise<(StoredKey & { readonly isValid: boolean })[]> {
+  const { rows } = await pool.query<StoredKey & { isValid: boolean }>(
+    `select ${columns}, revoked is null as "isValid" from api_keys where revision > $1 and revision > 0`,
+    [revision],
+  );
+  return rows;
+}
+
+/** What ADMIN_API_KEY, or the lack of any key, led to at a start. */
+export interface EnsuredKey {
+  /** The key that was made, which is the only time that it can be shown. */
+  readonly made: string | undefined;
+  /** Other processes have to know of it. */
+  readonly isChanged: boolean;
+  /** ADMIN_API_KEY has been revoked, and stays so. */
+  readonly isRevoked: boolean;
+  /** Where ADMIN_API_KEY is new: the other keys of the account that are valid, each as its prefix and name. */
+  readonly others: readonly string[];
+}
+
+/**
+ * Makes sure that there is an admin key. `given` is ADMIN_API_KEY; without it a key is made if there is none. One that has been revoked or
+ * deleted stays so, but another body behind its prefix is a new key.
+ */
+export async function ensureAdminKey(pool: pg.Pool, given: string | null): Promise<EnsuredKey> {
+  if (given === null) {
+    if ((await loadAdminKeys(pool)).length > 0) return { made: undefined, isChanged: false, isRevoked: false, others: [] };
+    const made = makeKey();
+    await insertGiven(pool, made);
+    return { made, isChanged: true, isRevoked: false, others: [] };
+  }
+  const { rows } = await pool.query<{ hash: Buffer; isRevoked: boolean }>(
+    `select hash, revoked is not null as "isRevoked" from api_keys where prefix = $1 and kind = 'admin'`,
+    [keyPrefix(given)],
+  );
+  const [found] = rows;
+  if (found?.hash.equals(hashKey(given)) === true) return { made: undefined, isChanged: false, isRevoked: found.isRevoked, others: [] };
+  await insertGiven(pool, given);
+  return { made: undefined, isChanged: true, isRevoked: false, others: await otherAdminKeys(pool, keyPrefix(given)) };
+}
+
+/** The valid admin keys of the account but one, as texts. A prefix is no secret. */
+async function otherAdminKeys(pool: pg.Pool, prefix: string): Promise<string[]> {
+  const { rows } = await pool.query<{ prefix: string; name: string }>(
+    `select prefix, name from api_keys where kind = 'admin' and tenant is null and revoked is null and prefix <> $1 order by created limit $2`,
+    [prefix, limits.maxAdminKeys],
+  );
+  return rows.map(({ prefix: other, name }) => (name === '' ? other : `${other} (${name})`));
+}
+
+async function insertGiven(pool: pg.Pool, key: string): Promise<void> {
+  await changeAccount(pool, (client, revision) =>
+    client.query(
+      `insert into api_keys (kind, name, prefix, hash, revision) values ('admin', 'First key', $1, $2, $3)
+       on conflict (prefix) do update
+         set hash = excluded.hash, tenant = null, revoked = null, deleted = null, revision = excluded.revision
+       where api_keys.kind = 'admin'`,
+      [keyPrefix(key), hashKey(key), revision],
+    ),
+  );
+}
+
+/** An application key that was made, and why one was not. */
+export type MadeApplicationKey =
+  { readonly id: string; readonly userId: string; readonly key: string; readonly prefix: string } | { readonly problem: string };
+
+/**
+ * Makes application keys of users of a tenant. They need not be told of: nobody has them in memory, and they are looked up when they are used.
+ */
+export async function createApplicationKeys(pool: pg.Pool, tenant: number, userIds: readonly string[]): Promise<MadeApplicationKey[]> {
+  const { rows } = await pool.query<{ userId: string; count: number }>(
+    `select user_id as "userId", count(*)::int from api_keys
+      where kind = 'application' and tenant = $1 and user_id = any($2::text[]) and revoked is null group by user_id`,
+    [tenant, textArray(userIds)],
+  );
+  const counts = new Map(rows.map(({ userId, count }) => [userId, count]));
+  const keys = userIds.map((userId) => {
+    const count = (counts.get(userId) ?? 0) + 1;
+    counts.set(userId, count);
+    return count > limits.maxKeysPerUser ? undefined : { userId, key: makeKey() };
+  });
+  const made = keys.filter((key) => key !== undefined);
+  const inserted = await pool.query<{ id: string; prefix: string }>(
+    `insert into api_keys (kind, tenant, user_id, prefix, hash)
+     select 'application', $1, row.user_id, row.prefix, decode(row.hash, 'hex')
+       from unnest($2::text[], $3::text[], $4::text[]) as row (user_id, prefix, hash)
+     returning id, prefix`,
+    [
+      tenant,
+      textArray(made.map(({ userId }) => userId)),
+      textArray(made.map(({ key }) => keyPrefix(key))),
+      textArray(made.map(({ key }) => hashKey(key).toString('hex'))),
+    ],
+  );
+  const ids = new Map(inserted.rows.map(({ id, prefix }) => [prefix, id]));
+  return keys.map((one) => {
+    if (!one) return { problem: `A user has at most ${limits.maxKeysPerUser} keys: delete one first.` };
+    const prefix = keyPrefix(one.key);
+    return { ...one, prefix, id: ids.get(prefix) ?? '' };
+  });
+}
+
+/** Revokes application keys of a tenant for good. Returns for each id whether there was such a key. */
+export async function deleteApplicationKeys(pool: pg.Pool, tenant: number, ids: readonly string[]): Promise<boolean[]> {
+  return changeAccount(pool, async (client, revision) => {
+    const { rows } = await client.query<{ id: string }>(
+      `update api_keys set revoked = now(), deleted = now(), revision = $3
+        where kind = 'application' and tenant = $1 and id = any($2::uuid[]) and revoked is null returning id`,
+      [tenant, textArray(ids), revision],
+    );
+    const found = new Set(rows.map(({ id }) => id));
+    // Named twice, it is there once.
+    return ids.map((id) => found.delete(id.toLowerCase()));
+  });
+}
+
+/**
+ * Revokes all keys of a user, and keeps no trace of whose they were. Whoever calls this has every process told of it (access/account.ts,
+ * `announce`).
+ */
+export async function eraseUserKeys(pool: pg.Pool, tenant: number, userId: string): Promise<number> {
+  return changeAccount(pool, async (client, revision) => {
+    const { rowCount } = await client.query(
+      `update api_keys set user_id = null, revoked = coalesce(revoked, now()), deleted = coalesce(deleted, now()), revision = $3
+        where kind = 'application' and tenant = $1 and user_id = $2`,
+      [tenant, userId, revision],
+    );
+    return rowCount ?? 0;
+  });
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { trackBatch } from '../../engine/track.js';
+import { limits } from '../../shared/limits.js';
+import { eventSchema } from '../events.js';
+import { defineRoute, type Route } from '../route.js';
+import { idSchema } from '../../engine/identify.js';
+import { batch, issueOf, issueSchema } from './requests.js';
+
+const batchEventSchema = eventSchema.extend({ key: z.string(), idempotencyKey: idSchema.optional() });
+
+/** The contract's `BatchEventsResponse`, and why events were not counted. */
+const answerSchema = z.object({ accepted: z.number().int(), issues: z.array(issueSchema) });
+
+export const eventAdminRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: '/metrics/events',
+    operation: 'admin_metrics_batch_events',
+    summary: 'Count many events, in order',
+    answers: { 202: answerSchema },
+    params: z.object({}),
+    query: z.object({}),
+    body: batch(batchEventSchema, limits.maxBatchEvents),
+    maxBodyBytes: limits.maxBatchEventsBytes,
+    handle: async ({ services, tenant, body }) => {
+      const { accepted, issues } = await trackBatch(
+        services.engine,
+        tenant,
+        body.map(({ key, user, value, attributes, idempotencyKey }) => ({ metricKey: key, user, value, attributes, idempotencyKey })),
+      );
+      const answer: z.infer<typeof answerSchema> = {
+        accepted,
+        issues: issues.map(({ index, userId, message }) => issueOf(index, { userId }, message)),
+      };
+      return { status: 202, body: answer };
+    },
+  }),
+];

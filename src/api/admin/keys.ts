@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import {
+  type AdminKey,
+  createAdminKeys,
+  deleteAdminKeys,
+  getAdminKey,
+  listAdminKeys,
+  rotateAdminKeys,
+  updateAdminKeys,
+} from '../../access/admin-keys.js';
+import { createApplicationKeys, deleteApplicationKeys } from '../../access/key-store.js';
+import { idSchema, textSchema } from '../../engine/identify.js';
+import { LaurelError } from '../../shared/errors.js';
+import { limits } from '../../shared/limits.js';
+import { instantShape } from '../../shared/shapes.js';
+import { type Route, defineRoute } from '../route.js';
+import { batch, batchAnswers, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './requests.js';
+
+const adminKeySchema = z
+  .object({
+    id: z.uuid(),
+    name: z.string(),
+    prefix: z.string(),
+    status: z.enum(['active', 'revoked']),
+    created: instantShape,
+    revoked: instantShape.nullable(),
+    lastUsed: instantShape.nullable(),
+    tenantId: z.uuid().nullable().meta({ description: 'The tenant that the key is bound to; null for a key of the account.' }),
+  })
+  .meta({ id: 'AdminKey' });
+/** With the key itself, which is shown this once. */
+const madeSchema = adminKeySchema.extend({ key: z.string() }).meta({ id: 'CreatedAdminKey' });
+
+const name = textSchema(0, limits.maxNameChars);
+const tenantId = idSchema.meta({
+  description: 'Binds the key to a tenant, named by its id or customerId: its calls are about that tenant without a `Tenant-ID` header.',
+});
+const id = z.uuid('must be a UUID');
+const issues = z.array(issueSchema);
+const none = z.object({});
+
+const show = <T extends AdminKey>({ created, revoked, lastUsed, ...key }: T) => ({
+  ...key,
+  created: created.toISOString(),
+  revoked: revoked?.toISOString() ?? null,
+  lastUsed: lastUsed?.toISOString() ?? null,
+});
+
+export const adminKeyRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/admin-api-keys',
+    operation: 'admin_admin_api_keys_list',
+    summary: 'List admin keys, the oldest first, with when each was last used',
+    answers: { 200: z.array(adminKeySchema) },
+    params: none,
+    query: pageQuery,
+    body: null,
+    handle: async ({ services: { account }, query }) => {
+      await account.noteUse();
+      return { status: 200, body: (await account.store((pool) => listAdminKeys(pool, query))).map(show) };
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/admin-api-keys/{id}',
+    operation: 'admin_admin_api_keys_get',
+    summary: 'Read an admin key, and when it was last used',
+    answers: { 200: adminKeySchema },
+    params: z.object({ id }),
+    query: none,
+    body: null,
+    handle: async ({ services: { account }, params }) => {
+      const known = await account.store((pool) => getAdminKey(pool, params.id));
+      if (known) await account.noteUse();
+      const key = known && (await account.store((pool) => getAdminKey(pool, params.id)));
+      if (!key) throw new LaurelError('not_found', `There is no admin key with the id ${JSON.stringify(params.id)}.`);
+      return { status: 200, body: show(key) };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/admin-api-keys',
+    operation: 'admin_admin_api_keys_create',
+    summary: 'Create admin keys, of the account or of one tenant; a key is shown this once',
+    answers: batchAnswers(z.object({ created: z.array(madeSchema), issues })),
+    params: none,
+    query: none,
+    body: batch(z.object({ name, tenantId: tenantId.optional() })),
+    handle: async ({ services: { account }, body }) => {
+      const items = body.map((item) => ({
+        name: item.name,
+        tenant: item.tenantId === undefined ? null : account.findTenant(item.tenantId),
+      }));
+      const outcomes = await account.store((pool) => createAdminKeys(pool, items));
+      await account.announce();
+      const { done, issues: problems } = report(body, outcomes, () => ({}));
+      return { status: batchStatus(done.length), body: { created: done.map(show), issues: problems } };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/admin-api-keys/rotate',
+    operation: 'admin_admin_api_keys_rotate',
+    summary: 'Create a key in the place of each; the old ones stay valid until they are revoked',
+    answers: batchAnswers(z.object({ created: z.array(madeSchema), issues })),
+    params: none,
+    query: none,
+    body: batch(z.object({ id })),
+    handle: async ({ services: { account }, body }) => {
+      const outcomes = await account.store((pool) =>
+        rotateAdminKeys(
+          pool,
+          body.map((item) => item.id),
+        ),
+      );
+      await account.announce();
+      const { done, issues: problems } = report(body, outcomes, (item) => ({ id: item.id }));
+      return { status: batchStatus(done.length), body: { created: done.map(show), issues: problems } };
+    },
+  }),
+  defineRoute({
+    method: 'patch',
+    path: '/admin-api-keys',
+    operation: 'admin_admin_api_keys_update',
+    summary: 'Rename admin keys, and revoke them for good',
+    answers: { 200: z.object({ updated: z.array(adminKeySchema), issues }) },
+    params: none,
+    query: none,
+    body: batch(z.object({ id, name: name.optional(), status: z.literal('revoked').optional() })),
+    handle: async ({ services: { account }, body }) => {
+      const outcomes = await account.store((pool) => updateAdminKeys(pool, body));
+      await account.announce();
+      const { done, issues: problems } = report(body, outcomes, (item) => ({ id: item.id }));
+      return { status: 200, body: { updated: done.map(show), issues: problems } };
+    },
+  }),
+  defineRoute({
+    method: 'delete',
+    path: '/admin-api-keys',
+    operation: 'admin_admin_api_keys_delete',
+    summary: 'Revoke admin keys and take them off the list',
+    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
+    params: none,
+    query: idList,
+    body: null,
+    handle: async ({ services: { account }, query: { ids } }) => {
+      const outcomes = await account.store((pool) => deleteAdminKeys(pool, ids));
+      await account.announce();
+      const { done, issues: problems } = report(ids, outcomes, (one) => ({ id: one }));
+      return { status: 200, body: { deleted: done, issues: problems } };
+    },
+  }),
+];
+
+/** The contract's `CreatedApplicationKey`. */
+const createdSchema = z
+  .object({ id: z.uuid(), userId: z.string(), key: z.string(), prefix: z.string() })
+  .meta({ id: 'CreatedApplicationKey' });
+const unknown = { problem: 'There is no application key with this id.' };
+
+export const applicationKeyRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: '/application-api-keys',
+    operation: 'admin_application_api_keys_create',
+    summary: 'Create application keys, each for the data of one user; a key is shown this once',
+    answers: batchAnswers(z.object({ created: z.array(createdSchema), issues })),
+    params: none,
+    query: none,
+    body: batch(z.object({ userId: idSchema })),
+    handle: async ({ services, tenant, body }) => {
+      const userIds = body.map(({ userId }) => userId);
+      const outcomes = await services.account.store((pool) => createApplicationKeys(pool, tenant, userIds));
+      const { done, issues: problems } = report(body, outcomes, ({ userId }) => ({ userId }));
+      return { status: batchStatus(done.length), body: { created: done, issues: problems } };
+    },
+  }),
+  defineRoute({
+    method: 'delete',
+    path: '/application-api-keys',
+    operation: 'admin_application_api_keys_delete',
+    summary: 'Revoke application keys: no process accepts them any more when this has been answered',
+    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
+    params: none,
+    query: idList,
+    body: null,
+    handle: async ({ services, tenant, query: { ids } }) => {
+      const found = await services.account.store((pool) => deleteApplicationKeys(pool, tenant, ids));
+      await services.account.announce();
+      const outcomes = found.map((isFound, i) => (isFound ? { id: ids[i] ?? '' } : unknown));
+      const { done, issues: problems } = report(ids, outcomes, (id) => ({ id }));
+      return { status: 200, body: { deleted: done, issues: problems } };
+    },
+  }),
+];

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { keySchema } from '../../config/fields.js';
+import type { AttributeFilter } from '../../config/model.js';
+import { limits } from '../../shared/limits.js';
+import { boundedArray } from '../../shared/shapes.js';
+import { idsText, integerText } from '../query.js';
+
+/**
+ * The contract's `AdminIssue`: why one item of a batch was not done, by its place in the batch. `level` and `reason` are not in it, but the
+ * official client library refuses an issue without them.
+ */
+export const issueSchema = z
+  .object({
+    index: z.number().int().meta({ description: 'The place of the item in the batch, from 0.' }),
+    id: z.string().optional(),
+    userId: z.string().optional(),
+    severity: z.enum(['error', 'warning']),
+    message: z.string().meta({ description: 'Why the item was not done, in a sentence.' }),
+    level: z.enum(['error', 'warning']).optional().meta({ deprecated: true, description: 'The same as `severity`.' }),
+    reason: z.string().optional().meta({ deprecated: true, description: 'The same as `message`.' }),
+  })
+  .meta({ id: 'Issue' });
+export type Issue = z.infer<typeof issueSchema>;
+
+/** The contract's `DeletedResource`. */
+export const deletedSchema = z.object({ id: z.uuid() }).meta({ id: 'Deleted' });
+
+/** The items of a batch: at least one, at most `max`. */
+export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems) => boundedArray(item, max, 1);
+
+/** The answers of a POST that creates, restores or grants: 201 when it did so at least once, 200 when it did not. */
+export const batchAnswers = <T extends z.ZodType>(answer: T): { 200: T; 201: T } => ({ 200: answer, 201: answer });
+
+export const batchStatus = (done: number): 200 | 201 => (done > 0 ? 201 : 200);
+
+/** Why the item at a place in the batch was not done. */
+export const issueOf = (index: number, named: Pick<Issue, 'id' | 'userId'>, message: string): Issue => ({
+  index,
+  ...named,
+  severity: 'error',
+  message,
+  level: 'error',
+  reason: message,
+});
+
+/** Does the items of a batch one after the other; what can't be done is reported by index, and the rest is done. */
+export async function eachItem<T>(
+  items: readonly T[],
+  act: (item: T) => Promise<string | undefined>,
+  name: (item: T) => Pick<Issue, 'id' | 'userId'>,
+): Promise<Issue[]> {
+  const issues: Issue[] = [];
+  for (const [index, item] of items.entries()) {
+    const message = await act(item);
+    if (message !== undefined) issues.push(issueOf(index, name(item), message));
+  }
+  return issues;
+}
+
+/** Why a thing was not done. */
+export interface Problem {
+  readonly problem: string;
+}
+
+/** Parts what became of the items of a batch: what was done, in order, and an issue for each of the others. */
+export function report<I, T extends object>(
+  items: readonly I[],
+  outcomes: readonly (T | Problem)[],
+  name: (item: I) => Pick<Issue, 'id' | 'userId'>,
+): { done: T[]; issues: Issue[] } {
+  const done: T[] = [];
+  const issues: Issue[] = [];
+  for (const [index, item] of items.entries()) {
+    const outcome = outcomes[index];
+    if (outcome === undefined) continue;
+    if (isProblem(outcome)) issues.push(issueOf(index, name(item), outcome.problem));
+    else done.push(outcome);
+  }
+  return { done, issues };
+}
+
+const isProblem = (outcome: object): outcome is Problem => 'problem' in outcome;
+
+/** `limit` and `skip` of the lists of the Admin API. */
+export const pageQuery = z.object({ limit: integerText(1, limits.maxBatchItems, 10), skip: integerText(0, limits.maxAbsoluteTotal, 0) });
+
+/** `ids` of what is deleted. */
+export const idList = z.object({ ids: idsText(z.uuid('must be a UUID'), limits.maxBatchItems) });
+
+/** What the resources of the configuration have in common in the Admin API: fields of requests and of answers. */
+
+export const uuid = z.uuid('must be a UUID');
+export { keySchema as key };
+
+/** A list of a request: no longer than there can be objects of a kind. */
+export const listOf = <T extends z.ZodType>(element: T, max: number = limits.maxConfigObjects) => boundedArray(element, max);
+
+/** Of users or events: the value that an attribute must have. */
+export const filter = z.object({ attributeId: uuid, attributeValue: z.string() }).meta({ id: 'AttributeFilter' });
+
+export const shownFilters = (filters: readonly AttributeFilter[]): z.infer<typeof filter>[] =>
+  filters.map(({ attributeId, attributeValue }) => ({ attributeId, attributeValue }));
+
+export const badge = z.object({ url: z.string() }).meta({ id: 'Badge' });
+
+export const shownBadge = (url: string | null): z.infer<typeof badge> | null => (url === null ? null : { url });

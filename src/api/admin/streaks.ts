@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { addPause, grantFreeze, removePause, restoreStreak } from '../../engine/streaks.js';
+import { defineRoute, type Route } from '../route.js';
+import { dateShape, dateText } from '../../shared/shapes.js';
+import { idSchema } from '../../engine/identify.js';
+import { batch, batchAnswers, batchStatus, deletedSchema, eachItem, idList, issueSchema } from './requests.js';
+
+const issues = z.array(issueSchema);
+
+/** The contract's `AdminStreakPause`. */
+const pauseShape = z
+  .object({ id: z.uuid(), userId: z.string(), start: dateShape, end: dateShape, status: z.enum(['active', 'archived']) })
+  .meta({ id: 'StreakPause' });
+
+export const streakAdminRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: '/streaks/freezes',
+    operation: 'admin_streaks_freezes_create',
+    answers: batchAnswers(z.object({ issues })),
+    summary: 'Give users a streak freeze each',
+    params: z.object({}),
+    query: z.object({}),
+    body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
+    handle: async ({ services, tenant, body: { freezes } }) => {
+      const issues = await eachItem(
+        freezes,
+        ({ userId }) => grantFreeze(services.engine, tenant, userId),
+        ({ userId }) => ({ userId }),
+      );
+      return { status: batchStatus(freezes.length - issues.length), body: { issues } };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/streaks/pauses',
+    operation: 'admin_streaks_pauses_create',
+    answers: batchAnswers(z.object({ created: z.array(pauseShape), issues })),
+    summary: "Pause users' streaks",
+    params: z.object({}),
+    query: z.object({}),
+    body: z.object({ pauses: batch(z.object({ userId: idSchema, start: dateText, end: dateText })) }),
+    handle: async ({ services, tenant, body }) => {
+      const created: z.infer<typeof pauseShape>[] = [];
+      const issues = await eachItem(
+        body.pauses,
+        async ({ userId, start, end }) => {
+          if (end < start) return 'The end of a pause must not be before its start.';
+          const { id, problem } = await addPause(services.engine, tenant, userId, start, end);
+          if (problem === undefined) created.push({ id, userId, start, end, status: 'active' });
+          return problem;
+        },
+        ({ userId }) => ({ userId }),
+      );
+      return { status: batchStatus(created.length), body: { created, issues } };
+    },
+  }),
+  defineRoute({
+    method: 'delete',
+    path: '/streaks/pauses',
+    operation: 'admin_streaks_pauses_delete',
+    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
+    summary: 'Delete pauses',
+    params: z.object({}),
+    query: idList,
+    body: null,
+    handle: async ({ services, tenant, query }) => {
+      const deleted: z.infer<typeof deletedSchema>[] = [];
+      const { ledgerId } = await services.clock.ledgerId(tenant);
+      await services.history.waitFor(tenant, ledgerId);
+      const issues = await eachItem(
+        query.ids,
+        async (id) => {
+          const owner = await services.history.pauseOwner(tenant, id);
+          if (owner === undefined) return 'There is no pause with this id.';
+          const problem = await removePause(services.engine, tenant, owner, id);
+          if (problem === undefined) deleted.push({ id });
+          return problem;
+        },
+        (id) => ({ id }),
+      );
+      return { status: 200, body: { deleted, issues } };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/streaks/restore',
+    operation: 'admin_streaks_restore',
+    answers: batchAnswers(z.object({ restoredUsers: z.array(z.string()), issues })),
+    summary: 'Restore the streaks that users have lost last',
+    params: z.object({}),
+    query: z.object({}),
+    body: z.object({ users: batch(z.object({ id: idSchema })) }),
+    handle: async ({ services, tenant, body }) => {
+      const restoredUsers: string[] = [];
+      const issues = await eachItem(
+        body.users,
+        async ({ id }) => {
+          const problem = await restoreStreak(services.engine, tenant, id);
+          if (problem === undefined) restoredUsers.push(id);
+          return problem;
+        },
+        ({ id }) => ({ userId: id }),
+      );
+      return { status: batchStatus(restoredUsers.length), body: { restoredUsers, issues } };
+    },
+  }),
+];

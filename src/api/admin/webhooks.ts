@@ -1,0 +1,200 @@
+import { z } from 'zod';
+import { filledText, oneOf, webhookUrl, whole } from '../../config/fields.js';
+import type { Webhook } from '../../config/model.js';
+import { webhookKinds } from '../../config/webhook-kinds.js';
+import { LaurelError } from '../../shared/errors.js';
+import { limits } from '../../shared/limits.js';
+import { boundedArray, instantShape } from '../../shared/shapes.js';
+import { type Delivery, type EndpointState, deliveryStatuses } from '../../webhooks/admin.js';
+import { type Route, type Services, defineRoute } from '../route.js';
+import { key, pageQuery, uuid } from './requests.js';
+import { resourceRoutes } from './resource.js';
+
+const statuses = ['active', 'inactive'] as const;
+const kinds = boundedArray(oneOf(webhookKinds), webhookKinds.length, 1);
+
+const create = z.object({ name: filledText(), key: key.optional(), url: webhookUrl, events: kinds, status: oneOf(statuses).optional() });
+
+const shown = z.object({
+  id: z.uuid(),
+  key: z.string().meta({ description: 'Names the endpoint in a configuration file.' }),
+  name: z.string(),
+  url: z.string(),
+  events: z.array(z.enum(webhookKinds)),
+  status: z.enum(statuses).meta({ description: 'Inactive as well when Laurel has switched it off.' }),
+  failingSince: instantShape.nullable().meta({ description: 'Since when no message could be delivered; null after a success.' }),
+  switchedOff: instantShape.nullable().meta({
+    description: 'When Laurel switched it off, because it had failed for days. Setting its status to active switches it on again.',
+  }),
+  created: instantShape,
+  updated: instantShape,
+  secret: z.string().optional().meta({ description: 'With which messages are signed: in the answer to a create, and never again.' }),
+});
+
+type Shown = z.infer<typeof shown>;
+
+const show = ({ id, key: own, name, url, events, status, created, updated }: Webhook): Shown => ({
+  ...{ id, key: own, name, url, events: [...events], status, failingSince: null, switchedOff: null, created, updated },
+});
+
+const withState = (webhook: Shown, state: EndpointState | undefined): Shown => ({
+  ...webhook,
+  status: state?.switchedOff ? 'inactive' : webhook.status,
+  failingSince: state?.failingSince?.toISOString() ?? null,
+  switchedOff: state?.switchedOff?.toISOString() ?? null,
+});
+
+/** Where messages are sent (issue 6; docs/webhooks.md). The contract has no such resource. */
+export const webhookAdminRoutes = resourceRoutes({
+  list: 'webhooks',
+  path: '/webhooks',
+  operations: 'admin_webhooks',
+  one: 'webhook',
+  many: 'webhooks',
+  create,
+  update: create.omit({ key: true }).partial().extend({ id: uuid }),
+  shown,
+  show,
+  complete: async ({ services, tenant, objects, shown: plain, isNew }) => {
+    const nos = objects.map(({ no }) => no);
+    if (isNew) {
+      const secrets = await services.webhooks.secrets(tenant, nos);
+      return plain.map((webhook, i) => ({ ...webhook, secret: secrets.get(nos[i] ?? 0) ?? '' }));
+    }
+    const states = await services.webhooks.states(tenant, nos);
+    return plain.map((webhook, i) => withState(webhook, states.get(nos[i] ?? 0)));
+  },
+  // Who sets an endpoint to active means it, whether the configuration or Laurel had it inactive.
+  changed: (services, tenant, changes) => {
+    const active = changes.filter(({ fields }) => fields.status === 'active');
+    return services.webhooks.switchOn(
+      tenant,
+      active.map(({ object }) => object.no),
+    );
+  },
+});
+
+const kind = oneOf(webhookKinds);
+const none = z.object({});
+
+const trySchema = z
+  .object({
+    at: instantShape,
+    durationMs: z.number(),
+    status: z.number().int().nullable().meta({ description: 'Of the answer; null without one.' }),
+    answer: z
+      .string()
+      .nullable()
+      .meta({ description: `The first ${limits.webhookAnswerBytes} bytes of the answer’s body.` }),
+    error: z.string().nullable().meta({ description: 'Why the try failed; null if it did not.' }),
+  })
+  .meta({ id: 'WebhookTry' });
+
+const deliverySchema = z
+  .object({
+    id: z.uuid().meta({ description: 'The `webhook-id` that the receiver gets, the same in every try.' }),
+    kind: z.enum(webhookKinds),
+    status: z.enum(deliveryStatuses),
+    userId: z.string().nullable(),
+    occurred: instantShape.meta({ description: 'When it happened.' }),
+    created: instantShape.meta({ description: 'When the message was made.' }),
+    finished: instantShape.nullable().meta({ description: 'When it was delivered or given up.' }),
+    attempts: z.number().int(),
+    nextAttempt: instantShape.nullable().meta({ description: 'When it is tried next, at the earliest; null if it is not.' }),
+    payload: z.record(z.string(), z.unknown()),
+    tries: z.array(trySchema).meta({ description: 'The newest tries, the newest last.' }),
+  })
+  .meta({ id: 'WebhookDelivery' });
+
+const showDelivery = (delivery: Delivery): z.infer<typeof deliverySchema> => ({
+  id: delivery.id,
+  kind: delivery.kind,
+  status: delivery.status,
+  userId: delivery.user_id,
+  occurred: delivery.at.toISOString(),
+  created: delivery.created.toISOString(),
+  finished: delivery.finished?.toISOString() ?? null,
+  attempts: delivery.attempts,
+  nextAttempt: delivery.status === 'pending' ? delivery.next_attempt_at.toISOString() : null,
+  payload: delivery.payload,
+  tries: delivery.tries.map(({ at, durationMs, status, answer, error }) => ({ at, durationMs, status, answer, error })),
+});
+
+/** The endpoint with an id. Throws a 404. */
+async function webhookOf({ configuration }: Services, tenant: number, id: string): Promise<Webhook> {
+  const { webhooks } = await configuration.read(tenant);
+  const found = webhooks.find((webhook) => webhook.id === id && !webhook.archived);
+  if (!found) throw new LaurelError('not_found', `There is no webhook with the id ${id}.`);
+  return found;
+}
+
+/** What is done with an endpoint besides configuring it: its secret, tests, and what became of its messages (docs/webhooks.md). */
+export const deliveryRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: '/webhooks/{id}/rotate-secret',
+    operation: 'admin_webhooks_rotate_secret',
+    summary: 'Give a webhook a new secret, which is shown this once; the old one stays valid for a while',
+    answers: { 200: z.object({ id: z.uuid(), secret: z.string(), previousSecretValidUntil: instantShape.nullable() }) },
+    params: z.object({ id: uuid }),
+    query: none,
+    body: z.object({ overlapHours: whole(0, limits.maxWebhookOverlapHours).optional() }),
+    bodyOptional: true,
+    handle: async ({ services, tenant, params: { id }, body: { overlapHours = limits.webhookOverlapHours } }) => {
+      const { no } = await webhookOf(services, tenant, id);
+      const { secret, previousUntil } = await services.webhooks.rotate(tenant, no, overlapHours);
+      return { status: 200, body: { id, secret, previousSecretValidUntil: previousUntil?.toISOString() ?? null } };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/webhooks/{id}/test',
+    operation: 'admin_webhooks_test',
+    summary: 'Send an example message to a webhook, and say what became of it',
+    answers: { 200: trySchema.omit({ at: true }).extend({ id: z.string(), kind: z.enum(webhookKinds), delivered: z.boolean() }) },
+    params: z.object({ id: uuid }),
+    query: none,
+    body: z.object({ kind: kind.optional() }),
+    bodyOptional: true,
+    handle: async ({ services, tenant, params: { id }, body }) => {
+      const webhook = await webhookOf(services, tenant, id);
+      const sent = body.kind ?? webhook.events[0] ?? 'points.changed';
+      const { isTaken, id: message, durationMs, status, answer, error } = await services.webhooks.test(tenant, webhook, sent);
+      return { status: 200, body: { id: message, kind: sent, delivered: isTaken, durationMs, status, answer, error } };
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/webhooks/{id}/deliveries',
+    operation: 'admin_webhooks_deliveries',
+    summary: 'List the deliveries of a webhook, the newest first',
+    answers: { 200: z.array(deliverySchema) },
+    params: z.object({ id: uuid }),
+    query: pageQuery.extend({ status: oneOf(deliveryStatuses).optional(), kind: kind.optional() }),
+    body: null,
+    handle: async ({ services, tenant, params: { id }, query }) => {
+      const { no } = await webhookOf(services, tenant, id);
+      return { status: 200, body: (await services.webhooks.deliveries(tenant, no, query)).map(showDelivery) };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/webhooks/{id}/deliveries/{deliveryId}/resend',
+    operation: 'admin_webhooks_deliveries_resend',
+    summary: 'Send a delivery again',
+    answers: { 200: deliverySchema },
+    params: z.object({ id: uuid, deliveryId: uuid }),
+    query: none,
+    body: null,
+    handle: async ({ services, tenant, params: { id, deliveryId } }) => {
+      const { no, status } = await webhookOf(services, tenant, id);
+      const state = (await services.webhooks.states(tenant, [no])).get(no);
+      if (status !== 'active' || state?.switchedOff) {
+        throw new LaurelError('unprocessable', 'The webhook is inactive: set its status to active first.');
+      }
+      const delivery = await services.webhooks.resend(tenant, no, deliveryId);
+      if (!delivery) throw new LaurelError('not_found', `There is no delivery with the id ${deliveryId}.`);
+      return { status: 200, body: showDelivery(delivery) };
+    },
+  }),
+];

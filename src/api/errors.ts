@@ -1,0 +1,97 @@
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import { LaurelError, andMore } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly body: { readonly error: string };
+  readonly headers: Record<string, string>;
+}
+
+/** What the body parser says of a `__proto__` field, which it refuses. */
+const poisoned = 'Object contains forbidden prototype property';
+/** Codes of zlib and of Brotli. */
+const isUnpacking = (code: string): boolean => code.startsWith('Z_') || code.startsWith('ERR__');
+
+/** What Koa, its router, its body parser and Node's own parsers throw, in the words of our catalogue. */
+function fromHttpLibrary(error: unknown): LaurelError | undefined {
+  const status = error instanceof Error && 'status' in error ? Number(error.status) : 0;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ERR_INVALID_URL') return new LaurelError('invalid_request', 'The address of the request is not valid.', { cause: error });
+  if (isUnpacking(code))
+    return new LaurelError('invalid_json', 'The body is not compressed as its Content-Encoding says.', { cause: error });
+  if (error instanceof SyntaxError && error.message === poisoned) {
+    return new LaurelError('unprocessable', 'The body must not have a field named `__proto__`.', { cause: error });
+  }
+  if (error instanceof SyntaxError || status === 400)
+    return new LaurelError('invalid_json', 'The body is not valid JSON.', { cause: error });
+  if (status === 413) {
+    const most = error instanceof Error && 'limit' in error ? Number(error.limit) : limits.maxBodyBytes;
+    return new LaurelError('body_too_large', `The body is larger than ${most} bytes; send less at once.`);
+  }
+  if (status === 415) return new LaurelError('invalid_json', 'The body must be JSON in UTF-8.', { cause: error });
+  return undefined;
+}
+
+/**
+ * The answer to a failed request. Faults of ours are logged whole, to the log that `logOf` makes for the request, and told without details;
+ * `refused` hears of each 503.
+ */
+export function errorAnswer(error: unknown, logOf: () => Logger, refused: (error: LaurelError) => void): ErrorAnswer {
+  const known = error instanceof LaurelError ? error : fromHttpLibrary(error);
+  if (!known) {
+    logOf().error({ err: error }, 'a request failed');
+    return { status: 500, body: { error: 'Something went wrong in the service; the operator finds the details in its log.' }, headers: {} };
+  }
+  if (known.code === 'not_ready') refused(known);
+  return {
+    status: known.status,
+    body: { error: known.message },
+    headers: known.retryAfterS === undefined ? {} : { 'Retry-After': String(known.retryAfterS) },
+  };
+}
+
+type Issue = z.core.$ZodIssue;
+
+const article = (noun: string): string => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
+
+/** Zod's names of types in the words of JSON. */
+const jsonTypes: Readonly<Record<string, string>> = { int: 'integer', record: 'object', map: 'object', date: 'string' };
+
+/** What is wrong with a value, without its subject: `must be a number`. */
+function predicate(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type': {
+      const expected = jsonTypes[issue.expected] ?? issue.expected;
+      return issue.input === undefined ? `is required and must be ${article(expected)}` : `must be ${article(expected)}`;
+    }
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'too_big':
+      return issue.message.startsWith('must ') ? issue.message : `must be at most ${String(issue.maximum)}`;
+    case 'too_small':
+      return issue.message.startsWith('must ') ? issue.message : `must be at least ${String(issue.minimum)}`;
+    case 'invalid_union':
+      return issue.input === undefined ? 'is required' : 'is not valid';
+    default:
+      return /^(must|is|holds|may) /.test(issue.message) ? issue.message : 'is not valid';
+  }
+}
+
+/** The path of a value as a caller would write it: `user.attributes.city`. */
+const pathOf = (prefix: string, path: readonly PropertyKey[]): string => [...(prefix ? [prefix] : []), ...path.map(String)].join('.');
+
+/**
+ * Parses a part of a request. Throws a 422 whose sentence names every field that breaks a rule. `prefix` is put before the fields' names;
+ * `whole` is what the part itself is called.
+ */
+export function parsePart<T>(schema: z.ZodType<T>, input: unknown, whole: string, prefix = ''): T {
+  const result = schema.safeParse(input, { reportInput: true });
+  if (result.success) return result.data;
+  const sentences = result.error.issues.slice(0, limits.maxComplaints).map((issue) => {
+    const path = pathOf(prefix, issue.path);
+    return `${path === '' ? whole : `\`${path}\``} ${predicate(issue)}`;
+  });
+  throw new LaurelError('unprocessable', `${sentences.join('; ')}${andMore(result.error.issues.length)}.`);
+}

@@ -1,0 +1,265 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { extname } from 'node:path';
+import type Router from '@koa/router';
+import type Koa from 'koa';
+import {
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiOverride,
+  type ZodOpenApiResponseObject,
+  createDocument,
+  type oas31,
+} from 'zod-openapi';
+import { limits } from '../shared/limits.js';
+import { errorShape } from '../shared/shapes.js';
+import type { Api, Route } from './route.js';
+
+const require = createRequire(import.meta.url);
+const { version } = require('swagger-ui-dist/package.json') as { version: string };
+
+const documents: readonly (readonly [api: Api, name: string, addresses: readonly [string, ...string[]]])[] = [
+  ['application', 'Application API', ['/v1/openapi', '/api/openapi']],
+  ['admin', 'Admin API', ['/admin/v1/openapi']],
+];
+
+/** The page loads nothing but its own files. Swagger UI sets styles on its elements (its issue 10655), but needs no script in the page. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Laurel: reference</title>
+    <link rel="stylesheet" href="/docs/swagger-ui.css">
+    <link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
+  </head>
+  <body>
+    <div id="reference"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/swagger-ui-standalone-preset.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+/** `validatorUrl` is null because Swagger UI would send the document's address to a server of its makers. */
+const start = `SwaggerUIBundle({
+  dom_id: '#reference',
+  urls: ${JSON.stringify(documents.map(([, name, [url]]) => ({ name, url })))},
+  presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
+  layout: 'StandaloneLayout',
+  deepLinking: true,
+  validatorUrl: null,
+});
+`;
+
+/** The files of Swagger UI that the page loads: no others are served. */
+const files = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js', 'favicon-32x32.png'];
+
+/** Answers with a part of the page. */
+function send(context: Koa.Context, type: string, body: string | Buffer): void {
+  context.set('Content-Security-Policy', policy);
+  context.type = type;
+  context.body = body;
+}
+
+/**
+ * The reference, without a key: the OpenAPI documents of both APIs, and `/docs`, a page to read and try them. The documents are made when
+ * they are first asked for, and so are the files read, once for all answers.
+ */
+export function docsRoutes(router: Router, routes: Readonly<Record<Api, readonly Route[]>>): void {
+  for (const [api, , addresses] of documents) {
+    let text: string | undefined;
+    for (const address of addresses) {
+      router.get(address, (context) => {
+        context.type = 'json';
+        context.body = text ??= JSON.stringify(referenceOf(api, routes[api]));
+      });
+    }
+  }
+  router.get('/docs', (context) => send(context, 'html', page));
+  router.get('/docs/start.js', (context) => send(context, 'js', start));
+  for (const file of files) {
+    let content: Promise<Buffer> | undefined;
+    router.get(`/docs/${file}`, async (context) => {
+      context.set('Cache-Control', 'no-cache');
+      context.etag = `${version}-${file}`;
+      context.status = 200;
+      if (context.fresh) context.status = 304;
+      else send(context, extname(file), await (content ??= readFile(require.resolve(`swagger-ui-dist/${file}`))));
+    });
+  }
+}
+
+/** What the reference of an API says beside its routes. */
+interface ApiText {
+  readonly title: string;
+  readonly description: string;
+  /** The addresses under which the routes are, the usual one first. */
+  readonly bases: readonly string[];
+}
+
+const everyCall = [
+  'Send your API key in the `X-API-KEY` header of every call. Bodies are JSON.',
+  'An error is `{"error": "<a sentence that says what to do>"}`; its status is told with each operation, and a method that an address does not have is a 405.',
+].join('\n\n');
+
+const apis: Readonly<Record<Api, ApiText>> = {
+  application: {
+    title: 'Laurel: Application API',
+    description: `What a client product calls: report events, identify users, read their progress.\n\n${everyCall}`,
+    bases: ['/v1', '/api'],
+  },
+  admin: {
+    title: 'Laurel: Admin API',
+    description: [
+      'What operators call: configure a tenant and work on its users. Batches report in `issues`, by index, what could not be done, and do the rest.',
+      'An admin key that is bound to a tenant can’t call `/tenants`, `/admin-api-keys` and `/clock`, which are about the whole account.',
+      everyCall,
+    ].join('\n\n'),
+    bases: ['/admin/v1'],
+  },
+};
+
+const retryAfter = {
+  'Retry-After': { schema: { type: 'integer' }, description: 'Seconds after which trying again makes sense.' },
+} as const;
+
+const failure = (description: string, headers?: typeof retryAfter): ZodOpenApiResponseObject => ({
+  description,
+  ...(headers ? { headers } : {}),
+  content: { 'application/json': { schema: errorShape } },
+});
+
+/** The errors that operations share, by status. */
+const failures = {
+  400: ['InvalidRequest', failure('The body is not JSON, or the address is not valid.')],
+  401: ['Unauthorized', failure('The API key is missing or not valid.')],
+  403: ['Forbidden', failure('The API key is not for this call, this user or this tenant.')],
+  404: ['NotFound', failure('Something that the address or the `Tenant-ID` header names does not exist.')],
+  405: ['MethodNotAllowed', failure('The address exists, but not with this method.')],
+  413: ['BodyTooLarge', failure(`The body is larger than ${limits.maxBodyBytes} bytes.`)],
+  422: ['Unprocessable', failure('Something in the request breaks a rule; nothing was done.')],
+  429: ['TooManyRequests', failure('The API key has been used too often; nothing was done.', retryAfter)],
+  503: ['NotReady', failure('The service cannot work at the moment.', retryAfter)],
+} as const satisfies Record<number, readonly [string, ZodOpenApiResponseObject]>;
+
+const everywhere = [400, 401, 403, 404, 422, 429, 503] as const;
+
+/** What stands for a component of the document. */
+const ref = (kind: 'responses' | 'parameters', name: string): { $ref: string } => ({ $ref: `#/components/${kind}/${name}` });
+
+const parameters = {
+  TenantId: {
+    name: 'Tenant-ID',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description:
+      "The tenant that the call is for, by its id or customerId. Without it, an admin key that is bound to a tenant means its own, every other key the account's default tenant.",
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    schema: { type: 'string', minLength: 1, maxLength: limits.maxIdChars },
+    description: 'The same key again, of the same user on the same metric, answers 202 and changes nothing.',
+  },
+} as const satisfies Record<string, oas31.ParameterObject>;
+
+/** Operations are grouped by the first word of their path. */
+function tagOf({ path }: Route): string {
+  const words = (path.split('/')[1] ?? '').replaceAll('-', ' ').replace(/\bapi\b/, 'API');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const successes: Readonly<Record<number, string>> = {
+  200: 'Done.',
+  201: 'Done, and something was created, restored, granted or counted.',
+  202: 'Accepted: what was sent has been taken, now or before.',
+};
+
+/** A POST that may answer 201 says with 200 that it created nothing. */
+function successOf({ answers }: Route, status: number): string {
+  if (status === 200 && 201 in answers) return 'Nothing was created, restored or granted: `issues` says why.';
+  return successes[status] ?? 'Done.';
+}
+
+function operationOf(route: Route): ZodOpenApiOperationObject {
+  const statuses = route.body ? [...everywhere, 413 as const] : everywhere;
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    tags: [tagOf(route)],
+    // A schema that is no object stops the document from being made, which the tests do.
+    requestParams: { path: route.params as never, query: route.query as never },
+    parameters: [ref('parameters', 'TenantId'), ...(route.idempotent ? [ref('parameters', 'IdempotencyKey')] : [])] as never,
+    ...(route.body
+      ? { requestBody: { required: route.bodyOptional !== true, content: { 'application/json': { schema: route.body } } } }
+      : {}),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(route.answers).map(([status, schema]) => [
+          status,
+          { description: successOf(route, Number(status)), content: { [route.produces ?? 'application/json']: { schema } } },
+        ]),
+      ),
+      ...Object.fromEntries(statuses.map((status) => [status, ref('responses', failures[status][0])])),
+    },
+  };
+}
+
+/** Leaves out what zod adds and a reader does not need, or what a later version could not keep. */
+const plain: ZodOpenApiOverride = ({ jsonSchema }) => {
+  if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minLength === 0) delete jsonSchema.minLength;
+  delete jsonSchema.propertyNames;
+};
+
+/** A later version may answer with more fields, so the reference does not say that there are no others. */
+const open: ZodOpenApiOverride = (context) => {
+  plain(context);
+  if (context.jsonSchema.additionalProperties === false) delete context.jsonSchema.additionalProperties;
+};
+
+const packageFile = new URL('../../package.json', import.meta.url);
+
+/**
+ * The OpenAPI 3.1 document of an API, made from the very schemas that its requests are checked with. `closed` says that an answer has no
+ * fields but those that are named: the tests hold this version's answers to that.
+ */
+export function referenceOf(api: Api, routes: readonly Route[], { closed = false } = {}): oas31.OpenAPIObject {
+  const { title, description, bases } = apis[api];
+  const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method] = operationOf(route);
+  return createDocument(
+    {
+      openapi: '3.1.1',
+      info: { title, description, version, license: { name: 'MIT', identifier: 'MIT' } },
+      servers: bases.map((url) => ({ url })),
+      security: [{ ApiKey: [] }],
+      tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+      paths,
+      components: {
+        securitySchemes: { ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' } },
+        parameters,
+        responses: Object.fromEntries(Object.values(failures)),
+      },
+    },
+    { override: closed ? plain : open },
+  );
+}

@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { evaluationMode } from '../config/fields.js';
+import { idSchema, userPropertiesSchema } from '../engine/identify.js';
+import {
+  type IdentifyMode,
+  channels,
+  identifyUser,
+  notificationTypes,
+  readPreferences,
+  readProfile,
+  readUserMetric,
+  readUserMetrics,
+  readUserPoints,
+  setPreferences,
+} from '../engine/users.js';
+import { metricShape } from '../responses/metrics.js';
+import { userPointsShape } from '../responses/points.js';
+import { preferencesShape, userShape } from '../responses/users.js';
+import { limits } from '../shared/limits.js';
+import { boundedArray } from '../shared/shapes.js';
+import { integerText, keyText } from './query.js';
+import { type Route, defineRoute } from './route.js';
+
+const userParams = z.object({ id: idSchema });
+const noQuery = z.object({});
+
+function identifyRoute(method: 'put' | 'patch', operation: string, mode: IdentifyMode, summary: string): Route {
+  return defineRoute({
+    method,
+    path: '/users/{id}',
+    operation,
+    answers: { 200: userShape },
+    summary,
+    access: ({ params }) => [params.id],
+    params: userParams,
+    query: noQuery,
+    body: userPropertiesSchema,
+    handle: async ({ services, tenant, params, body }) => ({
+      status: 200,
+      body: await identifyUser(services.engine, tenant, mode, params.id, body),
+    }),
+  });
+}
+
+export const userRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'post',
+    path: '/users',
+    operation: 'users_create',
+    answers: { 201: userShape },
+    summary: 'Create a user',
+    access: ({ body }) => [body.id],
+    params: z.object({}),
+    query: noQuery,
+    body: userPropertiesSchema.extend({ id: idSchema }),
+    handle: async ({ services, tenant, body: { id, ...properties } }) => ({
+      status: 201,
+      body: await identifyUser(services.engine, tenant, 'create', id, properties),
+    }),
+  }),
+  identifyRoute('put', 'users_identify', 'upsert', 'Identify a user: create or change'),
+  identifyRoute('patch', 'users_update', 'update', 'Change a user'),
+  defineRoute({
+    method: 'get',
+    path: '/users/{id}',
+    operation: 'users_get',
+    answers: { 200: userShape },
+    summary: 'Read a user',
+    access: ({ params }) => [params.id],
+    params: userParams,
+    query: noQuery,
+    body: null,
+    handle: async ({ services, tenant, params }) => ({
+      status: 200,
+      body: await readProfile(services.engine, tenant, params.id),
+    }),
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/users/{id}/metrics',
+    operation: 'users_all_metrics',
+    answers: { 200: z.array(metricShape) },
+    summary: 'Read all metric totals of a user',
+    access: ({ params }) => [params.id],
+    params: userParams,
+    query: noQuery,
+    body: null,
+    handle: async ({ services, tenant, params }) => ({
+      status: 200,
+      body: await readUserMetrics(services.engine, tenant, params.id),
+    }),
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/users/{id}/metrics/{key}',
+    operation: 'users_single_metric',
+    answers: { 200: metricShape },
+    summary: 'Read one metric total of a user',
+    access: ({ params }) => [params.id],
+    params: z.object({ id: idSchema, key: keyText('metric') }),
+    query: noQuery,
+    body: null,
+    handle: async ({ services, tenant, params }) => ({
+      status: 200,
+      body: await readUserMetric(services.engine, tenant, params.id, params.key),
+    }),
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/users/{id}/points/{key}',
+    operation: 'users_points',
+    answers: { 200: userPointsShape },
+    summary: "Read a user's points, level and newest awards",
+    access: ({ params }) => [params.id],
+    params: z.object({ id: idSchema, key: keyText('points system') }),
+    query: z.object({ awards: integerText(1, limits.maxAwardsRead, 10) }),
+    body: null,
+    handle: async ({ services, tenant, params, query }) => ({
+      status: 200,
+      body: await readUserPoints(services.engine, tenant, params.id, params.key, query.awards),
+    }),
+  }),
+];
+
+const channelList = boundedArray(z.enum(channels), channels.length).refine(
+  (list) => new Set(list).size === list.length,
+  'must not name a channel twice',
+);
+const notifications = z.object(Object.fromEntries(notificationTypes.map((type) => [type, channelList.optional()])));
+
+const streak = z.object({
+  enabled: z.boolean().optional(),
+  evaluationMode: evaluationMode.optional(),
+  metrics: boundedArray(
+    z.object({ key: z.string(), threshold: z.number().positive('must be above 0').max(limits.maxAbsoluteTotal) }),
+    limits.maxStreakConditions,
+  )
+    .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, 'must not name a metric twice')
+    .optional(),
+});
+
+const params = z.object({ id: idSchema });
+const ofUser = (parts: { readonly params: z.infer<typeof params> }): readonly string[] => [parts.params.id];
+
+export const preferenceRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/users/{id}/preferences',
+    operation: 'users_get_preferences',
+    answers: { 200: preferencesShape },
+    summary: 'Read what a user prefers',
+    access: ofUser,
+    params,
+    query: z.object({}),
+    body: null,
+    handle: async ({ services, tenant, params: { id } }) => ({ status: 200, body: await readPreferences(services.engine, tenant, id) }),
+  }),
+  defineRoute({
+    method: 'patch',
+    path: '/users/{id}/preferences',
+    operation: 'users_update_preferences',
+    answers: { 200: preferencesShape },
+    summary: 'Change what a user prefers: only what is sent is changed',
+    access: ofUser,
+    params,
+    query: z.object({}),
+    body: z.object({ notifications: notifications.optional(), streak: streak.optional() }),
+    handle: async ({ services, tenant, params: { id }, body }) => ({
+      status: 200,
+      body: await setPreferences(services.engine, tenant, id, body),
+    }),
+  }),
+];

@@ -1,0 +1,272 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { defaultTenant, listTenants } from '../../access/tenants.js';
+import { OperatorError } from '../../shared/errors.js';
+import { readLag } from '../../ledger/lag.js';
+import { loadOffsets } from '../../ledger/offsets.js';
+import { limits } from '../../shared/limits.js';
+import { createPool } from '../../postgres/pool.js';
+import { mastersOf } from '../../redis/cluster.js';
+import { connectRedis, messageOf, type RedisConnection } from '../../redis/connection.js';
+import { keyNames, metaFields, partitionPrefix, restoringFields } from '../../redis/contract.js';
+import { infoFields } from '../../redis/server.js';
+import { isBelow } from '../../redis/stream.js';
+import type { Settings } from '../settings.js';
+import { startLocalPostgres } from '../../local-stores/local-postgres.js';
+import { startLocalRedis } from '../../local-stores/local-redis.js';
+import type { Print } from './keys.js';
+
+interface RedisStatus {
+  readonly version: string;
+  readonly memoryBytes: number;
+  readonly replicas: number;
+  readonly appendOnlyFile: boolean;
+}
+
+interface PostgresStatus {
+  readonly version: string;
+  readonly schema: string;
+  readonly databaseBytes: number;
+  readonly deadLetters: number;
+  /** Who may commit ledgers now: workers, and restores. */
+  readonly leases: readonly { readonly holder: string; readonly tenants: number }[];
+}
+
+/** A process that works with this database and has confirmed in the last seconds that its Redis holds the epoch. */
+interface ProcessStatus {
+  readonly host: string;
+  readonly pid: number;
+  /** `api`, `worker`, `api and worker` or `command`. */
+  readonly role: string;
+  readonly redis: string;
+  readonly prefix: string;
+}
+
+interface TenantStatus {
+  readonly id: string;
+  readonly name: string;
+  readonly epoch: string;
+  readonly redisEpoch: string | null;
+  readonly committed: string;
+  readonly newest: string;
+  readonly state: 'in sync' | 'out of sync' | 'restoring';
+  /** Users restored so far. */
+  readonly restored: number | null;
+  readonly lagEntries: number;
+  readonly lagSeconds: number;
+}
+
+export interface Status {
+  readonly redis: RedisStatus | null;
+  readonly postgres: PostgresStatus | null;
+  readonly processes: readonly ProcessStatus[];
+  readonly tenants: number;
+  readonly lagEntries: number;
+  readonly lagSeconds: number;
+  /** The default tenant, and those others that are not in sync or have a backlog of more than limits.statusLagS. */
+  readonly listed: readonly TenantStatus[];
+  /** Empty when everything is in order. */
+  readonly problems: readonly string[];
+}
+
+async function redisStatus(redis: RedisConnection): Promise<RedisStatus> {
+  const servers = await Promise.all(mastersOf(redis).map(async (server) => infoFields(await server.info())));
+  const sum = (field: string): number => servers.reduce((total, fields) => total + Number(fields.get(field) ?? 0), 0);
+  return {
+    version: servers[0]?.get('valkey_version') ?? servers[0]?.get('redis_version') ?? 'unknown',
+    memoryBytes: sum('used_memory'),
+    replicas: sum('connected_slaves'),
+    appendOnlyFile: servers.every((fields) => fields.get('aof_enabled') === '1' && fields.get('aof_last_write_status') !== 'err'),
+  };
+}
+
+async function postgresStatus(pool: pg.Pool): Promise<PostgresStatus> {
+  const { rows } = await pool.query<Omit<PostgresStatus, 'leases'>>(
+    `select current_setting('server_version') as version, (select name from migrations order by id desc limit 1) as schema,
+            pg_database_size(current_database())::float8 as "databaseBytes", (select count(*)::int from dead_letters) as "deadLetters"`,
+  );
+  const { rows: leases } = await pool.query<PostgresStatus['leases'][number]>(
+    'select holder, count(*)::int as tenants from stream_offsets where lease_until > clock_timestamp() group by holder order by holder',
+  );
+  const [row] = rows;
+  if (!row) throw new Error('Postgres says nothing of itself');
+  return { ...row, leases };
+}
+
+async function processesOf(pool: pg.Pool): Promise<ProcessStatus[]> {
+  const { rows } = await pool.query<ProcessStatus>(
+    `select host, pid, role, address as redis, prefix
+       from redis_confirmations
+      where not is_stopped and confirmed_at > clock_timestamp() - $1 * interval '1 second' order by host, pid`,
+    [limits.statusConfirmedS],
+  );
+  return rows;
+}
+
+type Named = Pick<TenantStatus, 'id' | 'name'> & { readonly no: number };
+
+interface Committed {
+  readonly epoch: string;
+  readonly lastId: string;
+}
+
+/** What open says of a partition (lua/modules/partition.lua), without opening it. */
+function isInSync({ epoch, lastId }: Committed, held: string | null, newest: string, trimmed: string | null): boolean {
+  if (held === null) return lastId === '0-0';
+  const [life, id = '0-0'] = (trimmed ?? '').split(' ');
+  return held === epoch && !isBelow(newest, lastId) && !(life === epoch && isBelow(lastId, id));
+}
+
+async function newestOf(redis: RedisConnection, ledger: string): Promise<string> {
+  if ((await redis.exists(ledger)) === 0) return '0-0';
+  const info = (await redis.xinfo('STREAM', ledger)) as unknown[];
+  return String(info[info.indexOf('last-generated-id') + 1]);
+}
+
+async function tenantStatus(redis: RedisConnection, partition: string, named: Named, committed: Committed): Promise<TenantStatus> {
+  const { restore, count } = restoringFields;
+  const [{ lagEntries, lagSeconds }, newest, [held = null, trimmed = null, restoring = null, restored = null]] = await Promise.all([
+    readLag(redis, partition, named.no),
+    newestOf(redis, partition + keyNames.ledger),
+    redis.hmget(partition + keyNames.meta, 'epoch', metaFields.trimmed, restore, count),
+  ]);
+  const inSync = isInSync(committed, held, newest, trimmed);
+  return {
+    ...{ id: named.id, name: named.name, epoch: committed.epoch, redisEpoch: held, committed: committed.lastId, newest },
+    state: restoring !== null ? 'restoring' : inSync ? 'in sync' : 'out of sync',
+    ...{ restored: restoring === null ? null : Number(restored ?? 0), lagEntries, lagSeconds },
+  };
+}
+
+async function tenantStatuses(redis: RedisConnection, pool: pg.Pool, prefix: string): Promise<TenantStatus[]> {
+  const others = await listTenants(pool, { limit: limits.maxTenants, skip: 0 });
+  const all: Named[] = [{ no: defaultTenant, id: 'default', name: 'Default' }, ...others];
+  const statuses: TenantStatus[] = [];
+  for (let first = 0; first < all.length; first += limits.metricsTenants) {
+    const some = all.slice(first, first + limits.metricsTenants);
+    const offsets = new Map(
+      (
+        await loadOffsets(
+          pool,
+          some.map(({ no }) => no),
+        )
+      ).map((offset) => [offset.tenant, offset]),
+    );
+    const looked = some.flatMap((named) => {
+      const committed = offsets.get(named.no);
+      return committed ? [tenantStatus(redis, partitionPrefix(prefix, named.no), named, committed)] : [];
+    });
+    statuses.push(...(await Promise.all(looked)));
+  }
+  return statuses;
+}
+
+/** The stores as far as they answer. */
+interface Stores {
+  readonly redis: RedisConnection | undefined;
+  readonly pool: pg.Pool;
+  readonly prefix: string;
+  readonly problems: string[];
+}
+
+/** Collects what the stores say. What can't be had is a problem of its own. */
+async function readStatus({ redis, pool, prefix, problems }: Stores): Promise<Status> {
+  const asked = async <T>(what: Promise<T>): Promise<T | null> =>
+    what.catch((error: unknown) => {
+      const problem = `Postgres could not be asked: ${messageOf(error)}.`;
+      if (!problems.includes(problem)) problems.push(problem);
+      return null;
+    });
+  const postgres = await asked(postgresStatus(pool));
+  const processes = (postgres && (await asked(processesOf(pool)))) ?? [];
+  const tenants = (redis && postgres && (await asked(tenantStatuses(redis, pool, prefix)))) ?? [];
+  const status = {
+    ...{ redis: redis ? await redisStatus(redis) : null, postgres, processes, tenants: tenants.length },
+    lagEntries: tenants.reduce((sum, one) => sum + one.lagEntries, 0),
+    lagSeconds: tenants.reduce((max, one) => Math.max(max, one.lagSeconds), 0),
+    listed: tenants.filter((one, at) => at === 0 || one.state !== 'in sync' || one.lagSeconds > limits.statusLagS),
+  };
+  return { ...status, problems: [...problems, ...problemsOf(status)] };
+}
+
+function problemsOf({ redis, postgres, processes, listed, lagSeconds }: Omit<Status, 'problems'>): string[] {
+  const count = (state: TenantStatus['state']): number => listed.filter((one) => one.state === state).length;
+  const found: readonly (readonly [boolean, string])[] = [
+    [redis?.appendOnlyFile === false, 'Redis keeps no append-only file, or cannot write it.'],
+    [postgres !== null && !processes.some(({ role }) => role.includes('worker')), 'No worker is running.'],
+    [count('out of sync') > 0, `Redis is out of sync for ${count('out of sync')} tenants.`],
+    [count('restoring') > 0, `The Redis of ${count('restoring')} tenants is being restored, or its restore was cut off.`],
+    [lagSeconds > limits.statusLagS, `Postgres is ${Math.round(lagSeconds)} s behind Redis.`],
+    [(postgres?.deadLetters ?? 0) > 0, `There are ${postgres?.deadLetters} dead letters.`],
+  ];
+  return found.flatMap(([isSo, sentence]) => (isSo ? [sentence] : []));
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB`;
+
+function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, listed }: Status): string[] {
+  const leases = postgres?.leases ?? [];
+  return [
+    redis
+      ? `Redis      ${redis.version}, ${megabytes(redis.memoryBytes)}, ${redis.replicas} replicas, append-only file ${redis.appendOnlyFile ? 'ok' : 'NOT OK'}`
+      : 'Redis      does not answer',
+    postgres
+      ? `Postgres   ${postgres.version}, ${megabytes(postgres.databaseBytes)}, schema ${postgres.schema}, ${postgres.deadLetters} dead letters`
+      : 'Postgres   does not answer',
+    `Processes  ${processes.length}`,
+    ...processes.map(({ role, host, pid, redis: at, prefix }) => `  ${role} on ${host}, process ${pid}, Redis ${at}, prefix ${prefix}`),
+    `Leases     ${leases.length}`,
+    ...leases.map(({ holder, tenants: of }) => `  ${holder}: ${of} tenants`),
+    `Ledger     ${lagEntries} entries, ${lagSeconds.toFixed(1)} s behind`,
+    `Tenants    ${tenants}`,
+    ...listed.map(
+      (one) =>
+        `  ${one.name}: ${one.state}${one.restored === null ? '' : ` (${one.restored} users so far)`}, epoch ${one.epoch}` +
+        `${one.redisEpoch === one.epoch ? '' : ` (Redis ${one.redisEpoch ?? 'none'})`}, committed ${one.committed}, ` +
+        `Redis has ${one.newest}, ${one.lagEntries} entries behind`,
+    ),
+  ];
+}
+
+export interface StatusOptions {
+  readonly settings: Settings;
+  readonly log: Logger;
+  /** Takes the report. */
+  readonly print: Print;
+  /** Takes what is said of the built-in stores. */
+  readonly note: Print;
+  readonly json: boolean;
+}
+
+/**
+ * `laurel status`: what the stores say of the installation, and what is wrong with it. Changes nothing, and migrates nothing. Throws an
+ * OperatorError that names every problem.
+ */
+export async function status({ settings, log, print, note, json }: StatusOptions): Promise<void> {
+  const stops: (() => Promise<unknown>)[] = [];
+  const builtIn = async (start: typeof startLocalPostgres): Promise<string> => {
+    const store = await start({ dataDir: settings.dataDir, log: note, create: false });
+    stops.push(() => store.stop());
+    return store.url;
+  };
+  const said = (error: Error): void => {
+    log.debug({ err: error }, 'a store does not answer');
+  };
+  try {
+    const redisUrl = settings.redisUrl ?? (await builtIn(startLocalRedis));
+    const pool = createPool(settings.databaseUrl ?? (await builtIn(startLocalPostgres)), limits.statusConnections, said);
+    stops.push(() => pool.end());
+    const problems: string[] = [];
+    const { redisCaFile: caFile, redisCertFile: certFile, redisKeyFile: keyFile, redisSentinelPassword: sentinelPassword } = settings;
+    const redis = await connectRedis({ url: redisUrl, caFile, certFile, keyFile, sentinelPassword }, said).catch((error: unknown) => {
+      problems.push(messageOf(error));
+      return undefined;
+    });
+    stops.push(() => Promise.resolve(redis?.disconnect()));
+    const found = await readStatus({ redis, pool, prefix: settings.redisPrefix, problems });
+    for (const line of json ? [JSON.stringify(found, null, 2)] : linesOf(found)) print(line);
+    if (found.problems.length > 0) throw new OperatorError(found.problems.join('\n'));
+  } finally {
+    for (const stop of stops.reverse()) await stop().catch(() => undefined);
+  }
+}

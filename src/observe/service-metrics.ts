@@ -1,0 +1,269 @@
+import type pg from 'pg';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { AroundCall } from '../engine/engine.js';
+import type { LedgerProgress, WriteBehindProgress } from '../ledger/lag.js';
+import { runningRestores } from '../ledger/offsets.js';
+import type { Refusals } from '../logging/refusals.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { readRestoredUsers } from '../restore/restore.js';
+import { countStoredUsers } from '../restore/stored-users.js';
+import { LaurelError, type NotReadyReason } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
+import { type Refresh, absentGauge } from './observation.js';
+
+/**
+ * The ledger entries that Postgres has refused, and those that a restore has removed, as long as they are kept (docs/operations/dead-letters.md), of
+ * all tenants and whichever process put them aside. They are counted up to a limit: that there are any is what matters, and a scrape stays cheap.
+ */
+export function deadLetterMetrics(registry: Registry, pool: pg.Pool): Refresh {
+  const letters = absentGauge(
+    registry,
+    'laurel_dead_letters',
+    `Dead letters in Postgres, of all tenants together; at most ${limits.metricsDeadLetters} are counted.`,
+  );
+  const discarded = absentGauge(
+    registry,
+    'laurel_discarded_entries',
+    `Ledger entries that a restore removed from Redis before Postgres had them, and saved as dead letters; at most ${limits.metricsDeadLetters} are counted.`,
+  );
+  return async () => {
+    for (const gauge of [letters, discarded]) gauge.remove();
+    const { rows } = await pool.query<{ letters: number; discarded: number }>(
+      `select (select count(*)::integer from (select 1 from dead_letters where epoch is null limit $1) as refused) as letters,
+              (select count(*)::integer from (select 1 from dead_letters where epoch is not null limit $1) as saved) as discarded`,
+      [limits.metricsDeadLetters],
+    );
+    letters.set(rows[0]?.letters ?? 0);
+    discarded.set(rows[0]?.discarded ?? 0);
+  };
+}
+
+/** Seconds: a call takes some 50 µs in Redis, and what is in front of it in the pipeline. */
+const buckets = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2.5];
+
+/** Times the calls of the function library, as this process sees them: with the way to Redis and back. */
+export function timeFunctions(registry: Registry): AroundCall {
+  const durations = new Histogram({
+    name: 'laurel_function_duration_seconds',
+    help: 'Round trip of a call of the function library in Redis, by function.',
+    labelNames: ['function'],
+    buckets,
+    registers: [registry],
+  });
+  const failures = new Counter({
+    name: 'laurel_function_failures_total',
+    help: 'Calls of the function library that Redis did not answer or answered with an error, by function.',
+    labelNames: ['function'],
+    registers: [registry],
+  });
+  return async (name, call) => {
+    const begun = performance.now();
+    try {
+      return await call();
+    } catch (error) {
+      failures.inc({ function: name });
+      throw error;
+    } finally {
+      durations.observe({ function: name }, (performance.now() - begun) / 1000);
+    }
+  };
+}
+
+/** Seconds: from one that Redis answers at once to one that waits for Postgres until it gives up. */
+export const durationBuckets = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+/** A request that has been answered. */
+export interface AnsweredRequest {
+  readonly method: string;
+  /** The pattern of the route, `none` for an address that there is not. */
+  readonly route: string;
+  readonly status: number;
+  readonly seconds: number;
+}
+
+/** Whoever calls may make up methods, so what no route has is one label. */
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** Counts requests by route and status, and how long they took by route. Returns what is to be told of each. */
+export function countRequests(registry: Registry): (request: AnsweredRequest) => void {
+  const requests = new Counter({
+    name: 'laurel_http_requests_total',
+    help: 'Requests that have been answered, by method, route (its pattern) and status.',
+    labelNames: ['method', 'route', 'status'],
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: 'laurel_http_request_duration_seconds',
+    help: 'Time from the head of a request to its answer, by method and route.',
+    labelNames: ['method', 'route'],
+    buckets: durationBuckets,
+    registers: [registry],
+  });
+  return ({ method: sent, route, status, seconds }) => {
+    const method = methods.has(sent) ? sent : 'other';
+    requests.inc({ method, route, status });
+    durations.observe({ method, route }, seconds);
+  };
+}
+
+export interface RestoresOptions {
+  readonly redis: RedisConnection;
+  readonly pool: pg.Pool;
+  /** The start of a tenant's keys. */
+  readonly partition: (tenant: number) => string;
+}
+
+/**
+ * The restores that are under way, whoever does them: a worker, or `laurel restore` in another terminal. Each holds the lease of its tenant's
+ * ledger in Postgres, and notes in Redis how far it is.
+ */
+export function restoreMetrics(registry: Registry, { redis, pool, partition }: RestoresOptions): Refresh {
+  const running = absentGauge(registry, 'laurel_restore_running', 'Tenants whose Redis is being restored.');
+  const users = absentGauge(registry, 'laurel_restore_users', 'Users of those tenants who are back.');
+  const expected = absentGauge(registry, 'laurel_restore_users_expected', 'Users of those tenants in Postgres.');
+  const repeated = absentGauge(
+    registry,
+    'laurel_restores_last_hour',
+    'Restores of the tenant that was restored most often in the last hour.',
+  );
+  /** Counting a million users is not done for each scrape. */
+  let totals = new Map<number, number>();
+  return async () => {
+    for (const gauge of [running, users, expected, repeated]) gauge.remove();
+    const { rows } = await pool.query<{ most: number }>(
+      `select coalesce(max(count), 0)::integer as most
+         from (select count(*) as count from past_epochs where ended > now() - interval '1 hour' group by tenant) as counted`,
+    );
+    repeated.set(rows[0]?.most ?? 0);
+    const tenants = await runningRestores(pool);
+    running.set(tenants.length);
+    const counted = new Map<number, number>();
+    for (const tenant of tenants) counted.set(tenant, totals.get(tenant) ?? (await countStoredUsers(pool, tenant)));
+    totals = counted;
+    const back = await Promise.all(tenants.map((tenant) => readRestoredUsers(redis, partition(tenant))));
+    users.set(back.reduce((sum, count) => sum + count, 0));
+    expected.set([...totals.values()].reduce((sum, count) => sum + count, 0));
+  };
+}
+
+/** Why a tenant, or the process, can't serve now; undefined when it can. */
+async function reasonOf(check: Promise<unknown>): Promise<NotReadyReason | undefined> {
+  return check.then(
+    () => undefined,
+    (error: unknown) => (error instanceof LaurelError ? error.reason : 'other'),
+  );
+}
+
+/**
+ * The tenants whose requests this process refuses. A scrape looks at those of which it has refused some, at most limits.metricsUnreadyTenants of
+ * them, whether they are ready again; five of them are named.
+ */
+export function unreadyMetrics(registry: Registry, refusals: Refusals, checkReady: (tenant: number) => Promise<void>): Refresh {
+  const count = new Gauge({
+    ...{ name: 'laurel_tenants_not_ready', help: 'Tenants whose requests this process answers with 503.' },
+    registers: [registry],
+  });
+  const named = new Gauge({
+    name: 'laurel_tenant_not_ready',
+    help: 'Why a tenant is not ready: the five that this process has refused for the longest time.',
+    labelNames: ['tenant', 'reason'],
+    registers: [registry],
+  });
+  return async () => {
+    named.reset();
+    const looked = refusals.tenants.slice(0, limits.metricsUnreadyTenants);
+    const reasons = await Promise.all(looked.map((tenant) => reasonOf(checkReady(tenant))));
+    const unready = looked.flatMap((tenant, i) => {
+      const reason = reasons[i];
+      if (reason === undefined) refusals.served(tenant);
+      return reason === undefined ? [] : [{ tenant, reason }];
+    });
+    count.set(refusals.tenants.length);
+    for (const labels of unready.slice(0, limits.metricsWorstTenants)) named.set(labels, 1);
+  };
+}
+
+/** What is watched of the deliveries of webhooks (webhooks/deliverer.ts). */
+export interface WatchedDeliveries {
+  readonly counts: { readonly tried: number; readonly delivered: number; readonly failed: number };
+  backlog(): Promise<{ readonly switchedOff: number; readonly overdueMs: number }>;
+}
+
+/** What this process' deliverer has done, and what waits in Postgres, of all tenants together. */
+export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries): Refresh {
+  const registers = [registry];
+  const tries = new Counter({
+    ...{
+      name: 'laurel_webhook_tries_total',
+      help: 'Requests that this process has made to webhook endpoints, retries included.',
+      registers,
+    },
+  });
+  const ended = new Counter({
+    ...{ name: 'laurel_webhook_deliveries_total', help: 'Webhook deliveries that this process has ended, by result: delivered, failed.' },
+    ...{ labelNames: ['result'] as const, registers },
+  });
+  const switchedOff = absentGauge(
+    registry,
+    'laurel_webhook_endpoints_switched_off',
+    'Webhook endpoints that are switched off because they failed for days.',
+  );
+  const overdue = absentGauge(
+    registry,
+    'laurel_webhook_overdue_seconds',
+    'For how long the webhook delivery that is due for the longest time has waited; what inactive endpoints keep is left out.',
+  );
+  return async () => {
+    const { counts } = deliverer;
+    tries.reset();
+    tries.inc(counts.tried);
+    ended.reset();
+    ended.inc({ result: 'delivered' }, counts.delivered);
+    ended.inc({ result: 'failed' }, counts.failed);
+    for (const gauge of [switchedOff, overdue]) gauge.remove();
+    const backlog = await deliverer.backlog();
+    switchedOff.set(backlog.switchedOff);
+    overdue.set(backlog.overdueMs / 1000);
+  };
+}
+
+const sizeBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
+/** Seconds. */
+const timeBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
+
+/** The batches of this process' write-behind: how many entries, how long, and how often one failed, of all tenants together. */
+export function writeBehindMetrics(registry: Registry, progress: WriteBehindProgress): Refresh {
+  const registers = [registry];
+  const sizes = new Histogram({
+    ...{ name: 'laurel_write_behind_batch_entries', help: 'Ledger entries that one transaction of the write-behind committed.' },
+    ...{ buckets: sizeBuckets, registers },
+  });
+  const durations = new Histogram({
+    name: 'laurel_write_behind_batch_duration_seconds',
+    help: 'Time of a batch of the write-behind: reading it from Redis, committing it and trimming the stream.',
+    ...{ buckets: timeBuckets, registers },
+  });
+  const failures = new Counter({
+    ...{ name: 'laurel_write_behind_failures_total', help: 'Batches of the write-behind that failed; each is tried again.', registers },
+  });
+  const deadLetters = new Counter({
+    ...{ name: 'laurel_write_behind_dead_letters_total', help: 'Ledger entries that this process put among the dead letters.', registers },
+  });
+  progress.onBatch = (_tenant, entries, ms) => {
+    sizes.observe(entries);
+    durations.observe(ms / 1000);
+  };
+  return () => {
+    sum(failures, progress, (of) => of.failures);
+    sum(deadLetters, progress, (of) => of.deadLetters);
+    return Promise.resolve();
+  };
+}
+
+/** A counter that is kept elsewhere, by tenant. */
+function sum(counter: Counter, progress: WriteBehindProgress, count: (of: LedgerProgress) => number): void {
+  let total = 0;
+  for (const of of progress.all.values()) total += count(of);
+  counter.reset();
+  counter.inc(total);
+}

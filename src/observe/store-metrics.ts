@@ -1,0 +1,135 @@
+import { statfs } from 'node:fs/promises';
+import type pg from 'pg';
+import { Gauge, type Registry } from 'prom-client';
+import { mastersOf } from '../redis/cluster.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { infoFields } from '../redis/server.js';
+import { absentGauge } from './observation.js';
+import type { Refresh } from './observation.js';
+
+/** How old the size of the database may be: Postgres looks at every file for it. */
+const databaseSizeMs = 60_000;
+
+/** Whether Redis answers, how much memory it has left, whether it gets its data onto the disk, and what functions cost it. */
+export function redisMetrics(registry: Registry, redis: RedisConnection): Refresh {
+  const up = new Gauge({ name: 'laurel_redis_up', help: 'Whether Redis answered when the metrics were read.', registers: [registry] });
+  const memory = absentGauge(registry, 'laurel_redis_memory_bytes', 'Memory that Redis uses; in a cluster, the master that is fullest.');
+  const allowed = absentGauge(
+    registry,
+    'laurel_redis_memory_limit_bytes',
+    'Memory that Redis may use: maxmemory, or else what the machine has.',
+  );
+  const saves = absentGauge(
+    registry,
+    'laurel_redis_persistence_ok',
+    'Whether Redis keeps an append-only file and its last writes to the disk succeeded.',
+  );
+  const replicas = absentGauge(
+    registry,
+    'laurel_redis_replicas',
+    'Replicas connected to Redis; in a cluster, to the master with the fewest.',
+  );
+  const replicaLag = absentGauge(
+    registry,
+    'laurel_redis_replica_lag_seconds',
+    'Time since the replica that is furthest behind last acknowledged.',
+  );
+  const calls = absentGauge(registry, 'laurel_redis_function_calls', 'Calls of functions since Redis started, of all processes.');
+  const seconds = absentGauge(registry, 'laurel_redis_function_seconds', 'Time that Redis has spent in functions since it started.');
+  return async () => {
+    up.set(0);
+    for (const gauge of [memory, allowed, saves, replicas, replicaLag, calls, seconds]) gauge.remove();
+    const asked = mastersOf(redis).map((server) => server.info('memory', 'persistence', 'replication', 'commandstats'));
+    const servers = (await Promise.all(asked)).map(infoFields);
+    if (servers.length === 0) return;
+    up.set(1);
+    // Of a cluster, the master that is fullest; the others have room, but not for its tenants.
+    const [fullest] = servers.map(memoryOf).sort((one, other) => other.used / other.limit - one.used / one.limit);
+    memory.set(fullest?.used ?? 0);
+    allowed.set(fullest?.limit ?? 0);
+    saves.set(servers.every(keepsData) ? 1 : 0);
+    replicas.set(Math.min(...servers.map((fields) => Number(fields.get('connected_slaves') ?? 0))));
+    const lags = servers.flatMap(replicaLags);
+    if (lags.length > 0) replicaLag.set(Math.max(...lags));
+    const sum = (of: (fields: Fields) => number): number => servers.reduce((total, fields) => total + of(fields), 0);
+    calls.set(sum((fields) => functionStat(fields, 'calls')));
+    seconds.set(sum((fields) => functionStat(fields, 'usec')) / 1e6);
+  };
+}
+
+type Fields = ReadonlyMap<string, string>;
+
+/** Bytes; the limit is maxmemory, or else what the machine has. */
+function memoryOf(fields: Fields): { used: number; limit: number } {
+  const limit = Number(fields.get('maxmemory') ?? 0) || Number(fields.get('total_system_memory') ?? 0);
+  return { used: Number(fields.get('used_memory') ?? 0), limit };
+}
+
+/** Whether it keeps an append-only file, and nothing that it last wrote failed. */
+function keepsData(fields: Fields): boolean {
+  const writes = ['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'];
+  return fields.get('aof_enabled') === '1' && writes.every((field) => fields.get(field) !== 'err');
+}
+
+/** Seconds since each replica of a server last acknowledged what it has. */
+function replicaLags(fields: Fields): number[] {
+  return [...fields].flatMap(([field, value]) => (/^slave\d+$/.test(field) ? [Number(/\blag=(\d+)/.exec(value)?.[1] ?? 0)] : []));
+}
+
+/** A number of what the calls of functions have cost since the server started. */
+function functionStat(fields: Fields, name: 'calls' | 'usec'): number {
+  const stat = new RegExp(`(?:^|,)${name}=(\\d+)`).exec(fields.get('cmdstat_fcall') ?? '');
+  return Number(stat?.[1] ?? 0);
+}
+
+/** Whether Postgres answers, how this process' connections to it are used, who writes ledgers, and how large the database is. */
+export function postgresMetrics(registry: Registry, pool: pg.Pool): Refresh {
+  const up = new Gauge({
+    name: 'laurel_postgres_up',
+    help: 'Whether Postgres answered when the metrics were read.',
+    registers: [registry],
+  });
+  const connections = new Gauge({
+    name: 'laurel_postgres_connections',
+    help: 'Connections of this process to Postgres by state; `waiting` are those who wait for one.',
+    labelNames: ['state'],
+    registers: [registry],
+  });
+  const leases = absentGauge(
+    registry,
+    'laurel_ledger_leases',
+    'Ledgers that a worker, or a restore, has the lease of. Idle ones need none.',
+  );
+  const size = absentGauge(registry, 'laurel_postgres_database_bytes', 'Size of the database.');
+  let sizedAt = -Infinity;
+  return async () => {
+    up.set(0);
+    leases.remove();
+    connections.set({ state: 'used' }, pool.totalCount - pool.idleCount);
+    connections.set({ state: 'idle' }, pool.idleCount);
+    connections.set({ state: 'waiting' }, pool.waitingCount);
+    const sizes = performance.now() - sizedAt > databaseSizeMs;
+    const { rows } = await pool.query<{ leases: string; bytes: string | null }>(
+      `select (select count(*) from stream_offsets where lease_until > clock_timestamp()) as leases,
+              case when $1::boolean then pg_database_size(current_database()) end as bytes`,
+      [sizes],
+    );
+    up.set(1);
+    const [row] = rows;
+    leases.set(Number(row?.leases ?? 0));
+    if (typeof row?.bytes !== 'string') return;
+    size.set(Number(row.bytes));
+    sizedAt = performance.now();
+  };
+}
+
+/** The room on the disk of the data folder, for a Laurel that runs its own stores. */
+export function diskMetrics(registry: Registry, dataDir: string): Refresh {
+  const free = absentGauge(registry, 'laurel_data_folder_free_bytes', 'Free room on the disk of the data folder.');
+  const size = absentGauge(registry, 'laurel_data_folder_size_bytes', 'Size of the disk of the data folder.');
+  return async () => {
+    const { bavail, blocks, bsize } = await statfs(dataDir);
+    free.set(bavail * bsize);
+    size.set(blocks * bsize);
+  };
+}

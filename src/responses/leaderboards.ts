@@ -1,0 +1,262 @@
+import { DateTime } from 'luxon';
+import { z } from 'zod';
+import type { Leaderboard } from '../config/model.js';
+import type { BoardFact } from '../ledger/entry.js';
+import { type ActiveConfig, known } from '../plan/active-config.js';
+import { dateToDay, dayToDate } from '../shared/calendar.js';
+import { limits } from '../shared/limits.js';
+import { attributeShape, dateShape, instantShape, timeShape } from '../shared/shapes.js';
+
+/** The day that lies so many months or years after a date. */
+const plus = (date: string, span: { readonly months: number } | { readonly years: number }): number =>
+  dateToDay(DateTime.fromISO(date, { zone: 'utc' }).plus(span).toISODate() ?? '');
+
+/** The first day of run number `count` of a repeating leaderboard; months and years are added to its start (docs/rules.md, "Runs"). */
+function runStart(board: Leaderboard, count: number): number {
+  const units = count * board.runInterval;
+  switch (board.runUnit) {
+    case 'month':
+      return plus(board.start, { months: units });
+    case 'year':
+      return plus(board.start, { years: units });
+    default:
+      return dateToDay(board.start) + units;
+  }
+}
+
+/** Which run a day is in, counted from 0; below 0 before the start. */
+function runCount(board: Leaderboard, day: number): number {
+  const days = day - dateToDay(board.start);
+  const averageDays = { day: 1, month: 30.436875, year: 365.2425 }[board.runUnit ?? 'day'] * board.runInterval;
+  let count = Math.floor(days / averageDays);
+  while (runStart(board, count) > day) count -= 1;
+  while (runStart(board, count + 1) <= day) count += 1;
+  return count;
+}
+
+/** The first day of the run that a day is in. */
+export function runOf(board: Leaderboard, day: number): number {
+  return runStart(board, runCount(board, day));
+}
+
+/** The first day after a run, which is named by its first day. */
+export function runEnd(board: Leaderboard, run: number): number {
+  return runStart(board, runCount(board, run) + 1);
+}
+
+/** The runs that begin within the days from `first` to `last`, as first days. */
+export function runsBetween(board: Leaderboard, first: number, last: number): number[] {
+  const runs: number[] = [];
+  for (let count = Math.max(runCount(board, first), 0); runStart(board, count) <= last; count += 1) runs.push(runStart(board, count));
+  return runs.filter((run) => dayToDate(run) >= board.start && (board.end === null || dayToDate(run) <= board.end));
+}
+
+/** The contract's `LeaderboardResponse`, with the status that it requires. */
+export const leaderboardShape = z
+  .object({
+    id: z.string(),
+    key: z.string(),
+    name: z.string(),
+    description: z.string().nullable(),
+    rankBy: z.enum(['metric', 'points', 'streak']),
+    status: z.enum(['inactive', 'scheduled', 'active', 'finished']),
+    metricKey: z.string().optional(),
+    metricName: z.string().optional(),
+    pointsSystemKey: z.string().optional(),
+    pointsSystemName: z.string().optional(),
+    breakdownAttribute: z.string().nullable().meta({ deprecated: true, description: 'Use `breakdownAttributes`.' }),
+    breakdownAttributes: z
+      .array(z.string())
+      .meta({ description: 'Keys of user attributes: one board for each combination of their values.' }),
+    start: dateShape,
+    end: dateShape.nullable(),
+    startTime: timeShape.nullable(),
+    endTime: timeShape.nullable(),
+    maxParticipants: z.number().int(),
+    runUnit: z.enum(['day', 'month', 'year']).nullable(),
+    runInterval: z.number().int().meta({ description: '0 for a leaderboard that does not repeat.' }),
+  })
+  .meta({ id: 'Leaderboard' });
+export type LeaderboardResponse = z.infer<typeof leaderboardShape>;
+
+/** What a leaderboard ranks by, where the spec's table has null for what does not apply. The contract leaves it out. */
+const rankedShape = {
+  metricKey: z.string().nullable(),
+  metricName: z.string().nullable(),
+  pointsSystemKey: z.string().nullable(),
+  pointsSystemName: z.string().nullable(),
+};
+
+/** The contract's `LeaderboardRanking`. */
+export const rankingShape = z
+  .object({ userId: z.string(), userName: z.string().nullable(), rank: z.number().int(), value: z.number() })
+  .meta({ id: 'LeaderboardRanking' });
+
+/** The contract's `LeaderboardResponseWithRankings`. */
+export const rankingsShape = leaderboardShape
+  .extend({ ...rankedShape, rankings: z.array(rankingShape) })
+  .meta({ id: 'LeaderboardWithRankings' });
+export type RankingsResponse = z.infer<typeof rankingsShape>;
+
+const dayShape = z
+  .object({
+    date: dateShape.meta({ description: "The user's local date." }),
+    timestamp: instantShape.meta({ deprecated: true }),
+    previousRank: z.number().int().nullable(),
+    rank: z.number().int().nullable(),
+    previousValue: z.number().nullable(),
+    value: z.number().nullable(),
+  })
+  .meta({ id: 'LeaderboardDay' });
+
+/** The contract's `UserLeaderboardResponseWithHistory`. */
+export const userLeaderboardShape = leaderboardShape
+  .extend({
+    ...rankedShape,
+    rank: z.number().int().nullable().meta({ description: 'Null for a user who has no value, or is beyond `maxParticipants`.' }),
+    value: z.number().nullable(),
+    history: z.array(dayShape).meta({ description: 'The days on which the user moved, oldest first.' }),
+  })
+  .meta({ id: 'UserLeaderboard' });
+export type UserLeaderboardResponse = z.infer<typeof userLeaderboardShape>;
+
+/** The contract's `MetricEventLeaderboardResponse`. */
+export const eventLeaderboardShape = leaderboardShape
+  .extend({
+    breakdownAttributeValue: z.string().optional().meta({ deprecated: true, description: 'Use `breakdownAttributeValues`.' }),
+    breakdownAttributeValues: z.array(attributeShape).optional(),
+    threshold: z.number().meta({ description: 'The value that a newcomer has to beat; 0 while there is room.' }),
+    previousRank: z.number().int().nullable(),
+    rank: z.number().int().nullable().meta({ description: 'Null for a user whom the event left beyond `maxParticipants`.' }),
+  })
+  .meta({ id: 'EventLeaderboard' });
+export type EventLeaderboardResponse = z.infer<typeof eventLeaderboardShape>;
+
+/** A leaderboard, and of which group of it something is told. */
+type BoardRunResponse = LeaderboardResponse & Pick<EventLeaderboardResponse, 'breakdownAttributeValue' | 'breakdownAttributeValues'>;
+
+export type LeaderboardStatus = LeaderboardResponse['status'];
+
+/**
+ * What a leaderboard is on a date, `YYYY-MM-DD`: an active one is scheduled before its start and finished after its end (spec, "States
+ * and transitions").
+ */
+export function statusOn(board: Leaderboard, today: string): LeaderboardStatus {
+  if (board.status === 'inactive') return 'inactive';
+  if (today < board.start) return 'scheduled';
+  if (board.end !== null && today > board.end) return 'finished';
+  return 'active';
+}
+
+function ranked(config: ActiveConfig, board: Leaderboard): Partial<Record<keyof typeof unranked, string>> {
+  switch (board.rankBy) {
+    case 'metric': {
+      const metric = known(config.metricById, board.metricId, 'metric');
+      return { metricKey: metric.key, metricName: metric.name };
+    }
+    case 'points': {
+      const system = known(config.systemById, board.pointsSystemId, 'points system');
+      return { pointsSystemKey: system.key, pointsSystemName: system.name };
+    }
+    case 'streak':
+      return {};
+  }
+}
+
+/** What a leaderboard ranks by, with null for what does not apply (spec, "Leaderboard from the rankings call"). */
+export const rankedResponse = (config: ActiveConfig, board: Leaderboard): Pick<RankingsResponse, keyof typeof unranked> => ({
+  ...unranked,
+  ...ranked(config, board),
+});
+const unranked = { metricKey: null, metricName: null, pointsSystemKey: null, pointsSystemName: null };
+
+/** The contract's `LeaderboardResponse`, with the status that it requires. A perpetual leaderboard has `runInterval` 0 (the spec). */
+export function leaderboardResponse(config: ActiveConfig, board: Leaderboard, today: string): LeaderboardResponse {
+  const breakdown = board.breakdownAttributes.map((id) => known(config.attributeById, id, 'attribute').key);
+  return {
+    id: board.id,
+    name: board.name,
+    key: board.key,
+    rankBy: board.rankBy,
+    status: statusOn(board, today),
+    breakdownAttribute: breakdown.length === 1 ? (breakdown[0] ?? null) : null,
+    breakdownAttributes: breakdown,
+    ...ranked(config, board),
+    description: board.description,
+    start: board.start,
+    end: board.end,
+    startTime: board.startTime,
+    endTime: board.endTime,
+    maxParticipants: board.maxParticipants,
+    runUnit: board.runUnit,
+    runInterval: board.runInterval,
+  };
+}
+
+/** The attribute values that a group stands for: each as its length in bytes, a colon and the value, in the order of the breakdown. */
+export function groupValues(group: string): string[] {
+  const values: string[] = [];
+  let rest = Buffer.from(group);
+  while (rest.length > 0) {
+    const colon = rest.indexOf(':');
+    const end = colon + 1 + Number(rest.subarray(0, colon).toString());
+    values.push(rest.subarray(colon + 1, end).toString());
+    rest = rest.subarray(end);
+  }
+  return values;
+}
+
+/** The start of a text that takes at most so many bytes, without half a character at its end. */
+function startOf(text: string, bytes: number): Buffer {
+  const whole = Buffer.from(text);
+  let end = bytes;
+  while (end > 0 && ((whole[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return whole.subarray(0, end);
+}
+
+/** The group of attribute values, as groupValues takes it apart. Of long ones the starts count, as in lua/modules/leaderboards.lua. */
+export function groupOf(values: readonly string[]): string {
+  const most = Math.floor(limits.maxGroupBytes / values.length);
+  return values
+    .map((value) => startOf(value, most))
+    .map((start) => `${start.length}:${start.toString()}`)
+    .join('');
+}
+
+function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string | undefined): Partial<BoardRunResponse> {
+  if (group === undefined) return {};
+  const values = groupValues(group).map((value, i) => ({
+    key: known(config.attributeById, board.breakdownAttributes[i] ?? '', 'attribute').key,
+    value,
+  }));
+  return { ...(values.length === 1 ? { breakdownAttributeValue: values[0]?.value } : {}), breakdownAttributeValues: values };
+}
+
+/** The first date of the run that a fact is of, and its last; those of the leaderboard when it does not repeat. */
+function eventDates(board: Leaderboard, run: number): Partial<LeaderboardResponse> {
+  if (board.runUnit === null) return {};
+  const last = dayToDate(runEnd(board, run) - 1);
+  return { start: dayToDate(run), end: board.end !== null && board.end < last ? board.end : last };
+}
+
+/** A leaderboard as one run and group of it is shown where nobody has asked for these: with the dates of the run, and the values of the group. */
+export function boardRunResponse(
+  config: ActiveConfig,
+  board: Leaderboard,
+  run: number,
+  group: string | undefined,
+  today: string,
+): BoardRunResponse {
+  return { ...leaderboardResponse(config, board, today), ...eventDates(board, run), ...breakdownBlock(config, board, group) };
+}
+
+/** A leaderboard's block in the response to an event. */
+export function eventLeaderboardResponse(config: ActiveConfig, fact: BoardFact, today: string): EventLeaderboardResponse {
+  const board = known(config.leaderboardByNo, fact.no, 'leaderboard');
+  return {
+    ...boardRunResponse(config, board, fact.run, fact.group, today),
+    threshold: fact.threshold,
+    previousRank: fact.previousRank ?? null,
+    rank: fact.rank ?? null,
+  };
+}

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import type { Metric } from '../config/model.js';
+import { type UserAchievementResponse, userAchievementShape } from './achievements.js';
+
+/** The contract's `MetricResponse`. `status` is not in it, but the official client library refuses an answer without it. */
+export const metricShape = z
+  .object({
+    id: z.string(),
+    key: z.string(),
+    name: z.string(),
+    status: z.literal('active'),
+    current: z.number().meta({ description: "The user's total." }),
+    achievements: z.array(userAchievementShape).meta({ description: "The metric's achievements, completed or not." }),
+  })
+  .meta({ id: 'Metric' });
+export type MetricResponse = z.infer<typeof metricShape>;
+
+/**
+ * The contract's `MetricResponse`, with the user's total and the metric's achievements. A metric on which nothing has
+ * happened yet is at 0. `status` is not in the contract, but the official client library refuses an answer without it.
+ */
+export function metricResponse({ id, key, name }: Metric, current: number, achievements: UserAchievementResponse[]): MetricResponse {
+  return { id, key, name, status: 'active', current, achievements };
+}

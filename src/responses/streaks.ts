@@ -1,0 +1,155 @@
+import { z } from 'zod';
+import { type StoredStreaks, type StreakFact, streakPlace } from '../ledger/entry.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { at } from '../redis/user-hash.js';
+import { datesOf, periodOf, weekShiftOf } from '../shared/calendar.js';
+import { dateShape, instantShape } from '../shared/shapes.js';
+
+/** The contract's `BaseStreakResponse`. */
+export const baseStreakShape = z.object({
+  length: z.number().int().meta({ description: 'In periods.' }),
+  frequency: z.enum(['daily', 'weekly', 'monthly']),
+  started: dateShape.nullable(),
+  periodStart: dateShape.nullable(),
+  periodEnd: dateShape.nullable(),
+  expires: dateShape.nullable().meta({ description: 'The last local date on which the user can still extend the streak.' }),
+  freezes: z.number().int().optional().meta({
+    description:
+      'How many freezes the user holds. This and the other fields of freezes are present where freezes are configured, or where the user holds one.',
+  }),
+  maxFreezes: z.number().int().optional().meta({ description: 'The configured maximum, or `freezes` where more were granted.' }),
+  freezeAutoEarnInterval: z
+    .number()
+    .int()
+    .optional()
+    .meta({ description: 'Local days between two freezes that are earned; 0 earns none.' }),
+  freezeAutoEarnAmount: z.number().int().optional(),
+});
+export type BaseStreak = z.infer<typeof baseStreakShape>;
+
+/** The contract's `MetricEventStreakResponse`. */
+export const eventStreakShape = baseStreakShape
+  .extend({ extended: z.boolean().meta({ description: 'Whether this event extended the streak.' }) })
+  .meta({ id: 'EventStreak' });
+export type EventStreakResponse = z.infer<typeof eventStreakShape>;
+
+const periodShape = z.object({
+  periodStart: dateShape,
+  periodEnd: dateShape,
+  length: z.number().int().meta({ description: '0: there was no streak in this period.' }),
+  usedFreeze: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Present where freezes are configured or the user holds one, and where one was used.' }),
+  usedPause: z.boolean(),
+});
+export type StreakPeriodResponse = z.infer<typeof periodShape>;
+
+/** The contract's `StreakResponse`. */
+export const streakShape = baseStreakShape
+  .extend({
+    extended: instantShape.nullable().meta({ description: 'When the streak was last extended; null without a streak.' }),
+    streakHistory: z.array(periodShape).meta({ description: 'Oldest first, the current period last.' }),
+    pauses: z.array(z.object({ id: z.uuid(), start: dateShape, end: dateShape })).meta({ description: 'Current and upcoming pauses.' }),
+  })
+  .meta({ id: 'Streak' });
+export type StreakResponse = z.infer<typeof streakShape>;
+
+/** What the official client library expects of rankings of all users. */
+export const longestStreakShape = z
+  .object({ userId: z.string(), name: z.string().nullable(), streakLength: z.number().int() })
+  .meta({ id: 'LongestStreak' });
+
+/** An item of the contract's `BulkStreakResponse`. */
+export const streakRankingShape = z
+  .object({ userId: z.string(), streakLength: z.number().int(), extended: instantShape.nullable() })
+  .meta({ id: 'StreakRanking' });
+export type StreakRanking = z.infer<typeof streakRankingShape>;
+
+/** The streak of a user who has none, or while streaks are not enabled. */
+const none = { length: 0, started: null, periodStart: null, periodEnd: null, expires: null } as const;
+
+/** Freezes are shown where they are configured. Those granted by hand are shown without a configuration too, since they cover periods all the same. */
+const showsFreezes = (config: ActiveConfig, fact: StreakFact | undefined): boolean =>
+  config.document.streaks.freezes.maximum > 0 || (fact?.freezes ?? 0) > 0;
+
+function freezeFields(config: ActiveConfig, fact: StreakFact | undefined): Partial<BaseStreak> {
+  if (!showsFreezes(config, fact)) return {};
+  const { maximum, earnInterval, earnAmount } = config.document.streaks.freezes;
+  const freezes = fact?.freezes ?? 0;
+  return { freezes, maxFreezes: Math.max(maximum, freezes), freezeAutoEarnInterval: earnInterval, freezeAutoEarnAmount: earnAmount };
+}
+
+/** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (semantics.md, "Streaks"). */
+export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): BaseStreak {
+  const { frequency } = config.document.streaks;
+  const shown = freezeFields(config, fact);
+  if (!fact || fact.length === 0) return { ...none, frequency, ...shown };
+  const shift = weekShiftOf(config.document.settings);
+  const current = datesOf(frequency, fact.current, shift);
+  return {
+    length: fact.length,
+    frequency,
+    started: datesOf(frequency, fact.started, shift).first,
+    periodStart: current.first,
+    periodEnd: current.last,
+    expires: fact.isExtended ? datesOf(frequency, fact.current + 1, shift).last : current.last,
+    ...shown,
+  };
+}
+
+/** The contract's `MetricEventStreakResponse`. */
+export function eventStreak(config: ActiveConfig, fact: StreakFact | undefined): EventStreakResponse {
+  return { ...baseStreak(config, fact), extended: fact?.extended ?? false };
+}
+
+/** A period of the history as Postgres keeps it. */
+export interface PeriodRow {
+  readonly length: number;
+  readonly how: string;
+}
+
+/** The last `count` periods up to the current one, oldest first; one without a row had no streak (spec, "Streak"). */
+export function historyResponse(
+  config: ActiveConfig,
+  fact: StreakFact,
+  rows: ReadonlyMap<number, PeriodRow>,
+  count: number,
+): StreakPeriodResponse[] {
+  const { settings, streaks } = config.document;
+  const shift = weekShiftOf(settings);
+  return Array.from({ length: count }, (_, i) => {
+    const period = fact.current - count + 1 + i;
+    const row = rows.get(period);
+    const { first, last } = datesOf(streaks.frequency, period, shift);
+    const usedFreeze = row?.how === 'freeze';
+    return {
+      periodStart: first,
+      periodEnd: last,
+      length: row?.how === 'lost' ? 0 : (row?.length ?? 0),
+      ...(usedFreeze || showsFreezes(config, fact) ? { usedFreeze } : {}),
+      usedPause: row?.how === 'pause',
+    };
+  });
+}
+
+/** The streak of the configured frequency, as the library's `streaks.fact` tells it; `extended` is whether this entry extended it. */
+export function shownStreak(config: ActiveConfig, stored: StoredStreaks, extended: boolean): StreakFact {
+  const { frequency } = config.document.streaks;
+  const shown = (place: 'length' | 'started' | 'last' | 'extendedAt'): number => streakPlace(stored, frequency, place);
+  const current = periodOf(frequency, at(stored, 'core', 'streakDay') as number, weekShiftOf(config.document.settings));
+  return {
+    length: shown('length'),
+    started: shown('started'),
+    current,
+    isExtended: shown('length') > 0 && shown('last') >= current,
+    extendedAt: shown('extendedAt'),
+    extended,
+    freezes: at(stored, 'core', 'freezes') as number,
+  };
+}
+
+/** The length that the streak of the configured frequency had when it was last lost; 0 when there is none that could be restored. */
+export function lostLength(config: ActiveConfig, stored: StoredStreaks): number {
+  return streakPlace(stored, config.document.streaks.frequency, 'lostLength');
+}

@@ -1,0 +1,128 @@
+import { DateTime } from 'luxon';
+import { datesOf, dayToDate, firstDayOf, periodOf, weekShiftOf } from '../shared/calendar.js';
+import { weekdays, type ConfigDocument } from '../config/model.js';
+import type { WebhookKind } from '../config/webhook-kinds.js';
+
+const dayMs = 86_400_000;
+
+/** The kinds that are due at an hour of the user's day. */
+export const roundKinds = [
+  'emails.recap_due',
+  'emails.reactivation_due',
+  'emails.streak_reminder_due',
+  'emails.achievement_due',
+] as const satisfies WebhookKind[];
+export type RoundKind = (typeof roundKinds)[number];
+
+/** The configured hour of a local day. */
+export interface Round {
+  /** In milliseconds since 1970. */
+  readonly at: number;
+  /** The local day, in days since 1970-01-01. */
+  readonly day: number;
+}
+
+type Rules = Pick<ConfigDocument, 'settings' | 'streaks'>;
+
+/** The dates, `YYYY-MM-DD`, of the recapped period that a day is in. */
+function recapDates({ settings }: Rules, day: number): { first: string; last: string } {
+  const { recapFrequency: frequency } = settings;
+  const shift = weekShiftOf(settings);
+  if (frequency !== 'yearly') return datesOf(frequency, periodOf(frequency, day, shift), shift);
+  const year = dayToDate(day).slice(0, 'YYYY'.length);
+  return { first: `${year}-01-01`, last: `${year}-12-31` };
+}
+
+/** The period that a recap on a day is about: the one that ended the day before. */
+export const recapPeriod = (rules: Rules, day: number): { first: string; last: string } => recapDates(rules, day - 1);
+
+/** The first and the last day of the streak period that a day is in, in days since 1970-01-01. */
+export function streakPeriod({ settings, streaks: { frequency } }: Rules, day: number): { first: number; last: number } {
+  const shift = weekShiftOf(settings);
+  const period = periodOf(frequency, day, shift);
+  return { first: firstDayOf(frequency, period, shift), last: firstDayOf(frequency, period + 1, shift) - 1 };
+}
+
+/** The local day of a moment, in days since 1970-01-01. */
+export function localDayOf(at: number, zone: string): number {
+  const { year, month, day } = DateTime.fromMillis(at, { zone });
+  return Date.UTC(year, month - 1, day) / dayMs;
+}
+
+/** Whether the e-mail about an achievement that is completed at a moment is due at once. */
+export function isAchievementHour({ settings }: Rules, zone: string, at: number): boolean {
+  const { hour } = DateTime.fromMillis(at, { zone });
+  return settings.achievementFromHour <= hour && hour < settings.achievementToHour;
+}
+
+function isReminderDay(rules: Rules, day: number): boolean {
+  const { frequency, enabled } = rules.streaks;
+  if (!enabled) return false;
+  switch (frequency) {
+    case 'daily':
+      return true;
+    case 'weekly':
+      return weekdays[(day + weekShiftOf({ weekStart: 'monday' })) % weekdays.length] === rules.settings.streakReminderWeekday;
+    case 'monthly': {
+      const { first, last } = streakPeriod(rules, day);
+      return day === Math.min(first + rules.settings.streakReminderDay - 1, last);
+    }
+  }
+}
+
+function isDay(kind: RoundKind, rules: Rules, day: number): boolean {
+  switch (kind) {
+    case 'emails.recap_due':
+      return recapDates(rules, day).first === dayToDate(day);
+    case 'emails.reactivation_due':
+    case 'emails.achievement_due':
+      return true;
+    case 'emails.streak_reminder_due':
+      return isReminderDay(rules, day);
+  }
+}
+
+function hourOf(kind: RoundKind, { settings, streaks }: Rules): number {
+  switch (kind) {
+    case 'emails.recap_due':
+    case 'emails.reactivation_due':
+      return settings.emailHour;
+    case 'emails.streak_reminder_due':
+      return streaks.frequency === 'daily' ? settings.streakReminderHour : settings.emailHour;
+    case 'emails.achievement_due':
+      return settings.achievementFromHour;
+  }
+}
+
+/** Whether a round of a kind stands for another one: users hear of one of both, also when the configured hour or day is changed in between. */
+export function isSameRound(kind: RoundKind, rules: Rules, one: Round, other: Round): boolean {
+  switch (kind) {
+    case 'emails.recap_due':
+    case 'emails.reactivation_due':
+      return one.day === other.day;
+    case 'emails.streak_reminder_due':
+      return streakPeriod(rules, one.day).first === streakPeriod(rules, other.day).first;
+    // Each achievement waits for one round, whichever that is.
+    case 'emails.achievement_due':
+      return one.at === other.at;
+  }
+}
+
+/**
+ * The newest round of a kind in a zone that is less than a day ago, and for a reminder in the current period of the streak; undefined when there is
+ * none. An hour that a day lacks, because clocks are put forward, is the one after it; of one that it has twice, the first.
+ */
+export function newestRound(kind: RoundKind, rules: Rules, zone: string, now: number): Round | undefined {
+  const hour = hourOf(kind, rules);
+  const today = DateTime.fromMillis(now, { zone });
+  const currentPeriod = streakPeriod(rules, localDayOf(now, zone));
+  for (let back = 0; back <= 1; back += 1) {
+    const { year, month, day } = today.minus({ days: back });
+    const local = Date.UTC(year, month - 1, day) / dayMs;
+    const at = DateTime.fromObject({ year, month, day, hour }, { zone }).toMillis();
+    if (at > now || !isDay(kind, rules, local)) continue;
+    const isOver = now - at >= dayMs || (kind === 'emails.streak_reminder_due' && local < currentPeriod.first);
+    return isOver ? undefined : { at, day: local };
+  }
+  return undefined;
+}

@@ -1,0 +1,264 @@
+import type pg from 'pg';
+import type { Leaderboard } from '../config/model.js';
+import type { BoardFact, LedgerEntry } from '../ledger/entry.js';
+import { type ActiveConfig, known } from '../plan/active-config.js';
+import { numberArray, textArray } from '../postgres/arrays.js';
+import { askOverAll } from '../postgres/pool.js';
+import { type RankingsResponse, boardRunResponse } from '../responses/leaderboards.js';
+import { utcDate } from '../shared/calendar.js';
+import { limits } from '../shared/limits.js';
+import { type OutboxMessage, addToOutbox } from './outbox.js';
+
+/** One run and group of a leaderboard. */
+export interface BoardKey {
+  /** The leaderboard's `no`. */
+  readonly no: number;
+  /** The first local day of the run, 0 for a board that does not repeat. */
+  readonly run: number;
+  /** Empty for a board that is not broken down. */
+  readonly group: string;
+}
+
+/** One that has changed, and when it first did. */
+export interface ChangedBoard extends BoardKey {
+  readonly at: number;
+  /** How many participants it had until then; absent where that is as configured. */
+  readonly max?: number;
+}
+
+/** What entries have done to leaderboards. */
+export interface BoardChanges {
+  readonly changed: ReadonlyMap<string, ChangedBoard>;
+  /** Those of them that were being filled, because they or their users' streaks had been configured anew. */
+  readonly filled: ReadonlySet<string>;
+  /** Leaderboards, by `no`, whose participant limit has changed: when, and what it was before. */
+  readonly limited: ReadonlyMap<number, { readonly at: number; readonly before: number }>;
+  /** The runs that have ended. */
+  readonly ended: readonly { readonly no: number; readonly run: number; readonly at: number }[];
+}
+
+export const nameOf = ({ no, run, group }: BoardKey): string => `${no}:${run}:${group}`;
+
+/** Whether a fact is of a place, and not of a value beyond the participant limit. */
+const isVisible = ({ rank, previousRank }: BoardFact): boolean => rank !== undefined || previousRank !== undefined;
+
+/** Collects what entries, oldest first, have done to leaderboards. */
+export function boardChangesOf(entries: readonly LedgerEntry[]): BoardChanges {
+  const changed = new Map<string, ChangedBoard>();
+  const filled = new Set<string>();
+  const limited = new Map<number, { at: number; before: number }>();
+  const ended = new Map<string, { no: number; run: number; at: number }>();
+  const change = (key: BoardKey, at: number): void => {
+    if (!changed.has(nameOf(key))) changed.set(nameOf(key), { ...key, at });
+  };
+  for (const entry of entries) {
+    switch (entry.kind) {
+      case 'limits':
+        for (const { no, before } of entry.boards) if (!limited.has(no)) limited.set(no, { at: entry.at, before });
+        break;
+      case 'final':
+        ended.set(`${entry.no}:${entry.run}`, { no: entry.no, run: entry.run, at: entry.at });
+        break;
+      case 'forget':
+        break;
+      default:
+        for (const fact of entry.boards) {
+          // What fills a board has no ranks yet.
+          if (!isVisible(fact) && entry.kind !== 'activation') continue;
+          const key = { no: fact.no, run: fact.run, group: fact.group ?? '' };
+          change(key, entry.at);
+          if (entry.kind === 'activation') filled.add(nameOf(key));
+        }
+    }
+  }
+  // What has changed before the end of a run is in its final rankings.
+  for (const [name, { no, run }] of changed) if (ended.has(`${no}:${run}`)) changed.delete(name);
+  return { changed, filled, limited, ended: [...ended.values()] };
+}
+
+type Kind = 'leaderboard.started' | 'leaderboard.changed' | 'leaderboard.finished';
+type Ranking = RankingsResponse['rankings'][number];
+
+const columns = (keys: readonly BoardKey[]): string[] => [
+  numberArray(keys.map(({ no }) => no)),
+  numberArray(keys.map(({ run }) => run)),
+  textArray(keys.map(({ group }) => group)),
+];
+
+/** The runs and groups of the leaderboards whose participant limit has changed, but for those that are final, by name. */
+export async function limitedBoards(
+  client: pg.ClientBase,
+  tenant: number,
+  { limited, ended }: BoardChanges,
+): Promise<ReadonlyMap<string, ChangedBoard>> {
+  if (limited.size === 0) return new Map();
+  const { rows } = await askOverAll<BoardKey & pg.QueryResultRow>(
+    client,
+    `select distinct leaderboard as no, run, "group" from leaderboard_entries as entry
+      where tenant = $1 and leaderboard = any($2::integer[]) and not exists (
+        select 1 from leaderboard_runs as over where over.tenant = $1 and over.leaderboard = entry.leaderboard and over.run = entry.run)`,
+    [tenant, numberArray([...limited.keys()])],
+  );
+  const open = rows.filter((row) => !ended.some(({ no, run }) => no === row.no && run === row.run));
+  return new Map(
+    open.map((row) => {
+      const { at, before } = known(limited, row.no, 'changed limit');
+      return [nameOf(row), { ...row, at, max: before }];
+    }),
+  );
+}
+
+/** Notes boards whose rankings have changed: at once due, or 15 minutes after they were told last. */
+export async function noteBoards(client: pg.ClientBase, tenant: number, keys: readonly ChangedBoard[]): Promise<void> {
+  if (keys.length === 0) return;
+  await client.query(
+    `insert into told_boards (tenant, kind, leaderboard, run, "group", at)
+     select $1, 'leaderboard.changed', * from unnest($2::integer[], $3::integer[], $4::text[], $5::bigint[])
+     on conflict (tenant, kind, leaderboard, run, "group") do update set changed = true where not told_boards.changed`,
+    [tenant, ...columns(keys), numberArray(keys.map(({ at }) => at))],
+  );
+}
+
+/**
+ * Notes runs that end now: their final rankings are told at once, and nothing else of them any more. A run that had ended before is left as it is:
+ * two workers may have ended it.
+ */
+export async function noteFinals(
+  client: pg.ClientBase,
+  tenant: number,
+  runs: readonly { readonly no: number; readonly run: number; readonly at: number }[],
+  isTold: boolean,
+): Promise<void> {
+  for (const { no, run, at } of runs) {
+    for (const table of [`told_boards where kind = 'leaderboard.changed' and`, 'told_rankings where', 'told_ranks where'])
+      await client.query(`delete from ${table} tenant = $1 and leaderboard = $2 and run = $3`, [tenant, no, run]);
+    if (!isTold) continue;
+    await client.query(
+      `insert into told_boards (tenant, kind, leaderboard, run, "group", at)
+       select $1, 'leaderboard.finished', $2, $3, '', $4
+        where not exists (select 1 from leaderboard_runs where tenant = $1 and leaderboard = $2 and run = $3)
+       on conflict do nothing`,
+      [tenant, no, run, at],
+    );
+  }
+}
+
+interface Standing {
+  readonly run: number;
+  readonly group: string;
+  readonly rankings: readonly Ranking[];
+  /** In milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** What receivers are told of a board: its rankings, as the contract's `LeaderboardResponseWithRankings`. */
+export function boardMessage(config: ActiveConfig, kind: Kind, board: Leaderboard, { run, group, rankings, at }: Standing): OutboxMessage {
+  const response = boardRunResponse(config, board, run, group || undefined, utcDate(at));
+  const status = kind === 'leaderboard.finished' ? 'finished' : kind === 'leaderboard.started' ? 'active' : response.status;
+  const [only, ...others] = rankings;
+  return {
+    kind,
+    subject: `leaderboard:${board.no}`,
+    // The values of a group with one user say something of that user.
+    ...(group !== '' && only && others.length === 0 ? { user: only.userId } : {}),
+    others: rankings.map(({ userId }) => userId),
+    at: new Date(at),
+    payload: { type: kind, leaderboard: { ...response, status, rankings } },
+  };
+}
+
+/** The rankings of a run and group, `max` at most, as Postgres has them in the transaction of `client`. */
+export async function readStanding(client: pg.ClientBase, tenant: number, { no, run, group }: BoardKey, max: number): Promise<Ranking[]> {
+  const { rows } = await askOverAll<Ranking>(
+    client,
+    `select entry.user_id as "userId", users.name as "userName", (row_number() over (order by entry.value desc, entry.seq))::int as rank, entry.value
+       from leaderboard_entries as entry left join users on users.tenant = entry.tenant and users.id = entry.user_id
+      where entry.tenant = $1 and entry.leaderboard = $2 and entry.run = $3 and entry."group" = $4
+      order by rank limit $5`,
+    [tenant, no, run, group, max],
+  );
+  return rows;
+}
+
+interface Due {
+  readonly leaderboard: number;
+  readonly run: number;
+  readonly group: string;
+  readonly at: string;
+}
+
+const due = (kind: Kind): string => `
+  select leaderboard, run, "group", at from told_boards where tenant = $1 and kind = '${kind}' and changed and at <= $2
+   order by at, leaderboard, run, "group" limit ${limits.toldBoardsAtOnce}`;
+
+interface FinalGroup {
+  readonly group: string;
+  readonly rankings: Ranking[];
+}
+
+/** Whether a board is still there to tell of; one that is not leaves no rows. */
+export const isThere = (board: Leaderboard | undefined): board is Leaderboard =>
+  board !== undefined && !board.archived && board.status === 'active';
+
+/** Tells of boards that are due at a moment. Returns how many were, and how many deliveries there are. */
+export async function tellBoards(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<readonly [due: number, sent: number]> {
+  const { tenant } = config;
+  const { rows } = await client.query<Due>(due('leaderboard.changed'), [tenant, now]);
+  const messages: OutboxMessage[] = [];
+  for (const { leaderboard, run, group } of rows) {
+    const key = { no: leaderboard, run, group };
+    const board = config.leaderboardByNo.get(leaderboard);
+    const rankings = await readStanding(client, tenant, key, board?.maxParticipants ?? limits.maxParticipants);
+    // A group that nobody is in any more is forgotten: its name is made of the attributes of those who were.
+    const isForgotten = group !== '' && rankings.length === 0;
+    if (isThere(board) && !isForgotten)
+      messages.push(boardMessage(config, 'leaderboard.changed', board, { run, group, rankings, at: now }));
+  }
+  if (rows.length > 0) {
+    await client.query(
+      `update told_boards set changed = false, at = $5 where tenant = $1 and kind = 'leaderboard.changed'
+          and (leaderboard, run, "group") in (select * from unnest($2::integer[], $3::integer[], $4::text[]))`,
+      [tenant, ...columns(rows.map(({ leaderboard: no, run, group }) => ({ no, run, group }))), now + limits.toldEveryMs],
+    );
+  }
+  await client.query('delete from told_boards where tenant = $1 and at <= $2 and not changed', [tenant, now]);
+  return [rows.length, await addToOutbox(client, tenant, config, messages)];
+}
+
+/** The next groups of a run that is final, after the one that was told last, with their rankings as reads show them. */
+async function nextGroups(client: pg.ClientBase, tenant: number, { leaderboard, run, group }: Due): Promise<FinalGroup[]> {
+  const { rows } = await client.query<FinalGroup>(
+    `select "group", json_agg(json_build_object('userId', user_id, 'userName', name, 'rank', place, 'value', value) order by place) as rankings
+       from (select ranking.*, users.name, row_number() over (partition by ranking."group" order by ranking.rank) as place
+               from leaderboard_rankings as ranking left join users on users.tenant = ranking.tenant and users.id = ranking.user_id
+              where ranking.tenant = $1 and ranking.leaderboard = $2 and ranking.run = $3 and ranking."group" in (
+                select distinct "group" from leaderboard_rankings
+                 where tenant = $1 and leaderboard = $2 and run = $3 and ("group" > $4 or $4 = '')
+                 order by "group" limit ${limits.toldBoardsAtOnce})) as ranked
+      group by "group" order by "group"`,
+    [tenant, leaderboard, run, group],
+  );
+  return rows;
+}
+
+/** Tells the next groups of a run that has ended, and notes how far that is. Returns how many runs were due, and how many deliveries there are. */
+export async function tellFinals(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<readonly [due: number, sent: number]> {
+  const { tenant } = config;
+  const { rows } = await client.query<Due>(due('leaderboard.finished'), [tenant, now]);
+  const [final] = rows;
+  if (!final) return [0, 0];
+  const { leaderboard: no, run } = final;
+  const board = config.leaderboardByNo.get(no);
+  const groups = await nextGroups(client, tenant, final);
+  const isDone = groups.length < limits.toldBoardsAtOnce;
+  const row = `tenant = $1 and kind = 'leaderboard.finished' and leaderboard = $2 and run = $3`;
+  if (isDone) await client.query(`delete from told_boards where ${row}`, [tenant, no, run]);
+  else await client.query(`update told_boards set "group" = $4 where ${row}`, [tenant, no, run, groups.at(-1)?.group]);
+  if (!board) return [1, 0];
+  // Those who took part may have been deleted since.
+  if (groups.length === 0 && board.breakdownAttributes.length === 0) groups.push({ group: '', rankings: [] });
+  const messages = groups.map(({ group, rankings }) =>
+    boardMessage(config, 'leaderboard.finished', board, { run, group, rankings, at: Number(final.at) }),
+  );
+  return [1, await addToOutbox(client, tenant, config, messages)];
+}

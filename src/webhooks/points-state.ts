@@ -1,0 +1,128 @@
+import type pg from 'pg';
+import type { AwardFact, LedgerEntry } from '../ledger/entry.js';
+import { limits } from '../shared/limits.js';
+import { known, type ActiveConfig } from '../plan/active-config.js';
+import { awardResponse, levelAt, levelResponse, systemResponse } from '../responses/points.js';
+import type { EventPointsResponse } from '../responses/points.js';
+import { insertRows, type Table } from '../postgres/insert.js';
+import { earnedIn, isOfUser } from './drafts.js';
+import { messageOf } from './entries.js';
+import { addToOutbox, type OutboxMessage } from './outbox.js';
+import { readUsers } from './profiles.js';
+
+/** The first change of a user's points since receivers were told of them, and what was so before it. */
+interface Change {
+  readonly user: string;
+  readonly system: number;
+  readonly at: number;
+  readonly total: number;
+  readonly rev: number;
+  /** The moment of its earliest award. */
+  readonly since: number;
+}
+
+/** A change that waits for its moment stays as it is: what was told last is what was so before the first of several. */
+const changes: Table<Change> = {
+  name: 'told_points',
+  columns: [
+    { name: 'user_id', type: 'text', value: ({ user }) => user },
+    { name: 'system', type: 'integer', value: ({ system }) => system },
+    { name: 'at', type: 'bigint', value: ({ at }) => at },
+    { name: 'changed', type: 'boolean', value: () => true },
+    { name: 'total', type: 'bigint', value: ({ total }) => total },
+    { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
+    { name: 'since', type: 'bigint', value: ({ since }) => since },
+  ],
+  conflict: { key: ['user_id', 'system'], replace: ['changed', 'total', 'rev', 'since'], replaceWhen: 'not told_points.changed' },
+};
+
+/** Notes whose points entries have changed: at once due, or 15 minutes after they were told last. */
+export async function notePoints(client: pg.ClientBase, tenant: number, entries: readonly LedgerEntry[]): Promise<void> {
+  const rows = new Map<string, Change>();
+  for (const entry of entries) {
+    if (!isOfUser(entry)) continue;
+    const { user, at, rev } = entry;
+    for (const { no: system, before: total, awards } of earnedIn(entry)) {
+      const key = `${system}:${user}`;
+      const since = Math.min(at, ...awards.map((award) => award.at));
+      if (!rows.has(key)) rows.set(key, { user, system, at, total, rev: rev - 1, since });
+    }
+  }
+  await insertRows(client, tenant, changes, [...rows.values()]);
+}
+
+interface Due {
+  readonly user_id: string;
+  readonly system: number;
+  readonly before: string;
+  readonly total: string;
+}
+
+interface AwardRow {
+  readonly user_id: string;
+  readonly system: number;
+  readonly event_id: string;
+  readonly fact: AwardFact;
+}
+
+const dueQuery = `
+  select due.user_id, due.system, due.total as before, points.total
+    from told_points as due join user_points as points using (tenant, user_id, system)
+   where due.tenant = $1 and due.changed and due.at <= $2
+   order by due.at, due.user_id, due.system limit ${limits.toldPointsAtOnce}`;
+
+/**
+ * The awards that are not told yet, at most as many as the user-points call returns, in their order. Later ones can be dated before the first, by
+ * less than the two days that a move between zones makes at the most; the moment is what the index finds them by.
+ */
+const awardsQuery = `
+  select due.user_id, due.system, award.event_id, json_build_object(
+           'trigger', award.trigger, 'ordinal', award.ordinal, 'awarded', award.awarded, 'total', award.total, 'boosts', award.boosts,
+           'at', (extract(epoch from award.at) * 1000)::bigint, 'day', award.day - date '1970-01-01') as fact
+    from told_points as due, lateral (
+      select * from awards where tenant = $1 and user_id = due.user_id and system = due.system and rev > due.rev
+          and at >= to_timestamp(due.since / 1000.0) - interval '2 days'
+       order by rev desc, ordinal desc limit ${limits.maxAwardsRead}) as award
+   where due.tenant = $1 and due.changed and (due.user_id, due.system) in (select * from unnest($2::text[], $3::integer[]))
+   order by award.rev, award.ordinal`;
+
+/** The contract's `MetricEventPointsResponse`, of everything since receivers were told last. */
+function pointsChanged(config: ActiveConfig, { system: no, before, total }: Due, awards: readonly AwardRow[]): EventPointsResponse {
+  const system = known(config.systemByNo, no, 'points system');
+  const [was, is] = [levelAt(system, Number(before)), levelAt(system, Number(total))];
+  return {
+    ...systemResponse(system),
+    total: Number(total),
+    ...(was?.no === is?.no ? {} : { level: is && levelResponse(is) }),
+    added: Number(total) - Number(before),
+    awards: awards.map(({ event_id, fact }) => awardResponse(config, event_id, fact)),
+  };
+}
+
+/**
+ * Tells of points that are due at a moment, in the transaction of `client`, and forgets who has been quiet for long enough. Returns how many
+ * were due, and how many deliveries there are.
+ */
+export async function tellPoints(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<readonly [due: number, sent: number]> {
+  const { tenant } = config;
+  const { rows: due } = await client.query<Due>(dueQuery, [tenant, now]);
+  const named = [due.map(({ user_id }) => user_id), due.map(({ system }) => system)] as const;
+  let sent = 0;
+  if (due.length > 0) {
+    const { rows: awards } = await client.query<AwardRow>(awardsQuery, [tenant, ...named]);
+    const users = await readUsers(client, config, named[0]);
+    const messages = due.flatMap((row): OutboxMessage[] => {
+      const user = users.get(row.user_id);
+      const own = awards.filter(({ user_id, system }) => user_id === row.user_id && system === row.system);
+      const draft = { kind: 'points.changed', user: row.user_id, at: now, body: { points: pointsChanged(config, row, own) } } as const;
+      return user ? [messageOf(draft, user)] : [];
+    });
+    sent = await addToOutbox(client, tenant, config, messages);
+    await client.query(
+      `update told_points set changed = false, at = $2 where tenant = $1 and (user_id, system) in (select * from unnest($3::text[], $4::integer[]))`,
+      [tenant, now + limits.toldEveryMs, ...named],
+    );
+  }
+  await client.query('delete from told_points where tenant = $1 and at <= $2 and not changed', [tenant, now]);
+  return [due.length, sent];
+}
