@@ -12,7 +12,7 @@ import { limits } from '../src/shared/limits.js';
 import { connectRedis } from '../src/redis/connection.js';
 import { keyNames, partitionPrefix } from '../src/redis/contract.js';
 import { restoreTenant } from '../src/restore/restore.js';
-import { readUsersAhead } from '../src/restore/stored-users.js';
+import { prefetchUsers } from '../src/restore/stored-users.js';
 import { verifyTenant } from '../src/restore/verify.js';
 import { startService } from '../src/app/service.js';
 import { parseSettings, type Settings } from '../src/app/settings.js';
@@ -145,7 +145,7 @@ async function readAlone({ options: { print, signal }, users }: Run, base: Base)
   const { result, seconds, cpuS } = await taken(base.redis as Redis, () =>
     withBar('Reading Postgres', most, async (onProgress) => {
       let read = 0;
-      for await (const some of readUsersAhead({ pool: base.pool, tenant }, '')) {
+      for await (const some of prefetchUsers({ pool: base.pool, tenant }, '')) {
         signal.throwIfAborted();
         onProgress((read += some.length));
         if (read >= most) break;

@@ -6,9 +6,9 @@ import { KeyLookup } from './lookup.js';
 import { KeyUse } from './key-use.js';
 import { keysSince, loadAdminKeys, loadKeys } from './key-store.js';
 import { limits } from '../shared/limits.js';
-import { postgresFailure } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/pool.js';
 import { accountRevision } from '../postgres/pool.js';
-import { isStoreTrouble } from '../logging/episodes.js';
+import { isStoreTrouble } from '../logging/failure-log.js';
 import type { StoreWatch } from '../logging/store-watch.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { Lease } from './lease.js';
@@ -48,8 +48,8 @@ export class Account {
   constructor(options: AccountOptions) {
     const { redis, prefix, pool } = options;
     this.options = options;
-    this.ring = new KeyRing(new KeyLookup((prefixes) => asked(loadKeys(pool, prefixes))));
-    this.lease = new Lease({ redis, prefix, catchUp: () => asked(this.catchUp()) });
+    this.ring = new KeyRing(new KeyLookup((prefixes) => withPostgresErrors(loadKeys(pool, prefixes))));
+    this.lease = new Lease({ redis, prefix, catchUp: () => withPostgresErrors(this.catchUp()) });
     // Of a cluster, the connection to one node: it may be the one that knows of this process.
     for (const event of ['close', '-node']) {
       redis.on(event, () => {
@@ -134,7 +134,7 @@ export class Account {
 
   /** Reads or changes what Postgres has of the account. Throws a 503 when Postgres is away. */
   store<T>(work: (pool: pg.Pool) => Promise<T>): Promise<T> {
-    return asked(work(this.options.pool));
+    return withPostgresErrors(work(this.options.pool));
   }
 
   /** Writes down when keys were last used, as far as this process knows. */
@@ -144,7 +144,7 @@ export class Account {
 
   /** Makes what has been changed of tenants and keys known to every process before it returns. Throws a 503 when that can't be made sure of. */
   async announce(): Promise<void> {
-    await asked(this.catchUp());
+    await withPostgresErrors(this.catchUp());
     await this.lease.announce();
   }
 
@@ -198,11 +198,4 @@ export class Account {
     timer.unref();
     this.timers.push(timer);
   }
-}
-
-/** What Postgres was asked on behalf of a request: a Postgres that is away is a 503 for the caller. */
-function asked<T>(asking: Promise<T>): Promise<T> {
-  return asking.catch((error: unknown) => {
-    throw postgresFailure(error);
-  });
 }

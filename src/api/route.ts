@@ -8,7 +8,7 @@ import type { ConfigEditor } from '../engine/configuration.js';
 import type { DeadLetters } from '../ledger/dead-letters.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import type { UserDirectory } from '../ledger/user-directory.js';
-import type { WebhookDesk } from '../webhooks/admin.js';
+import type { WebhookAdmin } from '../webhooks/admin.js';
 
 /** What handlers work with. */
 export interface Services {
@@ -27,7 +27,7 @@ export interface Services {
   /** The entries of ledgers that Postgres refused. */
   readonly deadLetters: DeadLetters;
   /** What is known of webhook endpoints and their deliveries. */
-  readonly webhooks: WebhookDesk;
+  readonly webhooks: WebhookAdmin;
   /** Deletes a user for good, and returns when nothing is left of the user. Throws a 404 for an unknown one. */
   readonly forget: (tenant: number, user: string) => Promise<void>;
 }

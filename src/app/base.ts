@@ -17,7 +17,7 @@ import type { ProcessRole } from '../ledger/active-redis-rules.js';
 import { ActiveRedis } from '../ledger/active-redis.js';
 import { isPastEpoch, loadOffset } from '../ledger/offsets.js';
 import { HistoryReader } from '../ledger/reader.js';
-import { createPool, migrate, postgresFailure } from '../postgres/pool.js';
+import { createPool, migrate, postgresFailure, withPostgresErrors } from '../postgres/pool.js';
 import { redisDatabaseOf, redisPlaceName } from '../redis/address.js';
 import { connectListener, connectRedis, messageOf, type RedisConnection, type RedisTarget } from '../redis/connection.js';
 import { refusedStart } from '../redis/failure.js';
@@ -95,11 +95,11 @@ export class Base {
       library: bundleLibrary(),
       testClock,
       maxLedgerEntries: settings.maxLedgerEntries,
-      loadConfig: (tenant) => asked(loadConfig(pool, tenant)),
-      loadOffset: (tenant, isFinal) => asked(loadOffset(pool, tenant, isFinal)),
-      isPastEpoch: (tenant, epoch) => asked(isPastEpoch(pool, tenant, epoch)),
+      loadConfig: (tenant) => withPostgresErrors(loadConfig(pool, tenant)),
+      loadOffset: (tenant, isFinal) => withPostgresErrors(loadOffset(pool, tenant, isFinal)),
+      isPastEpoch: (tenant, epoch) => withPostgresErrors(isPastEpoch(pool, tenant, epoch)),
       autoRestore: settings.autoRestore,
-      fence: { claim: (need) => asked(this.active.claim(need)), look: (need) => asked(this.active.look(need)) },
+      fence: { claim: (need) => withPostgresErrors(this.active.claim(need)), look: (need) => withPostgresErrors(this.active.look(need)) },
       aroundCall: options.aroundCall,
     });
     this.history = new HistoryReader(pool);
@@ -256,13 +256,6 @@ export class Base {
     if (!dryRun) await this.engine.activate(await this.engine.refreshConfig(tenant));
     return applied;
   }
-}
-
-/** What Postgres was asked on behalf of a request: a Postgres that is away is a 503 for the caller. */
-function asked<T>(asking: Promise<T>): Promise<T> {
-  return asking.catch((error: unknown) => {
-    throw postgresFailure(error);
-  });
 }
 
 export interface ApplyHow {

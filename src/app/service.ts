@@ -19,13 +19,13 @@ import { UserDirectory } from '../ledger/user-directory.js';
 import { WriteBehind } from '../ledger/write-behind.js';
 import { limits } from '../shared/limits.js';
 import { Deliverer } from '../webhooks/deliverer.js';
-import { WebhookDesk } from '../webhooks/admin.js';
-import { tellerFrom } from '../webhooks/publisher.js';
+import { WebhookAdmin } from '../webhooks/admin.js';
+import { createPublisher } from '../webhooks/publisher.js';
 import { Transport } from '../webhooks/transport.js';
 import { messageOf } from '../redis/connection.js';
 import { metricsEndpoint } from '../observe/observed.js';
 import { Observed } from '../observe/observed.js';
-import { isStoreTrouble } from '../logging/episodes.js';
+import { isStoreTrouble } from '../logging/failure-log.js';
 import { Refusals } from '../logging/refusals.js';
 import { refusedStart } from '../redis/failure.js';
 import { Listener } from '../redis/listener.js';
@@ -81,7 +81,7 @@ export async function startService(options: BaseOptions, roles: Roles): Promise<
     if (!worker) drainAsLast(base, options);
     const problem = await openPartition(base, options);
     if (problem === undefined) await applyAtStart(base, options);
-    else if (worker) applyWhenLevel(base, worker.reconciler, options);
+    else if (worker) applyAfterResync(base, worker.reconciler, options);
     const { engine, pool, clock, history } = base;
     const sweep = new Sweep({ engine, pool, clock, history, log: options.log }, onMessages);
     const rounds = new Rounds(sweep, () => base.account.tenants, options.log);
@@ -188,9 +188,9 @@ async function applyAtStart(base: Base, { settings, print }: BaseOptions): Promi
 }
 
 /** Does what the start has left because Redis was not level. */
-function applyWhenLevel(base: Base, reconciler: Reconciler, options: BaseOptions): void {
+function applyAfterResync(base: Base, reconciler: Reconciler, options: BaseOptions): void {
   const applying = reconciler
-    .bring(defaultTenant)
+    .resync(defaultTenant)
     .then(() => base.engine.open(defaultTenant))
     .then(() => applyAtStart(base, options))
     .catch((error: unknown) => {
@@ -225,7 +225,7 @@ async function startWorker(base: Base, listener: Listener, watch: Observed, opti
     ...writeBehindOf(base, onMessages),
     redis: await base.connectAgain(),
     log,
-    onReplaced: (tenant) => reconciler.bring(tenant),
+    onReplaced: (tenant) => reconciler.resync(tenant),
     aroundBatch: watch.aroundBatch,
   });
   watch.writeBehind(writeBehind);
@@ -249,7 +249,7 @@ const writeBehindOf = (base: Base, onMessages: () => void) => ({
   tenants: () => base.account.tenants,
   partition: (tenant: number) => base.engine.partition(tenant),
   awaitEntries: (tenant: number, epoch: string, lastId: string) => base.engine.awaitEntries(tenant, epoch, lastId),
-  teller: tellerFrom(base.engine, onMessages),
+  teller: createPublisher(base.engine, onMessages),
   pool: base.pool,
 });
 
@@ -376,7 +376,7 @@ async function startApi(base: Base, { settings, log }: BaseOptions, rounds: Roun
       advance: (toMs) => rounds.advance(defaultTenant, toMs),
       directory: new UserDirectory(pool),
       deadLetters: new DeadLetters(pool),
-      webhooks: new WebhookDesk(pool, transport),
+      webhooks: new WebhookAdmin(pool, transport),
       forget: (tenant, user) => deletion.run(tenant, user),
     },
     rateLimit:

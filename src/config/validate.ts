@@ -1,7 +1,7 @@
 /** The rules of a complete configuration. What a field can be is schema.ts; what an object can become, transitions.ts. */
 import { dayBefore } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
-import { circleProblems } from './circles.js';
+import { cycleProblems } from './cycles.js';
 import { withSeconds } from './fields.js';
 import {
   type ConfigDocument,
@@ -29,7 +29,7 @@ export function validateConfig(document: ConfigDocument): ConfigProblem[] {
     ...countProblems(document, parts),
     ...referenceProblems(document, parts),
     ...repetitionProblems(document, parts),
-    ...circleProblems(parts),
+    ...cycleProblems(parts),
     ...parts.systems.flatMap(levelProblems),
     ...triggerProblems(parts),
     ...settingsProblems(document.settings),

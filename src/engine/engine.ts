@@ -24,7 +24,7 @@ import { redisFailure } from '../redis/failure.js';
 import type { FunctionLibrary } from '../redis/library.js';
 import { packMessage } from '../redis/message.js';
 import { trimLedger } from '../redis/stream.js';
-import { notLevel, type Comparison } from './failures.js';
+import { outOfSync, type Comparison } from './failures.js';
 
 type ContextualFunction = Exclude<FunctionName, PlainFunction>;
 type OwnArguments<F extends ContextualFunction> = Omit<FunctionArguments<F>, 'context'>;
@@ -290,7 +290,7 @@ export class Engine {
   /** Why a tenant is not served from its Redis, when that is out of sync with Postgres. Throws `not_ready` when either can't be asked. */
   async outOfSync(tenant: number): Promise<LaurelError | undefined> {
     const compared = await this.compare(tenant);
-    return compared.found === 'level' ? undefined : notLevel(compared, this.options.autoRestore);
+    return compared.found === 'level' ? undefined : outOfSync(compared, this.options.autoRestore);
   }
 
   private async compareAndOpen(tenant: number): Promise<void> {

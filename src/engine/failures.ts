@@ -72,7 +72,7 @@ export const aheadSentence = ({ epoch, newest, offset }: Comparison): string =>
   'Nothing is served until they are level: put Postgres back to its newest state, or run laurel restore --discard, which gives up what came after that.';
 
 /** What a caller is told while Redis is not level with Postgres. */
-export function notLevel(comparison: Comparison, autoRestore: boolean): LaurelError {
+export function outOfSync(comparison: Comparison, autoRestore: boolean): LaurelError {
   const { found, epoch, offset } = comparison;
   if (found === 'foreign') {
     return new LaurelError(

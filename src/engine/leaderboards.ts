@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Leaderboard } from '../config/model.js';
 import type { HistoryReader } from '../ledger/reader.js';
-import { type ActiveConfig, known, requireLeaderboard } from '../plan/active-config.js';
+import { type ActiveConfig, mustGet, requireLeaderboard } from '../plan/active-config.js';
 import { boardRecord, perpetualRun } from '../plan/boards.js';
 import { outcomes } from '../redis/contract.js';
 import {
@@ -178,7 +178,7 @@ export interface RankingsQuery extends Page {
 
 /** The record of the user's hash that notes places on a leaderboard. */
 function recordOf(config: ActiveConfig, board: Leaderboard): string {
-  return boardRecord(board, (id) => (config.metricById.get(id) ?? known(config.systemById, id, 'points system')).no);
+  return boardRecord(board, (id) => (config.metricById.get(id) ?? mustGet(config.systemById, id, 'points system')).no);
 }
 
 /** A page of a leaderboard's rankings. Throws a 404 for an unknown key, a 422 for a run or a group that it does not have. */

@@ -2,7 +2,7 @@ import { dayToDate, utcDate } from '../shared/calendar.js';
 import type { PointsLevel, PointsSystem } from '../config/model.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
 import { LaurelError } from '../shared/errors.js';
-import { known, requireSystem, type ActiveConfig } from '../plan/active-config.js';
+import { mustGet, requireSystem, type ActiveConfig } from '../plan/active-config.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { boostResponse, boostsOf, boostStatusOn, sharedBoosts } from '../responses/points.js';
 import { rangeWidth } from '../responses/points.js';
@@ -28,7 +28,8 @@ export async function readSystem(engine: Engine, tenant: number, key: string): P
   const { id, name, description, badgeUrl, maxPoints } = system;
   const active = system.triggers.filter(({ archived, status }) => !archived && status === 'active');
   const shown = active.filter(
-    (trigger) => trigger.type !== 'achievement' || known(config.achievementById, trigger.achievementId, 'achievement').status !== 'locked',
+    (trigger) =>
+      trigger.type !== 'achievement' || mustGet(config.achievementById, trigger.achievementId, 'achievement').status !== 'locked',
   );
   return { id, name, description, badgeUrl, maxPoints, triggers: shown.map((trigger) => triggerResponse(config, trigger)) };
 }
@@ -127,7 +128,7 @@ export async function summarisePoints(
   const config = await engine.config(tenant);
   const system = requireSystem(config, key);
   checkAttributeKeys([Object.fromEntries(userAttributes), config.userAttributes]);
-  const attributes = new Map([...userAttributes].map(([name, value]) => [known(config.userAttributes, name, 'attribute').no, value]));
+  const attributes = new Map([...userAttributes].map(([name, value]) => [mustGet(config.userAttributes, name, 'attribute').no, value]));
   await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   const { users, highest } = await aggregates.usersAndHighest(tenant, system.no, attributes);
   if (highest === 0) return [{ from: 0, to: 0, users }];

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Achievement } from '../config/model.js';
 import { type ProfileFact, type StreakFact, streakFact } from '../ledger/entry.js';
 import { type RecentAward, unpackAwards } from '../ledger/recent-awards.js';
-import { type ActiveConfig, known, requireMetric, requireSystem } from '../plan/active-config.js';
+import { type ActiveConfig, mustGet, requireMetric, requireSystem } from '../plan/active-config.js';
 import { outcomes, userFields, userRecords } from '../redis/contract.js';
 import { unpackMessage } from '../redis/message.js';
 import { type UserHash, mapOf, profileOf, totalsOf } from '../redis/user-hash.js';
@@ -205,9 +205,9 @@ function storedStreak(config: ActiveConfig, { enabled = true, evaluationMode, me
   }
   const unknown = metrics?.filter(({ key }) => !config.metrics.has(key)).map(({ key }) => key) ?? [];
   if (unknown.length > 0) throw new LaurelError('unprocessable', `There are no metrics with these keys: ${unknown.join(', ')}.`);
-  const own = metrics?.map(({ key, threshold }) => ({ key: String(known(config.metrics, key, 'metric').no), threshold }));
+  const own = metrics?.map(({ key, threshold }) => ({ key: String(mustGet(config.metrics, key, 'metric').no), threshold }));
   const configured = streaks.metrics.map(({ metricId, threshold }) => ({
-    key: String(known(config.metricById, metricId, 'metric').no),
+    key: String(mustGet(config.metricById, metricId, 'metric').no),
     threshold,
   }));
   return { enabled, mode: evaluationMode ?? streaks.evaluationMode, metrics: own ?? configured };
@@ -228,7 +228,7 @@ function response(config: ActiveConfig, profile: ProfileFact): PreferencesRespon
   const own = profile[userFields.streakPreferences];
   if (own === undefined) return { notifications: Object.fromEntries(notifications) };
   const { enabled, mode, metrics } = JSON.parse(own) as StoredStreakPreferences;
-  const shown = metrics.map(({ key, threshold }) => ({ key: known(config.metricByNo, Number(key), 'metric').key, threshold }));
+  const shown = metrics.map(({ key, threshold }) => ({ key: mustGet(config.metricByNo, Number(key), 'metric').key, threshold }));
   return { notifications: Object.fromEntries(notifications), streak: { enabled, evaluationMode: mode, metrics: shown } };
 }
 

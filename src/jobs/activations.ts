@@ -9,8 +9,8 @@ import { statusOn } from '../responses/leaderboards.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
-import { overAll } from '../postgres/pool.js';
-import { known, type ActiveConfig } from '../plan/active-config.js';
+import { readAllUsers } from '../postgres/pool.js';
+import { mustGet, type ActiveConfig } from '../plan/active-config.js';
 import { boardKind, perpetualRun } from '../plan/boards.js';
 import type { JobTools } from './job.js';
 
@@ -78,9 +78,9 @@ const participants = `
 function usersOf(config: ActiveConfig, board: Leaderboard): string {
   switch (board.rankBy) {
     case 'metric':
-      return byReached('user_metrics', 'reached', `metric = ${known(config.metricById, board.metricId, 'metric').no}`);
+      return byReached('user_metrics', 'reached', `metric = ${mustGet(config.metricById, board.metricId, 'metric').no}`);
     case 'points':
-      return byReached('user_points', 'reached', `system = ${known(config.systemById, board.pointsSystemId, 'points system').no}`);
+      return byReached('user_points', 'reached', `system = ${mustGet(config.systemById, board.pointsSystemId, 'points system').no}`);
     case 'streak':
       // Those without a streak of this frequency leave the places that they have by another one.
       return byReached('user_streaks', `reached_${config.document.streaks.frequency}`, 'true');
@@ -216,7 +216,7 @@ export class Activations {
     // A user who reaches a value from here on has a later number.
     await this.waitForLedger(tenant);
     for (let isLast = false; !isLast;) {
-      const rows = await overAll<UserRow>(this.pool, activation.users, [tenant, progress.cursor, activation.atOnce]);
+      const rows = await readAllUsers<UserRow>(this.pool, activation.users, [tenant, progress.cursor, activation.atOnce]);
       for (let first = 0; first < Math.max(rows.length, 1); first += limits.activationUsers) {
         const step = rows.slice(first, first + limits.activationUsers);
         await this.enterStep(tenant, activation, step, progress);
@@ -258,7 +258,7 @@ export class Activations {
   private async showRanks(tenant: number, { no, maxParticipants }: Leaderboard): Promise<void> {
     await this.waitForLedger(tenant);
     for (let last = '', isLast = false; !isLast;) {
-      const rows = await overAll<{ user_id: string }>(this.pool, participants, [
+      const rows = await readAllUsers<{ user_id: string }>(this.pool, participants, [
         tenant,
         no,
         perpetualRun,

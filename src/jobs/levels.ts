@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.js';
 import { readLevelCounts, type LevelCounts } from '../engine/points.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../shared/limits.js';
-import { known } from '../plan/active-config.js';
+import { mustGet } from '../plan/active-config.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
 import { numberArray } from '../postgres/arrays.js';
 import type { JobTools } from './job.js';
@@ -58,7 +58,7 @@ export class Levels {
     const { document } = await this.engine.config(tenant);
     const systems = document.pointsSystems.filter(({ archived }) => !archived);
     const reads = await Promise.all(
-      systems.map(({ no }) => readLevelCounts(this.engine, tenant, (config) => known(config.systemByNo, no, 'points system'))),
+      systems.map(({ no }) => readLevelCounts(this.engine, tenant, (config) => mustGet(config.systemByNo, no, 'points system'))),
     );
     const stale = reads.filter(({ system, countedBy }) => countedBy !== levelsDefinition(system));
     const last = stale.at(-1);

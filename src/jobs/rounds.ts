@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { limits } from '../shared/limits.js';
-import { Episodes } from '../logging/episodes.js';
-import { Turns } from '../shared/semaphore.js';
+import { FailureLog } from '../logging/failure-log.js';
+import pLimit from 'p-limit';
 import type { Sweep } from './sweep.js';
 
 /**
@@ -11,8 +11,8 @@ import type { Sweep } from './sweep.js';
 export class Rounds {
   private readonly sweep: Sweep;
   private readonly tenants: () => readonly number[];
-  private readonly episodes: Episodes;
-  private readonly turns = new Turns(limits.sweepTenantsAtOnce);
+  private readonly failures: FailureLog;
+  private readonly limit = pLimit(limits.sweepTenantsAtOnce);
   private readonly working = new Map<number, Promise<void>>();
   /** Those of them that have a place, and what settles their users beside the longer work. */
   private readonly begun = new Set<number>();
@@ -25,7 +25,7 @@ export class Rounds {
   constructor(sweep: Sweep, tenants: () => readonly number[], log: Logger) {
     this.sweep = sweep;
     this.tenants = tenants;
-    this.episodes = new Episodes(log, { failed: 'what is due could not be done yet', over: 'what is due is done again', level: 'warn' });
+    this.failures = new FailureLog(log, { failed: 'what is due could not be done yet', over: 'what is due is done again', level: 'warn' });
   }
 
   /** Begins with the tenants whose turn it is. One that is still being worked on keeps its place. */
@@ -60,13 +60,12 @@ export class Rounds {
   private start(tenant: number): void {
     if (this.begun.has(tenant)) this.settleBeside(tenant);
     if (this.working.has(tenant)) return;
-    const work = this.turns
-      .take(async () => {
-        this.begun.add(tenant);
-        if (this.stopping) return;
-        await this.sweep.run(tenant);
-        this.episodes.succeeded(tenant, { tenant });
-      })
+    const work = this.limit(async () => {
+      this.begun.add(tenant);
+      if (this.stopping) return;
+      await this.sweep.run(tenant);
+      this.failures.succeeded(tenant, { tenant });
+    })
       .catch((error: unknown) => {
         this.warn(tenant, error);
       })
@@ -91,6 +90,6 @@ export class Rounds {
   }
 
   private warn(tenant: number, error: unknown): void {
-    if (!this.stopping) this.episodes.failed(tenant, error, { tenant });
+    if (!this.stopping) this.failures.failed(tenant, error, { tenant });
   }
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type pg from 'pg';
 import { textArray } from '../postgres/arrays.js';
 import { RowProblem } from '../postgres/binary.js';
-import { postgresFailure } from '../postgres/pool.js';
+import { postgresFailure, withPostgresErrors } from '../postgres/pool.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { type Batch, type Read, collectBatch, emptyBatch } from './batch.js';
@@ -235,7 +235,7 @@ export class DeadLetters {
 
   /** The oldest first. */
   async list(tenant: number, { limit, skip }: { readonly limit: number; readonly skip: number }): Promise<DeadLetter[]> {
-    const { rows } = await asked(
+    const { rows } = await withPostgresErrors(
       this.pool.query<DeadLetter>(
         `select id, stream_id as "streamId", kind, user_id as "userId", sqlstate, reason, entry, at from dead_letters
           where tenant = $1 order by at, id limit $2 offset $3`,
@@ -247,7 +247,7 @@ export class DeadLetters {
 
   /** Forgets a dead letter. Returns whether there was one. */
   async discard(tenant: number, id: string): Promise<boolean> {
-    const { rowCount } = await asked(this.pool.query('delete from dead_letters where tenant = $1 and id = $2', [tenant, id]));
+    const { rowCount } = await withPostgresErrors(this.pool.query('delete from dead_letters where tenant = $1 and id = $2', [tenant, id]));
     return rowCount === 1;
   }
 
@@ -284,10 +284,4 @@ export class DeadLetters {
     await writeBatch(client, tenant, batch, true);
     return true;
   }
-}
-
-function asked<T>(asking: Promise<T>): Promise<T> {
-  return asking.catch((error: unknown) => {
-    throw postgresFailure(error);
-  });
 }

@@ -16,15 +16,15 @@ import { writeBatch } from './write-batch.js';
  * What tells receivers of entries (src/notify), in the transaction that commits them and before what they lead to is written. It answers with how
  * many messages there are to deliver.
  */
-export type Tell = (client: pg.ClientBase, entries: readonly LedgerEntry[]) => Promise<number>;
+export type Publish = (client: pg.ClientBase, entries: readonly LedgerEntry[]) => Promise<number>;
 
 /** Who tells receivers of a tenant's entries. */
-export interface Teller {
+export interface Publisher {
   /**
    * What tells of entries that came about under a version of the configuration or an earlier one; undefined when nobody wants to hear of anything.
    * Called outside of transactions.
    */
-  tellerOf(tenant: number, version: number): Promise<Tell | undefined>;
+  tellerOf(tenant: number, version: number): Promise<Publish | undefined>;
   /** There are messages to deliver. */
   wake(): void;
 }
@@ -38,7 +38,7 @@ export interface TenantWriterOptions {
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly months: Partitions;
-  readonly teller: Teller | undefined;
+  readonly publisher: Publisher | undefined;
   /** An entry was refused and has become a dead letter. */
   readonly onDeadLetter: (refusal: Refusal) => void;
 }
@@ -70,7 +70,7 @@ async function prepare(pages: LedgerPages): Promise<Prepared> {
 
 /** How entries are written: who tells of them, and their rows if they have been made. */
 interface Writing {
-  readonly tell: Tell | undefined;
+  readonly tell: Publish | undefined;
   readonly rows?: Rows | undefined;
 }
 
@@ -92,7 +92,7 @@ function mostAfter(most: number, entries: number, tookMs: number): number {
 }
 
 /** The batch that is read while another is being committed. It is of use only under the same lease, and behind what that one was to commit. */
-interface Ahead {
+interface Prefetch {
   readonly fence: string;
   readonly after: StreamId;
   /** Undefined when it could not be read: reading it again, in its turn, tells why. */
@@ -109,7 +109,7 @@ export class TenantWriter {
   private refused = 0;
   /** Entries of the next batch: half as many after a failure, since it may have been too many for the time that a statement has, and soon all again. */
   private most: number = limits.writeBehindBatchEntries;
-  private ahead: Ahead | undefined;
+  private prefetched: Prefetch | undefined;
 
   constructor(options: TenantWriterOptions) {
     this.options = options;
@@ -123,7 +123,7 @@ export class TenantWriter {
   /** After a failure nothing is sure any more. */
   forget(): void {
     this.held = undefined;
-    this.ahead = undefined;
+    this.prefetched = undefined;
     this.most = Math.max(this.most >> 1, 1);
   }
 
@@ -143,8 +143,8 @@ export class TenantWriter {
     // Whoever had the lease before may have been killed between a commit and its trim.
     if (!this.isTrimmed) await this.trim();
     if (prepared.entries.length === 0) return 0;
-    const tell = await this.options.teller?.tellerOf(this.options.tenant, prepared.version);
-    this.ahead = prepared.isFull ? this.readAhead(position.lease, prepared) : undefined;
+    const tell = await this.options.publisher?.tellerOf(this.options.tenant, prepared.version);
+    this.prefetched = prepared.isFull ? this.prefetch(position.lease, prepared) : undefined;
     const startedAt = performance.now();
     const committed = await this.commit(position, prepared, tell);
     this.most = mostAfter(this.most, prepared.entries.length, performance.now() - startedAt);
@@ -188,10 +188,10 @@ export class TenantWriter {
   /** The next batch: that which was read ahead, if all that was in front of it is committed, under the lease that it was read under. */
   private async next(position: Position): Promise<Prepared> {
     const { lease, lastId } = position;
-    const { ahead } = this;
-    this.ahead = undefined;
-    if (ahead?.fence === lease.fence && ahead.after === lastId) {
-      const prepared = await ahead.prepared;
+    const { prefetched } = this;
+    this.prefetched = undefined;
+    if (prefetched?.fence === lease.fence && prefetched.after === lastId) {
+      const prepared = await prefetched.prepared;
       if (prepared) return prepared;
     }
     const { redis, partition } = this.options;
@@ -203,7 +203,7 @@ export class TenantWriter {
   }
 
   /** Reads what comes behind a batch that is yet to be committed, and makes its rows, while Postgres is at work on that. */
-  private readAhead(lease: Lease, { entries }: LedgerPages): Ahead | undefined {
+  private prefetch(lease: Lease, { entries }: LedgerPages): Prefetch | undefined {
     const { redis, partition } = this.options;
     const after = entries.at(-1)?.id;
     if (after === undefined) return undefined;
@@ -216,7 +216,7 @@ export class TenantWriter {
   }
 
   /** Commits the entries up to the next deletion of a user, or that deletion. Returns how many entries. */
-  private async commit(position: Position, { entries: read, rows }: Prepared, tell: Tell | undefined): Promise<number> {
+  private async commit(position: Position, { entries: read, rows }: Prepared, tell: Publish | undefined): Promise<number> {
     const [first] = read;
     if (first?.entry?.kind === 'forget') {
       await this.deleteUser(position, first.id, first.entry.user);
@@ -262,7 +262,7 @@ export class TenantWriter {
       await writeBatch(client, tenant, batch);
       return told ?? 0;
     });
-    if (messages > 0) this.options.teller?.wake();
+    if (messages > 0) this.options.publisher?.wake();
     return (this.held = { lease, lastId: newest, renewedAt: now });
   }
 

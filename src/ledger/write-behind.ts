@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { limits } from '../shared/limits.js';
-import { Turns } from '../shared/semaphore.js';
+import pLimit from 'p-limit';
 import type { RedisConnection } from '../redis/connection.js';
 import { readLag, WriteBehindProgress, type LedgerLag } from './lag.js';
 import { LeaseLost, loadOffsets, releaseLeases, type StreamId } from './offsets.js';
 import { Partitions } from './partitions.js';
-import { Episodes } from '../logging/episodes.js';
+import { FailureLog } from '../logging/failure-log.js';
 import { isBelow, newestId } from '../redis/stream.js';
-import { RedisReplaced, TenantWriter, type Teller } from './tenant-writer.js';
+import { RedisReplaced, TenantWriter, type Publisher } from './tenant-writer.js';
 
 /** What is known of a ledger: whether it has entries that are not committed, or Redis lacks what Postgres has or is of another life. */
 export type LedgerState = 'written' | 'awaited' | 'replaced';
@@ -33,7 +33,7 @@ export interface WriteBehindOptions {
   readonly pool: pg.Pool;
   readonly log: Logger;
   /** Who tells receivers of what the ledgers say; nobody without one. */
-  readonly teller?: Teller;
+  readonly publisher?: Publisher;
   /** Called when Redis turns out not to be what Postgres goes with; when it returns, the ledger is looked at again. */
   readonly onReplaced: (tenant: number) => Promise<void>;
   /** Undefined: batches are not traced. */
@@ -65,9 +65,9 @@ export class WriteBehind {
   private readonly options: WriteBehindOptions;
   private readonly holder = randomUUID();
   private readonly months: Partitions;
-  private readonly scans: Episodes;
-  private readonly batches: Episodes;
-  private readonly turns = new Turns(limits.writeBehindTenants);
+  private readonly scans: FailureLog;
+  private readonly batches: FailureLog;
+  private readonly limit = pLimit(limits.writeBehindTenants);
   private readonly writers = new Map<number, TenantWriter>();
   private readonly working = new Map<number, Work>();
   private readonly wakeUp = new AbortController();
@@ -80,12 +80,12 @@ export class WriteBehind {
   constructor(options: WriteBehindOptions) {
     this.options = options;
     const { log } = options;
-    this.scans = new Episodes(log, {
+    this.scans = new FailureLog(log, {
       failed: 'the write-behind could not look at all ledgers and will try again',
       over: 'the write-behind looks at all ledgers again',
       level: 'warn',
     });
-    this.batches = new Episodes(log, {
+    this.batches = new FailureLog(log, {
       failed: 'the write-behind failed and will try again',
       over: 'the write-behind goes on',
       level: 'error',
@@ -184,9 +184,9 @@ export class WriteBehind {
   private writer(tenant: number): TenantWriter {
     let writer = this.writers.get(tenant);
     if (!writer) {
-      const { redis, pool, partition, teller } = this.options;
+      const { redis, pool, partition, publisher } = this.options;
       writer = new TenantWriter({
-        ...{ tenant, partition: partition(tenant), holder: this.holder, redis, pool, months: this.months, teller },
+        ...{ tenant, partition: partition(tenant), holder: this.holder, redis, pool, months: this.months, publisher },
         onDeadLetter: (refusal) => {
           this.progress.deadLetter(tenant);
           this.options.log.error(
@@ -221,7 +221,7 @@ export class WriteBehind {
   /** Writes batches until there are no entries left. Returns whether the next one will be told of; false to look again. */
   private async drain(tenant: number, writer: TenantWriter, work: Work): Promise<boolean> {
     for (let empty = 0; empty < 2;) {
-      const committed = await this.turns.take(() => this.step(tenant, writer));
+      const committed = await this.limit(() => this.step(tenant, writer));
       work.failures = 0;
       this.batches.succeeded(tenant, { tenant });
       if (Date.now() > this.stopBy) return false;

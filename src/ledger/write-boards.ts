@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { insertsOf, type Table } from '../postgres/insert.js';
-import { askOverAll } from '../postgres/pool.js';
+import { queryAllUsers } from '../postgres/pool.js';
 import type { Batch, HistoryRow, PlaceRow } from './batch.js';
 import type { FinalEntry } from './entry.js';
 
@@ -86,7 +86,7 @@ async function writeFinal(client: pg.ClientBase, tenant: number, { no, run, max,
     [tenant, no, run, at],
   );
   if (rowCount === 0) return;
-  await askOverAll(
+  await queryAllUsers(
     client,
     `insert into leaderboard_rankings (tenant, leaderboard, run, "group", rank, user_id, value)
      select tenant, leaderboard, run, "group", rank, user_id, value from (

@@ -85,12 +85,12 @@ export class ActiveConfig {
   /** What an event on a metric may take of Redis' time at the most, in µs (config/work.ts). */
   eventWorkUs(metricKey: string): number {
     const { id } = requireMetric(this, metricKey);
-    return known(this.work.events, id, 'metric').us;
+    return mustGet(this.work.events, id, 'metric').us;
   }
 }
 
 /** What an index must hold, because Redis or a validated document says so. Throws when it doesn't: that is a fault of ours. */
-export function known<K, T>(index: ReadonlyMap<K, T>, key: K, what: string): T {
+export function mustGet<K, T>(index: ReadonlyMap<K, T>, key: K, what: string): T {
   const found = index.get(key);
   if (found === undefined) throw new Error(`no ${what} ${String(key)} in the configuration`);
   return found;

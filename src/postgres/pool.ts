@@ -122,7 +122,7 @@ export function inSnapshot<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Pr
  * Asks, in the transaction of `client`, for something that takes in all users of a tenant, and so takes as long as it takes: with many millions of
  * them, or a disk that has just been started, longer than any other statement may.
  */
-export async function askOverAll<Row extends pg.QueryResultRow>(
+export async function queryAllUsers<Row extends pg.QueryResultRow>(
   client: pg.ClientBase,
   text: string,
   values: unknown[],
@@ -135,8 +135,8 @@ export async function askOverAll<Row extends pg.QueryResultRow>(
 }
 
 /** The same, in a transaction of its own. Returns the rows. */
-export async function overAll<Row extends pg.QueryResultRow>(pool: pg.Pool, text: string, values: unknown[]): Promise<Row[]> {
-  return inTransaction(pool, async (client) => (await askOverAll<Row>(client, text, values)).rows);
+export async function readAllUsers<Row extends pg.QueryResultRow>(pool: pg.Pool, text: string, values: unknown[]): Promise<Row[]> {
+  return inTransaction(pool, async (client) => (await queryAllUsers<Row>(client, text, values)).rows);
 }
 
 /** What Postgres says, by SQLSTATE class, when it is away or overloaded rather than refusing what it was asked. */
@@ -187,3 +187,12 @@ export function repeatedIds(): (id: string) => boolean {
 }
 
 export const namedTwice = { problem: 'This id is named in the batch before: send what is to be done of it in one item.' } as const;
+
+/** Runs a query on behalf of a request. A query that fails because Postgres is unavailable throws a 503 (`postgresFailure`). */
+export async function withPostgresErrors<T>(query: Promise<T>): Promise<T> {
+  try {
+    return await query;
+  } catch (error) {
+    throw postgresFailure(error);
+  }
+}

@@ -355,7 +355,7 @@ export function boardMember(seq: number, user: string): Buffer {
 }
 
 /** Whom a member of a board stands for, and when the value was reached: NaN for a damaged member. */
-export function seatOf(member: Buffer): { readonly user: string; readonly seq: number } {
+export function parseMember(member: Buffer): { readonly user: string; readonly seq: number } {
   const isShort = Number(member[0]) >= highestBit;
   const bytes = isShort ? memberSeq.shortBytes : memberSeq.longBytes;
   // No user's id has a NUL, which Postgres would refuse.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Achievement, AttributeFilter } from '../config/model.js';
-import { type ActiveConfig, known } from '../plan/active-config.js';
+import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { attributeShape, instantShape } from '../shared/shapes.js';
 import { instant } from './users.js';
 
@@ -53,7 +53,7 @@ export type UserAchievementWithStatsResponse = z.infer<typeof userAchievementWit
 /** Filters as keys and values. */
 export function filterList(config: ActiveConfig, list: readonly AttributeFilter[]): { key: string; value: string }[] {
   return list.map(({ attributeId, attributeValue }) => ({
-    key: known(config.attributeById, attributeId, 'attribute').key,
+    key: mustGet(config.attributeById, attributeId, 'attribute').key,
     value: attributeValue,
   }));
 }
@@ -68,7 +68,7 @@ export function eventFilters(config: ActiveConfig, list: readonly AttributeFilte
 function byTrigger(config: ActiveConfig, achievement: Achievement): Partial<AchievementResponse> {
   switch (achievement.trigger) {
     case 'metric': {
-      const metric = known(config.metricById, achievement.metricId, 'metric');
+      const metric = mustGet(config.metricById, achievement.metricId, 'metric');
       const counted = { metricId: metric.id, metricValue: achievement.metricValue, metricName: metric.name };
       return { ...counted, ...eventFilters(config, achievement.eventAttributes) };
     }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BoardFact, EventEntry, UserEntry } from '../ledger/entry.js';
-import { type ActiveConfig, known } from '../plan/active-config.js';
+import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { utcDate } from '../shared/calendar.js';
 import { dateShape } from '../shared/shapes.js';
 import { type UserAchievementResponse, completedResponse, userAchievementShape } from './achievements.js';
@@ -47,13 +47,13 @@ type Entry = EventEntry | UserEntry;
 
 /** The achievements that were completed, in order. */
 export function completedBlock(config: ActiveConfig, { achieved = [], at }: Entry): UserAchievementResponse[] {
-  return achieved.map((no) => completedResponse(config, known(config.achievementByNo, no, 'achievement'), at));
+  return achieved.map((no) => completedResponse(config, mustGet(config.achievementByNo, no, 'achievement'), at));
 }
 
 /** The points systems that changed, by key. */
 export function pointsBlock(config: ActiveConfig, { points, id }: Entry): Record<string, EventPointsResponse> {
   return Object.fromEntries(
-    points.map((fact) => [known(config.systemByNo, fact.no, 'points system').key, eventPointsResponse(config, id, fact)]),
+    points.map((fact) => [mustGet(config.systemByNo, fact.no, 'points system').key, eventPointsResponse(config, id, fact)]),
   );
 }
 
@@ -67,7 +67,7 @@ export function leaderboardsBlock(config: ActiveConfig, { boards, at }: Entry): 
   const before = new Map<string, number | undefined>();
   const last = new Map<string, BoardFact>();
   for (const fact of boards) {
-    const { key } = known(config.leaderboardByNo, fact.no, 'leaderboard');
+    const { key } = mustGet(config.leaderboardByNo, fact.no, 'leaderboard');
     const place = `${fact.no}:${fact.run}:${fact.group ?? ''}`;
     if (!before.has(place)) before.set(place, fact.previousRank);
     const { previousRank: _, ...rest } = fact;

@@ -2,7 +2,7 @@ import { DateTime } from 'luxon';
 import { z } from 'zod';
 import type { Leaderboard } from '../config/model.js';
 import type { BoardFact } from '../ledger/entry.js';
-import { type ActiveConfig, known } from '../plan/active-config.js';
+import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { dateToDay, dayToDate } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { attributeShape, dateShape, instantShape, timeShape } from '../shared/shapes.js';
@@ -151,11 +151,11 @@ export function statusOn(board: Leaderboard, today: string): LeaderboardStatus {
 function ranked(config: ActiveConfig, board: Leaderboard): Partial<Record<keyof typeof unranked, string>> {
   switch (board.rankBy) {
     case 'metric': {
-      const metric = known(config.metricById, board.metricId, 'metric');
+      const metric = mustGet(config.metricById, board.metricId, 'metric');
       return { metricKey: metric.key, metricName: metric.name };
     }
     case 'points': {
-      const system = known(config.systemById, board.pointsSystemId, 'points system');
+      const system = mustGet(config.systemById, board.pointsSystemId, 'points system');
       return { pointsSystemKey: system.key, pointsSystemName: system.name };
     }
     case 'streak':
@@ -172,7 +172,7 @@ const unranked = { metricKey: null, metricName: null, pointsSystemKey: null, poi
 
 /** The contract's `LeaderboardResponse`, with the status that it requires. A perpetual leaderboard has `runInterval` 0 (the spec). */
 export function leaderboardResponse(config: ActiveConfig, board: Leaderboard, today: string): LeaderboardResponse {
-  const breakdown = board.breakdownAttributes.map((id) => known(config.attributeById, id, 'attribute').key);
+  const breakdown = board.breakdownAttributes.map((id) => mustGet(config.attributeById, id, 'attribute').key);
   return {
     id: board.id,
     name: board.name,
@@ -226,7 +226,7 @@ export function groupOf(values: readonly string[]): string {
 function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string | undefined): Partial<BoardRunResponse> {
   if (group === undefined) return {};
   const values = groupValues(group).map((value, i) => ({
-    key: known(config.attributeById, board.breakdownAttributes[i] ?? '', 'attribute').key,
+    key: mustGet(config.attributeById, board.breakdownAttributes[i] ?? '', 'attribute').key,
     value,
   }));
   return { ...(values.length === 1 ? { breakdownAttributeValue: values[0]?.value } : {}), breakdownAttributeValues: values };
@@ -252,7 +252,7 @@ export function boardRunResponse(
 
 /** A leaderboard's block in the response to an event. */
 export function eventLeaderboardResponse(config: ActiveConfig, fact: BoardFact, today: string): EventLeaderboardResponse {
-  const board = known(config.leaderboardByNo, fact.no, 'leaderboard');
+  const board = mustGet(config.leaderboardByNo, fact.no, 'leaderboard');
   return {
     ...boardRunResponse(config, board, fact.run, fact.group, today),
     threshold: fact.threshold,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../config/model.js';
 import { type AwardFact, type PointsFact, type ProfileFact, awardId } from '../ledger/entry.js';
-import { type ActiveConfig, known } from '../plan/active-config.js';
+import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
 import { limits } from '../shared/limits.js';
 import { attributeShape, dateShape, instantShape } from '../shared/shapes.js';
@@ -173,7 +173,7 @@ export function boostsOf(config: ActiveConfig, system: PointsSystem, user: strin
       (boost.userId === null || boost.userId === user) &&
       boostStatusOn(boost, date) === 'active' &&
       boost.userAttributes.every(({ attributeId, attributeValue }) => {
-        const { no } = known(config.attributeById, attributeId, 'attribute');
+        const { no } = mustGet(config.attributeById, attributeId, 'attribute');
         return profile[`${userFields.attribute}${no}`] === attributeValue;
       }),
   );
@@ -188,14 +188,14 @@ export function levelResponse({ id, key, name, description, badgeUrl, points }: 
 function byKind(config: ActiveConfig, trigger: PointsTrigger): Partial<TriggerResponse> {
   switch (trigger.type) {
     case 'metric': {
-      const metric = known(config.metricById, trigger.metricId, 'metric');
+      const metric = mustGet(config.metricById, trigger.metricId, 'metric');
       const counted = { metricId: metric.id, metricName: metric.name, metricThreshold: trigger.metricThreshold };
       return { ...counted, ...eventFilters(config, trigger.eventAttributes) };
     }
     case 'streak':
       return { streakLengthThreshold: trigger.streakLength };
     case 'achievement': {
-      const achievement = known(config.achievementById, trigger.achievementId, 'achievement');
+      const achievement = mustGet(config.achievementById, trigger.achievementId, 'achievement');
       return { achievementId: achievement.id, achievementName: achievement.name };
     }
     case 'time':
@@ -234,7 +234,7 @@ export function awardResponse(config: ActiveConfig, entryId: string, award: Awar
     awarded: award.awarded,
     date: instant(award.at),
     total: award.total,
-    trigger: triggerResponse(config, known(config.triggerByNo, award.trigger, 'trigger')),
+    trigger: triggerResponse(config, mustGet(config.triggerByNo, award.trigger, 'trigger')),
     boosts: award.boosts.flatMap((no) => config.boostByNo.get(no) ?? []).map(appliedBoostResponse),
   };
 }
@@ -246,9 +246,9 @@ export function systemResponse({ id, key, name, description, badgeUrl, maxPoints
 
 /** A system's block in the response to an event; `level` is there only when the event changed it (spec, "Events" 6). */
 export function eventPointsResponse(config: ActiveConfig, entryId: string, fact: PointsFact): EventPointsResponse {
-  const level = fact.level === 0 ? null : levelResponse(known(config.levelByNo, fact.level, 'level'));
+  const level = fact.level === 0 ? null : levelResponse(mustGet(config.levelByNo, fact.level, 'level'));
   return {
-    ...systemResponse(known(config.systemByNo, fact.no, 'points system')),
+    ...systemResponse(mustGet(config.systemByNo, fact.no, 'points system')),
     total: fact.total,
     ...(fact.level === fact.levelBefore ? {} : { level }),
     added: fact.total - fact.before,

@@ -6,7 +6,7 @@ import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields, restoringFields } from '../redis/contract.js';
 import { isBelow, trimmedUpTo } from '../redis/stream.js';
-import type { Hold } from './lock.js';
+import type { RestoreLock } from './lock.js';
 
 interface Of {
   readonly redis: RedisConnection;
@@ -33,7 +33,7 @@ export async function leftBehind({ redis, pool, tenant, partition }: Of, committ
 }
 
 /** Saves the entries as dead letters, page by page; once, also when a restore was cut off after it. Returns how many there are. */
-export async function saveLeftBehind({ redis, pool, tenant, partition }: Of, hold: Hold, left: string): Promise<number> {
+export async function saveLeftBehind({ redis, pool, tenant, partition }: Of, hold: RestoreLock, left: string): Promise<number> {
   const [epoch = '', committed = '0-0'] = left.split(' ');
   let saved = 0;
   for (let after = committed; ;) {

@@ -48,7 +48,7 @@ export interface HoldOptions {
  * restored by another one and be served by then. So every write looks, in its own step, whether the name is still there; it stays there when the
  * partition is served, so that a restore that has not written its own yet can tell that there was another.
  */
-export class Hold {
+export class RestoreLock {
   private readonly options: HoldOptions;
   private renewedMs = -Infinity;
   /** Writers that can be used again: their buffers are too large to be made anew each time. */

@@ -1,5 +1,5 @@
 /** Work that is under way at the same time, at most so many pieces; the first that fails is heard of at the next chance. */
-export class Ahead {
+export class Prefetch {
   private readonly running: Promise<unknown>[] = [];
 
   constructor(private readonly most: number) {}

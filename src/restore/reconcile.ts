@@ -7,9 +7,9 @@ import type { ActiveRedis } from '../ledger/active-redis.js';
 import type { Objection } from '../ledger/active-redis-rules.js';
 import { LeaseLost } from '../ledger/offsets.js';
 import { limits } from '../shared/limits.js';
-import { isStoreTrouble } from '../logging/episodes.js';
+import { isStoreTrouble } from '../logging/failure-log.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { Turns } from '../shared/semaphore.js';
+import pLimit from 'p-limit';
 import { needOf, restoreTenant, RestoreFenced } from './restore.js';
 
 export interface ReconcilerOptions {
@@ -30,7 +30,7 @@ export interface ReconcilerOptions {
  */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
-  private readonly turns = new Turns(limits.reconcileTenants);
+  private readonly limit = pLimit(limits.reconcileTenants);
   private readonly working = new Map<number, Promise<void>>();
   private readonly stopping = new AbortController();
 
@@ -42,11 +42,10 @@ export class Reconciler {
    * Compares a tenant's Redis with Postgres and brings it level if it lacks something. Returns when it is level, or when that can't be
    * reached now (then what the reason is has been logged, and whoever finds out again calls again). Callers at the same time share the work.
    */
-  bring(tenant: number): Promise<void> {
+  resync(tenant: number): Promise<void> {
     const running = this.working.get(tenant);
     if (running) return running;
-    const work = this.turns
-      .take(() => this.untilLevel(tenant))
+    const work = this.limit(() => this.waitForSync(tenant))
       .catch((error: unknown) => {
         if (this.stopping.signal.aborted) return;
         this.options.log[isStoreTrouble(error) ? 'debug' : 'error']({ err: error, tenant }, 'Redis could not be brought level yet');
@@ -62,7 +61,7 @@ export class Reconciler {
     await Promise.all(this.working.values());
   }
 
-  private async untilLevel(tenant: number): Promise<void> {
+  private async waitForSync(tenant: number): Promise<void> {
     const { engine, autoRestore, log } = this.options;
     for (let said = ''; !this.stopping.signal.aborted;) {
       const { found, epoch, newest, offset, objection } = await engine.compare(tenant);

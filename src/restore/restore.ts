@@ -9,16 +9,16 @@ import { acquireRestoreLease, advanceOffset, releaseLeases, splitId, type Lease,
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { levelsDefinition, levelsOf } from '../plan/levels.js';
-import { inTransaction, overAll } from '../postgres/pool.js';
+import { inTransaction, readAllUsers } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
 import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/stream.js';
-import { Ahead } from './prefetch.js';
-import { commandsOf, Hold, type Command } from './lock.js';
+import { Prefetch } from './prefetch.js';
+import { commandsOf, RestoreLock, type Command } from './lock.js';
 import { leftBehind, saveLeftBehind } from './left-behind.js';
 import { countStoredUsers } from './stored-users.js';
-import { readUsersAhead } from './stored-users.js';
+import { prefetchUsers } from './stored-users.js';
 import { haveManyKeys, writeKeys, writeUsers } from './write-users.js';
 
 export interface RestoreOptions {
@@ -98,7 +98,7 @@ async function restoreActive(options: RestoreOptions): Promise<Restored | undefi
 async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: StreamId): Promise<Restored | undefined> {
   const { tenant, pool, redis, partition } = options;
   const { document } = await loadConfig(pool, tenant);
-  const hold = new Hold({ redis, pool, partition, lease, lastId, signal: options.signal });
+  const hold = new RestoreLock({ redis, pool, partition, lease, lastId, signal: options.signal });
   const start = await begin(options, hold, lease.epoch, lastId);
   if (!start) return undefined;
   await restoreUsers(options, hold, start);
@@ -108,7 +108,7 @@ async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: Strea
   return { users: start.users, resumed: start.resumed, saved: start.saved };
 }
 
-async function begin(options: RestoreOptions, hold: Hold, committedEpoch: string, lastId: StreamId): Promise<Start | undefined> {
+async function begin(options: RestoreOptions, hold: RestoreLock, committedEpoch: string, lastId: StreamId): Promise<Start | undefined> {
   const { redis, partition, pool, tenant } = options;
   const meta = partition + keyNames.meta;
   const { restore, from, cursor, count } = restoringFields;
@@ -167,7 +167,7 @@ export async function isHalfRestored(redis: RedisConnection, partition: string):
 }
 
 /** Removes every key of a partition but its `meta`: what an older Redis holds is not what Postgres knows. */
-async function wipe(redis: RedisConnection, partition: string, hold: Hold): Promise<void> {
+async function wipe(redis: RedisConnection, partition: string, hold: RestoreLock): Promise<void> {
   for await (const keys of partitionKeys(redis, partition)) {
     await hold.renew();
     const [first, ...others] = keys.filter((key) => key !== partition + keyNames.meta);
@@ -179,12 +179,12 @@ async function wipe(redis: RedisConnection, partition: string, hold: Hold): Prom
  * Brings the users back, chunk by chunk: while some are written, those after them are read. What is written need not have been answered before the
  * next are sent, since none are written where those before them are missing (write-users.ts).
  */
-async function restoreUsers(options: RestoreOptions, hold: Hold, start: Start): Promise<void> {
+async function restoreUsers(options: RestoreOptions, hold: RestoreLock, start: Start): Promise<void> {
   const { tenant, pool, partition, onProgress } = options;
   const total = await hold.during(countStoredUsers(pool, tenant));
-  const writing = new Ahead(limits.restoreWritesAhead);
+  const writing = new Prefetch(limits.restoreWritesAhead);
   try {
-    for await (const users of readUsersAhead({ pool, tenant }, start.cursor)) {
+    for await (const users of prefetchUsers({ pool, tenant }, start.cursor)) {
       await hold.renew();
       const before = start.cursor;
       if (haveManyKeys(users)) {
@@ -202,9 +202,9 @@ async function restoreUsers(options: RestoreOptions, hold: Hold, start: Start): 
 }
 
 /** What is counted over all users, and the sequence on which ties hang. */
-async function restoreCounters({ pool, tenant, partition }: RestoreOptions, hold: Hold): Promise<void> {
+async function restoreCounters({ pool, tenant, partition }: RestoreOptions, hold: RestoreLock): Promise<void> {
   const [all] = await hold.during(
-    overAll<{ users: string; seq: string }>(
+    readAllUsers<{ users: string; seq: string }>(
       pool,
       `select (select count(*) from users where tenant = $1) as users,
               (select coalesce(max(seq), 0) from leaderboard_entries where tenant = $1) as seq`,
@@ -212,7 +212,7 @@ async function restoreCounters({ pool, tenant, partition }: RestoreOptions, hold
     ),
   );
   const completions = await hold.during(
-    overAll<{ achievement: number; users: string }>(
+    readAllUsers<{ achievement: number; users: string }>(
       pool,
       'select achievement, count(*) as users from user_achievements where tenant = $1 group by achievement',
       [tenant],
@@ -229,12 +229,12 @@ async function restoreCounters({ pool, tenant, partition }: RestoreOptions, hold
  * How many users have each level. Where everybody's noted level is the one of the total, the counts are those of the levels in force; where the
  * worker was about to count users anew, it does so after the restore (src/jobs/levels.ts).
  */
-async function restoreLevelCounts({ pool, tenant, partition }: RestoreOptions, hold: Hold, document: ConfigDocument): Promise<void> {
+async function restoreLevelCounts({ pool, tenant, partition }: RestoreOptions, hold: RestoreLock, document: ConfigDocument): Promise<void> {
   const counts: string[] = [];
   for (const system of document.pointsSystems) {
     const levels = levelsOf(system);
     const rows = await hold.during(
-      overAll<{ level: number | null; users: string; misplaced: string }>(
+      readAllUsers<{ level: number | null; users: string; misplaced: string }>(
         pool,
         `select row.level, count(*) as users, count(*) filter (where row.level is distinct from (
                   select no from unnest($3::integer[], $4::bigint[]) as level (no, points)
@@ -253,7 +253,7 @@ async function restoreLevelCounts({ pool, tenant, partition }: RestoreOptions, h
 /** Begins the new life: Postgres first, so that a Redis without it is never taken for level. */
 async function finish(
   { pool, tenant, partition, testClock, active }: RestoreOptions,
-  hold: Hold,
+  hold: RestoreLock,
   lease: Lease,
   lastId: StreamId,
   epoch: string,

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
-import { inSnapshot, overAll } from '../postgres/pool.js';
+import { inSnapshot, readAllUsers } from '../postgres/pool.js';
 import { userRecords } from '../redis/contract.js';
 import { storedKey, usedKey } from '../redis/idempotency.js';
 import { at, listOf } from '../redis/user-hash.js';
@@ -17,7 +17,7 @@ export interface UsersOf {
  * The users of a tenant whose ids follow `after`, byte by byte, in chunks of at most limits.restoreUsers, with everything that Redis holds of
  * them. While the caller works on a chunk, those after it are read, each through a connection of its own: nothing may be written meanwhile.
  */
-export async function* readUsersAhead({ pool, tenant }: UsersOf, after: string): AsyncGenerator<readonly StoredUser[], void> {
+export async function* prefetchUsers({ pool, tenant }: UsersOf, after: string): AsyncGenerator<readonly StoredUser[], void> {
   const reading: Promise<StoredUser[]>[] = [];
   try {
     for (let ids = await readUserIds(pool, tenant, after, limits.restoreUsers); ids.length > 0;) {
@@ -161,7 +161,7 @@ async function fill(client: pg.ClientBase, tenant: number, users: ReadonlyMap<st
 
 /** How many users Postgres has of a tenant. */
 export async function countStoredUsers(pool: pg.Pool, tenant: number): Promise<number> {
-  const [row] = await overAll<{ users: string }>(pool, 'select count(*) as users from users where tenant = $1', [tenant]);
+  const [row] = await readAllUsers<{ users: string }>(pool, 'select count(*) as users from users where tenant = $1', [tenant]);
   return Number(row?.users ?? 0);
 }
 

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { limits } from '../shared/limits.js';
 import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
-import { overAll } from '../postgres/pool.js';
-import { boardKey, boardMember, keyNames, seatOf } from '../redis/contract.js';
+import { readAllUsers } from '../postgres/pool.js';
+import { boardKey, boardMember, keyNames, parseMember } from '../redis/contract.js';
 import { partitionKeys } from '../redis/scan.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 
@@ -29,7 +29,7 @@ interface Place {
 /** Every board that either side has a user on. */
 async function boards({ redis, partition, pool, tenant }: VerifyOptions): Promise<Board[]> {
   const found = new Map<string, Board>();
-  const rows = await overAll<Board & pg.QueryResultRow>(
+  const rows = await readAllUsers<Board & pg.QueryResultRow>(
     pool,
     `select distinct leaderboard, run, "group" from leaderboard_entries as entry
       where tenant = $1 and (run = $2 or not exists (
@@ -73,7 +73,7 @@ async function compareHeld(options: VerifyOptions, board: Board): Promise<Differ
   do {
     await level();
     const [next, page] = await redis.zscanBuffer(key, cursor, 'COUNT', limits.verifyPlaces);
-    const held = page.flatMap((member, i) => (i % 2 === 0 ? [{ ...seatOf(member), value: Number(page[i + 1]?.toString()) }] : []));
+    const held = page.flatMap((member, i) => (i % 2 === 0 ? [{ ...parseMember(member), value: Number(page[i + 1]?.toString()) }] : []));
     const stored = await storedPlaces(
       options,
       board,
@@ -93,7 +93,7 @@ async function findMissing(options: VerifyOptions, board: Board): Promise<Differ
   const found: Difference[] = [];
   for (let last = '', isLast = false; !isLast;) {
     await level();
-    const rows = await overAll<Row & pg.QueryResultRow>(pool, `${ofBoard} and user_id > $5 order by user_id limit $6`, [
+    const rows = await readAllUsers<Row & pg.QueryResultRow>(pool, `${ofBoard} and user_id > $5 order by user_id limit $6`, [
       ...[tenant, leaderboard, run, group, last, limits.verifyPlaces],
     ]);
     const places = rows.map(placeOf);

@@ -1,13 +1,13 @@
 import { unpackAward, type RecentAward } from '../ledger/recent-awards.js';
 import { limits } from '../shared/limits.js';
 import { textArray } from '../postgres/arrays.js';
-import { inSnapshot, overAll } from '../postgres/pool.js';
+import { inSnapshot, readAllUsers } from '../postgres/pool.js';
 import { keyNames, userRecords } from '../redis/contract.js';
 import { keyOfStored, usedKeyText } from '../redis/idempotency.js';
 import { packMessage, unpackMessage } from '../redis/message.js';
 import { partitionKeys } from '../redis/scan.js';
 import { totalsOf, type UserHash } from '../redis/user-hash.js';
-import { Ahead } from './prefetch.js';
+import { Prefetch } from './prefetch.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 import { boardDifferences } from './verify-boards.js';
 import { AwardReader } from './stored-awards.js';
@@ -150,7 +150,7 @@ async function compareUsers(options: VerifyOptions, ids: readonly string[]): Pro
 }
 
 /** Users whom Redis knows and Postgres doesn't. */
-async function strangers(options: VerifyOptions): Promise<Difference[]> {
+async function orphans(options: VerifyOptions): Promise<Difference[]> {
   const { redis, partition, pool, tenant } = options;
   const start = partition + keyNames.user;
   const found: Difference[] = [];
@@ -176,7 +176,7 @@ const counters = `
 /** What is counted over all users. */
 async function compareCounters({ redis, partition, pool, tenant, level }: VerifyOptions): Promise<Difference[]> {
   await level();
-  const rows = await overAll<{ what: string; value: string }>(pool, counters, [tenant]);
+  const rows = await readAllUsers<{ what: string; value: string }>(pool, counters, [tenant]);
   const [users, completions, levels] = await Promise.all([
     redis.hget(partition + keyNames.meta, 'users'),
     redis.hgetall(partition + keyNames.completions),
@@ -199,7 +199,7 @@ export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
   const total = await countStoredUsers(pool, tenant);
   const differences: Difference[] = [];
   let compared = 0;
-  const comparing = new Ahead(limits.verifyAhead);
+  const comparing = new Prefetch(limits.verifyAhead);
   try {
     const idsAfter = (last: string): Promise<string[]> => readUserIds(pool, tenant, last, limits.verifyUsers);
     for (let ids = await idsAfter(''); ids.length > 0; ids = await idsAfter(ids.at(-1) ?? '')) {
@@ -214,7 +214,7 @@ export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
   } finally {
     await comparing.settled();
   }
-  differences.push(...(await strangers(options)), ...(await boardDifferences(options)));
+  differences.push(...(await orphans(options)), ...(await boardDifferences(options)));
   differences.push(...(await confirm(await compareCounters(options), () => compareCounters(options))));
   return { users: compared, differences };
 }

@@ -1,7 +1,7 @@
 import { limits } from '../shared/limits.js';
 import { boardKey, boardMember, groupsKey, keyNames, restoringFields, userRecords } from '../redis/contract.js';
 import type { CommandWriter } from './command-writer.js';
-import type { Hold } from './lock.js';
+import type { RestoreLock } from './lock.js';
 import type { StoredUser } from './stored-users.js';
 
 /** The commands that give Redis back what it holds of a user. */
@@ -54,7 +54,7 @@ export function haveManyKeys(users: readonly StoredUser[]): boolean {
  * Writes the idempotency keys of the users who come after `before`, some in each step, and takes them away from the users: a restore that is cut off
  * in between writes the same ones again. Those before them must be back.
  */
-export async function writeKeys(hold: Hold, partition: string, users: readonly StoredUser[], before: string): Promise<void> {
+export async function writeKeys(hold: RestoreLock, partition: string, users: readonly StoredUser[], before: string): Promise<void> {
   for (const { id, keys } of users) {
     for (const [metric, used] of keys) {
       const pairs = [...used];
@@ -75,7 +75,7 @@ export async function writeKeys(hold: Hold, partition: string, users: readonly S
  * this is answered: where some are missing, none after them are written. Throws LeaseLost then, and when another restore is at work.
  */
 export async function writeUsers(
-  hold: Hold,
+  hold: RestoreLock,
   partition: string,
   users: readonly StoredUser[],
   before: string,

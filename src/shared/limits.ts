@@ -132,7 +132,7 @@ export const limits = {
   /** Deliveries to one endpoint that one worker tries at the same time. */
   webhookConcurrency: 10,
   /** Endpoints whose queues one worker turns at the same time; each takes a connection to Postgres for some milliseconds. */
-  webhookTurns: 3,
+  webhookBatches: 3,
   /** Waiting deliveries that one turn looks at. */
   webhookPage: 200,
   /** For how long a delivery is a worker's that tries it: longer than a try can take. */

@@ -46,7 +46,7 @@ const deliveries = `
     from webhook_deliveries as d join outbox on outbox.id = d.outbox`;
 
 /** What operators see of webhooks and do about them, besides their configuration. A Postgres that is away is a LaurelError `not_ready`. */
-export class WebhookDesk {
+export class WebhookAdmin {
   private readonly pool: pg.Pool;
   private readonly transport: Transport;
 

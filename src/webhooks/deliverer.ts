@@ -3,8 +3,8 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { ConfigDocument, Webhook } from '../config/model.js';
 import { limits } from '../shared/limits.js';
-import { Episodes } from '../logging/episodes.js';
-import { Turns } from '../shared/semaphore.js';
+import { FailureLog } from '../logging/failure-log.js';
+import pLimit from 'p-limit';
 import { type DeliveryCounts, EndpointQueue, type QueueContext } from './endpoint-queue.js';
 import { countSwitchedOff, dueEndpoints, type EndpointKey } from './queue.js';
 import { dropOfArchived, dropOld } from './retention.js';
@@ -37,7 +37,7 @@ export class Deliverer {
   readonly counts: DeliveryCounts = { tried: 0, delivered: 0, failed: 0, switchedOff: 0 };
   private readonly options: DelivererOptions;
   private readonly context: QueueContext;
-  private readonly looks: Episodes;
+  private readonly looks: FailureLog;
   private readonly queues = new Map<string, EndpointQueue>();
   private readonly stopped = new AbortController();
   private polling: Promise<void> | undefined;
@@ -53,9 +53,9 @@ export class Deliverer {
       failed: 'webhook deliveries could not be looked for, and will be again',
       over: 'webhook deliveries are looked for again',
     };
-    this.looks = new Episodes(log, { ...words, level: 'warn' });
-    const turns = new Turns(limits.webhookTurns);
-    this.context = { ...{ pool, log, configuration, transport, turns }, aheadMs: options.aheadMs ?? (() => 0), counts: this.counts };
+    this.looks = new FailureLog(log, { ...words, level: 'warn' });
+    const limit = pLimit(limits.webhookBatches);
+    this.context = { ...{ pool, log, configuration, transport, limit }, aheadMs: options.aheadMs ?? (() => 0), counts: this.counts };
   }
 
   start(): void {

@@ -1,6 +1,6 @@
 import { completedBlock } from '../responses/events.js';
 import type { EventEntry, LedgerEntry, PointsFact, UserEntry } from '../ledger/entry.js';
-import { known, type ActiveConfig } from '../plan/active-config.js';
+import { mustGet, type ActiveConfig } from '../plan/active-config.js';
 import { levelResponse, systemResponse } from '../responses/points.js';
 import { at } from '../redis/user-hash.js';
 import { baseStreak } from '../responses/streaks.js';
@@ -21,7 +21,7 @@ export interface Draft {
 }
 
 type Body = Draft['body'];
-type Say = (kind: WebhookKind, body: () => Body) => void;
+type Emit = (kind: WebhookKind, body: () => Body) => void;
 
 /** Whether an entry is about a user, and no deletion. */
 export const isOfUser = (entry: LedgerEntry): entry is EntryOfUser => 'rev' in entry;
@@ -33,17 +33,17 @@ export const isOfUser = (entry: LedgerEntry): entry is EntryOfUser => 'rev' in e
 export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, entry: EntryOfUser): Draft[] {
   if (entry.kind === 'activation') return [];
   const drafts: Draft[] = [];
-  const say: Say = (kind, body) => {
+  const say: Emit = (kind, body) => {
     if (kinds.has(kind)) drafts.push({ kind, user: entry.user, at: entry.at, body: body() });
   };
-  sayStreak(config, entry, say);
+  emitStreak(config, entry, say);
   if ((entry.achieved?.length ?? 0) > 0 && (kinds.has('achievement.completed') || kinds.has('emails.achievement_due'))) {
     for (const achievement of completedBlock(config, entry)) {
       say('achievement.completed', () => ({ achievement }));
       say('emails.achievement_due', () => ({ timestamp: new Date(entry.at).toISOString(), achievement }));
     }
   }
-  sayLevels(config, entry, say);
+  emitLevels(config, entry, say);
   return drafts;
 }
 
@@ -51,19 +51,19 @@ export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, 
  * Freezes are earned before they are used; but those that are left when a streak has been lost were earned later. A streak that is lost can begin
  * anew in the same entry (docs/rules.md, "Streaks").
  */
-function sayStreak(config: ActiveConfig, { streaks, periods = [], freezes: earned }: EntryOfUser, say: Say): void {
+function emitStreak(config: ActiveConfig, { streaks, periods = [], freezes: earned }: EntryOfUser, say: Emit): void {
   if (streaks === undefined) return;
   const shown = periods.filter(({ frequency }) => frequency === config.document.streaks.frequency);
   const freezes = at(streaks, 'core', 'freezes') as number;
   const isLost = shown.some(({ how }) => how === 'lost');
-  const sayEarned = (): void => {
+  const emitEarned = (): void => {
     if (earned !== undefined) say('streak.freeze_earned', () => ({ earned, freezes }));
   };
-  if (!isLost || freezes === 0) sayEarned();
+  if (!isLost || freezes === 0) emitEarned();
   const consumed = shown.filter(({ how }) => how === 'freeze').length;
   if (consumed > 0) say('streak.freeze_consumed', () => ({ consumed, freezes }));
   if (isLost) say('streak.lost', () => ({ length: lostLength(config, streaks) }));
-  if (isLost && freezes > 0) sayEarned();
+  if (isLost && freezes > 0) emitEarned();
   const extension = shown.find(({ how }) => how === 'extended');
   if (!extension) return;
   const kind = extension.length === 1 ? 'streak.started' : 'streak.extended';
@@ -74,12 +74,12 @@ function sayStreak(config: ActiveConfig, { streaks, periods = [], freezes: earne
 export const earnedIn = ({ points }: EntryOfUser): PointsFact[] => points.filter(({ awards }) => awards.length > 0);
 
 /** Both levels of a fact are those that the totals have under one configuration, so a change of the levels themselves makes no message. */
-function sayLevels(config: ActiveConfig, entry: EntryOfUser, say: Say): void {
-  const levelOf = (no: number) => (no === 0 ? null : levelResponse(known(config.levelByNo, no, 'level')));
+function emitLevels(config: ActiveConfig, entry: EntryOfUser, say: Emit): void {
+  const levelOf = (no: number) => (no === 0 ? null : levelResponse(mustGet(config.levelByNo, no, 'level')));
   for (const { no, total, level, levelBefore } of earnedIn(entry)) {
     if (level === levelBefore) continue;
     say('points.level_changed', () => ({
-      points: { ...systemResponse(known(config.systemByNo, no, 'points system')), total },
+      points: { ...systemResponse(mustGet(config.systemByNo, no, 'points system')), total },
       previousLevel: levelOf(levelBefore),
       newLevel: levelOf(level),
     }));

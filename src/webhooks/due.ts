@@ -3,22 +3,22 @@ import { betweenBatches } from '../ledger/offsets.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import type { WebhookKind } from '../config/webhook-kinds.js';
 import { subscribedKinds } from './outbox.js';
-import { tellBoards, tellFinals } from './leaderboard-state.js';
-import { notedKinds, tellCalendar } from './zone-transitions.js';
-import { tellPoints } from './points-state.js';
-import { tellRanks } from './rank-state.js';
+import { publishBoards, publishFinals } from './leaderboard-state.js';
+import { notedKinds, publishCalendar } from './zone-transitions.js';
+import { publishPoints } from './points-state.js';
+import { publishRanks } from './rank-state.js';
 
 const dayMs = 86_400_000;
 
 /** Tells some of what is due: how many of it there were, 0 for none left, and how many deliveries there are. */
-type Tell = (client: pg.ClientBase, config: ActiveConfig, now: number) => Promise<readonly [due: number, sent: number]>;
+type Publish = (client: pg.ClientBase, config: ActiveConfig, now: number) => Promise<readonly [due: number, sent: number]>;
 
 /** What is told when its time has come, by the kind that needs it: the table where it waits, and who tells it. */
-const topics: readonly (readonly [kind: WebhookKind, table: string, tell: Tell])[] = [
-  ['leaderboard.finished', `told_boards where kind = 'leaderboard.finished' and`, tellFinals],
-  ['points.changed', 'told_points where', tellPoints],
-  ['leaderboard.changed', `told_boards where kind = 'leaderboard.changed' and`, tellBoards],
-  ['leaderboard.rank_changed', 'told_rankings where', tellRanks],
+const topics: readonly (readonly [kind: WebhookKind, table: string, tell: Publish])[] = [
+  ['leaderboard.finished', `told_boards where kind = 'leaderboard.finished' and`, publishFinals],
+  ['points.changed', 'told_points where', publishPoints],
+  ['leaderboard.changed', `told_boards where kind = 'leaderboard.changed' and`, publishBoards],
+  ['leaderboard.rank_changed', 'told_rankings where', publishRanks],
 ];
 
 const nameOf = ({ version }: ActiveConfig, day: number): string => `${version} ${day}`;
@@ -53,13 +53,13 @@ export class DueMessages {
     const looked = nameOf(config, day);
     if (this.looked.get(config.tenant) !== looked) {
       await this.forgetOthers(config.tenant, kinds);
-      if (notedKinds(kinds).length > 0) await this.inOrder(config.tenant, (client) => tellCalendar(client, config, kinds, now));
+      if (notedKinds(kinds).length > 0) await this.inOrder(config.tenant, (client) => publishCalendar(client, config, kinds, now));
       this.looked.set(config.tenant, looked);
     }
-    for (const [kind, table, tell] of topics) if (kinds.has(kind)) await this.tellAll(config, table, tell, now, transactions);
+    for (const [kind, table, tell] of topics) if (kinds.has(kind)) await this.publishAll(config, table, tell, now, transactions);
   }
 
-  private async tellAll(config: ActiveConfig, table: string, tell: Tell, now: number, transactions: number): Promise<void> {
+  private async publishAll(config: ActiveConfig, table: string, tell: Publish, now: number, transactions: number): Promise<void> {
     const { tenant } = config;
     for (let done = 0; done < transactions; done += 1) {
       const { rowCount } = await this.pool.query(`select 1 from ${table} tenant = $1 and at <= $2 limit 1`, [tenant, now]);

@@ -123,7 +123,7 @@ const elsewhereMs = 3 * 86_400_000;
  * Those of some users who have come from another zone, and were told there of the same day of the calendar. (Only those whose profile has changed
  * lately can have come, so few messages are looked at.)
  */
-export async function toldElsewhere(
+export async function notifiedElsewhere(
   client: Client,
   { tenant, document }: ActiveConfig,
   { kind, day, now }: { readonly kind: UserRoundKind; readonly day: number; readonly now: number },

@@ -6,7 +6,7 @@ import { betweenBatches } from '../ledger/offsets.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import type { StreakResponse } from '../responses/streaks.js';
 import { isSameRound, localDayOf, newestRound, recapPeriod, roundKinds, type Round, type RoundKind } from './email-schedules.js';
-import { readPage, toldElsewhere, zonesOf, type Addressee, type Bodies, type UserRoundKind } from './email-users.js';
+import { readPage, notifiedElsewhere, zonesOf, type Addressee, type Bodies, type UserRoundKind } from './email-users.js';
 import { addToOutbox, subscribedKinds, type OutboxMessage } from './outbox.js';
 import { dropPending, forgetPending, readPending } from './pending-achievements.js';
 import { readUsers } from './profiles.js';
@@ -17,7 +17,7 @@ const quarterMs = 900_000;
 const since = '*';
 
 /** How far a kind has been told in a zone. */
-interface Told {
+interface ScheduledUser {
   readonly kind: RoundKind;
   readonly zone: string;
   /** In milliseconds since 1970. */
@@ -66,7 +66,7 @@ export class DueEmails {
     for (const kind of kinds) {
       const rounds = await this.begin(config, kind, now);
       if (rounds.length > 0) await this.catchUp(tenant);
-      for (const told of rounds) left = await this.tellRound(config, told, now, left);
+      for (const told of rounds) left = await this.publishScheduled(config, told, now, left);
     }
     if (left > 0) this.looked.set(tenant, look);
   }
@@ -81,16 +81,16 @@ export class DueEmails {
   }
 
   /** The rounds of a kind that are not over: new ones are noted. A kind that is subscribed to anew is told of from now on. */
-  private async begin(config: ActiveConfig, kind: RoundKind, now: number): Promise<(Told & Round)[]> {
+  private async begin(config: ActiveConfig, kind: RoundKind, now: number): Promise<(ScheduledUser & Round)[]> {
     const { tenant, document } = config;
     await this.pool.query(`insert into told_emails values ($1, $2, '${since}', $3, '', true) on conflict do nothing`, [tenant, kind, now]);
-    const { rows } = await this.pool.query<Omit<Told, 'at'> & { at: string }>(
+    const { rows } = await this.pool.query<Omit<ScheduledUser, 'at'> & { at: string }>(
       'select kind, zone, at, cursor, done from told_emails where tenant = $1 and kind = $2',
       [tenant, kind],
     );
-    const noted = new Map(rows.map((row): [string, Told] => [row.zone, { ...row, at: Number(row.at) }]));
+    const noted = new Map(rows.map((row): [string, ScheduledUser] => [row.zone, { ...row, at: Number(row.at) }]));
     const started = noted.get(since)?.at ?? now;
-    const rounds: (Told & Round)[] = [];
+    const rounds: (ScheduledUser & Round)[] = [];
     for (const zone of await zonesOf(this.pool, tenant)) {
       const before = noted.get(zone);
       const name = zone || document.settings.defaultTimeZone;
@@ -111,7 +111,7 @@ export class DueEmails {
   }
 
   /** Tells the pages of a round, at most `left`. Returns how many may still be told. */
-  private async tellRound(config: ActiveConfig, told: Told & Round, now: number, left: number): Promise<number> {
+  private async publishScheduled(config: ActiveConfig, told: ScheduledUser & Round, now: number, left: number): Promise<number> {
     let { cursor } = told;
     for (let pages = left; pages > 0; pages -= 1) {
       const messages = await this.messagesOf(config, { ...told, cursor });
@@ -123,7 +123,7 @@ export class DueEmails {
     return 0;
   }
 
-  private async messagesOf(config: ActiveConfig, { kind, zone, at, day, cursor }: Told & Round): Promise<Messages> {
+  private async messagesOf(config: ActiveConfig, { kind, zone, at, day, cursor }: ScheduledUser & Round): Promise<Messages> {
     if (kind === 'emails.achievement_due') {
       const { ids, bodies, isLast } = await readPending(this.pool, config.tenant, zone, at);
       return { bodies, last: isLast ? undefined : ids.at(-1), pending: ids };
@@ -165,7 +165,12 @@ export class DueEmails {
   }
 
   /** Adds the messages of a page, and notes that it is told; false when another process has done that. */
-  private async commit(config: ActiveConfig, told: Told & Round, now: number, { bodies, last, pending }: Messages): Promise<boolean> {
+  private async commit(
+    config: ActiveConfig,
+    told: ScheduledUser & Round,
+    now: number,
+    { bodies, last, pending }: Messages,
+  ): Promise<boolean> {
     const { tenant } = config;
     const { kind, zone, at, day, cursor } = told;
     // So that messages are added in one order (webhooks/outbox.ts).
@@ -179,7 +184,7 @@ export class DueEmails {
       const users = await readUsers(client, config, [...bodies.keys()]);
       // A pending achievement is told once, wherever the user is by then.
       if (kind === 'emails.achievement_due') await dropPending(client, pending);
-      else for (const user of await toldElsewhere(client, config, { kind, day, now }, users.values())) users.delete(user);
+      else for (const user of await notifiedElsewhere(client, config, { kind, day, now }, users.values())) users.delete(user);
       const timestamp = new Date(at).toISOString();
       const messages = [...users].flatMap(([user, profile]) =>
         (bodies.get(user) ?? []).map((body): OutboxMessage => {

@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import type pg from 'pg';
 import type { ConfigDocument, Webhook } from '../config/model.js';
 import { limits } from '../shared/limits.js';
-import { isStoreTrouble } from '../logging/episodes.js';
-import type { Turns } from '../shared/semaphore.js';
-import { type Claimed, type EndpointKey, releaseClaims, takeTurn, type Tried, type Turn } from './queue.js';
+import { isStoreTrouble } from '../logging/failure-log.js';
+import type { LimitFunction } from 'p-limit';
+import { type Claimed, type EndpointKey, releaseClaims, processBatch, type Tried, type Batch } from './queue.js';
 import { dropEndpoint } from './retention.js';
 import { type Secrets, signatureHeaders } from './transport.js';
 import type { Transport } from './transport.js';
@@ -14,7 +14,7 @@ export interface QueueContext {
   readonly pool: pg.Pool;
   readonly log: Logger;
   readonly transport: Transport;
-  readonly turns: Turns;
+  readonly limit: LimitFunction;
   /** The newest configuration of a tenant that this process knows. */
   readonly configuration: (tenant: number) => Promise<ConfigDocument>;
   readonly aheadMs: () => number;
@@ -59,7 +59,7 @@ export class EndpointQueue {
   /** Something is due, or may be. */
   wake(): void {
     this.again = true;
-    this.turning ??= this.turnUntilDone();
+    this.turning ??= this.processUntilDone();
   }
 
   /** Takes nothing new, waits for what is under way until `giveUp`, and gives back what has not ended by then. */
@@ -75,13 +75,13 @@ export class EndpointQueue {
     );
   }
 
-  private async turnUntilDone(): Promise<void> {
+  private async processUntilDone(): Promise<void> {
     // So that it is known to be turning before it may end.
     await Promise.resolve();
     try {
       while (this.tried.length > 0 || (this.again && !this.stopping)) {
         this.again = false;
-        await this.context.turns.take(() => this.turn());
+        await this.context.limit(() => this.turn());
       }
     } catch (error) {
       // What has been tried stays in memory for the next turn, which the worker's next look brings about.
@@ -109,9 +109,9 @@ export class EndpointQueue {
     const claims = isOpen ? Math.max(0, limits.webhookConcurrency - this.trying.size) : 0;
     if (!isOpen && tried.length === 0) return;
     this.tried = [];
-    let turn: Turn;
+    let turn: Batch;
     try {
-      turn = await takeTurn(this.context.pool, this.key, { tried, claims, aheadMs: this.context.aheadMs() });
+      turn = await processBatch(this.context.pool, this.key, { tried, claims, aheadMs: this.context.aheadMs() });
     } catch (error) {
       this.tried = [...tried, ...this.tried];
       throw error;
@@ -121,7 +121,7 @@ export class EndpointQueue {
     if (webhook) for (const delivery of turn.claimed) this.start(delivery, webhook, turn.secrets);
   }
 
-  private report({ delivered, failed, switchedOff }: Turn, webhook: Webhook | undefined): void {
+  private report({ delivered, failed, switchedOff }: Batch, webhook: Webhook | undefined): void {
     const { counts, log } = this.context;
     counts.delivered += delivered;
     counts.failed += failed;

@@ -23,7 +23,7 @@ export function messageOf({ kind, user: id, at, body }: Draft, user: UserRespons
  * Adds the messages that entries make at once to the outbox. Call it before what the entries lead to is written, in the same transaction: a user
  * is shown as the user was at that entry. (A user whom nobody knows is one whose creation Postgres has refused: there is nobody to tell of.)
  */
-export async function tellEntries(
+export async function publishEntries(
   client: pg.ClientBase,
   config: ActiveConfig,
   kinds: ReadonlySet<WebhookKind>,

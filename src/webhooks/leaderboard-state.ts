@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { Leaderboard } from '../config/model.js';
 import type { BoardFact, LedgerEntry } from '../ledger/entry.js';
-import { type ActiveConfig, known } from '../plan/active-config.js';
+import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { askOverAll } from '../postgres/pool.js';
+import { queryAllUsers } from '../postgres/pool.js';
 import { type RankingsResponse, boardRunResponse } from '../responses/leaderboards.js';
 import { utcDate } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
@@ -92,7 +92,7 @@ export async function limitedBoards(
   { limited, ended }: BoardChanges,
 ): Promise<ReadonlyMap<string, ChangedBoard>> {
   if (limited.size === 0) return new Map();
-  const { rows } = await askOverAll<BoardKey & pg.QueryResultRow>(
+  const { rows } = await queryAllUsers<BoardKey & pg.QueryResultRow>(
     client,
     `select distinct leaderboard as no, run, "group" from leaderboard_entries as entry
       where tenant = $1 and leaderboard = any($2::integer[]) and not exists (
@@ -102,7 +102,7 @@ export async function limitedBoards(
   const open = rows.filter((row) => !ended.some(({ no, run }) => no === row.no && run === row.run));
   return new Map(
     open.map((row) => {
-      const { at, before } = known(limited, row.no, 'changed limit');
+      const { at, before } = mustGet(limited, row.no, 'changed limit');
       return [nameOf(row), { ...row, at, max: before }];
     }),
   );
@@ -169,7 +169,7 @@ export function boardMessage(config: ActiveConfig, kind: Kind, board: Leaderboar
 
 /** The rankings of a run and group, `max` at most, as Postgres has them in the transaction of `client`. */
 export async function readStanding(client: pg.ClientBase, tenant: number, { no, run, group }: BoardKey, max: number): Promise<Ranking[]> {
-  const { rows } = await askOverAll<Ranking>(
+  const { rows } = await queryAllUsers<Ranking>(
     client,
     `select entry.user_id as "userId", users.name as "userName", (row_number() over (order by entry.value desc, entry.seq))::int as rank, entry.value
        from leaderboard_entries as entry left join users on users.tenant = entry.tenant and users.id = entry.user_id
@@ -201,7 +201,11 @@ export const isThere = (board: Leaderboard | undefined): board is Leaderboard =>
   board !== undefined && !board.archived && board.status === 'active';
 
 /** Tells of boards that are due at a moment. Returns how many were, and how many deliveries there are. */
-export async function tellBoards(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<readonly [due: number, sent: number]> {
+export async function publishBoards(
+  client: pg.ClientBase,
+  config: ActiveConfig,
+  now: number,
+): Promise<readonly [due: number, sent: number]> {
   const { tenant } = config;
   const { rows } = await client.query<Due>(due('leaderboard.changed'), [tenant, now]);
   const messages: OutboxMessage[] = [];
@@ -242,7 +246,11 @@ async function nextGroups(client: pg.ClientBase, tenant: number, { leaderboard, 
 }
 
 /** Tells the next groups of a run that has ended, and notes how far that is. Returns how many runs were due, and how many deliveries there are. */
-export async function tellFinals(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<readonly [due: number, sent: number]> {
+export async function publishFinals(
+  client: pg.ClientBase,
+  config: ActiveConfig,
+  now: number,
+): Promise<readonly [due: number, sent: number]> {
   const { tenant } = config;
   const { rows } = await client.query<Due>(due('leaderboard.finished'), [tenant, now]);
   const [final] = rows;

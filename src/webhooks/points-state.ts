@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { AwardFact, LedgerEntry } from '../ledger/entry.js';
 import { limits } from '../shared/limits.js';
-import { known, type ActiveConfig } from '../plan/active-config.js';
+import { mustGet, type ActiveConfig } from '../plan/active-config.js';
 import { awardResponse, levelAt, levelResponse, systemResponse } from '../responses/points.js';
 import type { EventPointsResponse } from '../responses/points.js';
 import { insertRows, type Table } from '../postgres/insert.js';
@@ -88,7 +88,7 @@ const awardsQuery = `
 
 /** The contract's `MetricEventPointsResponse`, of everything since receivers were told last. */
 function pointsChanged(config: ActiveConfig, { system: no, before, total }: Due, awards: readonly AwardRow[]): EventPointsResponse {
-  const system = known(config.systemByNo, no, 'points system');
+  const system = mustGet(config.systemByNo, no, 'points system');
   const [was, is] = [levelAt(system, Number(before)), levelAt(system, Number(total))];
   return {
     ...systemResponse(system),
@@ -103,7 +103,11 @@ function pointsChanged(config: ActiveConfig, { system: no, before, total }: Due,
  * Tells of points that are due at a moment, in the transaction of `client`, and forgets who has been quiet for long enough. Returns how many
  * were due, and how many deliveries there are.
  */
-export async function tellPoints(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<readonly [due: number, sent: number]> {
+export async function publishPoints(
+  client: pg.ClientBase,
+  config: ActiveConfig,
+  now: number,
+): Promise<readonly [due: number, sent: number]> {
   const { tenant } = config;
   const { rows: due } = await client.query<Due>(dueQuery, [tenant, now]);
   const named = [due.map(({ user_id }) => user_id), due.map(({ system }) => system)] as const;

@@ -1,8 +1,8 @@
 import type { Engine } from '../engine/engine.js';
-import type { Tell, Teller } from '../ledger/tenant-writer.js';
+import type { Publish, Publisher } from '../ledger/tenant-writer.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { boardChangesOf } from './leaderboard-state.js';
-import { tellEntries } from './entries.js';
+import { publishEntries } from './entries.js';
 import { subscribedKinds } from './outbox.js';
 import { limitedBoards, noteBoards, noteFinals } from './leaderboard-state.js';
 import { notePoints } from './points-state.js';
@@ -12,13 +12,13 @@ import { noteRanks } from './rank-state.js';
  * What tells of a tenant's entries under a configuration; undefined when nobody subscribes to anything: then nothing is worked out. What is told at
  * once is added to the outbox; of the rest it is noted that there is something to tell (webhooks/due.ts).
  */
-function tellerOf(config: ActiveConfig): Tell | undefined {
+function tellerOf(config: ActiveConfig): Publish | undefined {
   const kinds = subscribedKinds(config);
   if (kinds.size === 0) return undefined;
   const { tenant } = config;
   const concernsBoards = [...kinds].some((kind) => kind.startsWith('leaderboard.'));
   return async (client, entries) => {
-    const sent = await tellEntries(client, config, kinds, entries);
+    const sent = await publishEntries(client, config, kinds, entries);
     if (kinds.has('points.changed')) await notePoints(client, tenant, entries);
     if (!concernsBoards) return sent;
     const changes = boardChangesOf(entries);
@@ -32,7 +32,7 @@ function tellerOf(config: ActiveConfig): Tell | undefined {
 }
 
 /** Tells of entries under the newest configuration. `wake` hears that there are messages to deliver. */
-export function tellerFrom(engine: Pick<Engine, 'config' | 'refreshConfig'>, wake: () => void): Teller {
+export function createPublisher(engine: Pick<Engine, 'config' | 'refreshConfig'>, wake: () => void): Publisher {
   return {
     tellerOf: async (tenant, version) => {
       const config = await engine.config(tenant);

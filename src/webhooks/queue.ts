@@ -30,7 +30,7 @@ export interface Tried {
 }
 
 /** What a turn of an endpoint's queue did. */
-export interface Turn {
+export interface Batch {
   readonly claimed: readonly Claimed[];
   readonly secrets: Secrets;
   /** Whether there may be more that is due, which this turn did not look at. */
@@ -41,7 +41,7 @@ export interface Turn {
   readonly switchedOff: Date | null;
 }
 
-export interface TurnOptions {
+export interface BatchOptions {
   readonly tried: readonly Tried[];
   /** How many deliveries may be claimed; 0 only writes down what has been tried. */
   readonly claims: number;
@@ -266,7 +266,7 @@ async function failPending(client: pg.ClientBase, { tenant, no }: EndpointKey, n
  * One turn of an endpoint's queue, in one transaction that no other turn of the endpoint runs beside: writes down what has been tried, and
  * claims what is to be tried next. A claim ends by itself after limits.webhookClaimMs, so what a killed worker was trying is tried again.
  */
-export function takeTurn(pool: pg.Pool, endpoint: EndpointKey, { tried, claims, aheadMs }: TurnOptions): Promise<Turn> {
+export function processBatch(pool: pg.Pool, endpoint: EndpointKey, { tried, claims, aheadMs }: BatchOptions): Promise<Batch> {
   return inTransaction(pool, async (client) => {
     const row = await lockEndpoint(client, endpoint, aheadMs);
     const { now } = row;

@@ -4,7 +4,7 @@ import { boardRunResponse } from '../responses/leaderboards.js';
 import { limits } from '../shared/limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { askOverAll } from '../postgres/pool.js';
+import { queryAllUsers } from '../postgres/pool.js';
 import { nameOf, type BoardKey, type ChangedBoard } from './leaderboard-state.js';
 import { messageOf } from './entries.js';
 import { addToOutbox } from './outbox.js';
@@ -17,7 +17,7 @@ interface Place {
   readonly value: number | null;
 }
 
-interface Told extends Place {
+interface PublishedRank extends Place {
   readonly user: string;
   /** When; null for who was never told. */
   readonly at: number | null;
@@ -43,7 +43,7 @@ export async function noteRanks(
   filled: ReadonlySet<string>,
 ): Promise<void> {
   if (changed.length === 0) return;
-  await askOverAll(
+  await queryAllUsers(
     client,
     `with changed as (
        select * from unnest($2::integer[], $3::integer[], $4::text[], $5::bigint[], $6::boolean[], $8::integer[])
@@ -83,7 +83,11 @@ interface Due {
 }
 
 /** Compares the boards that are due at a moment, and tells those who are elsewhere now. Returns how many boards, and how many deliveries. */
-export async function tellRanks(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<readonly [due: number, sent: number]> {
+export async function publishRanks(
+  client: pg.ClientBase,
+  config: ActiveConfig,
+  now: number,
+): Promise<readonly [due: number, sent: number]> {
   const { rows } = await client.query<Due>(
     `select leaderboard, run, "group", silent from told_rankings where tenant = $1 and at <= $2
       order by at, leaderboard, run, "group" limit ${limits.toldBoardsAtOnce}`,
@@ -100,7 +104,7 @@ async function compare(client: pg.ClientBase, config: ActiveConfig, key: BoardKe
   const of = [tenant, key.no, key.run, key.group];
   const max = config.leaderboardByNo.get(key.no)?.maxParticipants ?? limits.maxParticipants;
   const standing = await readStanding(client, tenant, key, max);
-  const { rows } = await client.query<Told>(
+  const { rows } = await client.query<PublishedRank>(
     `select user_id as "user", rank, value, at::float8 as at from told_ranks
       where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4`,
     of,
@@ -114,7 +118,7 @@ async function compare(client: pg.ClientBase, config: ActiveConfig, key: BoardKe
   const freeAt = (user: string): number => (told.get(user)?.at ?? -Infinity) + limits.toldEveryMs;
   const free = silent ? moved : moved.filter(({ user }) => freeAt(user) <= now);
   const waiting = silent ? [] : moved.filter(({ user }) => freeAt(user) > now);
-  await noteTold(client, of, free, silent ? null : now);
+  await savePublished(client, of, free, silent ? null : now);
   await client.query(
     `delete from told_ranks where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4 and rank is null and coalesce(at, 0) <= $5`,
     [...of, now - limits.toldEveryMs],
@@ -131,7 +135,7 @@ async function compare(client: pg.ClientBase, config: ActiveConfig, key: BoardKe
 }
 
 /** Writes down what users are told now; null keeps when they were told last. */
-async function noteTold(client: pg.ClientBase, of: readonly unknown[], moves: readonly Move[], at: number | null): Promise<void> {
+async function savePublished(client: pg.ClientBase, of: readonly unknown[], moves: readonly Move[], at: number | null): Promise<void> {
   if (moves.length === 0) return;
   await client.query(
     `insert into told_ranks as was (tenant, leaderboard, run, "group", user_id, rank, value, at)

@@ -17,7 +17,7 @@ export const calendarKinds = ['leaderboard.started', 'points.boost_started', 'po
 export type CalendarKind = (typeof calendarKinds)[number];
 
 /** Something that begins or ends with a day, by the UTC date as `status` in answers does. */
-export interface TurningPoint {
+export interface ZoneTransition {
   readonly kind: CalendarKind;
   /** The `no` of the leaderboard or boost. */
   readonly object: number;
@@ -37,12 +37,12 @@ const dayOf = (instant: string): number => Math.floor(Date.parse(instant) / dayM
  * What of a leaderboard has begun by a moment: its runs, from the one after `told`, the first day of the last one that was told. One of which
  * nothing was told begins with its configuration: runs that were over by then are nobody's news.
  */
-function begunRuns(board: Leaderboard, told: number | undefined, now: number): TurningPoint[] {
+function begunRuns(board: Leaderboard, told: number | undefined, now: number): ZoneTransition[] {
   const [start, end] = [dateToDay(board.start), board.end === null ? Infinity : dateToDay(board.end)];
   const today = Math.floor(now / dayMs);
   const configured = Math.min(today, dayOf(board.updated));
   if (board.archived || board.status === 'inactive' || today < start || (told === undefined && end < configured)) return [];
-  const point = (day: number, run: number): TurningPoint => ({
+  const point = (day: number, run: number): ZoneTransition => ({
     ...{ kind: 'leaderboard.started', object: board.no, day, at: momentOf(board, day, now) },
     of: { board, run },
   });
@@ -53,10 +53,16 @@ function begunRuns(board: Leaderboard, told: number | undefined, now: number): T
 }
 
 /** The beginning and the end of a boost, as far as they have come by a moment; neither of one that was over when it was configured. */
-function boostPoints(boost: PointsBoost, system: PointsSystem, isTold: boolean, now: number): TurningPoint[] {
+function boostPoints(boost: PointsBoost, system: PointsSystem, isTold: boolean, now: number): ZoneTransition[] {
   const [start, end] = [dateToDay(boost.start), boost.end === null ? Infinity : dateToDay(boost.end)];
   const today = Math.floor(now / dayMs);
-  const point = (kind: CalendarKind, day: number, at: number): TurningPoint => ({ kind, object: boost.no, day, at, of: { boost, system } });
+  const point = (kind: CalendarKind, day: number, at: number): ZoneTransition => ({
+    kind,
+    object: boost.no,
+    day,
+    at,
+    of: { boost, system },
+  });
   const archived = boost.archived ? boost : system.archived ? system : undefined;
   if (archived) {
     const last = Math.min(end, today, dayOf(archived.updated));
@@ -71,11 +77,11 @@ function boostPoints(boost: PointsBoost, system: PointsSystem, isTold: boolean, 
  * What has begun or ended by a moment and is later than what was told: kind and object → day. (A boost that was told to have begun is told to have
  * ended, even when that is because it was deleted.)
  */
-export function turningPoints(
+export function zoneTransitions(
   config: ActiveConfig,
   told: (kind: CalendarKind, object: number) => number | undefined,
   now: number,
-): TurningPoint[] {
+): ZoneTransition[] {
   const { leaderboards, pointsSystems } = config.document;
   const points = [
     ...leaderboards.flatMap((board) => begunRuns(board, told('leaderboard.started', board.no), now)),
@@ -107,7 +113,7 @@ export const notedKinds = (kinds: ReadonlySet<WebhookKind>): CalendarKind[] =>
  * Tells what the calendar has begun and ended by a moment, once. When a kind is subscribed to for the first time, what had happened by then is
  * only noted. Returns how many deliveries there are.
  */
-export async function tellCalendar(
+export async function publishCalendar(
   client: pg.ClientBase,
   config: ActiveConfig,
   kinds: ReadonlySet<WebhookKind>,
@@ -118,7 +124,7 @@ export async function tellCalendar(
   const { rows } = await client.query<Row>('select kind, object, day from told_days where tenant = $1', [tenant]);
   const told = new Map(rows.map((row) => [nameOf(row), row.day]));
   const isNew = new Set(noted.filter((kind) => !told.has(nameOf({ kind, object: sinceNo }))));
-  const points = turningPoints(config, (kind, object) => told.get(nameOf({ kind, object })), now).filter(({ kind }) =>
+  const points = zoneTransitions(config, (kind, object) => told.get(nameOf({ kind, object })), now).filter(({ kind }) =>
     noted.includes(kind),
   );
   const since = [...isNew].map((kind): Row => ({ kind, object: sinceNo, day: 0 }));
@@ -144,7 +150,7 @@ async function note(client: pg.ClientBase, tenant: number, rows: readonly Row[])
   );
 }
 
-async function messageOf(client: pg.ClientBase, config: ActiveConfig, point: TurningPoint): Promise<OutboxMessage> {
+async function messageOf(client: pg.ClientBase, config: ActiveConfig, point: ZoneTransition): Promise<OutboxMessage> {
   const { kind, object, at, of } = point;
   if ('board' in of) {
     const key = { no: object, run: of.run, group: '' };

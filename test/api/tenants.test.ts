@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { partitionPrefix } from '../../src/redis/contract.js';
 import type { Service } from '../../src/app/service.js';
-import { Turns } from '../../src/shared/semaphore.js';
 import { batchOf, errorOf, first, type BatchBody } from '../support/admin.js';
 import { Client, inParallel } from '../support/client.js';
 import { startSecond } from '../support/second.js';
@@ -256,27 +255,5 @@ describe('Tenants', () => {
     });
     expect((back.body as { total: number }).total).to.equal(2);
     await world.request('DELETE', `/admin/v1/tenants?ids=${id}`);
-  });
-});
-
-describe('Turns', () => {
-  it('are given to so many at once, first come, first served', async () => {
-    const turns = new Turns(2);
-    const began: number[] = [];
-    const ends: (() => void)[] = [];
-    const all = [0, 1, 2, 3, 4].map((no) =>
-      turns.take(async () => {
-        began.push(no);
-        await new Promise<void>((resolve) => ends.push(resolve));
-        if (no === 1) throw new Error('one');
-      }),
-    );
-    const settled = Promise.allSettled(all);
-    for (let done = 0; done < 5; done += 1) {
-      await until('the next has begun', () => began.length === Math.min(done + 2, 5));
-      expect(began).to.deep.equal([0, 1, 2, 3, 4].slice(0, done + 2));
-      ends[done]!();
-    }
-    expect((await settled).map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled']);
   });
 });

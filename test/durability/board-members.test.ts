@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { planApply } from '../../src/config/apply.js';
 import { configFileOf } from '../../src/config/file.js';
 import { emptyConfig } from '../../src/config/model.js';
-import { boardMember, firstLongSeq, keyNames, seatOf } from '../../src/redis/contract.js';
+import { boardMember, firstLongSeq, keyNames, parseMember } from '../../src/redis/contract.js';
 import { startArena } from '../support/engine-subject.js';
 import { baseMs } from '../support/model/documents.js';
 import { OwnRedis } from '../support/own-redis.js';
@@ -22,7 +22,7 @@ describe('A member of a leaderboard', function () {
 
   it('sorts against its number, byte by byte, and says whom it stands for', () => {
     const users = ['ana', '', 'é 👩‍🚀', '\uffff', '9'.repeat(200)];
-    for (const user of users) for (const seq of numbers) expect(seatOf(boardMember(seq, user))).to.deep.equal({ user, seq });
+    for (const user of users) for (const seq of numbers) expect(parseMember(boardMember(seq, user))).to.deep.equal({ user, seq });
     const members = numbers.map((seq, i) => boardMember(seq, users[i % users.length]!));
     expect([...members].sort((a, b) => a.compare(b))).to.deep.equal(members.reverse());
   });

@@ -7,7 +7,7 @@ import { limits } from '../../src/shared/limits.js';
 import { Deliverer } from '../../src/webhooks/deliverer.js';
 import { webhookKinds } from '../../src/config/webhook-kinds.js';
 import { addToOutbox, type OutboxMessage } from '../../src/webhooks/outbox.js';
-import { takeTurn } from '../../src/webhooks/queue.js';
+import { processBatch } from '../../src/webhooks/queue.js';
 import { Transport } from '../../src/webhooks/transport.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inTransaction } from '../../src/postgres/pool.js';
@@ -287,7 +287,7 @@ describe('Webhook deliveries', () => {
   it('of a worker that was killed are tried again when its claim has ended, and no others before', async () => {
     configure(['/a']);
     await add(message('ana', { n: 1 }), message('ana', { n: 2 }), message('bo', { n: 3 }));
-    const dead = await takeTurn(database.pool, { tenant: 1, no: 1 }, { tried: [], claims: 10, aheadMs: 0 });
+    const dead = await processBatch(database.pool, { tenant: 1, no: 1 }, { tried: [], claims: 10, aheadMs: 0 });
     expect(dead.claimed.map(({ body }) => (JSON.parse(body) as { n: number }).n)).to.deep.equal([1, 3]);
     startWorker();
     await add(message('cy', { n: 4 }));
@@ -302,7 +302,11 @@ describe('Webhook deliveries', () => {
     const [late] = dead.claimed;
     if (!late) throw new Error('nothing was claimed');
     const outcome = { isTaken: false, status: 500, answer: null, error: 'x', durationMs: 1 };
-    await takeTurn(database.pool, { tenant: 1, no: 1 }, { tried: [{ delivery: late, at: new Date(), outcome }], claims: 0, aheadMs: 0 });
+    await processBatch(
+      database.pool,
+      { tenant: 1, no: 1 },
+      { tried: [{ delivery: late, at: new Date(), outcome }], claims: 0, aheadMs: 0 },
+    );
     expect(new Set((await rows()).map(({ status, tries }) => `${status} ${tries.length}`))).to.deep.equal(new Set(['delivered 1']));
   });
 

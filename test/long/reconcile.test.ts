@@ -325,12 +325,12 @@ describe('A Redis that lacks what Postgres has', () => {
     const options = { engine, redis, pool, active, testClock: true, autoRestore: true, log };
     await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
     const first = new Reconciler(options);
-    const cut = first.bring(tenant);
+    const cut = first.resync(tenant);
     await until('some are back', async () => (await readRestoredUsers(world.redis, world.partition)) > 0);
     await first.stop();
     await cut;
     expect((await world.get('/health/ready')).status).to.equal(503);
-    await Promise.all([new Reconciler(options).bring(tenant), new Reconciler(options).bring(tenant)]);
+    await Promise.all([new Reconciler(options).resync(tenant), new Reconciler(options).resync(tenant)]);
     expect(said.filter((line) => line.includes('"Redis has been restored"'))).to.have.length(1);
     expect(said.join('')).to.match(/"users":1800,"resumed":true,.*"Redis has been restored"/);
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { startArena, type Arena, type Contestant, type Loss } from '../support/engine-subject.js';
+import { startArena, type Arena, type Session, type Loss } from '../support/engine-subject.js';
 import { playHistories } from '../support/histories.js';
 import { historyArbitrary } from '../support/model/arbitraries.js';
 import { baseMs } from '../support/model/documents.js';
@@ -14,20 +14,20 @@ const seed = Number(process.env['RESTORE_SEED'] ?? 20_500_101);
 const longestMs = 90 * 60_000;
 
 /** After so many calls since the one before, Redis is lost, or a copy is taken that it may come back as. */
-interface Blow {
+interface Fault {
   readonly calls: number;
   readonly what: Loss | 'copy';
 }
 
 /** What befalls Redis, again and again from the first on, and in the end before everything is read. */
-interface Blows {
-  readonly list: readonly Blow[];
+interface Faults {
+  readonly list: readonly Fault[];
   readonly last: Loss;
 }
 
 const empty: fc.Arbitrary<Loss> = fc.constantFrom('empty', 'emptyByHand');
 const older = fc.constant<Loss>('older');
-const blows: fc.Arbitrary<Blows> = fc.record({
+const blows: fc.Arbitrary<Faults> = fc.record({
   list: fc.array(fc.record({ calls: fc.integer({ min: 2, max: 40 }), what: fc.oneof(empty, older, fc.constant('copy' as const)) }), {
     minLength: 1,
     maxLength: 6,
@@ -35,19 +35,19 @@ const blows: fc.Arbitrary<Blows> = fc.record({
   last: fc.oneof(empty, older),
 });
 
-async function verify(contestant: Contestant): Promise<void> {
+async function verify(contestant: Session): Promise<void> {
   const differences = await contestant.verify();
   if (differences.length > 0) throw new Error(`Redis and Postgres differ: ${JSON.stringify(differences)}`);
 }
 
 /** A contestant whose Redis is lost between calls. Before each loss, Redis and Postgres must agree. */
-class Losing {
-  private readonly contestant: Contestant;
-  private readonly list: readonly Blow[];
+class FaultInjector {
+  private readonly contestant: Session;
+  private readonly list: readonly Fault[];
   private next = 0;
   private called = 0;
 
-  constructor(contestant: Contestant, list: readonly Blow[]) {
+  constructor(contestant: Session, list: readonly Fault[]) {
     this.contestant = contestant;
     this.list = list;
   }
@@ -98,7 +98,7 @@ describe('A Redis that was lost, or came back older, and was brought level, on r
       play: async ([history, { list, last }]) => {
         const contestant = await arena.enter(history.config, baseMs);
         try {
-          const losing = new Losing(contestant, list);
+          const losing = new FaultInjector(contestant, list);
           await runHistory(history, new Model(history.config, baseMs), losing.subject(), () => losing.end(last));
           await verify(contestant);
         } finally {

@@ -5,7 +5,7 @@ import { restore, verify } from '../../src/app/commands/restore.js';
 import { createPool, inSnapshot } from '../../src/postgres/pool.js';
 import { limits } from '../../src/shared/limits.js';
 import { keyNames, metaFields, restoringFields } from '../../src/redis/contract.js';
-import { Hold } from '../../src/restore/lock.js';
+import { RestoreLock } from '../../src/restore/lock.js';
 import { restoreTenant } from '../../src/restore/restore.js';
 import { readStoredUsers, readUserIds, type StoredUser } from '../../src/restore/stored-users.js';
 import { writeUsers } from '../../src/restore/write-users.js';
@@ -201,8 +201,8 @@ describe('laurel restore and laurel verify', () => {
     const one = await read('');
     const two = await read(one[1]!.id);
     await redis.hset(partition + keyNames.meta, metaFields.restorer, 'this one');
-    const holding = (holder: string): Hold =>
-      new Hold({ ...{ redis, pool, partition }, lease: { tenant, holder, fence: '1', epoch: '', lastsMs: 1_000 }, lastId: '0-0' });
+    const holding = (holder: string): RestoreLock =>
+      new RestoreLock({ ...{ redis, pool, partition }, lease: { tenant, holder, fence: '1', epoch: '', lastsMs: 1_000 }, lastId: '0-0' });
     const write = (users: readonly StoredUser[], restorer: string, before: string): Promise<unknown> =>
       writeUsers(holding(restorer), partition, users, before, 2).catch((error: unknown) => (error as Error).name);
     const refused = 'LeaseLost';

@@ -72,7 +72,7 @@ class OnceHistory extends HistoryReader {
 /** The real stores and one engine, on which any number of histories run, each as a tenant of its own. */
 export interface Arena {
   /** A tenant in which nothing has happened yet, at a moment of the test clock and under a configuration. */
-  enter(document: ConfigDocument, nowMs: number): Promise<Contestant>;
+  enter(document: ConfigDocument, nowMs: number): Promise<Session>;
   stop(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export interface Arena {
 export type Loss = 'empty' | 'emptyByHand' | 'older';
 
 /** The engine as something that the model can be compared with. */
-export interface Contestant {
+export interface Session {
   readonly subject: Subject;
   /** Moves the clock without a sweep: what has become due waits for an event, a read or the next sweep. */
   drift(ms: number): Promise<void>;
@@ -298,7 +298,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
         tenants: () => [tenant],
         partition: () => partition,
         awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),
-        onReplaced: (no) => reconciler.bring(no),
+        onReplaced: (no) => reconciler.resync(no),
       });
       writers.set(tenant, writeBehind);
       writeBehind.start();
@@ -337,7 +337,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
               },
             );
           }
-          await reconciler.bring(tenant);
+          await reconciler.resync(tenant);
           await engine.open(tenant);
           // Redis is level where nothing has happened at all, or since the copy, and nobody has noted the test clock. Time goes on.
           if (how === 'older' || ledgerId === '0-0') await clock.set(tenant, nowMs);

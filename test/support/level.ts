@@ -4,7 +4,7 @@ import { awardId } from '../../src/ledger/entry.js';
 import { lengthsOf } from '../../src/ledger/batch.js';
 import { unpackAwards } from '../../src/ledger/recent-awards.js';
 import { limits } from '../../src/shared/limits.js';
-import { keyNames, seatOf, userFields, userRecords } from '../../src/redis/contract.js';
+import { keyNames, parseMember, userFields, userRecords } from '../../src/redis/contract.js';
 import { keyOfStored, usedKeyText } from '../../src/redis/idempotency.js';
 import { at, listOf, mapOf, profileOf, totalsOf, type UserHash } from '../../src/redis/user-hash.js';
 import { keysOf } from './world.js';
@@ -94,7 +94,7 @@ async function redisFacts(redis: Redis, partition: string): Promise<Facts> {
     else if (name.startsWith(keyNames.board)) {
       const places = await redis.zrangeBuffer(key, '0', '-1', 'WITHSCORES');
       for (let i = 0; i < places.length; i += 2) {
-        const { user, seq } = seatOf(places[i]!);
+        const { user, seq } = parseMember(places[i]!);
         facts.set(`place of ${user} on ${afterColon(name)}`, `${Number(places[i + 1])} at ${seq}`);
       }
     } else if (name === keyNames.completions) {

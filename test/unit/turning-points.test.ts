@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { dateToDay, dayToDate } from '../../src/shared/calendar.js';
-import { turningPoints, type CalendarKind } from '../../src/webhooks/zone-transitions.js';
+import { zoneTransitions, type CalendarKind } from '../../src/webhooks/zone-transitions.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { after as applied } from '../support/config.js';
 
@@ -153,7 +153,7 @@ describe('What the calendar sets off is told', () => {
     for (const [what, object, told, now, tells] of rows) {
       it(`of ${what}: ${tells.length === 0 ? 'nothing' : tells.join(', ')}`, () => {
         const dayTold = (of: CalendarKind): number | undefined => (told[of] === undefined ? undefined : dateToDay(told[of]));
-        const points = turningPoints(configOf(kind, object), dayTold, ms(now));
+        const points = zoneTransitions(configOf(kind, object), dayTold, ms(now));
         const shown = points.map(({ kind: of, day, at }) =>
           `${of.replace(/.*(_|board\.started)/, '')} ${dayToDate(day)} at ${new Date(at).toISOString()}`.trim(),
         );

@@ -11,10 +11,10 @@ type Needs = ReadonlyMap<string, readonly string[]>;
  * Achievements that need themselves, through however many others. A problem names one circle; another that shares an achievement with it
  * is told once this one is broken.
  */
-export function circleProblems({ achievements }: Parts): ConfigProblem[] {
+export function cycleProblems({ achievements }: Parts): ConfigProblem[] {
   const byId = new Map(achievements.map((at) => [at.object.id, at]));
   const needs = withoutEnds(new Map(achievements.map(({ object }) => [object.id, neededBy(object).filter((id) => byId.has(id))])));
-  return circlesOf(needs).map((circle) => circleProblem(circle.flatMap((id) => byId.get(id) ?? [])));
+  return findCycles(needs).map((circle) => cycleProblem(circle.flatMap((id) => byId.get(id) ?? [])));
 }
 
 /** What is left once everybody who needs nobody is taken away, again and again: from each of them a way leads into a circle. */
@@ -39,7 +39,7 @@ function withoutEnds(needs: Needs): Needs {
 }
 
 /** Circles that share no member, each as the ids in it. Everybody in `needs` needs somebody in it. */
-function circlesOf(needs: Needs): string[][] {
+function findCycles(needs: Needs): string[][] {
   const passed = new Set<string>();
   return [...needs.keys()].flatMap((start) => {
     const way: string[] = [];
@@ -56,7 +56,7 @@ function circlesOf(needs: Needs): string[][] {
 }
 
 /** The problem stands at the member that changed last: it closed the circle, so it is in the file that is being applied. */
-function circleProblem(circle: readonly At<Achievement>[]): ConfigProblem {
+function cycleProblem(circle: readonly At<Achievement>[]): ConfigProblem {
   const last = circle.reduce((latest, { object }, index) => (object.updated > (circle[latest]?.object.updated ?? '') ? index : latest), 0);
   const turned = [...circle.slice(last), ...circle.slice(0, last)];
   const [first, second = first] = turned;

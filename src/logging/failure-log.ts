@@ -21,31 +21,31 @@ export function isStoreTrouble(error: unknown): boolean {
 interface Episode {
   readonly failures: number;
   /** Whether its beginning was logged above `debug`. */
-  readonly isTold: boolean;
+  readonly isLogged: boolean;
 }
 
-export interface EpisodeWords {
+export interface FailureMessages {
   readonly failed: string;
   readonly over: string;
   readonly level: 'warn' | 'error';
 }
 
 /** Logs work that keeps failing once when that begins and once when it is over. What a store causes is logged at `debug`: StoreWatch tells of it. */
-export class Episodes {
+export class FailureLog {
   private readonly log: Logger;
-  private readonly words: EpisodeWords;
+  private readonly words: FailureMessages;
   private readonly running = new Map<number, Episode>();
 
-  constructor(log: Logger, words: EpisodeWords) {
+  constructor(log: Logger, words: FailureMessages) {
     this.log = log;
     this.words = words;
   }
 
   /** Work has failed; `about` tells it from other work, like the number of a tenant. */
   failed(about: number, error: unknown, fields: Readonly<Record<string, unknown>> = {}): void {
-    const { failures, isTold } = this.running.get(about) ?? { failures: 0, isTold: false };
-    const tells = !isTold && !isStoreTrouble(error);
-    this.running.set(about, { failures: failures + 1, isTold: isTold || tells });
+    const { failures, isLogged } = this.running.get(about) ?? { failures: 0, isLogged: false };
+    const tells = !isLogged && !isStoreTrouble(error);
+    this.running.set(about, { failures: failures + 1, isLogged: isLogged || tells });
     this.log[tells ? this.words.level : 'debug']({ err: error, ...fields }, this.words.failed);
   }
 
@@ -54,6 +54,6 @@ export class Episodes {
     const episode = this.running.get(about);
     if (!episode) return;
     this.running.delete(about);
-    this.log[episode.isTold ? 'info' : 'debug']({ failures: episode.failures, ...fields }, this.words.over);
+    this.log[episode.isLogged ? 'info' : 'debug']({ failures: episode.failures, ...fields }, this.words.over);
   }
 }
