@@ -1,5 +1,5 @@
 import { defaultTenant } from '../src/access/tenants.js';
-import type { Base } from '../src/app/base.js';
+import type { Context } from '../src/app/context.js';
 import { dateToDay } from '../src/shared/calendar.js';
 import { keyNames, userRecords } from '../src/redis/contract.js';
 import { at, listOf } from '../src/redis/user-hash.js';
@@ -42,12 +42,12 @@ function expected({ hasFreeze }: User, missed: Missed): State {
 }
 
 /** What is wrong: users who are still due, and those of the sample who are not as they should be. A read must have nothing left to settle. */
-export async function checkAfter(base: Base, users: Population, { url, apiKey, missed }: CheckOptions): Promise<string[]> {
-  const { redis } = base;
-  const partition = base.engine.partition(defaultTenant);
+export async function checkAfter(context: Context, users: Population, { url, apiKey, missed }: CheckOptions): Promise<string[]> {
+  const { redis } = context;
+  const partition = context.engine.partition(defaultTenant);
   const due = partition + keyNames.due;
   const problems: string[] = [];
-  const left = await redis.zcount(due, '-inf', await base.clock.now(defaultTenant));
+  const left = await redis.zcount(due, '-inf', await context.clock.now(defaultTenant));
   if (left > 0) problems.push(`${left} users are still due`);
   const noted = await redis.zcard(due);
   if (noted !== users.size) problems.push(`something is due to ${noted} users, and not to all ${users.size}`);

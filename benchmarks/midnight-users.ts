@@ -1,7 +1,8 @@
+import { applyConfig } from '../src/app/apply.js';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defaultTenant } from '../src/access/tenants.js';
-import type { Base } from '../src/app/base.js';
+import type { Context } from '../src/app/context.js';
 import { trackEvent } from '../src/engine/track.js';
 import type { BenchmarkEvent } from './events.js';
 import type { Watch } from './watch.js';
@@ -69,17 +70,23 @@ export interface FillOptions {
 }
 
 /** Makes the users, with an event each that begins a streak: those with a freeze under a configuration that gives new users one. */
-export async function fillTenant(base: Base, users: Population, options: FillOptions): Promise<void> {
+export async function fillTenant(context: Context, users: Population, options: FillOptions): Promise<void> {
   const text = readFileSync(options.config, 'utf8');
   const half = Math.ceil(users.size / 2);
   const freezes = (count: number): string => `${text}  freezes:\n    initial: ${count}\n    maximum: 1\n`;
-  await base.apply({ name: 'one freeze', text: freezes(1) }, { prune: false, dryRun: false });
-  await sendFirst(base, users, 0, half, options);
-  await base.apply({ name: 'no freeze', text: freezes(0) }, { prune: false, dryRun: false });
-  await sendFirst(base, users, half, users.size, options);
+  await applyConfig(context, { name: 'one freeze', text: freezes(1) }, { prune: false, dryRun: false });
+  await sendFirst(context, users, 0, half, options);
+  await applyConfig(context, { name: 'no freeze', text: freezes(0) }, { prune: false, dryRun: false });
+  await sendFirst(context, users, half, users.size, options);
 }
 
-async function sendFirst(base: Base, users: Population, from: number, to: number, { watch, print, signal }: FillOptions): Promise<void> {
+async function sendFirst(
+  context: Context,
+  users: Population,
+  from: number,
+  to: number,
+  { watch, print, signal }: FillOptions,
+): Promise<void> {
   let next = from;
   const lane = async (): Promise<void> => {
     while (next < to) {
@@ -87,7 +94,7 @@ async function sendFirst(base: Base, users: Population, from: number, to: number
       const { id, zone } = users.user(next);
       next += 1;
       const made = next;
-      await trackEvent(base.engine, defaultTenant, {
+      await trackEvent(context.engine, defaultTenant, {
         ...{ metricKey: 'steps', value: 1, attributes: undefined, idempotencyKey: undefined },
         user: { id, tz: zone },
       });

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
 import { defaultTenant } from '../src/access/tenants.js';
-import { Base } from '../src/app/base.js';
+import { Context } from '../src/app/context.js';
 import { keyNames, partitionPrefix } from '../src/redis/contract.js';
 import { parseSettings } from '../src/app/settings.js';
 import { startProcess } from './laurel.js';
@@ -42,7 +42,7 @@ export interface MidnightOptions {
 /** What all phases of a run work with. */
 interface Run {
   readonly options: MidnightOptions;
-  readonly base: Base;
+  readonly context: Context;
   readonly watch: Watch;
   readonly url: string;
   readonly users: Population;
@@ -71,15 +71,15 @@ export async function midnight(options: MidnightOptions): Promise<boolean> {
     // Under root, Laurel's Postgres runs as another user, who has to get through this folder.
     await chmod(dataDir, 0o755);
     const settings = parseSettings({ DATA_DIR: dataDir, TEST_CLOCK: '1', CONFIG: configFile });
-    const base = await Base.start({ settings, log: pino({ level: 'warn' }), print: options.print });
-    undo.push(() => base.stop());
+    const context = await Context.start({ settings, log: pino({ level: 'warn' }), print: options.print });
+    undo.push(() => context.stop());
     const processes = new Processes();
     undo.push(() => processes.stop());
     const server = await startProcess({ dataDir, apiKey, env: { TEST_CLOCK: '1', CONFIG: configFile } }, processes, options.signal);
     const partition = partitionPrefix(settings.redisPrefix, tenant);
-    const watch = await Watch.start((await base.connectAgain()) as Redis, partition);
+    const watch = await Watch.start((await context.connectAgain('Redis connection of the benchmark')) as Redis, partition);
     undo.push(() => watch.stop());
-    const passed = await measure({ options, base, watch, url: server.readyText, users: population(options.users), partition });
+    const passed = await measure({ options, context, watch, url: server.readyText, users: population(options.users), partition });
     if (!passed) options.print(`The last output of Laurel:\n${server.output()}`);
     return passed;
   } finally {
@@ -88,16 +88,16 @@ export async function midnight(options: MidnightOptions): Promise<boolean> {
 }
 
 async function measure(run: Run): Promise<boolean> {
-  const { options, base, watch } = run;
+  const { options, context, watch } = run;
   const { print } = options;
-  await base.clock.set(tenant, loadedAtMs);
+  await context.clock.set(tenant, loadedAtMs);
   const empty = await watch.memoryBytes();
   const startedAt = performance.now();
-  await fillTenant(base, run.users, { config: configFile, watch, print, signal: options.signal });
+  await fillTenant(context, run.users, { config: configFile, watch, print, signal: options.signal });
   const loadedS = (performance.now() - startedAt) / 1_000;
   const loadLag = watch.longestLedger;
   // A change of what time does to users is worked out for all of them, in the background.
-  while (await isEntering(base)) await wait(pollMs, options.signal);
+  while (await isEntering(context)) await wait(pollMs, options.signal);
   await drained(run);
   print(
     `${whole(options.users)} users in ${loadedS.toFixed(0)} s, ${whole(options.users / loadedS)} events/s; the ledger held ${whole(loadLag)} at most.`,
@@ -105,7 +105,7 @@ async function measure(run: Run): Promise<boolean> {
   const bytes = (await watch.memoryBytes()) - empty;
   print(`Redis memory: ${whole(bytes / options.users)} bytes a user.`);
 
-  await base.clock.set(tenant, beforeMs);
+  await context.clock.set(tenant, beforeMs);
   const calm = await phase(run, 'nobody due', async (signal) => {
     await wait(options.seconds * 1_000, signal);
   });
@@ -176,16 +176,16 @@ async function phase(run: Run, name: string, work: (signal: AbortSignal) => Prom
 
 /** Moves the clock as a clock moves, and leaves what has become due to the worker's sweep. Returns when nobody is due any more. */
 async function settledAt(run: Run, moment: number, signal: AbortSignal): Promise<void> {
-  const { base, watch } = run;
-  const due = await base.redis.zcount(run.partition + keyNames.due, '-inf', moment);
-  await base.clock.set(tenant, moment);
+  const { context, watch } = run;
+  const due = await context.redis.zcount(run.partition + keyNames.due, '-inf', moment);
+  await context.clock.set(tenant, moment);
   const startedAt = performance.now();
-  while ((await base.redis.zcount(run.partition + keyNames.due, '-inf', moment)) > 0) await wait(pollMs, signal);
+  while ((await context.redis.zcount(run.partition + keyNames.due, '-inf', moment)) > 0) await wait(pollMs, signal);
   watch.note(due, (performance.now() - startedAt) / 1_000);
 }
 
 async function check(run: Run, missed: Missed): Promise<boolean> {
-  const problems = await checkAfter(run.base, run.users, { url: run.url, apiKey, missed });
+  const problems = await checkAfter(run.context, run.users, { url: run.url, apiKey, missed });
   run.options.print(
     problems.length === 0 ? '  everybody is settled, and the sample is as the rules say' : `  WRONG:\n    ${problems.join('\n    ')}`,
   );
@@ -193,15 +193,15 @@ async function check(run: Run, missed: Missed): Promise<boolean> {
 }
 
 /** Whether the worker is still at what the last configuration has changed. */
-async function isEntering(base: Base): Promise<boolean> {
-  const { rows } = await base.pool.query('select from activations where tenant = $1 and completed is null', [tenant]);
+async function isEntering(context: Context): Promise<boolean> {
+  const { rows } = await context.pool.query('select from activations where tenant = $1 and completed is null', [tenant]);
   return rows.length > 0;
 }
 
 /** Waits until the write-behind has committed everything; returns how long that took. */
-async function drained({ base, partition, options }: Run): Promise<number> {
+async function drained({ context, partition, options }: Run): Promise<number> {
   const startedAt = performance.now();
-  while ((await base.redis.xlen(partition + keyNames.ledger)) > 1) {
+  while ((await context.redis.xlen(partition + keyNames.ledger)) > 1) {
     if (performance.now() - startedAt > drainMs) throw new Error(`The write-behind did not drain within ${drainMs / 60_000} minutes.`);
     await wait(pollMs, options.signal);
   }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { defaultTenant } from '../src/access/tenants.js';
-import type { Base } from '../src/app/base.js';
+import type { Context } from '../src/app/context.js';
 import { trackEvent } from '../src/engine/track.js';
 import { keyNames } from '../src/redis/contract.js';
 import { startService } from '../src/app/service.js';
@@ -45,7 +45,7 @@ export async function fillPostgres(options: FillOptions): Promise<number> {
     { api: false, worker: true },
   );
   try {
-    await play(service.base, played, options);
+    await play(service.context, played, options);
   } finally {
     await service.stop();
   }
@@ -57,17 +57,17 @@ export async function fillPostgres(options: FillOptions): Promise<number> {
 }
 
 /** Plays the events of some users: two a day, every other one with an idempotency key and sent from a mobile. */
-async function play(base: Base, users: number, { events, signal }: FillOptions): Promise<void> {
+async function play(context: Context, users: number, { events, signal }: FillOptions): Promise<void> {
   const random = seeded(1);
   for (let round = 0; round < events; round += 1) {
-    if (round % eventsPerDay === 0) await base.clock.set(tenant, startMs + (round / eventsPerDay) * dayMs);
+    if (round % eventsPerDay === 0) await context.clock.set(tenant, startMs + (round / eventsPerDay) * dayMs);
     let next = 0;
     const lane = async (): Promise<void> => {
       while (next < users) {
         signal.throwIfAborted();
         const index = next;
         next += 1;
-        await trackEvent(base.engine, tenant, {
+        await trackEvent(context.engine, tenant, {
           metricKey: 'flashcards-viewed',
           user: {
             id: userId(index),
@@ -84,7 +84,7 @@ async function play(base: Base, users: number, { events, signal }: FillOptions):
     };
     await Promise.all(Array.from({ length: inFlight }, lane));
   }
-  while ((await base.redis.xlen(base.engine.partition(tenant) + keyNames.ledger)) > 0) await delay(20, undefined, { signal });
+  while ((await context.redis.xlen(context.engine.partition(tenant) + keyNames.ledger)) > 0) await delay(20, undefined, { signal });
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import pg from 'pg';
 import pino from 'pino';
 import { defaultTenant } from '../src/access/tenants.js';
-import { Base } from '../src/app/base.js';
+import { Context } from '../src/app/context.js';
 import { limits } from '../src/shared/limits.js';
 import { connectRedis } from '../src/redis/connection.js';
 import { keyNames, partitionPrefix } from '../src/redis/contract.js';
@@ -122,30 +122,30 @@ async function countUsers(pool: pg.Pool): Promise<number> {
 
 async function measure(run: Run): Promise<boolean> {
   const { settings, options } = run;
-  const base = await Base.start({ settings, log: pino({ level: 'warn' }), print: options.print });
+  const context = await Context.start({ settings, log: pino({ level: 'warn' }), print: options.print });
   try {
     // What the users who were played have left behind.
-    await base.redis.flushall();
+    await context.redis.flushall();
     await run.plainRedis.flushall();
-    await readAlone(run, base);
-    const restored = await restoreAll(run, base);
-    const ofPlain = await writePlainly(run, base.redis as Redis);
+    await readAlone(run, context);
+    const restored = await restoreAll(run, context);
+    const ofPlain = await writePlainly(run, context.redis as Redis);
     options.print(`Restore / plain pipelined commands, users/s: ${(ofPlain / restored).toFixed(2)}`);
-    const isRight = await verifyAll(run, base);
+    const isRight = await verifyAll(run, context);
     await sweepAll(run);
     return isRight;
   } finally {
-    await base.stop();
+    await context.stop();
   }
 }
 
 /** How fast Postgres is read by itself, from some of the users. */
-async function readAlone({ options: { print, signal }, users }: Run, base: Base): Promise<void> {
+async function readAlone({ options: { print, signal }, users }: Run, context: Context): Promise<void> {
   const most = Math.min(users, readUsers);
-  const { result, seconds, cpuS } = await taken(base.redis as Redis, () =>
+  const { result, seconds, cpuS } = await taken(context.redis as Redis, () =>
     withBar('Reading Postgres', most, async (onProgress) => {
       let read = 0;
-      for await (const some of prefetchUsers({ pool: base.pool, tenant }, '')) {
+      for await (const some of prefetchUsers({ pool: context.pool, tenant }, '')) {
         signal.throwIfAborted();
         onProgress((read += some.length));
         if (read >= most) break;
@@ -159,10 +159,10 @@ async function readAlone({ options: { print, signal }, users }: Run, base: Base)
 }
 
 /** Returns the seconds that it took. */
-async function restoreAll({ options: { print, signal }, partition, users }: Run, base: Base): Promise<number> {
-  await base.engine.loadLibrary();
-  const { pool, active } = base;
-  const redis = base.redis as Redis;
+async function restoreAll({ options: { print, signal }, partition, users }: Run, context: Context): Promise<number> {
+  await context.engine.loadLibrary();
+  const { pool, active } = context;
+  const redis = context.redis as Redis;
   const { seconds, cpuS, redisCpuS } = await taken(redis, () =>
     withBar('Restoring', users, (onProgress) =>
       restoreTenant({ tenant, partition, redis, pool, active, need: { epoch: 'none' }, testClock: true, signal, onProgress }),
@@ -191,9 +191,9 @@ async function writePlainly({ options: { print, signal }, plainRedis, partition,
   return seconds;
 }
 
-async function verifyAll({ options: { print, signal }, partition, users }: Run, base: Base): Promise<boolean> {
-  const { pool, engine, clock, history } = base;
-  const redis = base.redis as Redis;
+async function verifyAll({ options: { print, signal }, partition, users }: Run, context: Context): Promise<boolean> {
+  const { pool, engine, clock, history } = context;
+  const redis = context.redis as Redis;
   await engine.open(tenant);
   const level = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   const { result, seconds } = await taken(redis, () =>
@@ -215,7 +215,7 @@ async function verifyAll({ options: { print, signal }, partition, users }: Run, 
 async function sweepAll({ options: { print, signal }, settings, partition, users, plainRedis }: Run): Promise<void> {
   const service = await startService({ settings, log: pino({ level: 'warn' }), print }, { api: true, worker: true });
   try {
-    const { redis } = service.base;
+    const { redis } = service.context;
     const open = (): Promise<number> => redis.zcount(partition + keyNames.due, 0, 0);
     const latencies: number[] = [];
     let failed = 0;

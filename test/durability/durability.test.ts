@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { Base } from '../../src/app/base.js';
+import { Context } from '../../src/app/context.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { until, untilReady } from '../support/stage.js';
 import { startWorld, type World } from '../support/world.js';
@@ -26,8 +26,8 @@ describe('DURABILITY=always', () => {
     const warned: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line) => void warned.push((JSON.parse(line) as { msg: string }).msg) });
     try {
-      const base = await Base.start({ settings: { ...world.settings, ...settings }, log, print: () => undefined });
-      await base.stop();
+      const context = await Context.start({ settings: { ...world.settings, ...settings }, log, print: () => undefined });
+      await context.stop();
       return { problem: '', warned: warned.join('\n') };
     } catch (error) {
       return { problem: (error as Error).message, warned: warned.join('\n') };

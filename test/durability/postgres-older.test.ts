@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pg from 'pg';
 import pino from 'pino';
-import { Base } from '../../src/app/base.js';
+import { Context } from '../../src/app/context.js';
 import { restore, verify } from '../../src/app/commands/restore.js';
 import { startService, type Service } from '../../src/app/service.js';
 import { until } from '../support/stage.js';
@@ -78,8 +78,8 @@ describe('a Postgres that is older than Redis', () => {
     return service;
   }
 
-  async function base(): Promise<Base> {
-    const started = await Base.start({
+  async function context(): Promise<Context> {
+    const started = await Context.start({
       settings: { ...world.settings, databaseUrl: copy },
       log: pino({ level: 'silent' }),
       print: () => undefined,
@@ -125,20 +125,20 @@ describe('a Postgres that is older than Redis', () => {
   });
 
   it('does not disturb those who work with the right one', async () => {
-    await failure(restore(await base(), print, {}));
+    await failure(restore(await context(), print, {}));
     await send(61, 70);
     expect(await eventsIn(world.settings.databaseUrl!)).to.equal(70);
   });
 
   it('is not restored from unasked, and is when the operator gives up what came later', async () => {
     await world.stopService();
-    expect(await failure(restore(await base(), print, {}))).to.match(/^Postgres is older than Redis: .* Nothing was changed\.$/);
-    await restore(await base(), print, { discard: true });
+    expect(await failure(restore(await context(), print, {}))).to.match(/^Postgres is older than Redis: .* Nothing was changed\.$/);
+    await restore(await context(), print, { discard: true });
     expect(printed.at(-1)).to.equal('1 users of the default tenant are back: Redis is level with Postgres.');
     const service = await serve();
     // What is given up can be sent again.
     expect([(await sendTo(service, 'key 30')).status, (await sendTo(service, 'key 31')).body.total]).to.deep.equal([202, 31]);
-    await verify(await base(), print, {});
+    await verify(await context(), print, {});
     expect(printed.at(-1)).to.equal('1 users of the default tenant: 0 differences.');
   });
 
@@ -146,8 +146,8 @@ describe('a Postgres that is older than Redis', () => {
     await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
     await until('Redis to be level again', async () => (await world.get('/health/ready')).status === 200);
     await world.stopService();
-    expect(await failure(restore(await base(), print, {}))).to.match(/^Postgres is older than Redis: .* Nothing was changed\.$/);
-    await restore(await base(), print, { discard: true });
+    expect(await failure(restore(await context(), print, {}))).to.match(/^Postgres is older than Redis: .* Nothing was changed\.$/);
+    await restore(await context(), print, { discard: true });
     expect((await sendTo(await serve(), 'key 31')).body.total).to.equal(31);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { Base } from '../../src/app/base.js';
+import { Context } from '../../src/app/context.js';
 import { restore, verify } from '../../src/app/commands/restore.js';
 import { OperatorError } from '../../src/shared/errors.js';
 import { listConfirmations } from '../../src/ledger/active-redis.js';
@@ -231,10 +231,10 @@ describe('A second Redis, or prefix, on the same Postgres', () => {
     const undrained = await world.redis.xlen(`${world.partition}ledger`);
     expect(undrained).to.be.at.least(3);
 
-    const base = await Base.start({ settings: world.settings, log: silent, print: () => undefined, confirmationAheadMs });
-    cleaning.push(() => base.stop());
+    const context = await Context.start({ settings: world.settings, log: silent, print: () => undefined, confirmationAheadMs });
+    cleaning.push(() => context.stop());
     const printed: string[] = [];
-    await restore(base, (line) => printed.push(line), {});
+    await restore(context, (line) => printed.push(line), {});
     expect(printed).to.include(
       `${undrained} ledger entries that Postgres did not have are saved as dead letters: docs/operations/dead-letters.md.`,
     );
@@ -245,7 +245,7 @@ describe('A second Redis, or prefix, on the same Postgres', () => {
     expect(letter!.reason).to.match(/^Its epoch ended before Postgres had it/);
     const retried = await world.request('POST', `/admin/v1/dead-letters/${letter!.id}/retry`);
     expect([retried.status, (retried.body as { error: string }).error]).to.deep.equal([422, letter!.reason]);
-    await verify(base, (line) => printed.push(line), {});
+    await verify(context, (line) => printed.push(line), {});
     expect(printed.at(-1)).to.match(/: 0 differences\.$/);
     for (const key of await keysOf(world.redis, `{${prefix}:`)) await world.redis.del(key);
   });

@@ -1,3 +1,4 @@
+import { applyConfig } from '../../src/app/apply.js';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -63,7 +64,7 @@ describe('A new configuration', () => {
   const applyOn = (service: 'first' | 'other', rate: number): Promise<unknown> => {
     const text = ratedConfig(rate);
     if (service === 'first') return world.configure(text);
-    return other.base.apply({ name: 'other.yaml', text }, { prune: false, dryRun: false });
+    return applyConfig(other.context, { name: 'other.yaml', text }, { prune: false, dryRun: false });
   };
 
   it('is in force in every process as soon as it has been applied in one', async () => {
@@ -157,7 +158,7 @@ describe('laurel apply', () => {
     const file = await configFile(ratedConfig(7));
     const first = await runLaurel(['apply', file], env());
     expect([first.code, first.log]).to.deep.equal([0, '']);
-    expect(first.output).to.include('Configuration version 2 is in force.');
+    expect(first.output).to.include('Configuration version 2 is active.');
     expect(rateOf(await send())).to.equal(7);
     const before = await stored();
     const again = await runLaurel(['apply', file], env());
@@ -255,7 +256,7 @@ describe('laurel apply', () => {
     expect(rateOf(await sendLocal())).to.equal(1);
     const { code, output } = await runLaurel(['apply', await configFile(ratedConfig(3))], local);
     expect(code).to.equal(0);
-    expect(output).to.include('Configuration version 2 is in force.');
+    expect(output).to.include('Configuration version 2 is active.');
     expect(rateOf(await sendLocal())).to.equal(3);
     expect(await service.stop()).to.deep.equal({ code: 0, signal: null });
   });

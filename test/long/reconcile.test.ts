@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { Base } from '../../src/app/base.js';
+import { Context } from '../../src/app/context.js';
 import { verify } from '../../src/app/commands/restore.js';
 import { Reconciler } from '../../src/restore/reconcile.js';
 import { readRestoredUsers } from '../../src/restore/restore.js';
@@ -85,10 +85,10 @@ class Stage {
     );
     expect(rows).to.deep.equal([{ count: acknowledged.size, keys: acknowledged.size }]);
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
-    const base = await Base.start({ settings: world.settings, log: silent, print: () => undefined });
-    cleaning.push(() => base.stop());
+    const context = await Context.start({ settings: world.settings, log: silent, print: () => undefined });
+    cleaning.push(() => context.stop());
     const printed: string[] = [];
-    await verify(base, (line) => printed.push(line), {});
+    await verify(context, (line) => printed.push(line), {});
     expect(printed.at(-1)).to.match(/: 0 differences\.$/);
   }
 
@@ -317,11 +317,11 @@ describe('A Redis that lacks what Postgres has', () => {
       expect((await world.request('POST', '/admin/v1/metrics/events', { body: events })).status).to.be.below(300);
     }
     await world.drain();
-    const base = await Base.start({ settings: world.settings, log: silent, print: () => undefined });
-    cleaning.push(() => base.stop());
+    const context = await Context.start({ settings: world.settings, log: silent, print: () => undefined });
+    cleaning.push(() => context.stop());
     const said: string[] = [];
     const log = pino({ level: 'info' }, { write: (line) => said.push(line) });
-    const { engine, redis, pool, active } = base;
+    const { engine, redis, pool, active } = context;
     const options = { engine, redis, pool, active, testClock: true, autoRestore: true, log };
     await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
     const first = new Reconciler(options);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import pino from 'pino';
-import { Base } from '../../src/app/base.js';
+import { Context } from '../../src/app/context.js';
 import { restore, verify } from '../../src/app/commands/restore.js';
 import { PlainRedis } from '../support/plain-redis.js';
 import { untilReady } from '../support/stage.js';
@@ -113,8 +113,8 @@ describe('The Redis user of docs/operations/redis.md', () => {
     world = await startWorld({ redisUrl: urlOf(redis), settings: { redisPrefix: prefix } });
     const settings = { ...world.settings, durability: 'always' } as const;
     const start = (): Promise<string> =>
-      Base.start({ settings, log: pino({ level: 'silent' }), print: () => undefined }).then(
-        (base) => base.stop().then(() => 'started'),
+      Context.start({ settings, log: pino({ level: 'silent' }), print: () => undefined }).then(
+        (context) => context.stop().then(() => 'started'),
         (error: unknown) => (error as Error).message,
       );
     expect(await start()).to.match(/^DURABILITY is always, and this Redis does not let its settings be changed/);
@@ -142,12 +142,12 @@ describe('The Redis user of docs/operations/redis.md', () => {
 
   async function loseAndRestore({ settings, partition }: World, { redis: anybody }: PlainRedis): Promise<void> {
     await anybody.unlink(...(await keysOf(anybody, partition)));
-    const base = await Base.start({ settings, log: pino({ level: 'silent' }), print: () => undefined });
+    const context = await Context.start({ settings, log: pino({ level: 'silent' }), print: () => undefined });
     try {
-      await restore(base, () => undefined, {});
-      await verify(base, () => undefined, {});
+      await restore(context, () => undefined, {});
+      await verify(context, () => undefined, {});
     } finally {
-      await base.stop();
+      await context.stop();
     }
   }
 });

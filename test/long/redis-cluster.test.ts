@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Cluster } from 'ioredis';
 import pino from 'pino';
-import { Base } from '../../src/app/base.js';
+import { Context } from '../../src/app/context.js';
 import { restore, verify } from '../../src/app/commands/restore.js';
 import { newestVersions } from '../../src/config/store.js';
 import { partitionPrefix } from '../../src/redis/contract.js';
@@ -135,8 +135,8 @@ describe('A Redis Cluster of three masters', () => {
       };
       for (const { address } of others) expect(await name(address!)).to.equal('Cards');
       await world.configure(JSON.stringify({ metrics: [{ key: 'cards', name: 'Flash cards' }] }), { tenant: tenants[3]! });
-      for (const { address, base } of others) {
-        const version = async (): Promise<number | undefined> => (await base.engine.heldConfigs()).get(nos[3]!);
+      for (const { address, context } of others) {
+        const version = async (): Promise<number | undefined> => (await context.engine.heldConfigs()).get(nos[3]!);
         const newest = (await newestVersions(world.pool, [nos[3]!])).get(nos[3]!);
         await until('the process has taken over the configuration', async () => (await version()) === newest);
         expect(await name(address!)).to.equal('Flash cards');
@@ -154,20 +154,20 @@ describe('A Redis Cluster of three masters', () => {
   it('is restored and verified tenant by tenant, and goes on with what it had', async () => {
     for (const no of nos) await world.drain(no);
     const printed: string[] = [];
-    const base = await Base.start({ settings: world.settings, log, print });
+    const context = await Context.start({ settings: world.settings, log, print });
     try {
       for (const { redis } of cluster.nodes) {
         await redis.flushall();
         await redis.function('FLUSH');
       }
       expect((await event(tenants[1], 'user-0', 1, 'lost')).status).to.equal(503);
-      await restore(base, (line) => printed.push(line), {});
+      await restore(context, (line) => printed.push(line), {});
       await interleave(6);
       expect((await event(tenants[2], 'user-0', 1, 'key-1')).status).to.equal(202);
-      await verify(base, (line) => printed.push(line), {});
+      await verify(context, (line) => printed.push(line), {});
       expect(printed.filter((line) => line.endsWith(': 0 differences.'))).to.have.length(tenants.length);
     } finally {
-      await base.stop();
+      await context.stop();
     }
   });
 

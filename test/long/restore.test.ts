@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { Base } from '../../src/app/base.js';
+import { Context } from '../../src/app/context.js';
 import { restore, verify } from '../../src/app/commands/restore.js';
 import { createPool, inSnapshot } from '../../src/postgres/pool.js';
 import { limits } from '../../src/shared/limits.js';
@@ -18,7 +18,7 @@ const users = 1_200;
 
 describe('laurel restore and laurel verify', () => {
   let world: World;
-  let base: Base;
+  let context: Context;
   let printed: string[];
   const print = (line: string): void => void printed.push(line);
 
@@ -26,7 +26,7 @@ describe('laurel restore and laurel verify', () => {
     printed = [];
     // The worker leaves it to the command; test/long/reconcile.test.ts is about what it does by itself.
     world = await startWorld({ settings: { autoRestore: false } });
-    base = await Base.start({ settings: world.settings, log: pino({ level: 'silent' }), print });
+    context = await Context.start({ settings: world.settings, log: pino({ level: 'silent' }), print });
     for (let first = 0; first < users; first += 600) {
       const events = Array.from({ length: 600 }, (_, i) => ({
         ...{ key: 'flashcards-viewed', value: 5, idempotencyKey: `key-${first + i}` },
@@ -38,7 +38,7 @@ describe('laurel restore and laurel verify', () => {
   });
   afterEach(async () => {
     await killChildren();
-    await base.stop();
+    await context.stop();
     await world.stop();
   });
 
@@ -55,14 +55,14 @@ describe('laurel restore and laurel verify', () => {
 
   it('bring back a Redis that has lost everything, while the service runs', async () => {
     await lose();
-    await restore(base, print, {});
+    await restore(context, print, {});
     expect(printed.at(-1)).to.equal(`${users} users of the default tenant are back: Redis is level with Postgres.`);
     expect((await event('user-1', 'key-1')).status).to.equal(202);
     const after = await event('user-1', 'another');
     expect([after.status, (after.body as { total: number }).total]).to.deep.equal([201, 10]);
     await world.drain();
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
-    await verify(base, print, {});
+    await verify(context, print, {});
     expect(printed.at(-1)).to.equal(`${users} users of the default tenant: 0 differences.`);
   });
 
@@ -77,19 +77,19 @@ describe('laurel restore and laurel verify', () => {
     await lose();
     const steps = async (): Promise<number> => Number(/cmdstat_eval:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
     const before = await steps();
-    await restore(base, print, {});
+    await restore(context, print, {});
     expect((await steps()) - before).to.be.above(many / limits.restoreKeysAtOnce);
     const { rows } = await pool.query<{ metric: number }>(`select distinct metric from idempotency_keys`);
     const held = (user: string): Promise<number> => redis.hlen(`${partition}${keyNames.idempotency}${rows[0]?.metric}:${user}`);
     expect([await held('user-7'), await held('user-8')]).to.deep.equal([many + 1, few + 1]);
     expect(await differences(redis, pool, partition)).to.deep.equal([]);
-    await verify(base, print, {});
+    await verify(context, print, {});
     expect(printed.at(-1)).to.equal(`${users} users of the default tenant: 0 differences.`);
   });
 
   it('leave alone a Redis that is level', async () => {
     const before = await world.snapshot();
-    await restore(base, print, {});
+    await restore(context, print, {});
     expect(printed.at(-1)).to.equal('Redis is level with Postgres for the default tenant: nothing is to be restored.');
     expect(await world.snapshot()).to.equal(before);
   });
@@ -108,7 +108,7 @@ describe('laurel restore and laurel verify', () => {
     expect(cut).to.equal('cut off');
     expect((await event('user-1', 'while half of the users are back')).status).to.equal(503);
     await pool.query(`update stream_offsets set lease_until = '-infinity'`);
-    await restore(base, print, {});
+    await restore(context, print, {});
     expect(printed.at(-1)).to.equal(
       `${users} users of the default tenant are back, with those of a restore that was cut off: Redis is level with Postgres.`,
     );
@@ -218,12 +218,12 @@ describe('laurel restore and laurel verify', () => {
     const meta = `${world.partition}meta`;
     const old = await world.redis.hget(meta, 'epoch');
     await lose();
-    await restore(base, print, {});
+    await restore(context, print, {});
     await world.redis.hset(meta, 'epoch', old ?? '');
-    await restore(base, print, {});
+    await restore(context, print, {});
     expect(printed.at(-1)).to.match(/are back/);
     await world.redis.hset(meta, 'epoch', '00000000-0000-4000-8000-000000000000');
-    const refused = await restore(base, print, {}).catch((error: unknown) => (error as Error).message);
+    const refused = await restore(context, print, {}).catch((error: unknown) => (error as Error).message);
     expect(refused).to.match(/^This Redis belongs to another database/);
   });
 });

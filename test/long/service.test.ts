@@ -154,7 +154,7 @@ describe('A rolling restart under load', () => {
     const service = serve({ ...stage.env, SHUTDOWN_DELAY: '300' });
     await service.address();
     expect(await service.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
-    expect(service.output).to.match(/\nStopping: answering what has come, then writing the ledger out\.\nStopped\.\n$/);
+    expect(service.output).to.match(/\nStopping: finishing requests and draining the ledger\.\nStopped\.\n$/);
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { Base } from '../../src/app/base.js';
+import { Context } from '../../src/app/context.js';
 import { restore } from '../../src/app/commands/restore.js';
 import { webhookKinds } from '../../src/config/webhook-kinds.js';
 import { configText, track } from '../support/answers.js';
@@ -100,7 +100,7 @@ describe('What makes no message', () => {
     await pass(world, 30 * minute);
     const before = await messagesOf(world);
     if (loses) {
-      const other = await Base.start({ settings: world.settings, log: pino({ level: 'silent' }), print: () => undefined });
+      const other = await Context.start({ settings: world.settings, log: pino({ level: 'silent' }), print: () => undefined });
       try {
         await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
         await world.redis.function('FLUSH');

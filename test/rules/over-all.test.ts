@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type pg from 'pg';
 import pino from 'pino';
-import { Base } from '../../src/app/base.js';
+import { Context } from '../../src/app/context.js';
 import { readLevelCounts } from '../../src/engine/points.js';
 import { Sweep } from '../../src/jobs/sweep.js';
 import { collectBatch } from '../../src/ledger/batch.js';
@@ -33,22 +33,22 @@ describe('What is about all users of a tenant', () => {
   const hastyMs = 400;
   let world: World;
   let worker: Worker;
-  let base: Base;
+  let context: Context;
   let hasty: pg.Pool;
 
   beforeEach(async () => {
     world = await startWorld({ config: config([5], [daily]), roles: { api: true, worker: false } });
     worker = startWorker(world);
-    base = await Base.start({ settings: world.settings, log, print: () => undefined });
+    context = await Context.start({ settings: world.settings, log, print: () => undefined });
     hasty = createPool(world.settings.databaseUrl!, 4, () => undefined, hastyMs);
-    await base.engine.loadLibrary();
+    await context.engine.loadLibrary();
     await world.pool.query(
       `create function slow() returns boolean language sql volatile cost 100000 as 'select pg_sleep(0.001)::text is not null'`,
     );
   });
   afterEach(async () => {
     await hasty.end();
-    await base.stop();
+    await context.stop();
     await worker.stop();
     await world.stop();
   });
@@ -61,8 +61,8 @@ describe('What is about all users of a tenant', () => {
 
   /** What a worker does each second. */
   async function sweep(): Promise<void> {
-    await base.engine.refreshConfig(tenant);
-    const { engine, clock, history } = base;
+    await context.engine.refreshConfig(tenant);
+    const { engine, clock, history } = context;
     await new Sweep({ engine, clock, history, log, pool: hasty }).run(tenant);
   }
 
@@ -86,8 +86,8 @@ describe('What is about all users of a tenant', () => {
     const users = Array.from({ length: 450 }, (_, i) => `u${i}`);
     await send(users);
     await world.configure(config([5], [daily, { ...board, key: 'all' }]));
-    await base.engine.refreshConfig(tenant);
-    const { engine, clock, history, pool } = base;
+    await context.engine.refreshConfig(tenant);
+    const { engine, clock, history, pool } = context;
     const says = pino({ level: 'info' }, { write: (line) => line.includes('are being entered') && stopping.stop() });
     const stopping = new Sweep({ engine, clock, history, log: says, pool });
     expect(await stopping.run(tenant).catch((error: unknown) => (error as Error).name)).to.equal('AbortError');
@@ -139,7 +139,7 @@ describe('What is about all users of a tenant', () => {
     await world.drain();
     const { rows } = await world.pool.query(`select user_id from user_points where level is not null order by user_id`);
     expect(rows).to.deep.equal([{ user_id: 'a' }, { user_id: 'z' }]);
-    const { countedBy } = await readLevelCounts(base.engine, tenant, (active) => active.document.pointsSystems[0]!);
+    const { countedBy } = await readLevelCounts(context.engine, tenant, (active) => active.document.pointsSystems[0]!);
     expect(countedBy).to.contain('2');
   });
 
@@ -149,7 +149,7 @@ describe('What is about all users of a tenant', () => {
        select ${tenant}, 'u' || i, jsonb_build_array(jsonb_build_object('id', 'p' || i)), 1 from generate_series(1, 5000) as i`,
     );
     await world.pool.query('analyze user_streaks');
-    expect(await base.history.pauseOwner(tenant, 'p77')).to.equal('u77');
+    expect(await context.history.pauseOwner(tenant, 'p77')).to.equal('u77');
     const { rows } = await world.pool.query(
       `explain select user_id from user_streaks where tenant = 1 and pauses <> '[]' and pauses @> jsonb_build_array(jsonb_build_object('id', 'p77'))`,
     );

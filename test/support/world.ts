@@ -1,3 +1,4 @@
+import { applyConfig } from '../../src/app/apply.js';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -279,7 +280,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       if (reply.status !== 200) throw new Error(`the clock refused ${iso}: ${JSON.stringify(reply.body)}`);
     },
     configure: async (text, how = {}) => {
-      await service.base.apply({ name: 'test.yaml', text }, { prune: how.prune === true, dryRun: false, tenant: how.tenant });
+      await applyConfig(service.context, { name: 'test.yaml', text }, { prune: how.prune === true, dryRun: false, tenant: how.tenant });
     },
     drain: async (no = tenant) => {
       const newest = await lastLedgerId(redis, partitionPrefix(settings.redisPrefix, no) + keyNames.ledger);

@@ -1,5 +1,5 @@
 import { findTenant } from '../../access/tenants.js';
-import type { Base } from '../base.js';
+import type { Context } from '../context.js';
 import { OperatorError } from '../../shared/errors.js';
 import { createAdminKeys, getAdminKeyByPrefix, listAdminKeys, updateAdminKeys } from '../../access/admin-keys.js';
 import { limits } from '../../shared/limits.js';
@@ -10,9 +10,9 @@ export type Print = (line: string) => void;
 const moment = (date: Date | null): string => date?.toISOString().slice(0, 16).replace('T', ' ') ?? 'never';
 
 /** `laurel keys list` */
-export async function listKeys(base: Base, print: Print): Promise<void> {
+export async function listKeys(context: Context, print: Print): Promise<void> {
   for (let skip = 0; ; skip += limits.maxAdminKeys) {
-    const keys = await base.account.store((pool) => listAdminKeys(pool, { limit: limits.maxAdminKeys, skip }));
+    const keys = await context.account.store((pool) => listAdminKeys(pool, { limit: limits.maxAdminKeys, skip }));
     for (const { prefix, name, status, lastUsed, tenantId } of keys)
       print(`${prefix}  ${status}  last used ${moment(lastUsed)}  ${tenantId === null ? '' : `tenant ${tenantId}  `}${name}`);
     if (keys.length < limits.maxAdminKeys) return;
@@ -21,23 +21,23 @@ export async function listKeys(base: Base, print: Print): Promise<void> {
 
 /** `laurel keys create`. Throws an OperatorError for an unknown tenant, and when there are too many. */
 export async function createKey(
-  base: Base,
+  context: Context,
   print: Print,
   { name, tenantId }: { readonly name: string; readonly tenantId: string | undefined },
 ): Promise<void> {
-  const tenant = tenantId === undefined ? null : (await base.account.store((pool) => findTenant(pool, tenantId)))?.no;
-  const [made] = await base.account.store((pool) => createAdminKeys(pool, [{ name, tenant }]));
+  const tenant = tenantId === undefined ? null : (await context.account.store((pool) => findTenant(pool, tenantId)))?.no;
+  const [made] = await context.account.store((pool) => createAdminKeys(pool, [{ name, tenant }]));
   if (made === undefined || 'problem' in made) throw new OperatorError(made?.problem ?? 'No key was made.');
-  await base.account.announce();
+  await context.account.announce();
   print(`The admin key, which is shown only this once: ${made.key}`);
 }
 
 /** `laurel keys revoke`. Throws an OperatorError for an unknown key, and for the last one that is active. */
-export async function revokeKey(base: Base, print: Print, prefix: string): Promise<void> {
-  const found = await base.account.store((pool) => getAdminKeyByPrefix(pool, prefix));
+export async function revokeKey(context: Context, print: Print, prefix: string): Promise<void> {
+  const found = await context.account.store((pool) => getAdminKeyByPrefix(pool, prefix));
   if (!found) throw new OperatorError(`There is no admin key ${prefix}: laurel keys list shows them.`);
-  const [revoked] = await base.account.store((pool) => updateAdminKeys(pool, [{ id: found.id, status: 'revoked' }]));
+  const [revoked] = await context.account.store((pool) => updateAdminKeys(pool, [{ id: found.id, status: 'revoked' }]));
   if (revoked && 'problem' in revoked) throw new OperatorError(revoked.problem);
-  await base.account.announce();
+  await context.account.announce();
   print(`${prefix} is revoked: no process accepts it any more.`);
 }

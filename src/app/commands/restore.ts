@@ -2,7 +2,7 @@ import { openSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import cliProgress from 'cli-progress';
 import { defaultTenant, listTenants } from '../../access/tenants.js';
-import type { Base } from '../base.js';
+import type { Context } from '../context.js';
 import { aheadSentence } from '../../engine/failures.js';
 import { OperatorError } from '../../shared/errors.js';
 import { LeaseLost } from '../../ledger/offsets.js';
@@ -19,9 +19,9 @@ interface Named {
 }
 
 /** The tenant that is asked for by its id or its customer's, or all of them. Throws an OperatorError for an unknown one. */
-async function tenantsFor(base: Base, asked: string | undefined): Promise<Named[]> {
+async function tenantsFor(context: Context, asked: string | undefined): Promise<Named[]> {
   const all: Named[] = [{ no: defaultTenant, name: 'the default tenant' }];
-  const known = await listTenants(base.pool, { limit: limits.maxTenants, skip: 0 });
+  const known = await listTenants(context.pool, { limit: limits.maxTenants, skip: 0 });
   if (asked === undefined) return [...all, ...known.map(({ no, name }) => ({ no, name: `tenant ${name}` }))];
   const found = known.find(({ id, customerId }) => id === asked || customerId === asked);
   if (!found) throw new OperatorError(`There is no tenant ${asked}: it is named by its id or its customerId.`);
@@ -61,10 +61,10 @@ export interface RestoreHow {
 }
 
 /** `laurel restore`: brings partitions of Redis that lack what Postgres has level with it. Those that are level are left alone. */
-export async function restore(base: Base, print: Print, how: RestoreHow): Promise<void> {
-  await base.engine.loadLibrary();
-  for (const named of await tenantsFor(base, how.tenant)) {
-    await untilUnfenced(() => restoreWhenFree(base, print, named, how), print);
+export async function restore(context: Context, print: Print, how: RestoreHow): Promise<void> {
+  await context.engine.loadLibrary();
+  for (const named of await tenantsFor(context, how.tenant)) {
+    await untilUnfenced(() => restoreWhenFree(context, print, named, how), print);
   }
 }
 
@@ -84,21 +84,21 @@ async function untilUnfenced(work: () => Promise<void>, print: Print): Promise<v
   }
 }
 
-async function restoreWhenFree(base: Base, print: Print, named: Named, how: RestoreHow): Promise<void> {
+async function restoreWhenFree(context: Context, print: Print, named: Named, how: RestoreHow): Promise<void> {
   how.signal?.throwIfAborted();
-  if (await restoreOne(base, print, named, how)) return;
+  if (await restoreOne(context, print, named, how)) return;
   print(`A worker, or another laurel restore, is at work on ${named.name}: waiting for it.`);
   do {
     await delay(limits.reconcileRetryMs);
     how.signal?.throwIfAborted();
-  } while (!(await restoreOne(base, print, named, how)));
+  } while (!(await restoreOne(context, print, named, how)));
 }
 
 const levelSentence = (name: string): string => `Redis is level with Postgres for ${name}: nothing is to be restored.`;
 
 /** Returns false while another restore is at work on the tenant. */
-async function restoreOne(base: Base, print: Print, { no: tenant, name }: Named, { discard, signal }: RestoreHow): Promise<boolean> {
-  const { engine, pool, redis, clock, active } = base;
+async function restoreOne(context: Context, print: Print, { no: tenant, name }: Named, { discard, signal }: RestoreHow): Promise<boolean> {
+  const { engine, pool, redis, clock, active } = context;
   const compared = await engine.compare(tenant);
   const { found, epoch, objection } = compared;
   if (found === 'fenced' && objection) throw new RestoreFenced(objection);
@@ -167,11 +167,11 @@ export interface VerifyHow {
 type Found = Difference & { readonly tenant: string };
 
 /** `laurel verify`: compares Redis with Postgres. Throws an OperatorError when they differ, or could not be compared. */
-export async function verify(base: Base, print: Print, how: VerifyHow): Promise<void> {
+export async function verify(context: Context, print: Print, how: VerifyHow): Promise<void> {
   const differences: Found[] = [];
   let outOfSync = 0;
-  for (const named of await tenantsFor(base, how.tenant)) {
-    const found = await verifyOne(base, print, named, how);
+  for (const named of await tenantsFor(context, how.tenant)) {
+    const found = await verifyOne(context, print, named, how);
     if (found) differences.push(...found);
     else outOfSync += 1;
   }
@@ -184,8 +184,8 @@ export async function verify(base: Base, print: Print, how: VerifyHow): Promise<
 }
 
 /** Returns undefined for a tenant whose Redis is out of sync. */
-async function verifyOne(base: Base, print: Print, { no: tenant, name }: Named, { signal }: VerifyHow): Promise<Found[] | undefined> {
-  const { engine, pool, redis, clock, history } = base;
+async function verifyOne(context: Context, print: Print, { no: tenant, name }: Named, { signal }: VerifyHow): Promise<Found[] | undefined> {
+  const { engine, pool, redis, clock, history } = context;
   const problem = await engine.outOfSync(tenant);
   if (problem) {
     print(`${name.charAt(0).toUpperCase()}${name.slice(1)} is out of sync. ${problem.message}`);

@@ -1,0 +1,77 @@
+import { eraseUserKeys } from '../access/key-store.js';
+import { defaultTenant } from '../access/tenants.js';
+import { RateLimit } from '../api/middleware.js';
+import { createApp } from '../api/router.js';
+import { startServer, type HttpServer, type Listen } from '../api/server.js';
+import { Deletion } from '../jobs/deletion.js';
+import type { Rounds } from '../jobs/rounds.js';
+import { DeadLetters } from '../ledger/dead-letters.js';
+import { UserDirectory } from '../ledger/user-directory.js';
+import { Refusals } from '../logging/refusals.js';
+import type { Observed } from '../observe/observed.js';
+import { LaurelError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
+import { WebhookAdmin } from '../webhooks/admin.js';
+import { Transport } from '../webhooks/transport.js';
+import type { Context } from './context.js';
+
+interface ApiOptions {
+  readonly rounds: Rounds;
+  readonly watch: Observed;
+  readonly listen: Listen;
+}
+
+/** Serves the API. `leave` on the result fails readiness and tells clients to close their connections. */
+export async function startApi(context: Context, { rounds, watch, listen }: ApiOptions): Promise<HttpServer> {
+  const { settings, engine, pool, redis, clock, history, aggregates, configuration, account, lifecycle, log } = context;
+  let isStopping = false;
+  const problem = async (): Promise<LaurelError | undefined> =>
+    isStopping ? new LaurelError('not_ready', 'The service is stopping.', { reason: 'stopping' }) : context.problem();
+  const refusals = new Refusals(log);
+  lifecycle.onStop('log of refused requests', () => {
+    refusals.flush();
+  });
+  watch.ready(problem, { api: true });
+  watch.refusals(refusals, (tenant) => engine.checkReady(tenant));
+  const transport = new Transport({ allowPrivate: settings.webhookAllowPrivate });
+  lifecycle.onStop('test webhooks', () => transport.stop());
+  const deletion = deletionOf(context);
+  const { requests, windowS } = { requests: settings.rateLimit, windowS: settings.rateLimitWindowS };
+  const app = createApp({
+    services: {
+      ...{ engine, clock, history, aggregates, configuration, account },
+      advance: (toMs) => rounds.advance(defaultTenant, toMs),
+      directory: new UserDirectory(pool),
+      deadLetters: new DeadLetters(pool),
+      webhooks: new WebhookAdmin(pool, transport),
+      forget: (tenant, user) => deletion.run(tenant, user),
+    },
+    rateLimit: requests === 0 ? undefined : new RateLimit({ redis, prefix: settings.redisPrefix, requests, windowS }),
+    health: { problem },
+    corsOrigins: settings.corsOrigins,
+    refusals,
+    log,
+    accessLog: settings.accessLog,
+    watch,
+  });
+  const handle = app.callback();
+  const server = await startServer((request, response) => void handle(request, response), listen);
+  const leave = (): void => {
+    isStopping = true;
+    server.leave();
+  };
+  lifecycle.onStop('API', () => {
+    leave();
+    return server.stop(limits.stopRequestsMs);
+  });
+  return { ...server, leave };
+}
+
+function deletionOf(context: Context): Deletion {
+  const { account } = context;
+  return new Deletion(context, async (tenant, user) => {
+    await account.store((keys) => eraseUserKeys(keys, tenant, user));
+    // Even when no key was erased: this may be a retry after an announcement that failed.
+    await account.announce();
+  });
+}

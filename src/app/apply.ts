@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { defaultTenant, findTenant } from '../access/tenants.js';
+import { describeChanges } from '../config/changes.js';
+import { applyConfigText, type AppliedConfig } from '../config/store.js';
+import { messageOf } from '../redis/connection.js';
+import { OperatorError } from '../shared/errors.js';
+import type { Context } from './context.js';
+
+export interface ApplyOptions {
+  /** Archives what the file does not mention. */
+  readonly prune: boolean;
+  /** Reports what would change, and changes nothing. */
+  readonly dryRun: boolean;
+  /** The id or customerId of a tenant; the default tenant without it. */
+  readonly tenant?: string | undefined;
+}
+
+/** The text of a configuration file, and the name that messages use for it. */
+export interface ConfigText {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Throws an OperatorError when the file can't be read. */
+export function readConfigText(file: string): ConfigText {
+  try {
+    return { name: file, text: readFileSync(file, 'utf8') };
+  } catch (error) {
+    throw new OperatorError(`The configuration file ${file} can't be read: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+/**
+ * Applies a configuration file to a tenant and activates the newest version, whether or not the file changed anything. Throws an
+ * OperatorError that lists every problem of the file, or names the tenant that does not exist.
+ */
+export async function applyConfig(
+  { pool, clock, engine, settings }: Context,
+  { name, text }: ConfigText,
+  { tenant: named, prune, dryRun }: ApplyOptions,
+): Promise<AppliedConfig> {
+  const tenant = named === undefined ? defaultTenant : (await findTenant(pool, named))?.no;
+  if (tenant === undefined) {
+    throw new OperatorError(`There is no tenant ${JSON.stringify(named)}: name one by its id or its customerId.`);
+  }
+  const now = new Date(await clock.now(tenant)).toISOString();
+  const { webhookAllowPrivate: allowPrivateWebhooks } = settings;
+  const applied = await applyConfigText({ pool, tenant, text, fileName: name, now, prune, dryRun, allowPrivateWebhooks });
+  if (!dryRun) await engine.activate(await engine.refreshConfig(tenant));
+  return applied;
+}
+
+/** What `applyConfig` changed, in lines for the operator. */
+export function describeApplied(file: string, { changes, kept, config, saved }: AppliedConfig): string[] {
+  const lines = describeChanges(changes).map((line) => `  ${line}`);
+  const summary = lines.length === 0 ? `${file} changes nothing.` : `${file}:`;
+  const keeping = kept.map((name) => `  not in the file, kept: ${name}`);
+  return [summary, ...lines, ...keeping, ...(saved ? [`  Configuration version ${config.version} is active.`] : [])];
+}

@@ -1,0 +1,254 @@
+import type { Redis } from 'ioredis';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { Account, type StoreWatches } from '../access/account.js';
+import { defaultTenant, notedTestClock } from '../access/tenants.js';
+import { loadConfig } from '../config/store.js';
+import { Clock } from '../engine/clock.js';
+import { ConfigEditor } from '../engine/configuration.js';
+import { Engine, type AroundCall } from '../engine/engine.js';
+import { eachSecond } from '../jobs/job.js';
+import { ActiveRedis } from '../ledger/active-redis.js';
+import type { ProcessRole } from '../ledger/active-redis-rules.js';
+import { AggregateReader } from '../ledger/aggregates.js';
+import { isPastEpoch, loadOffset } from '../ledger/offsets.js';
+import { HistoryReader } from '../ledger/reader.js';
+import { startLocalPostgres } from '../local-stores/local-postgres.js';
+import { startLocalRedis } from '../local-stores/local-redis.js';
+import { StoreWatch } from '../logging/store-watch.js';
+import { createPool, migrate, postgresFailure, withPostgresErrors } from '../postgres/pool.js';
+import { redisDatabaseOf, redisPlaceName } from '../redis/address.js';
+import { connectListener, connectRedis, messageOf, type RedisConnection, type RedisTarget } from '../redis/connection.js';
+import { refusedStart } from '../redis/failure.js';
+import { bundleLibrary } from '../redis/library.js';
+import { checkRedisServers, keepDurable } from '../redis/server.js';
+import { LaurelError } from '../shared/errors.js';
+import { Lifecycle } from './lifecycle.js';
+import type { Settings } from './settings.js';
+
+export interface ContextOptions {
+  readonly settings: Settings;
+  readonly log: Logger;
+  /** Prints one plain line for the operator. */
+  readonly print: (line: string) => void;
+  /** Whether an empty data folder gets a new Redis and Postgres. Otherwise an empty folder is an error. */
+  readonly createStores?: boolean;
+  /** Measures each call of the function library. */
+  readonly aroundCall?: AroundCall | undefined;
+  /** How far the clock of webhook deliveries is ahead of Postgres' clock. Only tests move it. */
+  readonly deliveryAheadMs?: () => number;
+  /** How far the clock of confirmations is ahead of Postgres' clock (ledger/active-redis.ts). Only tests move it. */
+  readonly confirmationAheadMs?: () => number;
+  /** The role that other processes see in this one's confirmations; `command` without it. */
+  readonly role?: ProcessRole;
+}
+
+/** Connections to the stores, checked. */
+interface Connections {
+  readonly redis: RedisConnection;
+  /** For large replies, which must not delay events. */
+  readonly bulkRedis: RedisConnection;
+  readonly target: RedisTarget;
+  readonly pool: pg.Pool;
+  readonly testClock: boolean;
+  readonly watches: StoreWatches;
+  readonly lifecycle: Lifecycle;
+}
+
+/** The stores and what every process builds on them: `serve`, `worker` and all commands. Whatever a process starts is stopped with its context. */
+export class Context {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly print: (line: string) => void;
+  readonly redis: RedisConnection;
+  readonly pool: pg.Pool;
+  readonly engine: Engine;
+  readonly active: ActiveRedis;
+  readonly history: HistoryReader;
+  readonly aggregates: AggregateReader;
+  readonly clock: Clock;
+  readonly configuration: ConfigEditor;
+  readonly account: Account;
+  readonly lifecycle: Lifecycle;
+  private readonly target: RedisTarget;
+
+  private constructor(options: ContextOptions, { redis, bulkRedis, target, pool, testClock, watches, lifecycle }: Connections) {
+    const { settings, log, print } = options;
+    this.settings = settings;
+    this.log = log;
+    this.print = print;
+    this.redis = redis;
+    this.target = target;
+    this.pool = pool;
+    this.lifecycle = lifecycle;
+    this.active = new ActiveRedis({
+      ...{ redis, pool, prefix: settings.redisPrefix, role: options.role ?? 'command', aheadMs: options.confirmationAheadMs },
+      address: redisPlaceName(settings.redisUrl, settings.dataDir),
+      db: redisDatabaseOf(settings.redisUrl),
+      partition: (tenant) => this.engine.partition(tenant),
+      opened: () => this.engine.openedTenants(),
+    });
+    this.engine = new Engine({
+      redis,
+      bulkRedis,
+      prefix: settings.redisPrefix,
+      library: bundleLibrary(),
+      testClock,
+      maxLedgerEntries: settings.maxLedgerEntries,
+      loadConfig: (tenant) => withPostgresErrors(loadConfig(pool, tenant)),
+      loadOffset: (tenant, isFinal) => withPostgresErrors(loadOffset(pool, tenant, isFinal)),
+      isPastEpoch: (tenant, epoch) => withPostgresErrors(isPastEpoch(pool, tenant, epoch)),
+      autoRestore: settings.autoRestore,
+      fence: {
+        claim: (need) => withPostgresErrors(this.active.claim(need)),
+        look: (need) => withPostgresErrors(this.active.look(need)),
+      },
+      aroundCall: options.aroundCall,
+    });
+    this.history = new HistoryReader(pool);
+    this.aggregates = new AggregateReader(pool);
+    this.clock = new Clock(this.engine, testClock);
+    this.configuration = new ConfigEditor({
+      ...{ pool, engine: this.engine, clock: this.clock, failure: postgresFailure },
+      allowPrivateWebhooks: settings.webhookAllowPrivate,
+    });
+    this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log, watches });
+  }
+
+  /** Starts the built-in stores if none are configured, migrates Postgres and connects. When a step fails, the earlier ones stop again. */
+  static async start(options: ContextOptions): Promise<Context> {
+    const lifecycle = new Lifecycle(options.log);
+    try {
+      const context = new Context(options, await connectStores(options, lifecycle));
+      confirmEachSecond(context);
+      return context;
+    } catch (error) {
+      await lifecycle.stop();
+      throw refusedStart(error);
+    }
+  }
+
+  /** Opens another connection to Redis, closed with the context. */
+  connectAgain(name: string): Promise<RedisConnection> {
+    return connect(this.lifecycle, name, connectRedis(this.target, logDown(this.log)));
+  }
+
+  /** Opens a connection that subscribes to channels, closed with the context. */
+  connectListener(): Promise<Redis> {
+    return connect(this.lifecycle, 'Redis subscriber', connectListener(this.target, this.redis, logDown(this.log)));
+  }
+
+  /** Why the default tenant is not served; undefined when it is. */
+  async problem(): Promise<LaurelError | undefined> {
+    try {
+      await this.engine.checkReady(defaultTenant);
+      return undefined;
+    } catch (error) {
+      return error instanceof LaurelError ? error : new LaurelError('not_ready', messageOf(error), { cause: error });
+    }
+  }
+
+  /** Stops whatever the process has started, the newest first. */
+  async stop(): Promise<void> {
+    await this.lifecycle.stop();
+  }
+}
+
+/** Starts, migrates and connects the stores, in the order in which they depend on each other. */
+async function connectStores(
+  { settings, log, print, createStores: create = false }: ContextOptions,
+  lifecycle: Lifecycle,
+): Promise<Connections> {
+  const { dataDir, durability } = settings;
+  const warn = (line: string): void => {
+    log.warn(line);
+  };
+  const redisUrl =
+    settings.redisUrl ??
+    (await lifecycle.start('built-in Redis', startLocalRedis({ dataDir, log: print, create, durability }), (store) => store.stop())).url;
+  const databaseUrl =
+    settings.databaseUrl ??
+    (await lifecycle.start('built-in Postgres', startLocalPostgres({ dataDir, log: print, create }), (store) => store.stop())).url;
+  await migrate(databaseUrl, warn);
+
+  const watches = { redis: new StoreWatch(log, 'redis'), postgres: new StoreWatch(log, 'postgres') };
+  const pool = createPool(databaseUrl, settings.postgresPoolSize, (error) => {
+    // A connection that breaks during shutdown is expected.
+    if (!pool.ending) watches.postgres.failed(error);
+  });
+  lifecycle.onStop('Postgres pool', () => pool.end());
+
+  const target: RedisTarget = {
+    url: redisUrl,
+    caFile: settings.redisCaFile,
+    certFile: settings.redisCertFile,
+    keyFile: settings.redisKeyFile,
+    sentinelPassword: settings.redisSentinelPassword,
+  };
+  const redis = await connect(lifecycle, 'Redis connection', connectRedis(target, logDown(log)));
+  watchRedis(redis, watches.redis, lifecycle);
+  await checkRedisServers(redis, durability, warn);
+  const bulkRedis = await connect(lifecycle, 'Redis connection for large replies', connectRedis(target, logDown(log)));
+  if (durability === 'always') {
+    for (const connection of [redis, bulkRedis]) {
+      keepDurable(connection, (problem) => {
+        log.error({ err: problem }, 'Redis refused: it is not durable enough');
+      });
+    }
+  }
+  // A command stamps its changes with the services' clock, whatever its own environment says.
+  const testClock = create ? settings.testClock : ((await notedTestClock(pool)) ?? settings.testClock);
+  return { redis, bulkRedis, target, pool, testClock, watches, lifecycle };
+}
+
+const logDown =
+  (log: Logger) =>
+  (error: Error): void => {
+    log.debug({ err: error }, 'Redis connection failed');
+  };
+
+function connect<C extends RedisConnection>(lifecycle: Lifecycle, name: string, connecting: Promise<C>): Promise<C> {
+  return lifecycle.start(name, connecting, async (redis) => {
+    await redis.quit().catch(() => {
+      redis.disconnect();
+    });
+  });
+}
+
+/** Reports the first connection's failures and recoveries. The other connections fail and recover with it. */
+function watchRedis(redis: RedisConnection, watch: StoreWatch, lifecycle: Lifecycle): void {
+  let isStopping = false;
+  for (const event of ['error', 'node error']) {
+    redis.on(event, (error: Error) => {
+      watch.failed(error);
+    });
+  }
+  // A connection that breaks and reconnects at the first attempt emits no error.
+  redis.on('close', () => {
+    if (!isStopping) watch.failed(new Error('The connection is closed.'));
+  });
+  redis.on('ready', () => {
+    watch.answered();
+  });
+  lifecycle.onStop('Redis watch', () => {
+    isStopping = true;
+  });
+}
+
+/** Confirms once a second, until every later step has stopped, that this process' Redis is the active one (ledger/active-redis.ts). */
+function confirmEachSecond({ active, lifecycle, log }: Context): void {
+  let confirming: Promise<void> | undefined;
+  const seconds = eachSecond(() => {
+    confirming ??= active
+      .confirm()
+      .catch((error: unknown) => {
+        log.debug({ err: error }, 'Redis confirmation failed, will retry');
+      })
+      .finally(() => (confirming = undefined));
+  }, log);
+  lifecycle.onStop('confirmation of the active Redis', async () => {
+    await seconds.stop();
+    await confirming;
+    await active.leave().catch(() => undefined);
+  });
+}

@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ensureAdminKey } from '../access/key-store.js';
+import { defaultTenant, noteTestClock } from '../access/tenants.js';
+import { objectionSentence, type Objection } from '../ledger/active-redis-rules.js';
+import type { Reconciler } from '../restore/reconcile.js';
+import { LaurelError, OperatorError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
+import { applyConfig, describeApplied, readConfigText } from './apply.js';
+import type { Context } from './context.js';
+
+const sampleConfig = fileURLToPath(new URL('../../examples/study-app.yaml', import.meta.url));
+
+/** Loads keys and tenants, and makes sure that there is an admin key. Returns a key that was generated. */
+export async function startAccount({ pool, account, settings, lifecycle, log, print }: Context): Promise<string | undefined> {
+  await noteTestClock(pool, settings.testClock);
+  const { made, isChanged, isRevoked, others } = await ensureAdminKey(pool, settings.adminApiKey);
+  if (isRevoked) print('ADMIN_API_KEY has been revoked: requests with it are refused.');
+  if (others.length > 0) {
+    print(`ADMIN_API_KEY is new. Earlier admin keys are still valid: ${others.join(', ')}. To revoke one: laurel keys revoke PREFIX.`);
+  }
+  await lifecycle.start('keys and tenants', account.start(), () => account.stop());
+  if (isChanged) {
+    await account.announce().catch((error: unknown) => {
+      log.warn({ err: error }, 'new admin key not announced, other processes load it within seconds');
+    });
+  }
+  return made;
+}
+
+/**
+ * Refuses to start while another Redis is active for this Postgres. Waits `limits.redisStartWaitMs` for one that is silent, or was replaced
+ * at the same address.
+ */
+export async function refuseFenced({ engine }: Context): Promise<void> {
+  const giveUpMs = performance.now() + limits.redisStartWaitMs;
+  let first: Objection | undefined;
+  for (;;) {
+    const objection = await engine.compare(defaultTenant).then(
+      (compared) => compared.objection,
+      () => undefined,
+    );
+    if (!objection) return;
+    first ??= objection;
+    if (performance.now() > giveUpMs || isFinal(first, objection)) throw new OperatorError(objectionSentence(objection));
+    await delay(limits.redisStartLookMs);
+  }
+}
+
+/** Whether waiting can't help: the data has moved, or a process at another address still confirms the other Redis. */
+function isFinal(first: Objection, { why, by, mine, other }: Objection): boolean {
+  if (why === 'superseded') return true;
+  const isElsewhere = other.address !== mine.address || other.prefix !== mine.prefix;
+  return isElsewhere && by !== undefined && first.by !== undefined && by.confirmedAt > first.by.confirmedAt;
+}
+
+/**
+ * Compares Redis with Postgres; returns whether they are in sync. A process starts even if they are not: it reports why, responds with 503,
+ * and serves as soon as the right Redis is back or a worker has restored it. Partitions of other tenants are compared when first used.
+ */
+export async function openDefaultTenant({ engine, log, print }: Context): Promise<boolean> {
+  try {
+    await engine.open(defaultTenant);
+    return true;
+  } catch (error) {
+    if (!(error instanceof LaurelError)) throw error;
+    log.error(error.message);
+    print(error.message);
+    return false;
+  }
+}
+
+/** Applies CONFIG if it is set, or the sample configuration to a new account in the built-in Postgres. Both are for the default tenant. */
+export async function applyAtStart(context: Context): Promise<void> {
+  const { engine, settings, print } = context;
+  const { version } = await engine.refreshConfig(defaultTenant);
+  // Someone who tries Laurel out gets the sample; an operator's own database never does.
+  const file = settings.config ?? (version === 0 && settings.databaseUrl === null ? sampleConfig : undefined);
+  if (file === undefined) {
+    await engine.activate(await engine.config(defaultTenant));
+    return;
+  }
+  const applied = await applyConfig(context, readConfigText(file), { prune: false, dryRun: false });
+  if (applied.saved) for (const line of describeApplied(file, applied)) print(line);
+}
+
+/** Applies the configuration of the start once the worker has restored Redis. */
+export function applyAfterResync(context: Context, reconciler: Reconciler): void {
+  const applying = reconciler
+    .resync(defaultTenant)
+    .then(() => context.engine.open(defaultTenant))
+    .then(() => applyAtStart(context))
+    .catch((error: unknown) => {
+      context.log.error({ err: error }, 'configuration file not applied, Redis is still out of sync: use laurel apply');
+    });
+  context.lifecycle.onStop('configuration of the start', async () => {
+    await reconciler.stop();
+    await applying;
+  });
+}

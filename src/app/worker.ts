@@ -1,0 +1,93 @@
+import { eachSecond } from '../jobs/job.js';
+import type { Rounds } from '../jobs/rounds.js';
+import { WriteBehind } from '../ledger/write-behind.js';
+import { isStoreTrouble } from '../logging/failure-log.js';
+import type { Observed } from '../observe/observed.js';
+import type { Listener } from '../redis/listener.js';
+import { Reconciler } from '../restore/reconcile.js';
+import { limits } from '../shared/limits.js';
+import { Deliverer } from '../webhooks/deliverer.js';
+import { createPublisher } from '../webhooks/publisher.js';
+import { Transport } from '../webhooks/transport.js';
+import type { Context } from './context.js';
+
+interface WorkerOptions {
+  readonly context: Context;
+  readonly listener: Listener;
+  readonly watch: Observed;
+  /** Called when messages have been added to the outbox. */
+  readonly wakeDeliverer: () => void;
+}
+
+/** Starts the write-behind, and the reconciler that restores a Redis out of sync. Returns the latter. */
+export async function startWorker({ context, listener, watch, wakeDeliverer }: WorkerOptions): Promise<Reconciler> {
+  const { engine, pool, active, settings, lifecycle, log } = context;
+  const reconciler = new Reconciler({
+    ...{ engine, pool, active, log, testClock: settings.testClock, autoRestore: settings.autoRestore },
+    redis: await context.connectAgain('Redis connection of the reconciler'),
+  });
+  const writeBehind = new WriteBehind({
+    ...writeBehindOptions(context, wakeDeliverer),
+    redis: await context.connectAgain('Redis connection of the write-behind'),
+    onReplaced: (tenant) => reconciler.resync(tenant),
+    aroundBatch: watch.aroundBatch,
+  });
+  watch.writeBehind(writeBehind);
+  const scanAll = (): void => {
+    writeBehind.scanAll().catch((error: unknown) => {
+      log[isStoreTrouble(error) ? 'debug' : 'warn']({ err: error }, 'ledger scan failed, will retry');
+    });
+  };
+  await listener.on('written', (tenant) => writeBehind.wake(Number(tenant)), scanAll);
+  writeBehind.start();
+  lifecycle.onStop('write-behind', async () => {
+    const isLast = await active.beginLeaving().catch(() => true);
+    await writeBehind.stop(isLast ? limits.stopDrainMs : limits.stopHandOverMs);
+  });
+  // It stops first, because the write-behind waits for it.
+  lifecycle.onStop('reconciler', () => reconciler.stop());
+  return reconciler;
+}
+
+const writeBehindOptions = ({ account, engine, pool, log }: Context, wakeDeliverer: () => void) => ({
+  ...{ pool, log },
+  tenants: () => account.tenants,
+  partition: (tenant: number) => engine.partition(tenant),
+  awaitEntries: (tenant: number, epoch: string, lastId: string) => engine.awaitEntries(tenant, epoch, lastId),
+  publisher: createPublisher(engine, wakeDeliverer),
+});
+
+/** Where no worker runs, the last process on a Redis drains the ledgers when it stops, since another Redis may become active after it. */
+export function drainAsLast(context: Context): void {
+  context.lifecycle.onStop('ledgers', async () => {
+    // Unavailable stores can't be drained.
+    if (!(await context.active.beginLeaving().catch(() => false))) return;
+    const onReplaced = (): Promise<void> => Promise.resolve();
+    const options = { ...writeBehindOptions(context, () => undefined), redis: context.redis, onReplaced };
+    await new WriteBehind(options).stop(limits.stopDrainMs);
+  });
+}
+
+/** Delivers the outbox. It stops after the write-behind, so that it delivers the last messages too. */
+export function startDeliverer({ engine, pool, settings, lifecycle, log }: Context, watch: Observed, aheadMs?: () => number): Deliverer {
+  const deliverer = new Deliverer({
+    ...{ pool, log, transport: new Transport({ allowPrivate: settings.webhookAllowPrivate }) },
+    configuration: async (tenant) => (await engine.config(tenant)).document,
+    ...(aheadMs ? { aheadMs } : {}),
+  });
+  watch.deliverer(deliverer);
+  deliverer.start();
+  lifecycle.onStop('webhook deliveries', () => deliverer.stop(limits.stopDrainMs));
+  return deliverer;
+}
+
+/** Sweeps once a second. */
+export function startSweep({ lifecycle, log }: Context, rounds: Rounds): void {
+  const seconds = eachSecond(() => {
+    rounds.begin();
+  }, log);
+  lifecycle.onStop('sweep', async () => {
+    await seconds.stop();
+    await rounds.stop();
+  });
+}
