@@ -6,27 +6,29 @@ import type { Api, Route } from './route.js';
 
 const forbidden = (sentence: string): LaurelError => new LaurelError('forbidden', sentence);
 
-/** Whether a route is open to application keys at all: never one of the Admin API, and no route that does not say so. */
+/** Whether application keys may call a route: only routes of the Application API that declare `access`. */
 export function isOpen(api: Api, { access = 'admin' }: Pick<Route, 'access'>): boolean {
   return api === 'application' && access !== 'admin';
 }
 
-/** Whether a route is open to admin keys that are bound to a tenant: the Application API, and the routes of the Admin API that say so. */
+/** Whether admin keys bound to a tenant may call a route: the Application API, and routes of the Admin API with `scope: 'tenant'`. */
 export function isOpenToBound(api: Api, { scope = 'account' }: Pick<Route, 'scope'>): boolean {
   return api === 'application' || scope === 'tenant';
 }
 
 /**
- * The tenant of a call, by its no. `named` is the Tenant-ID header; without it a bound admin key means its own tenant, and other keys mean the
- * default one. Throws a 404 for an unknown tenant. For a key of one tenant it throws the same 403 for every other tenant, known or not: such a
- * key must not find out which tenants exist.
+ * Returns the `no` of a request's tenant. `named` is the Tenant-ID header; without it, a key bound to a tenant means that one and other keys
+ * mean the default tenant. Throws a 404 for an unknown tenant. A key bound to a tenant gets the same 403 for every other tenant, whether it
+ * exists or not, so that it can't discover tenants.
  */
 export function tenantFor(principal: Principal, named: string | undefined, account: Account, route: Route): number {
   const implied = (principal.kind === 'admin' ? principal.tenant : null) ?? defaultTenant;
   const tenant =
     named === undefined ? implied : (account.findTenant(named) ?? (route.archivedTenants ? account.findArchivedTenant(named) : undefined));
   if (principal.tenant !== null && tenant !== principal.tenant) {
-    throw forbidden('This key is for one tenant, and the Tenant-ID header does not name it: send the id of that tenant.');
+    throw forbidden(
+      'This key is bound to one tenant, and the Tenant-ID header names another: send the id of the key’s tenant, or leave the header out.',
+    );
   }
   if (tenant === undefined) {
     throw new LaurelError('not_found', `There is no tenant ${JSON.stringify(named)}: check the Tenant-ID header, or leave it out.`);
@@ -34,22 +36,22 @@ export function tenantFor(principal: Principal, named: string | undefined, accou
   return tenant;
 }
 
-/** What can be said before the request is read. Throws a 403 on a route that is not for keys of this kind. */
+/** Throws a 403 if keys of this kind may not call the route. Needs nothing of the request. */
 export function checkCaller(principal: Principal, api: Api, route: Route): void {
   if (principal.kind === 'admin') {
     if (principal.tenant === null || isOpenToBound(api, route)) return;
-    throw forbidden('This call is about the whole account, and this key is bound to a tenant: use an admin key of the account.');
+    throw forbidden('This operation concerns the whole account, and this key is bound to a tenant: use an admin key of the account.');
   }
   if (!isOpen(api, route)) {
     throw forbidden(
       api === 'admin'
         ? 'An application key can’t call the Admin API: use an admin key.'
-        : 'This call needs an admin key: an application key can’t make it.',
+        : 'This operation needs an admin key: an application key can’t call it.',
     );
   }
 }
 
-/** Whom the request is about. Throws a 403 when that is somebody else than the user whose key it is. */
+/** Throws a 403 if a request with an application key concerns another user than the key's. */
 export function checkUsers(principal: Principal, { access }: Route, parts: { params: unknown; query: unknown; body: unknown }): void {
   if (principal.kind === 'admin' || typeof access !== 'function') return;
   if (access(parts).some((user) => user !== principal.userId)) {

@@ -9,18 +9,17 @@ export interface ErrorAnswer {
   readonly headers: Record<string, string>;
 }
 
-/** What the body parser says of a `__proto__` field, which it refuses. */
+/** The body parser's message for a `__proto__` field, which it refuses. */
 const poisoned = 'Object contains forbidden prototype property';
-/** Codes of zlib and of Brotli. */
+/** Whether a code is one of zlib's or Brotli's. */
 const isUnpacking = (code: string): boolean => code.startsWith('Z_') || code.startsWith('ERR__');
 
-/** What Koa, its router, its body parser and Node's own parsers throw, in the words of our catalogue. */
+/** Maps what Koa, its router, its body parser and Node's parsers throw to the error catalogue. */
 function fromHttpLibrary(error: unknown): LaurelError | undefined {
   const status = error instanceof Error && 'status' in error ? Number(error.status) : 0;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ERR_INVALID_URL') return new LaurelError('invalid_request', 'The address of the request is not valid.', { cause: error });
-  if (isUnpacking(code))
-    return new LaurelError('invalid_json', 'The body is not compressed as its Content-Encoding says.', { cause: error });
+  if (code === 'ERR_INVALID_URL') return new LaurelError('invalid_request', 'The URL of the request is not valid.', { cause: error });
+  if (isUnpacking(code)) return new LaurelError('invalid_json', 'The body does not match its Content-Encoding.', { cause: error });
   if (error instanceof SyntaxError && error.message === poisoned) {
     return new LaurelError('unprocessable', 'The body must not have a field named `__proto__`.', { cause: error });
   }
@@ -28,21 +27,25 @@ function fromHttpLibrary(error: unknown): LaurelError | undefined {
     return new LaurelError('invalid_json', 'The body is not valid JSON.', { cause: error });
   if (status === 413) {
     const most = error instanceof Error && 'limit' in error ? Number(error.limit) : limits.maxBodyBytes;
-    return new LaurelError('body_too_large', `The body is larger than ${most} bytes; send less at once.`);
+    return new LaurelError('body_too_large', `The body is larger than ${most} bytes: split it into smaller requests.`);
   }
   if (status === 415) return new LaurelError('invalid_json', 'The body must be JSON in UTF-8.', { cause: error });
   return undefined;
 }
 
 /**
- * The answer to a failed request. Faults of ours are logged whole, to the log that `logOf` makes for the request, and told without details;
- * `refused` hears of each 503.
+ * Returns the response to a failed request. An unexpected error is logged with `logOf()` and responded to without details. `refused` is called
+ * for each 503.
  */
 export function errorAnswer(error: unknown, logOf: () => Logger, refused: (error: LaurelError) => void): ErrorAnswer {
   const known = error instanceof LaurelError ? error : fromHttpLibrary(error);
   if (!known) {
-    logOf().error({ err: error }, 'a request failed');
-    return { status: 500, body: { error: 'Something went wrong in the service; the operator finds the details in its log.' }, headers: {} };
+    logOf().error({ err: error }, 'request failed');
+    return {
+      status: 500,
+      body: { error: 'Internal error: the operator finds the details in the log, under the id in X-Request-Id.' },
+      headers: {},
+    };
   }
   if (known.code === 'not_ready') refused(known);
   return {
@@ -56,10 +59,10 @@ type Issue = z.core.$ZodIssue;
 
 const article = (noun: string): string => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
 
-/** Zod's names of types in the words of JSON. */
+/** JSON's names for Zod's types. */
 const jsonTypes: Readonly<Record<string, string>> = { int: 'integer', record: 'object', map: 'object', date: 'string' };
 
-/** What is wrong with a value, without its subject: `must be a number`. */
+/** The predicate of a sentence about an invalid value: `must be a number`. */
 function predicate(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type': {
@@ -79,12 +82,12 @@ function predicate(issue: Issue): string {
   }
 }
 
-/** The path of a value as a caller would write it: `user.attributes.city`. */
+/** The path of a value: `user.attributes.city`. */
 const pathOf = (prefix: string, path: readonly PropertyKey[]): string => [...(prefix ? [prefix] : []), ...path.map(String)].join('.');
 
 /**
- * Parses a part of a request. Throws a 422 whose sentence names every field that breaks a rule. `prefix` is put before the fields' names;
- * `whole` is what the part itself is called.
+ * Parses a part of a request. Throws a 422 whose sentence names every invalid field, up to limits.maxComplaints. `prefix` precedes the
+ * fields' names; `whole` names the part itself.
  */
 export function parsePart<T>(schema: z.ZodType<T>, input: unknown, whole: string, prefix = ''): T {
   const result = schema.safeParse(input, { reportInput: true });

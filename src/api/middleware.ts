@@ -9,12 +9,12 @@ import { redisFailure } from '../redis/failure.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 
-/** What a page of another origin may read of an answer, besides what browsers show anyway. */
+/** Response headers that pages of other origins may read. */
 const exposed = ['Retry-After', 'X-Request-Id', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy'];
 
 /**
- * Lets pages of these origins (`*`: of any) call the Application API, and answers their preflights. Keys are sent in a header, so there are no
- * credentials for browsers to add. The Admin API, `/docs` and the health checks stay closed to other origins.
+ * Allows pages of these origins (`*`: any) to call the Application API, and responds to their preflight requests. Keys are in a header, so no
+ * credentials mode is needed. The Admin API, `/docs` and the health checks stay closed to other origins.
  */
 export function crossOrigin(origins: readonly string[]): Koa.Middleware {
   const allowed = new Set(origins);
@@ -34,57 +34,57 @@ export function crossOrigin(origins: readonly string[]): Koa.Middleware {
   };
 }
 
-/** A request that has been answered. It tells nothing of whom it was about: `route` is the pattern, and not the address. */
+/** A completed request, without personal data: `route` is the pattern, not the path. */
 export interface Answered {
   readonly method: string;
-  /** `/v1/users/:id`; `none` for an address that there is not. */
+  /** `/v1/users/:id`; `none` for an unknown path. */
   readonly route: string;
   readonly status: number;
-  /** From the head of the request to its answer. */
+  /** From the request's head to its response. */
   readonly seconds: number;
 }
 
-/** A request that is to be answered. */
+/** A request that has begun. */
 export interface Asked {
   readonly id: string;
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Who watches requests. */
+/** Measures and traces requests. */
 export interface RequestWatch {
   /** Counts a request. */
   readonly answered?: ((request: Answered) => void) | undefined;
-  /** Answers a request, and traces it. `outcome` is known when `answer` is through. */
+  /** Traces a request around `answer`. `outcome` is available once that resolves. */
   readonly around?: ((request: Asked, answer: () => Promise<void>, outcome: () => Answered) => Promise<void>) | undefined;
 }
 
 const wellFormedId = new RegExp(`^[A-Za-z0-9._-]{1,${limits.maxRequestIdChars}}$`);
 
-/** The id of a request: the caller's X-Request-Id if it is well-formed, else a new one. A key that was sent in the wrong header is none. */
+/** The id of a request: the caller's X-Request-Id if it is well-formed, else a new one. An API key sent in this header by mistake is not used. */
 export function requestId({ headers }: Koa.Request): string {
   const sent = headers['x-request-id'];
   return typeof sent === 'string' && wellFormedId.test(sent) && sent !== headers['x-api-key'] ? sent : randomUUID();
 }
 
-/** The pattern that the router found for a request. */
+/** The pattern of the matched route. */
 function routeOf(context: Koa.Context): string {
   const route = context['_matchedRoute'] as unknown;
   return typeof route === 'string' ? route : 'none';
 }
 
-/** What a request's log lines begin with. The address stays out of them, as ids and e-mail addresses are in it. */
+/** A logger with a request's fields. The path is not one of them, since it holds user ids and e-mail addresses. */
 export const requestLog = (log: Logger, context: Koa.Context): Logger =>
   log.child({ requestId: context.state['requestId'] as string, method: context.method, route: routeOf(context) });
 
 export interface ObservedOptions {
   readonly log: Logger;
-  /** ACCESS_LOG: the level of the line that is logged of each request. */
+  /** ACCESS_LOG: the level of each request's log line. */
   readonly accessLog: 'debug' | 'info';
   readonly watch: RequestWatch;
 }
 
-/** Gives each request an id, which its answer and its log lines carry, and tells of it when it has been answered. */
+/** Assigns each request an id, which its response and log lines carry, and reports it when it completes. */
 export function observed({ log, accessLog, watch }: ObservedOptions): Koa.Middleware {
   const isLogged = log.isLevelEnabled(accessLog);
   const { answered, around } = watch;
@@ -121,12 +121,12 @@ export interface RateLimitOptions {
   readonly windowS: number;
 }
 
-/** What the headers of an answer say about the limit. */
+/** The headers that describe the limit. */
 export type LimitHeaders = Readonly<Record<string, string>>;
 
 /**
- * Limits how many requests a key may make, all processes together: one round trip to Redis for each request. A key that is over its limit is
- * remembered in memory until its window is over, so that refusing costs nothing.
+ * Limits the requests of each key across all processes, at one round trip to Redis per request. A key over its limit is blocked in memory until
+ * its window ends, so that refusing it costs no round trip.
  */
 export class RateLimit {
   private readonly limiter: RateLimiterRedis;
@@ -148,16 +148,16 @@ export class RateLimit {
     });
   }
 
-  /** Counts a request of a key. Throws a 429 when it is one too many; `tell` is given the headers in both cases. */
-  async count(keyId: string, tell: (headers: LimitHeaders) => void): Promise<void> {
+  /** Counts a request of a key, and passes the headers to `setHeaders`. Throws a 429 if the key is over its limit. */
+  async count(keyId: string, setHeaders: (headers: LimitHeaders) => void): Promise<void> {
     try {
-      tell(this.headers(await this.limiter.consume(keyId)));
+      setHeaders(this.headers(await this.limiter.consume(keyId)));
     } catch (error) {
       if (!(error instanceof RateLimiterRes)) throw redisFailure(error, this.redis);
-      tell(this.headers(error));
+      setHeaders(this.headers(error));
       throw new LaurelError(
         'too_many_requests',
-        `This key may make ${this.requests} requests in ${this.windowS} s: wait until the time in Retry-After is over.`,
+        `This key may make ${this.requests} requests in ${this.windowS} s: retry after the seconds in Retry-After.`,
         { retryAfterS: secondsOf(error) },
       );
     }

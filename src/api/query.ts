@@ -2,14 +2,13 @@ import { z } from 'zod';
 import type { ZodOpenApiOverrideMeta } from 'zod-openapi';
 
 /*
- * Schemas of what stands in paths and queries. All of it is text; the reference tells what the text stands for, so each schema says that
- * from the same bounds that it checks.
+ * Schemas of path and query parameters. They parse text; the reference documents the type that the text stands for, from the same bounds.
  */
 
-/** What the reference says of a text instead of what its schema does. */
-const told = (override: ZodOpenApiOverrideMeta): { override: ZodOpenApiOverrideMeta } => ({ override });
+/** Replaces a schema's form in the reference. */
+const documented = (override: ZodOpenApiOverrideMeta): { override: ZodOpenApiOverrideMeta } => ({ override });
 
-/** The key of something in a path. */
+/** A key in a path. */
 export const keyText = (what: string): z.ZodString => z.string().meta({ description: `The key of the ${what}.` });
 
 function wholeNumber(min: number, max: number): z.ZodType<number, string> {
@@ -27,7 +26,7 @@ export function optionalIntegerText(min: number, max: number, description: strin
     .optional()
     .meta({
       description,
-      ...told(({ jsonSchema }) => {
+      ...documented(({ jsonSchema }) => {
         delete jsonSchema.pattern;
         Object.assign(jsonSchema, { type: 'integer', minimum: min, maximum: max });
       }),
@@ -39,7 +38,7 @@ export function integerText(min: number, max: number, fallback: number): z.ZodTy
   return wholeNumber(min, max)
     .default(fallback)
     .meta(
-      told(({ jsonSchema }) => {
+      documented(({ jsonSchema }) => {
         delete jsonSchema.pattern;
         Object.assign(jsonSchema, { type: 'integer', minimum: min, maximum: max, default: fallback });
       }),
@@ -52,13 +51,13 @@ export const booleanText: z.ZodType<boolean> = z
   .default('false')
   .transform((text) => text === 'true')
   .meta(
-    told(({ jsonSchema }) => {
+    documented(({ jsonSchema }) => {
       delete jsonSchema.enum;
       Object.assign(jsonSchema, { type: 'boolean', default: false });
     }),
   );
 
-/** True for `true` alone: any other text, and none, is false. */
+/** True for `true`; false for any other text and when absent. */
 export const onlyTrueText = (description: string): z.ZodType<boolean> =>
   z
     .union([z.string(), z.array(z.string())])
@@ -66,13 +65,13 @@ export const onlyTrueText = (description: string): z.ZodType<boolean> =>
     .transform((sent) => sent === 'true')
     .meta({
       description,
-      ...told(({ jsonSchema }) => {
+      ...documented(({ jsonSchema }) => {
         delete jsonSchema.anyOf;
         jsonSchema.type = 'string';
       }),
     });
 
-/** The parts of a text between its commas; `\,` stands for a comma inside a part and `\\` for a backslash. Other backslashes are kept. */
+/** Splits a text at its commas. `\,` is a comma within a part and `\\` a backslash; other backslashes are literal. */
 function partsOf(text: string): string[] {
   const parts = [''];
   for (const token of text.match(/\\[\\,]|,|\\|[^\\,]+/g) ?? []) {
@@ -82,7 +81,7 @@ function partsOf(text: string): string[] {
   return parts;
 }
 
-/** `key:value` pairs. A part without a colon is no pair: it belongs to the value before it, with its comma. */
+/** Returns `key:value` pairs. A part without a colon belongs to the value before it, with its comma. */
 function pairsOf(text: string): string[] {
   const pairs: string[] = [];
   for (const part of partsOf(text)) {
@@ -106,12 +105,12 @@ export const attributeFilters: z.ZodType<ReadonlyMap<string, string>> = z
       'Attribute keys and values such as `city:London,plan:pro`, all of which must match. A value may hold commas: a comma begins another pair only where a key and a colon follow, as in `city:Washington, D.C.,plan:pro`. Where they follow inside a value, write `\\,` for the comma, and `\\\\` for a backslash before it.',
   });
 
-/** The pattern of a format says less to a reader than its name. */
+/** Drops the pattern of a format, whose name is clearer. */
 function dropPattern({ jsonSchema }: { jsonSchema: { format?: unknown; pattern?: string } }): void {
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
 }
 
-/** A parameter that holds 1 to `max` items. `split` makes items of what was sent: one text, or several where the parameter is repeated. */
+/** A parameter of 1 to `max` items. `split` receives one text, or several if the parameter is repeated. */
 function items<T>(item: z.ZodType<T, string>, max: number, how: { split: (sent: string | string[]) => string[]; description: string }) {
   const list = z.array(item).min(1, 'must have at least 1 item').max(max, `must have at most ${max} items`);
   return z
@@ -120,25 +119,25 @@ function items<T>(item: z.ZodType<T, string>, max: number, how: { split: (sent: 
     .pipe(list)
     .meta({
       description: how.description,
-      ...told(({ jsonSchema }) => {
+      ...documented(({ jsonSchema }) => {
         delete jsonSchema.anyOf;
-        const { $schema: _, ...told } = z.toJSONSchema(list, { io: 'input', override: dropPattern });
-        Object.assign(jsonSchema, told);
+        const { $schema: _, ...schema } = z.toJSONSchema(list, { io: 'input', override: dropPattern });
+        Object.assign(jsonSchema, schema);
       }),
     });
 }
 
-/** A list of ids that Laurel made, which hold no comma: the parameter may be repeated, and each of it separated by commas. */
+/** A list of ids generated by Laurel, which contain no comma: separated by commas, in one or more parameters. */
 export const idsText = <T>(item: z.ZodType<T, string>, max: number): z.ZodType<T[]> =>
   items(item, max, {
     split: (sent) => [sent].flat().flatMap((text) => text.split(',')),
     description: 'Ids, as a repeated parameter or separated by commas.',
   });
 
-/** A list of ids that callers chose, which may hold commas: those of a repeated parameter are taken as they are. */
+/** A list of ids chosen by callers, which may contain commas: a repeated parameter is not split. */
 export const callersIdsText = <T>(item: z.ZodType<T, string>, max: number): z.ZodType<T[]> =>
   items(item, max, {
     split: (sent) => (Array.isArray(sent) ? sent : partsOf(sent)),
     description:
-      'Ids, as a repeated parameter or separated by commas. A repeated parameter is taken as it is. In one that is sent once, write `\\,` for a comma that belongs to an id, and `\\\\` for a backslash before a comma or a backslash.',
+      'Ids, as a repeated parameter or separated by commas. A repeated parameter is not split. In a single one, write `\\,` for a comma that belongs to an id, and `\\\\` for a backslash before a comma or a backslash.',
   });

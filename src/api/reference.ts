@@ -23,7 +23,7 @@ const documents: readonly (readonly [api: Api, name: string, addresses: readonly
   ['admin', 'Admin API', ['/admin/v1/openapi']],
 ];
 
-/** The page loads nothing but its own files. Swagger UI sets styles on its elements (its issue 10655), but needs no script in the page. */
+/** The page loads only its own files. Swagger UI sets inline styles (its issue 10655), but needs no inline script. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -53,7 +53,7 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** `validatorUrl` is null because Swagger UI would send the document's address to a server of its makers. */
+/** Without `validatorUrl: null`, Swagger UI sends the document's URL to its vendor's server. */
 const start = `SwaggerUIBundle({
   dom_id: '#reference',
   urls: ${JSON.stringify(documents.map(([, name, [url]]) => ({ name, url })))},
@@ -64,10 +64,10 @@ const start = `SwaggerUIBundle({
 });
 `;
 
-/** The files of Swagger UI that the page loads: no others are served. */
+/** The files of Swagger UI that the page loads. No others are served. */
 const files = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js', 'favicon-32x32.png'];
 
-/** Answers with a part of the page. */
+/** Sends a file of the page. */
 function send(context: Koa.Context, type: string, body: string | Buffer): void {
   context.set('Content-Security-Policy', policy);
   context.type = type;
@@ -75,8 +75,8 @@ function send(context: Koa.Context, type: string, body: string | Buffer): void {
 }
 
 /**
- * The reference, without a key: the OpenAPI documents of both APIs, and `/docs`, a page to read and try them. The documents are made when
- * they are first asked for, and so are the files read, once for all answers.
+ * Registers the reference, which needs no key: the OpenAPI documents of both APIs, and `/docs`, a page to read and try them. Documents are
+ * generated, and files read, with their first request.
  */
 export function docsRoutes(router: Router, routes: Readonly<Record<Api, readonly Route[]>>): void {
   for (const [api, , addresses] of documents) {
@@ -102,30 +102,30 @@ export function docsRoutes(router: Router, routes: Readonly<Record<Api, readonly
   }
 }
 
-/** What the reference of an API says beside its routes. */
+/** The text of an API's reference. */
 interface ApiText {
   readonly title: string;
   readonly description: string;
-  /** The addresses under which the routes are, the usual one first. */
+  /** The base paths of the routes, the usual one first. */
   readonly bases: readonly string[];
 }
 
 const everyCall = [
-  'Send your API key in the `X-API-KEY` header of every call. Bodies are JSON.',
-  'An error is `{"error": "<a sentence that says what to do>"}`; its status is told with each operation, and a method that an address does not have is a 405.',
+  'Send your API key in the `X-API-KEY` header of every request. Bodies are JSON.',
+  'An error is `{"error": "<a sentence that says what to do>"}`. Each operation lists its statuses; an unsupported method is a 405.',
 ].join('\n\n');
 
 const apis: Readonly<Record<Api, ApiText>> = {
   application: {
     title: 'Laurel: Application API',
-    description: `What a client product calls: report events, identify users, read their progress.\n\n${everyCall}`,
+    description: `For client products: report events, identify users, read their progress.\n\n${everyCall}`,
     bases: ['/v1', '/api'],
   },
   admin: {
     title: 'Laurel: Admin API',
     description: [
-      'What operators call: configure a tenant and work on its users. Batches report in `issues`, by index, what could not be done, and do the rest.',
-      'An admin key that is bound to a tenant can’t call `/tenants`, `/admin-api-keys` and `/clock`, which are about the whole account.',
+      'For operators: configure a tenant and manage its users. A batch reports failed items in `issues`, by index, and processes the others.',
+      'An admin key bound to a tenant can’t call `/tenants`, `/admin-api-keys` and `/clock`, which concern the whole account.',
       everyCall,
     ].join('\n\n'),
     bases: ['/admin/v1'],
@@ -133,7 +133,7 @@ const apis: Readonly<Record<Api, ApiText>> = {
 };
 
 const retryAfter = {
-  'Retry-After': { schema: { type: 'integer' }, description: 'Seconds after which trying again makes sense.' },
+  'Retry-After': { schema: { type: 'integer' }, description: 'Seconds to wait before the next attempt.' },
 } as const;
 
 const failure = (description: string, headers?: typeof retryAfter): ZodOpenApiResponseObject => ({
@@ -142,22 +142,25 @@ const failure = (description: string, headers?: typeof retryAfter): ZodOpenApiRe
   content: { 'application/json': { schema: errorShape } },
 });
 
-/** The errors that operations share, by status. */
+/** The errors that operations have in common, by status. */
 const failures = {
-  400: ['InvalidRequest', failure('The body is not JSON, or the address is not valid.')],
+  400: ['InvalidRequest', failure('The body is not JSON, or the URL is not valid.')],
   401: ['Unauthorized', failure('The API key is missing or not valid.')],
-  403: ['Forbidden', failure('The API key is not for this call, this user or this tenant.')],
-  404: ['NotFound', failure('Something that the address or the `Tenant-ID` header names does not exist.')],
-  405: ['MethodNotAllowed', failure('The address exists, but not with this method.')],
+  403: ['Forbidden', failure('The API key may not call this operation, or not for this user or tenant.')],
+  404: ['NotFound', failure('Something that the path or the `Tenant-ID` header names does not exist.')],
+  405: ['MethodNotAllowed', failure('The path exists, but not with this method.')],
   413: ['BodyTooLarge', failure(`The body is larger than ${limits.maxBodyBytes} bytes.`)],
-  422: ['Unprocessable', failure('Something in the request breaks a rule; nothing was done.')],
-  429: ['TooManyRequests', failure('The API key has been used too often; nothing was done.', retryAfter)],
-  503: ['NotReady', failure('The service cannot work at the moment.', retryAfter)],
+  422: ['Unprocessable', failure('The request is not valid; nothing was changed.')],
+  429: ['TooManyRequests', failure('The API key is over its rate limit; nothing was changed.', retryAfter)],
+  503: [
+    'NotReady',
+    failure('The service is not ready. Repeating the request with the same `Idempotency-Key` is safe.', retryAfter),
+  ],
 } as const satisfies Record<number, readonly [string, ZodOpenApiResponseObject]>;
 
 const everywhere = [400, 401, 403, 404, 422, 429, 503] as const;
 
-/** What stands for a component of the document. */
+/** A reference to a component of the document. */
 const ref = (kind: 'responses' | 'parameters', name: string): { $ref: string } => ({ $ref: `#/components/${kind}/${name}` });
 
 const parameters = {
@@ -167,18 +170,18 @@ const parameters = {
     required: false,
     schema: { type: 'string' },
     description:
-      "The tenant that the call is for, by its id or customerId. Without it, an admin key that is bound to a tenant means its own, every other key the account's default tenant.",
+      "The tenant of the request, by its id or customerId. Without it, a key bound to a tenant means that tenant, and every other key means the account's default tenant.",
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
     required: false,
     schema: { type: 'string', minLength: 1, maxLength: limits.maxIdChars },
-    description: 'The same key again, of the same user on the same metric, answers 202 and changes nothing.',
+    description: 'A repeated key of the same user and metric returns 202 and changes nothing.',
   },
 } as const satisfies Record<string, oas31.ParameterObject>;
 
-/** Operations are grouped by the first word of their path. */
+/** Groups operations by the first segment of their path. */
 function tagOf({ path }: Route): string {
   const words = (path.split('/')[1] ?? '').replaceAll('-', ' ').replace(/\bapi\b/, 'API');
   return words.charAt(0).toUpperCase() + words.slice(1);
@@ -186,11 +189,11 @@ function tagOf({ path }: Route): string {
 
 const successes: Readonly<Record<number, string>> = {
   200: 'Done.',
-  201: 'Done, and something was created, restored, granted or counted.',
-  202: 'Accepted: what was sent has been taken, now or before.',
+  201: 'Created, restored, granted or counted.',
+  202: 'Accepted, by this request or an earlier one.',
 };
 
-/** A POST that may answer 201 says with 200 that it created nothing. */
+/** A POST that can return 201 returns 200 when it created nothing. */
 function successOf({ answers }: Route, status: number): string {
   if (status === 200 && 201 in answers) return 'Nothing was created, restored or granted: `issues` says why.';
   return successes[status] ?? 'Done.';
@@ -202,7 +205,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     operationId: route.operation,
     summary: route.summary,
     tags: [tagOf(route)],
-    // A schema that is no object stops the document from being made, which the tests do.
+    // Generating the document throws if a schema is not an object; the tests generate it.
     requestParams: { path: route.params as never, query: route.query as never },
     parameters: [ref('parameters', 'TenantId'), ...(route.idempotent ? [ref('parameters', 'IdempotencyKey')] : [])] as never,
     ...(route.body
@@ -220,7 +223,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
   };
 }
 
-/** Leaves out what zod adds and a reader does not need, or what a later version could not keep. */
+/** Omits what zod adds and readers don't need, and what a later version may have to change. */
 const plain: ZodOpenApiOverride = ({ jsonSchema }) => {
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -229,7 +232,7 @@ const plain: ZodOpenApiOverride = ({ jsonSchema }) => {
   delete jsonSchema.propertyNames;
 };
 
-/** A later version may answer with more fields, so the reference does not say that there are no others. */
+/** Allows further fields in responses, which a later version may add. */
 const open: ZodOpenApiOverride = (context) => {
   plain(context);
   if (context.jsonSchema.additionalProperties === false) delete context.jsonSchema.additionalProperties;
@@ -238,8 +241,8 @@ const open: ZodOpenApiOverride = (context) => {
 const packageFile = new URL('../../package.json', import.meta.url);
 
 /**
- * The OpenAPI 3.1 document of an API, made from the very schemas that its requests are checked with. `closed` says that an answer has no
- * fields but those that are named: the tests hold this version's answers to that.
+ * Returns the OpenAPI 3.1 document of an API, generated from the schemas that validate its requests. `closed` allows no fields in responses but
+ * those listed; the tests use it to check this version's responses.
  */
 export function referenceOf(api: Api, routes: readonly Route[], { closed = false } = {}): oas31.OpenAPIObject {
   const { title, description, bases } = apis[api];

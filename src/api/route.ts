@@ -10,25 +10,25 @@ import type { HistoryReader } from '../ledger/reader.js';
 import type { UserDirectory } from '../ledger/user-directory.js';
 import type { WebhookAdmin } from '../webhooks/admin.js';
 
-/** What handlers work with. */
+/** What handlers use. */
 export interface Services {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly history: HistoryReader;
   readonly aggregates: AggregateReader;
-  /** What operators configure: reads it, and changes it for all processes at once. */
+  /** Reads the configuration, and changes it in all processes at once. */
   readonly configuration: ConfigEditor;
   /** The tenants and keys of the account. */
   readonly account: Account;
-  /** Moves the test clock of all tenants, and returns when everything that is due by then has been done, and what the moment is. */
+  /** Advances the test clock of all tenants. Resolves with the new time once everything that is due by then is done. */
   readonly advance: (toMs: number) => Promise<number>;
   /** The list of users. */
   readonly directory: UserDirectory;
   /** The entries of ledgers that Postgres refused. */
   readonly deadLetters: DeadLetters;
-  /** What is known of webhook endpoints and their deliveries. */
+  /** The state and the deliveries of webhook endpoints. */
   readonly webhooks: WebhookAdmin;
-  /** Deletes a user for good, and returns when nothing is left of the user. Throws a 404 for an unknown one. */
+  /** Deletes a user for good, from both stores. Throws a 404 for an unknown user. */
   readonly forget: (tenant: number, user: string) => Promise<void>;
 }
 
@@ -49,19 +49,19 @@ export interface RouteRequest<P, Q, B> {
   readonly idempotencyKey: string | undefined;
 }
 
-/** The Application API is for admin keys and application keys, the Admin API for admin keys only. */
+/** The Application API accepts admin keys and application keys, the Admin API only admin keys. */
 export type Api = 'application' | 'admin';
 
 /**
- * Who may call a route of the Application API (docs/keys.md): `admin` only admin keys; `anyone` application keys too, because what it
- * answers concerns no single user; a function names the users whom a request is about, and an application key may only be about its own.
+ * The keys that may call a route of the Application API (docs/keys.md). `admin`: only admin keys. `anyone`: application keys too, because the
+ * response concerns no single user. A function: application keys too, if it returns only the key's own user.
  */
 export type Access<P, Q, B> =
   'admin' | 'anyone' | ((parts: { readonly params: P; readonly query: Q; readonly body: B }) => readonly string[]);
 
 /**
- * One operation of the HTTP API, declared: the router, the checks and the reference (api/reference.ts) are made from it. `path` is
- * below the API's base and names its parameters in braces, as the contract does.
+ * One operation of the HTTP API. The router, the validation and the reference (api/reference.ts) are generated from it. `path` is relative to
+ * the API's base, with parameters in braces, as in the contract.
  */
 export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -69,15 +69,15 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly summary: string;
   /** The operation's name in the reference: the contract's `operationId` where it has one. */
   readonly operation: string;
-  /** The body of each answer that is not an error, by status. */
+  /** The body of each successful response, by status. */
   readonly answers: Readonly<Record<number, z.ZodType>>;
-  /** The media type of answers that are texts; without it, answers are JSON. */
+  /** The media type of a text response; JSON without it. */
   readonly produces?: string;
-  /** Whether an `Idempotency-Key` header means something here; elsewhere it is not looked at. */
+  /** Whether the route honours an `Idempotency-Key` header; other routes ignore it. */
   readonly idempotent?: true;
-  /** A route that does not say it is closed to application keys. Those of the Admin API always are. */
+  /** `admin` without it. Application keys can never call the Admin API. */
   readonly access?: Access<P, Q, B>;
-  /** Of the Admin API: `tenant` for what is one tenant's own. A route that does not say it is closed to admin keys that are bound to a tenant. */
+  /** Of a route of the Admin API: `tenant` if it concerns one tenant. Admin keys bound to a tenant can't call a route without it. */
   readonly scope?: 'tenant' | 'account';
   readonly params: z.ZodType<P>;
   readonly query: z.ZodType<Q>;
@@ -85,14 +85,14 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly body: z.ZodType<B> | null;
   /** Whether the Tenant-ID header may be the id of an archived tenant. */
   readonly archivedTenants?: true;
-  /** Whether a request without a body is as good as one with `{}`. */
+  /** Whether a missing body means `{}`. */
   readonly bodyOptional?: true;
-  /** Bytes that the body may have; limits.maxBodyBytes without it. */
+  /** Maximum size of the body; limits.maxBodyBytes without it. */
   readonly maxBodyBytes?: number;
   readonly handle: (request: RouteRequest<P, Q, B>) => Promise<Answer>;
 }
 
-/** Keeps a route's types together while it is written, and lets lists hold routes of all types. */
+/** Checks a route's types against each other, then erases them, so that a list can hold all routes. */
 export function defineRoute<P, Q, B>(route: Route<P, Q, B>): Route {
   return route as unknown as Route;
 }

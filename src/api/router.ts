@@ -42,7 +42,7 @@ export const applicationRoutes: readonly Route[] = [
   ...pointsRoutes,
   ...summaryRoutes,
 ];
-/** What the Admin API has of each tenant. */
+/** The routes of the Admin API that concern one tenant. */
 const ofTenants: readonly Route[] = [
   ...readyRoutes,
   ...streakAdminRoutes,
@@ -63,20 +63,20 @@ export const adminRoutes: readonly Route[] = [
 
 export interface AppOptions extends ObservedOptions {
   readonly services: Services;
-  /** Undefined: keys may make as many requests as they like. */
+  /** Undefined: requests are not limited. */
   readonly rateLimit: RateLimit | undefined;
   readonly health: Health;
   /** CORS_ORIGINS. */
   readonly corsOrigins: readonly string[];
-  /** Hears of requests that are answered with 503. */
+  /** Logs and counts responses with 503. */
   readonly refusals: Refusals;
 }
 
 type Middleware = Koa.Middleware;
 
 /**
- * What browsers are told: an answer is data, loads nothing, and may not be shown in a frame. (`/docs` has a policy of its own. That a browser
- * must come by TLS is for the proxy to say that has the certificate.)
+ * Headers for browsers: a response is data, loads nothing, and may not be framed. `/docs` has its own policy. Strict-Transport-Security is up
+ * to the proxy that holds the certificate.
  */
 const securityHeaders = helmet({
   contentSecurityPolicy: { useDefaults: false, directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] } },
@@ -89,20 +89,20 @@ const securityHeaders = helmet({
   crossOriginOpenerPolicy: false,
 });
 
-/** Every failure becomes an answer here, and nowhere else. */
+/** Maps every error to a response. No other code does. */
 function errors({ log, refusals }: AppOptions): Middleware {
   return async (context, next) => {
     try {
       await next();
       if (context.body !== undefined) return;
       if (context.status === 404) throw new LaurelError('not_found', `There is nothing at ${context.method} ${context.path}.`);
-      // The router has said with Allow which methods there are.
+      // The router has set Allow.
       if (context.status === 405) throw new LaurelError('method_not_allowed', 'This address exists, but not with this method.');
       if (context.status === 501) throw new LaurelError('method_not_allowed', 'This method is not supported.');
     } catch (error) {
       const logOf = (): Logger => requestLog(log, context);
       const { status, body, headers } = errorAnswer(error, logOf, (refusal) => {
-        // The tenant of a request whose key could not be looked up is not known, if it names one.
+        // While keys can't be looked up, the tenant that a header names can't be resolved.
         const implied = context.headers['tenant-id'] === undefined ? defaultTenant : undefined;
         refusals.note(refusal, logOf, (context.state['tenant'] as number | undefined) ?? implied);
       });
@@ -113,11 +113,11 @@ function errors({ log, refusals }: AppOptions): Middleware {
   };
 }
 
-/** JSON whatever the Content-Type says: everything that is sent here is meant as JSON. That it is an object, its schema asks for. */
+/** Parses the body as JSON whatever its Content-Type, since no route accepts anything else. The route's schema requires an object. */
 const readBody = (maxBytes: number): Middleware =>
   bodyParser({ enableTypes: ['json'], detectJSON: () => true, strict: false, jsonLimit: String(maxBytes) });
 
-/** The router would leave as it came what it can't decode, and take it for an id that nobody meant. */
+/** Throws a 400 for an invalid percent-encoding, which the router would pass on undecoded, as a wrong id. */
 function checkAddress({ url }: Koa.Context): void {
   if (!url.includes('%')) return;
   try {
@@ -133,9 +133,7 @@ function checkAddress({ url }: Koa.Context): void {
   }
 }
 
-/**
- * HTTP carries header values as bytes, which Node reads as Latin-1; clients send UTF-8. Bytes that are not UTF-8 are left as they are.
- */
+/** Decodes a header as UTF-8, which clients send and Node reads as Latin-1. Bytes that are not UTF-8 stay as they are. */
 function decodeHeader(value: string): string {
   const bytes = Buffer.from(value, 'latin1');
   const decoded = bytes.toString('utf8');
@@ -167,7 +165,7 @@ function bodyOf(context: Koa.Context, route: Route): unknown {
 
 const keyOf = (context: Koa.Context): string => context.get('x-api-key');
 
-/** Comes before the body is read: a caller who may not call at all is told so, whatever else is wrong. */
+/** Authenticates and authorises before the body is read: 401 and 403 take precedence over every other error. */
 function admit(api: Api, route: Route, { services, rateLimit }: AppOptions): Middleware {
   return async (context, next) => {
     const principal = await services.account.authenticate(keyOf(context));
@@ -183,11 +181,11 @@ function admit(api: Api, route: Route, { services, rateLimit }: AppOptions): Mid
 function handler(route: Route, { services }: AppOptions): Middleware {
   return async (context) => {
     const admitted = context.state['principal'] as Principal;
-    // The body may have been on its way for long: what was admitted is looked at again.
+    // The body may have taken long to arrive, so the key and the tenant are checked again.
     const principal = await services.account.confirm(admitted, keyOf(context));
     const tenant = context.state['tenant'] as number;
     if (tenant !== tenantOf(context, principal, route, services))
-      throw new LaurelError('not_found', 'This tenant was changed while the request came in.');
+      throw new LaurelError('not_found', 'This tenant changed while the request was in progress.');
     checkAddress(context);
     const params = parsePart(route.params, context['params'] as unknown, 'The path');
     const query = parsePart(route.query, context.query, 'The query');
@@ -230,9 +228,9 @@ export function createApp(options: AppOptions): Koa {
   mount(router, '/api', 'application', applicationRoutes, options);
   mount(router, '/admin/v1', 'admin', adminRoutes, options);
   const app = new Koa();
-  // A client that left before its answer was through is no news; what else breaks then is not for the console, where nobody would find it.
+  // Koa would print these to the console. The usual one is a client that disconnected before its response was sent.
   app.on('error', (error: unknown) => {
-    options.log.debug({ err: error }, 'an answer could not be sent');
+    options.log.debug({ err: error }, 'response not sent');
   });
   app.use(observed(options));
   app.use(securityHeaders);
@@ -243,16 +241,16 @@ export function createApp(options: AppOptions): Koa {
   return app;
 }
 
-/** Whether the service can do its work; the sentence says why not. */
+/** Readiness, for the health checks and the metrics. */
 export interface Health {
-  /** Undefined when ready. */
+  /** Why the service is not ready; undefined when it is. */
   problem(): Promise<LaurelError | undefined>;
 }
 
 /**
- * `GET /health/live`: the process answers. `GET /health/ready`: Redis accepts writes and is in sync with Postgres, the ledger has room, and the
- * service is not stopping; 503 with the cause otherwise. Postgres being away alone does not count, since events go on until the ledger is full.
- * Neither needs a key.
+ * `GET /health/live`: the process responds. `GET /health/ready`: Redis accepts writes and is in sync with Postgres, the ledger is below its
+ * limit, and the service is not stopping; 503 with the cause otherwise. Postgres may be unavailable, since events are accepted until the ledger
+ * is full. Neither needs a key.
  */
 export function healthRoutes(router: Router, health: Health): void {
   router.get('/health/live', (context) => {

@@ -8,10 +8,10 @@ const pollMs = 10;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** An address to listen on, and the setting that another port is set with. */
+/** An address to listen on, and the name of the setting for its port. */
 export interface Listen {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly variable: string;
 }
@@ -19,21 +19,21 @@ export interface Listen {
 export interface HttpServer {
   /** `http://host:port`. */
   readonly address: string;
-  /** Goes on serving, and tells clients with each answer to leave their connections. */
+  /** Sends `Connection: close` with each further response, and continues to serve. */
   leave(): void;
-  /**
-   * Stops accepting connections, answers what has come and tells clients to leave their connections; cuts off what is left after
-   * `graceMs`.
-   */
+  /** Stops accepting connections and finishes requests in flight. Closes what is still open after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
 
 const malformed: Readonly<Record<string, readonly [string, string]>> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', `The headers are larger than ${limits.maxHeaderBytes} bytes; send less.`],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive; send it again.'],
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    `The headers are larger than ${limits.maxHeaderBytes} bytes: send fewer or smaller headers.`,
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive: send it again.'],
 };
 
-/** What Node's parser refuses never reaches the application: it is answered here, in the same form. */
+/** Responds to what Node's parser rejects, which never reaches the application, with an error of the usual form. */
 function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -46,9 +46,9 @@ function answerMalformed(error: Error & { code?: string }, socket: Socket): void
   );
 }
 
-/** Node would answer an unknown `Expect` without a body. */
+/** Responds to an unknown `Expect`. Node's own response has no body. */
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const body = JSON.stringify({ error: 'The only expectation that is met is 100-continue: leave the Expect header out.' });
+  const body = JSON.stringify({ error: 'Only the expectation 100-continue is supported: leave the Expect header out.' });
   response.writeHead(417, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), Connection: 'close' });
   response.end(body);
 }
@@ -59,26 +59,26 @@ interface Exchange {
 }
 
 /**
- * The requests that one connection has sent without waiting for their answers. A few are worked on at a time, and nothing more is read from the
- * connection while others wait: what it holds is then bounded by what Node reads at once (64 KiB).
+ * The pipelined requests of one connection. At most limits.maxPipelinedRequests are in progress, and the socket is paused while others wait, so
+ * that a connection holds at most what Node reads at once (64 KiB).
  */
 class Pipeline {
   private readonly socket: Socket;
   private readonly handle: Handler;
   private readonly waiting: Exchange[] = [];
-  private underWay = 0;
+  private inProgress = 0;
 
   constructor(socket: Socket, handle: Handler) {
     this.socket = socket;
     this.handle = handle;
-    // Node goes on reading whenever a request has been read.
+    // Node resumes the socket after each request.
     socket.on('resume', () => {
       this.hold();
     });
   }
 
   take(exchange: Exchange): void {
-    if (this.underWay < limits.maxPipelinedRequests) {
+    if (this.inProgress < limits.maxPipelinedRequests) {
       this.begin(exchange);
       return;
     }
@@ -87,16 +87,16 @@ class Pipeline {
   }
 
   private begin({ request, response }: Exchange): void {
-    this.underWay += 1;
-    // When the answer has gone out, so that those to a client that does not read do not pile up.
+    this.inProgress += 1;
+    // Counted until the response is sent, so that responses to a client that does not read can't pile up.
     response.once('close', () => {
-      this.underWay -= 1;
-      this.goOn();
+      this.inProgress -= 1;
+      this.startNext();
     });
     this.handle(request, response);
   }
 
-  private goOn(): void {
+  private startNext(): void {
     const next = this.socket.destroyed ? undefined : this.waiting.shift();
     if (!next) return;
     this.begin(next);
@@ -108,8 +108,8 @@ class Pipeline {
   }
 }
 
-/** Bounds the requests of each connection that are worked on at the same time. */
-function inTurn(handle: Handler): Handler {
+/** Limits the requests in progress on each connection. */
+function limitPipelines(handle: Handler): Handler {
   const pipelines = new WeakMap<Socket, Pipeline>();
   return (request, response) => {
     const { socket } = request;
@@ -122,14 +122,14 @@ function inTurn(handle: Handler): Handler {
 function listen(server: Server, { host, port, variable }: Listen): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: Error & { code?: string }) => {
-      const message = error.code === 'EADDRINUSE' ? `Port ${port} of ${host} is taken: set ${variable} to another one.` : error.message;
+      const message = error.code === 'EADDRINUSE' ? `Port ${port} of ${host} is in use: set ${variable} to another port.` : error.message;
       reject(new OperatorError(message, { cause: error }));
     });
     server.listen(port, host, resolve);
   });
 }
 
-/** Throws an OperatorError when one of these addresses is taken: a start finds that out before it does anything else. */
+/** Throws an OperatorError if a port is in use. A start checks this first, before it changes anything. */
 export async function expectFree(all: readonly Listen[]): Promise<void> {
   const probes: Server[] = [];
   try {
@@ -143,15 +143,12 @@ export async function expectFree(all: readonly Listen[]): Promise<void> {
   }
 }
 
-/** How long clients may take; `limits` says what each means. */
+/** Timeouts of clients, in ms, and the limit of connections; documented in `limits`. */
 export type ClientLimits = Readonly<
   Record<'requestHeadersMs' | 'requestMs' | 'requestCheckMs' | 'connectionIdleMs' | 'maxConnections', number>
 >;
 
-/**
- * Serves on an address; port 0 takes any free one. Clients that are too slow are cut off, so that they can't hold connections for nothing.
- * Throws an OperatorError when the port is taken.
- */
+/** Serves on an address. Disconnects clients that are too slow, so that they can't exhaust connections. Throws an OperatorError if the port is in use. */
 export async function startServer(
   handle: Handler,
   where: Listen,
@@ -168,12 +165,12 @@ export async function startServer(
       connectionsCheckingInterval: requestCheckMs,
       requireHostHeader: false,
     },
-    inTurn((request, response) => {
+    limitPipelines((request, response) => {
       if (stopping) response.setHeader('Connection', 'close');
       handle(request, response);
     }),
   );
-  // Node would leave out what is beyond 2,000 without a word: a key, perhaps. Their bytes are limited.
+  // Node silently drops headers beyond 2,000, perhaps the key. maxHeaderSize limits them instead.
   server.maxHeadersCount = 0;
   server.timeout = connectionIdleMs;
   server.maxConnections = maxConnections;
@@ -194,7 +191,7 @@ export async function startServer(
     },
     stop: async (graceMs) => {
       stopping = true;
-      // http.Server's own close cuts off idle connections at once, on which a request may be on its way.
+      // http.Server's own close would drop idle connections at once, although a request may be in transit on them.
       NetServer.prototype.close.call(server);
       const settleBy = Date.now() + Math.min(graceMs, limits.stopIdleMs);
       while (open > 0 && Date.now() < settleBy) await delay(pollMs);

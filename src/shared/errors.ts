@@ -1,8 +1,8 @@
 import { limits } from './limits.js';
 
 /**
- * The one catalogue of what callers can be told. `status` and `message` are public; `message` is a sentence that says what to do.
- * Everything that is not a LaurelError is a fault of ours: it is logged whole and answered without details.
+ * The catalogue of errors that callers can receive. `status` and `message` are public; `message` says what is wrong and what to do. Any other
+ * error is a defect: it is logged in full and returned as a 500 without details.
  */
 const statuses = {
   invalid_json: 400,
@@ -21,7 +21,7 @@ const statuses = {
 
 export type ErrorCode = keyof typeof statuses;
 
-/** Why a service can't serve now: labels of metrics and fields of the log, so their number is bounded. */
+/** The causes of a 503: labels of metrics and fields of the log. */
 export type NotReadyReason =
   | 'redis_away'
   | 'redis_login'
@@ -39,7 +39,7 @@ export type NotReadyReason =
 
 export class LaurelError extends Error {
   readonly code: ErrorCode;
-  /** Seconds after which trying again makes sense; sent as `Retry-After`. */
+  /** Seconds to wait before a retry; sent as `Retry-After`. */
   readonly retryAfterS: number | undefined;
   /** Of `not_ready`. */
   readonly reason: NotReadyReason;
@@ -57,11 +57,11 @@ export class LaurelError extends Error {
   }
 }
 
-/** The end of a list of complaints of which a sentence makes only the first: ` and 7 more`, or nothing when it makes all of them. */
+/** The end of a list of problems of which only limits.maxComplaints are named: ` and 7 more`, or the empty string. */
 export const andMore = (complaints: number): string =>
   complaints > limits.maxComplaints ? ` and ${complaints - limits.maxComplaints} more` : '';
 
-/** A mistake of the person who starts or configures the service: printed as its message alone, without a stack. */
+/** A mistake of the operator who starts or configures the service: printed as its message, without a stack. */
 export class OperatorError extends Error {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

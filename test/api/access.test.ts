@@ -75,7 +75,7 @@ describe('Who may call', () => {
   let world: World;
   let tenant: string;
   let defaultId: string;
-  const elsewhere = 'This key is for one tenant, and the Tenant-ID header does not name it: send the id of that tenant.';
+  const elsewhere = 'This key is bound to one tenant, and the Tenant-ID header names another: send the id of the key’s tenant, or leave the header out.';
   const keys = new Map<Caller, string | null>([
     ['no key', null],
     ['a wrong key', '0123456789ab.0123456789abcdef0123456789abcdef'],
@@ -161,7 +161,7 @@ describe('Who may call', () => {
     expect(await said('the user’s key', '/admin/v1/tenants')).to.equal('An application key can’t call the Admin API: use an admin key.');
     expect(await said('the key of another tenant', '/v1/users/ana')).to.equal(elsewhere);
     expect(await said('an admin key bound to a tenant', '/admin/v1/tenants')).to.equal(
-      'This call is about the whole account, and this key is bound to a tenant: use an admin key of the account.',
+      'This operation concerns the whole account, and this key is bound to a tenant: use an admin key of the account.',
     );
   });
 

@@ -41,7 +41,7 @@ const keys: readonly Case[] = [
 
 const notJson = 'The body is not valid JSON.';
 const notObject = 'The body must be an object.';
-const tooLarge = 'The body is larger than 131072 bytes; send less at once.';
+const tooLarge = 'The body is larger than 131072 bytes: split it into smaller requests.';
 const bodies: readonly Case[] = [
   rawEvent('no body', '', 400, 'Send a JSON body.'),
   rawEvent('half of one', '{"user":{"id":"ana"},', 400, notJson),

@@ -47,7 +47,7 @@ const addresses: readonly Case[] = [
   ['bytes that are not UTF-8', { method: 'PUT', path: '/v1/users/%E0%A4%A', body: '{}' }, 400, badAddress],
   ['half of a surrogate pair, as bytes', { method: 'PUT', path: '/v1/users/%ED%A0%80', body: '{}' }, 400, badAddress],
   get('percent signs in a query', '/v1/leaderboards/l?userId=%zz', 400, badAddress),
-  get('an address that is none', 'http://[', 400, 'The address of the request is not valid.'),
+  get('an address that is none', 'http://[', 400, 'The URL of the request is not valid.'),
 ];
 
 const methods: readonly Case[] = [
@@ -99,8 +99,8 @@ const headers: readonly Case[] = [
     'There is no tenant "acme": check the Tenant-ID header, or leave it out.',
   ),
   withHeaders('an empty tenant', { 'Tenant-ID': '' }, 404, 'There is no tenant "": check the Tenant-ID header, or leave it out.'),
-  withHeaders('gzip that is none', { 'Content-Encoding': 'gzip' }, 400, 'The body is not compressed as its Content-Encoding says.'),
-  withHeaders('Brotli that is none', { 'Content-Encoding': 'br' }, 400, 'The body is not compressed as its Content-Encoding says.'),
+  withHeaders('gzip that is none', { 'Content-Encoding': 'gzip' }, 400, 'The body does not match its Content-Encoding.'),
+  withHeaders('Brotli that is none', { 'Content-Encoding': 'br' }, 400, 'The body does not match its Content-Encoding.'),
   withHeaders('an encoding that nobody knows', { 'Content-Encoding': 'lzma' }, 400, 'The body must be JSON in UTF-8.'),
 ];
 
@@ -126,7 +126,7 @@ const malformed: readonly (readonly [what: string, bytes: Buffer | string, statu
     'an expectation that nobody meets',
     lines('POST /v1/users HTTP/1.1', 'Host: x', keyLine, 'Expect: wonders', 'Content-Length: 0'),
     417,
-    'The only expectation that is met is 100-continue: leave the Expect header out.',
+    'Only the expectation 100-continue is supported: leave the Expect header out.',
   ],
   ['bytes in the address', Buffer.from(lines('GET /v1/users/\xff HTTP/1.1', 'Host: x', keyLine), 'latin1'), 400, malformedError],
   [

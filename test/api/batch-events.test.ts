@@ -149,7 +149,7 @@ describe('A batch of events', () => {
     const tooLarge = await world.request('POST', path, { raw: ' '.repeat(limits.maxBatchEventsBytes + 1) });
     expect([tooLarge.status, tooLarge.body]).to.deep.equal([
       413,
-      { error: `The body is larger than ${limits.maxBatchEventsBytes} bytes; send less at once.` },
+      { error: `The body is larger than ${limits.maxBatchEventsBytes} bytes: split it into smaller requests.` },
     ]);
     expect(await world.snapshot()).to.equal(before);
   });

@@ -7,7 +7,7 @@ import { configText } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
 
 const post = 'POST / HTTP/1.1\r\nHost: test\r\n';
-const tooLong = 'The request took too long to arrive; send it again.';
+const tooLong = 'The request took too long to arrive: send it again.';
 /** More than the buffers between a server and a client who does not read can hold. */
 const longAnswer = Buffer.alloc(64 * 1024 * 1024);
 /** What a test is not about does not end it. */

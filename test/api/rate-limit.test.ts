@@ -40,7 +40,7 @@ describe('A rate limit', () => {
     expect(refused.status).to.equal(429);
     expect(header(refused, 'RateLimit-Remaining')).to.equal(0);
     expect(header(refused, 'Retry-After')).to.be.within(590, 600);
-    expect(errorOf(refused)).to.equal('This key may make 20 requests in 600 s: wait until the time in Retry-After is over.');
+    expect(errorOf(refused)).to.equal('This key may make 20 requests in 600 s: retry after the seconds in Retry-After.');
   });
 
   it('leaves other keys alone, and does not count for a key what is not its own', async () => {

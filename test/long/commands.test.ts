@@ -67,7 +67,7 @@ describe('The commands of an operator', () => {
     ] as const) {
       const env = { [variable]: String(port), [other]: '0', DATA_DIR: join(outer, 'data') };
       const { code, output, log } = await runLaurel(['serve'], env);
-      const sentence = `Port ${port} of 127.0.0.1 is taken: set ${variable} to another one.\n`;
+      const sentence = `Port ${port} of 127.0.0.1 is in use: set ${variable} to another port.\n`;
       expect([code, output, log]).to.deep.equal([1, '', sentence]);
     }
     taken.close();
