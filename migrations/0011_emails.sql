@@ -2,7 +2,7 @@
 
 -- Up to which moment of the engine's clock (milliseconds since 1970) a kind is told in a zone; the empty zone is that of users who have none.
 -- Zone `*` stands for the moment from which on a kind is told at all. `cursor` is the last user of a round that is under way.
-create table told_emails (
+create table webhook_email_state (
   tenant integer not null,
   kind text not null,
   zone text not null,

@@ -116,11 +116,11 @@ export async function deleteUser(client: pg.ClientBase, tenant: number, user: st
   await client.query(`update activations set cursor = '' where tenant = $1 and right(cursor, length($2)) = $2`, [tenant, user]);
   // A round of e-mails goes on after the user before: whoever comes up to here has been told.
   await client.query(
-    `update told_emails set cursor = coalesce((select max(id collate "C") from users where tenant = $1 and id collate "C" < $2), '')
+    `update webhook_email_state set cursor = coalesce((select max(id collate "C") from users where tenant = $1 and id collate "C" < $2), '')
       where tenant = $1 and cursor = $2`,
     [tenant, user],
   );
-  for (const table of ['told_boards', 'told_rankings']) await forgetGroups(client, table, tenant);
+  for (const table of ['webhook_leaderboard_state', 'webhook_ranking_state']) await forgetGroups(client, table, tenant);
   await forgetInDeadLetters(client, tenant, user);
   await client.query('delete from users where tenant = $1 and id = $2', [tenant, user]);
   return true;

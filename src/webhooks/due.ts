@@ -15,10 +15,10 @@ type Publish = (client: pg.ClientBase, config: ActiveConfig, now: number) => Pro
 
 /** What is told when its time has come, by the kind that needs it: the table where it waits, and who tells it. */
 const topics: readonly (readonly [kind: WebhookKind, table: string, tell: Publish])[] = [
-  ['leaderboard.finished', `told_boards where kind = 'leaderboard.finished' and`, publishFinals],
-  ['points.changed', 'told_points where', publishPoints],
-  ['leaderboard.changed', `told_boards where kind = 'leaderboard.changed' and`, publishBoards],
-  ['leaderboard.rank_changed', 'told_rankings where', publishRanks],
+  ['leaderboard.finished', `webhook_leaderboard_state where kind = 'leaderboard.finished' and`, publishFinals],
+  ['points.changed', 'webhook_points_state where', publishPoints],
+  ['leaderboard.changed', `webhook_leaderboard_state where kind = 'leaderboard.changed' and`, publishBoards],
+  ['leaderboard.rank_changed', 'webhook_ranking_state where', publishRanks],
 ];
 
 const nameOf = ({ version }: ActiveConfig, day: number): string => `${version} ${day}`;
@@ -77,7 +77,10 @@ export class DueMessages {
   /** Forgets what was told last of kinds that nobody subscribes to any more: who does so later is told of what happens from then on. */
   private async forgetOthers(tenant: number, kinds: ReadonlySet<WebhookKind>): Promise<void> {
     for (const [kind, table] of topics) if (!kinds.has(kind)) await this.pool.query(`delete from ${table} tenant = $1`, [tenant]);
-    if (!kinds.has('leaderboard.rank_changed')) await this.pool.query('delete from told_ranks where tenant = $1', [tenant]);
-    await this.pool.query('delete from told_days where tenant = $1 and not kind = any($2::text[])', [tenant, notedKinds(kinds)]);
+    if (!kinds.has('leaderboard.rank_changed')) await this.pool.query('delete from webhook_user_rank_state where tenant = $1', [tenant]);
+    await this.pool.query('delete from webhook_calendar_state where tenant = $1 and not kind = any($2::text[])', [
+      tenant,
+      notedKinds(kinds),
+    ]);
   }
 }

@@ -60,7 +60,7 @@ export class DueEmails {
     const kinds = roundKinds.filter((kind) => subscribed.has(kind));
     const look = `${version} ${Math.floor(now / quarterMs)}`;
     if (this.looked.get(tenant) === look) return;
-    await this.pool.query('delete from told_emails where tenant = $1 and kind <> all($2::text[])', [tenant, kinds]);
+    await this.pool.query('delete from webhook_email_state where tenant = $1 and kind <> all($2::text[])', [tenant, kinds]);
     if (!kinds.includes('emails.achievement_due')) await forgetPending(this.pool, tenant);
     let left = pages;
     for (const kind of kinds) {
@@ -83,9 +83,13 @@ export class DueEmails {
   /** The rounds of a kind that are not over: new ones are noted. A kind that is subscribed to anew is told of from now on. */
   private async begin(config: ActiveConfig, kind: RoundKind, now: number): Promise<(ScheduledUser & Round)[]> {
     const { tenant, document } = config;
-    await this.pool.query(`insert into told_emails values ($1, $2, '${since}', $3, '', true) on conflict do nothing`, [tenant, kind, now]);
+    await this.pool.query(`insert into webhook_email_state values ($1, $2, '${since}', $3, '', true) on conflict do nothing`, [
+      tenant,
+      kind,
+      now,
+    ]);
     const { rows } = await this.pool.query<Omit<ScheduledUser, 'at'> & { at: string }>(
-      'select kind, zone, at, cursor, done from told_emails where tenant = $1 and kind = $2',
+      'select kind, zone, at, cursor, done from webhook_email_state where tenant = $1 and kind = $2',
       [tenant, kind],
     );
     const noted = new Map(rows.map((row): [string, ScheduledUser] => [row.zone, { ...row, at: Number(row.at) }]));
@@ -101,8 +105,8 @@ export class DueEmails {
       if (isBegun && !begun.done) rounds.push(begun);
       if (isBegun || round.at <= (before?.at ?? started)) continue;
       await this.pool.query(
-        `insert into told_emails values ($1, $2, $3, $4, '', false)
-         on conflict (tenant, kind, zone) do update set at = $4, cursor = '', done = false where told_emails.at < $4`,
+        `insert into webhook_email_state values ($1, $2, $3, $4, '', false)
+         on conflict (tenant, kind, zone) do update set at = $4, cursor = '', done = false where webhook_email_state.at < $4`,
         [tenant, kind, zone, round.at],
       );
       rounds.push({ kind, zone, cursor: '', done: false, ...round });
@@ -176,7 +180,7 @@ export class DueEmails {
     // So that messages are added in one order (webhooks/outbox.ts).
     const sent = await betweenBatches(this.pool, tenant, async (client) => {
       const { rowCount } = await client.query(
-        `update told_emails set cursor = $6, done = $7
+        `update webhook_email_state set cursor = $6, done = $7
           where tenant = $1 and kind = $2 and zone = $3 and at = $4 and cursor = $5 and not done`,
         [tenant, kind, zone, at, cursor, last ?? '', last === undefined],
       );

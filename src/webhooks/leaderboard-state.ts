@@ -112,9 +112,9 @@ export async function limitedBoards(
 export async function noteBoards(client: pg.ClientBase, tenant: number, keys: readonly ChangedBoard[]): Promise<void> {
   if (keys.length === 0) return;
   await client.query(
-    `insert into told_boards (tenant, kind, leaderboard, run, "group", at)
+    `insert into webhook_leaderboard_state (tenant, kind, leaderboard, run, "group", at)
      select $1, 'leaderboard.changed', * from unnest($2::integer[], $3::integer[], $4::text[], $5::bigint[])
-     on conflict (tenant, kind, leaderboard, run, "group") do update set changed = true where not told_boards.changed`,
+     on conflict (tenant, kind, leaderboard, run, "group") do update set changed = true where not webhook_leaderboard_state.changed`,
     [tenant, ...columns(keys), numberArray(keys.map(({ at }) => at))],
   );
 }
@@ -130,11 +130,15 @@ export async function noteFinals(
   isTold: boolean,
 ): Promise<void> {
   for (const { no, run, at } of runs) {
-    for (const table of [`told_boards where kind = 'leaderboard.changed' and`, 'told_rankings where', 'told_ranks where'])
+    for (const table of [
+      `webhook_leaderboard_state where kind = 'leaderboard.changed' and`,
+      'webhook_ranking_state where',
+      'webhook_user_rank_state where',
+    ])
       await client.query(`delete from ${table} tenant = $1 and leaderboard = $2 and run = $3`, [tenant, no, run]);
     if (!isTold) continue;
     await client.query(
-      `insert into told_boards (tenant, kind, leaderboard, run, "group", at)
+      `insert into webhook_leaderboard_state (tenant, kind, leaderboard, run, "group", at)
        select $1, 'leaderboard.finished', $2, $3, '', $4
         where not exists (select 1 from leaderboard_runs where tenant = $1 and leaderboard = $2 and run = $3)
        on conflict do nothing`,
@@ -188,7 +192,7 @@ interface Due {
 }
 
 const due = (kind: Kind): string => `
-  select leaderboard, run, "group", at from told_boards where tenant = $1 and kind = '${kind}' and changed and at <= $2
+  select leaderboard, run, "group", at from webhook_leaderboard_state where tenant = $1 and kind = '${kind}' and changed and at <= $2
    order by at, leaderboard, run, "group" limit ${limits.toldBoardsAtOnce}`;
 
 interface FinalGroup {
@@ -220,12 +224,12 @@ export async function publishBoards(
   }
   if (rows.length > 0) {
     await client.query(
-      `update told_boards set changed = false, at = $5 where tenant = $1 and kind = 'leaderboard.changed'
+      `update webhook_leaderboard_state set changed = false, at = $5 where tenant = $1 and kind = 'leaderboard.changed'
           and (leaderboard, run, "group") in (select * from unnest($2::integer[], $3::integer[], $4::text[]))`,
       [tenant, ...columns(rows.map(({ leaderboard: no, run, group }) => ({ no, run, group }))), now + limits.toldEveryMs],
     );
   }
-  await client.query('delete from told_boards where tenant = $1 and at <= $2 and not changed', [tenant, now]);
+  await client.query('delete from webhook_leaderboard_state where tenant = $1 and at <= $2 and not changed', [tenant, now]);
   return [rows.length, await addToOutbox(client, tenant, config, messages)];
 }
 
@@ -260,8 +264,8 @@ export async function publishFinals(
   const groups = await nextGroups(client, tenant, final);
   const isDone = groups.length < limits.toldBoardsAtOnce;
   const row = `tenant = $1 and kind = 'leaderboard.finished' and leaderboard = $2 and run = $3`;
-  if (isDone) await client.query(`delete from told_boards where ${row}`, [tenant, no, run]);
-  else await client.query(`update told_boards set "group" = $4 where ${row}`, [tenant, no, run, groups.at(-1)?.group]);
+  if (isDone) await client.query(`delete from webhook_leaderboard_state where ${row}`, [tenant, no, run]);
+  else await client.query(`update webhook_leaderboard_state set "group" = $4 where ${row}`, [tenant, no, run, groups.at(-1)?.group]);
   if (!board) return [1, 0];
   // Those who took part may have been deleted since.
   if (groups.length === 0 && board.breakdownAttributes.length === 0) groups.push({ group: '', rankings: [] });

@@ -23,7 +23,7 @@ interface Change {
 
 /** A change that waits for its moment stays as it is: what was told last is what was so before the first of several. */
 const changes: Table<Change> = {
-  name: 'told_points',
+  name: 'webhook_points_state',
   columns: [
     { name: 'user_id', type: 'text', value: ({ user }) => user },
     { name: 'system', type: 'integer', value: ({ system }) => system },
@@ -33,7 +33,7 @@ const changes: Table<Change> = {
     { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
     { name: 'since', type: 'bigint', value: ({ since }) => since },
   ],
-  conflict: { key: ['user_id', 'system'], replace: ['changed', 'total', 'rev', 'since'], replaceWhen: 'not told_points.changed' },
+  conflict: { key: ['user_id', 'system'], replace: ['changed', 'total', 'rev', 'since'], replaceWhen: 'not webhook_points_state.changed' },
 };
 
 /** Notes whose points entries have changed: at once due, or 15 minutes after they were told last. */
@@ -67,7 +67,7 @@ interface AwardRow {
 
 const dueQuery = `
   select due.user_id, due.system, due.total as before, points.total
-    from told_points as due join user_points as points using (tenant, user_id, system)
+    from webhook_points_state as due join user_points as points using (tenant, user_id, system)
    where due.tenant = $1 and due.changed and due.at <= $2
    order by due.at, due.user_id, due.system limit ${limits.toldPointsAtOnce}`;
 
@@ -79,7 +79,7 @@ const awardsQuery = `
   select due.user_id, due.system, award.event_id, json_build_object(
            'trigger', award.trigger, 'ordinal', award.ordinal, 'awarded', award.awarded, 'total', award.total, 'boosts', award.boosts,
            'at', (extract(epoch from award.at) * 1000)::bigint, 'day', award.day - date '1970-01-01') as fact
-    from told_points as due, lateral (
+    from webhook_points_state as due, lateral (
       select * from awards where tenant = $1 and user_id = due.user_id and system = due.system and rev > due.rev
           and at >= to_timestamp(due.since / 1000.0) - interval '2 days'
        order by rev desc, ordinal desc limit ${limits.maxAwardsRead}) as award
@@ -123,10 +123,11 @@ export async function publishPoints(
     });
     sent = await addToOutbox(client, tenant, config, messages);
     await client.query(
-      `update told_points set changed = false, at = $2 where tenant = $1 and (user_id, system) in (select * from unnest($3::text[], $4::integer[]))`,
+      `update webhook_points_state set changed = false, at = $2
+        where tenant = $1 and (user_id, system) in (select * from unnest($3::text[], $4::integer[]))`,
       [tenant, now + limits.toldEveryMs, ...named],
     );
   }
-  await client.query('delete from told_points where tenant = $1 and at <= $2 and not changed', [tenant, now]);
+  await client.query('delete from webhook_points_state where tenant = $1 and at <= $2 and not changed', [tenant, now]);
   return [due.length, sent];
 }

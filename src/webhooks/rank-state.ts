@@ -49,13 +49,13 @@ export async function noteRanks(
        select * from unnest($2::integer[], $3::integer[], $4::text[], $5::bigint[], $6::boolean[], $8::integer[])
                   as row (leaderboard, run, "group", at, silent, max)
      ), watched as (
-       insert into told_rankings as was (tenant, leaderboard, run, "group", at, silent)
+       insert into webhook_ranking_state as was (tenant, leaderboard, run, "group", at, silent)
        select $1, row.leaderboard, row.run, row."group", row.at, row.silent from changed as row
        on conflict (tenant, leaderboard, run, "group") do update
-         set at = least(was.at, greatest(excluded.at, was.looked_at + $7)), silent = was.silent or excluded.silent
+         set at = least(was.at, greatest(excluded.at, was.compared_at + $7)), silent = was.silent or excluded.silent
        returning leaderboard, run, "group", xmax = 0 as is_new
      )
-     insert into told_ranks (tenant, leaderboard, run, "group", user_id, rank, value)
+     insert into webhook_user_rank_state (tenant, leaderboard, run, "group", user_id, rank, value)
      select $1, leaderboard, run, "group", user_id, rank, value from (
        select *, row_number() over (partition by leaderboard, run, "group" order by value desc, seq) as rank
          from leaderboard_entries join watched using (leaderboard, run, "group") join changed using (leaderboard, run, "group")
@@ -89,7 +89,7 @@ export async function publishRanks(
   now: number,
 ): Promise<readonly [due: number, sent: number]> {
   const { rows } = await client.query<Due>(
-    `select leaderboard, run, "group", silent from told_rankings where tenant = $1 and at <= $2
+    `select leaderboard, run, "group", silent from webhook_ranking_state where tenant = $1 and at <= $2
       order by at, leaderboard, run, "group" limit ${limits.toldBoardsAtOnce}`,
     [config.tenant, now],
   );
@@ -105,7 +105,7 @@ async function compare(client: pg.ClientBase, config: ActiveConfig, key: BoardKe
   const max = config.leaderboardByNo.get(key.no)?.maxParticipants ?? limits.maxParticipants;
   const standing = await readStanding(client, tenant, key, max);
   const { rows } = await client.query<PublishedRank>(
-    `select user_id as "user", rank, value, at::float8 as at from told_ranks
+    `select user_id as "user", rank, value, at::float8 as at from webhook_user_rank_state
       where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4`,
     of,
   );
@@ -120,15 +120,17 @@ async function compare(client: pg.ClientBase, config: ActiveConfig, key: BoardKe
   const waiting = silent ? [] : moved.filter(({ user }) => freeAt(user) > now);
   await savePublished(client, of, free, silent ? null : now);
   await client.query(
-    `delete from told_ranks where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4 and rank is null and coalesce(at, 0) <= $5`,
+    `delete from webhook_user_rank_state
+      where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4 and rank is null and coalesce(at, 0) <= $5`,
     [...of, now - limits.toldEveryMs],
   );
   if (standing.length === 0 && told.size === 0) {
-    await client.query('delete from told_rankings where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4', of);
+    await client.query('delete from webhook_ranking_state where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4', of);
     return 0;
   }
   await client.query(
-    `update told_rankings set at = $5, looked_at = $6, silent = false where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4`,
+    `update webhook_ranking_state set at = $5, compared_at = $6, silent = false
+      where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4`,
     [...of, waiting.length === 0 ? null : Math.min(...waiting.map(({ user }) => freeAt(user))), now],
   );
   return silent ? 0 : tell(client, config, key, free, now);
@@ -138,7 +140,7 @@ async function compare(client: pg.ClientBase, config: ActiveConfig, key: BoardKe
 async function savePublished(client: pg.ClientBase, of: readonly unknown[], moves: readonly Move[], at: number | null): Promise<void> {
   if (moves.length === 0) return;
   await client.query(
-    `insert into told_ranks as was (tenant, leaderboard, run, "group", user_id, rank, value, at)
+    `insert into webhook_user_rank_state as was (tenant, leaderboard, run, "group", user_id, rank, value, at)
      select $1, $2, $3, $4, row.*, $8 from unnest($5::text[], $6::integer[], $7::float8[]) as row
      on conflict (tenant, leaderboard, run, "group", user_id) do update
        set rank = excluded.rank, value = excluded.value, at = coalesce(excluded.at, was.at)`,

@@ -121,7 +121,7 @@ export async function publishCalendar(
 ): Promise<number> {
   const { tenant } = config;
   const noted = notedKinds(kinds);
-  const { rows } = await client.query<Row>('select kind, object, day from told_days where tenant = $1', [tenant]);
+  const { rows } = await client.query<Row>('select kind, object, day from webhook_calendar_state where tenant = $1', [tenant]);
   const told = new Map(rows.map((row) => [nameOf(row), row.day]));
   const isNew = new Set(noted.filter((kind) => !told.has(nameOf({ kind, object: sinceNo }))));
   const points = zoneTransitions(config, (kind, object) => told.get(nameOf({ kind, object })), now).filter(({ kind }) =>
@@ -138,7 +138,7 @@ async function note(client: pg.ClientBase, tenant: number, rows: readonly Row[])
   // Of several days of one object, the last.
   const last = [...new Map(rows.map((row) => [nameOf(row), row])).values()];
   await client.query(
-    `insert into told_days (tenant, kind, object, day)
+    `insert into webhook_calendar_state (tenant, kind, object, day)
      select $1, * from unnest($2::text[], $3::integer[], $4::integer[])
      on conflict (tenant, kind, object) do update set day = excluded.day`,
     [

@@ -126,7 +126,14 @@ describe('Deleting a user', () => {
     await live(world);
     await world.drain();
     const before = (await traces(world)).join('\n');
-    for (const where of ['outbox', 'webhook_deliveries', 'told_points', 'told_boards', 'told_rankings', 'told_ranks'])
+    for (const where of [
+      'outbox',
+      'webhook_deliveries',
+      'webhook_points_state',
+      'webhook_leaderboard_state',
+      'webhook_ranking_state',
+      'webhook_user_rank_state',
+    ])
       expect(before).to.contain(where);
     expect(answer(await remove(world))).to.deep.equal([200, { id: zoe }]);
     expect(await traces(world)).to.deep.equal([]);

@@ -401,7 +401,7 @@ describe('E-mails that are due', () => {
       await identify('ben', { subscribeToEmails: false });
       await world.redis.set(world.partition + keyNames.clock, Date.parse('2040-01-03T09:00:00Z'));
       const rounds = async (where: string): Promise<boolean> =>
-        (await world.pool.query(`select 1 from told_emails where zone = 'UTC' and kind = 'emails.reactivation_due' and ${where}`))
+        (await world.pool.query(`select 1 from webhook_email_state where zone = 'UTC' and kind = 'emails.reactivation_due' and ${where}`))
           .rowCount === 1;
       await until('the round', () => rounds('not done'));
       await client.query('commit');

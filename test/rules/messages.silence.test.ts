@@ -20,7 +20,15 @@ const streaks = {
 const base = { metrics: [{ key: 'm', name: 'M' }], streaks };
 const receiver = { webhooks: [subscription(...webhookKinds)] };
 const minute = 60_000;
-const tables = ['outbox', 'webhook_deliveries', 'told_points', 'told_boards', 'told_rankings', 'told_ranks', 'told_days'];
+const tables = [
+  'outbox',
+  'webhook_deliveries',
+  'webhook_points_state',
+  'webhook_leaderboard_state',
+  'webhook_ranking_state',
+  'webhook_user_rank_state',
+  'webhook_calendar_state',
+];
 
 describe('What makes no message', () => {
   let world: World;

@@ -148,7 +148,7 @@ describe('Messages', () => {
     ]);
     await pass(world, 16 * minute);
     expect(await payloads('points.changed', 'dora')).to.deep.equal([]);
-    const { rows } = await world.pool.query('select 1 from told_points');
+    const { rows } = await world.pool.query('select 1 from webhook_points_state');
     expect(rows).to.deep.equal([]);
   });
   it('leaderboard.changed: the rankings as they are read, and 15 minutes later the newest', async () => {
