@@ -159,7 +159,7 @@ function isCertain(first: Objection, { why, by, mine, other }: Objection): boole
 }
 
 /**
- * Compares Redis with Postgres. A Redis that is not level is no reason not to start: the service says what is wrong, answers 503, and
+ * Compares Redis with Postgres. A Redis out of sync does not prevent the start: the service reports it, responds 503, and
  * works as soon as the right Redis is there, or a worker has restored it. (Other tenants' partitions are compared when they are first used.)
  */
 async function openPartition(base: Base, { log, print }: BaseOptions): Promise<string | undefined> {
@@ -187,17 +187,14 @@ async function applyAtStart(base: Base, { settings, print }: BaseOptions): Promi
   if (applied.saved) for (const line of describeApplied(file, applied)) print(line);
 }
 
-/** Does what the start has left because Redis was not level. */
+/** Applies the configuration file that the start skipped because Redis was out of sync. */
 function applyAfterResync(base: Base, reconciler: Reconciler, options: BaseOptions): void {
   const applying = reconciler
     .resync(defaultTenant)
     .then(() => base.engine.open(defaultTenant))
     .then(() => applyAtStart(base, options))
     .catch((error: unknown) => {
-      options.log.error(
-        { err: error },
-        'the configuration file of the start was not applied, since Redis did not get level: use laurel apply',
-      );
+      options.log.error({ err: error }, 'configuration file of the start not applied, Redis is out of sync: run laurel apply');
     });
   base.onStop(async () => {
     await reconciler.stop();
