@@ -8,7 +8,7 @@ import { keyNames, partitionPrefix } from '../src/redis/contract.js';
 import { settingsSchema } from '../src/app/settings.js';
 import { eventSequence, type BenchmarkEvent } from './events.js';
 import { startProcess } from './laurel.js';
-import { judge, type Series } from './level.js';
+import { judge, type Series } from './trend.js';
 import { load, type LoadResult } from './load.js';
 import type { RunningProcess } from './processes.js';
 import { apiKey, path, seed, untilDrained } from './track.js';
@@ -44,7 +44,7 @@ interface Subject {
 }
 
 /**
- * Measures what the service can do, then loads it with half of that for a time. Returns whether its memory and its stream stayed level, and
+ * Measures what the service can do, then loads it with half of that for a time. Returns whether its memory and its stream stayed flat, and
  * every event was answered with a 2xx.
  */
 export function soak(options: SoakOptions): Promise<boolean> {
@@ -94,12 +94,12 @@ function report({ print }: SoakOptions, { server }: Subject, { series, result, r
     `${result.answered} events answered, ${result.eventsPerS.toFixed(0)} a second of ${rate}; p50 ${result.p50Ms.toFixed(1)} ms, ` +
       `p99 ${result.p99Ms.toFixed(1)} ms, longest ${result.maxMs.toFixed(0)} ms; drained ${drainedMs.toFixed(0)} ms after the end.`,
   );
-  const levels = series.map(judge);
-  for (const { line } of levels) print(line);
+  const trends = series.map(judge);
+  for (const { line } of trends) print(line);
   const complaints = server.output().match(/^\{"level":[4-6]0.*$/gm) ?? [];
   print(`Events without a 2xx: ${failed}. Warnings and errors in the log: ${complaints.length}.`);
   for (const line of complaints.slice(-10)) print(line);
-  return failed === 0 && complaints.length === 0 && levels.every(({ isLevel }) => isLevel);
+  return failed === 0 && complaints.length === 0 && trends.every(({ isFlat }) => isFlat);
 }
 
 /** Looks at the service until it is told to end: its memory and its stream each second, what its heap holds some times. */

@@ -11,10 +11,10 @@ local metrics = require('metrics')
 local partition = require('partition')
 local plans = require('plans')
 local points = require('points')
-local sendings = require('sendings')
+local batch_order = require('batch_order')
 local settle = require('settle')
 local streaks = require('streaks')
-local turn = require('turn')
+local transaction = require('transaction')
 local users = require('users')
 local outcome = contract.outcome
 
@@ -32,52 +32,52 @@ end
 local USED_KEY, ID_BYTES = '>I6', 16
 
 -- The id, as bytes, of the event that used a key; nil for one that is older than the configuration keeps them.
-local function used_by(used, one)
-  local life = one.plan.keyLifeMs
-  if life and one.now - struct.unpack(USED_KEY, used, ID_BYTES + 1) >= life then
+local function used_by(used, tx)
+  local life = tx.plan.keyLifeMs
+  if life and tx.now - struct.unpack(USED_KEY, used, ID_BYTES + 1) >= life then
     return nil
   end
   return used:sub(1, ID_BYTES)
 end
 
 -- A key that was used before: the first event's id, and the total and the streak as they now are.
-local function replay(one, metric, event_id)
-  local total = turn.get(one, metric.record)[contract.metric.total] or 0
-  return { outcome.replay, event_id, decimal.text(total), cmsgpack.pack(streaks.fact(one) or false) }
+local function replay(tx, metric, event_id)
+  local total = transaction.get(tx, metric.record)[contract.metric.total] or 0
+  return { outcome.replay, event_id, decimal.text(total), cmsgpack.pack(streaks.fact(tx) or false) }
 end
 
 -- Everything that the event earns, before anything is written. Returns what it earned, or nil and the outcome that refuses it.
-local function work_out(one, metric, event)
-  local counts = turn.change(one, metric.record)
+local function work_out(tx, metric, event)
+  local counts = transaction.change(tx, metric.record)
   local before = counts[contract.metric.total] or nil
   local total = metrics.add(before, event.value)
   if not total then
     return nil, { outcome.totalOutOfRange }
   end
   counts[contract.metric.total] = total
-  if not achievements.sum(one, metric, event.value, event.attributes) then
+  if not achievements.sum(tx, metric, event.value, event.attributes) then
     return nil, { outcome.totalOutOfRange }
   end
-  achievements.by_metric(one, metric)
-  streaks.count(one, metric.key, event.value)
-  if one.extended then
-    one.extended_length = streaks.length(one)
-    achievements.by_streak(one, one.extended_length)
+  achievements.by_metric(tx, metric)
+  streaks.count(tx, metric.key, event.value)
+  if tx.extended then
+    tx.extended_length = streaks.length(tx)
+    achievements.by_streak(tx, tx.extended_length)
   end
-  achievements.follow(one)
-  local everything = one.extended or #one.achieved > 0
-  local refused = points.earn(one, everything and one.plan.systems or metric.systems, event)
+  achievements.follow(tx)
+  local everything = tx.extended or #tx.achieved > 0
+  local refused = points.earn(tx, everything and tx.plan.systems or metric.systems, event)
   if refused then
     return nil, { refused == 'range' and outcome.totalOutOfRange or outcome.outOfPoints }
   end
   return { before = before, total = total }
 end
 
-local function enter_boards(one, metric, event, earned, streak_before)
-  leaderboards.enter_totals(one, metric.boards, earned.before, earned.total)
-  leaderboards.enter_gains(one, metric.boards, event.value, one.now, one.day)
-  settle.enter_earned(one)
-  settle.enter_streak(one, streak_before)
+local function enter_boards(tx, metric, event, earned, streak_before)
+  leaderboards.enter_totals(tx, metric.boards, earned.before, earned.total)
+  leaderboards.enter_gains(tx, metric.boards, event.value, tx.now, tx.day)
+  settle.enter_earned(tx)
+  settle.enter_streak(tx, streak_before)
 end
 
 -- Counts the event whose arguments are those from `base` + 1 up to `last`, the first of which stands for the context.
@@ -88,47 +88,47 @@ local function count_event(part, plan, context, args, base, last)
   local used_keys = part.idempotency .. metric.key .. ':' .. user
   local used = idempotency_key ~= '' and redis.call('HGET', used_keys, idempotency_key)
   local patch, after_patch = users.read_patch(args, args[base + position.patchPairs], base + position.rest)
-  local one, unknown = turn.fetch(part, plan, context, user, metric.records, patch)
-  if not one then
+  local tx, unknown = transaction.fetch(part, plan, context, user, metric.records, patch)
+  if not tx then
     return unknown
   end
-  one.id_bytes = args[base + position.idBytes]
-  unknown = settle.run(one, id)
+  tx.id_bytes = args[base + position.idBytes]
+  unknown = settle.run(tx, id)
   if unknown then
     return unknown
   end
-  local first_id = used and used_by(used, one)
+  local first_id = used and used_by(used, tx)
   if first_id then
-    return replay(one, metric, first_id)
+    return replay(tx, metric, first_id)
   end
   if ledger.is_full(part, context) then
     return { outcome.ledgerFull }
   end
-  if users.lacks_email(one) then
+  if users.lacks_email(tx) then
     return { outcome.emailRequired }
   end
   local day
-  day, unknown = users.day_after_patch(one)
+  day, unknown = users.day_after_patch(tx)
   if not day then
     return unknown
   end
-  local streak_before = streaks.length(one)
-  users.apply(one, day)
+  local streak_before = streaks.length(tx)
+  users.apply(tx, day)
   local attributes, attribute_list = read_attributes(args, after_patch, last)
   local event = { metric = metric.no, value = tonumber(args[base + position.value]), attributes = attributes }
-  local earned, refused = work_out(one, metric, event)
+  local earned, refused = work_out(tx, metric, event)
   if not earned then
     return refused
   end
 
   -- Nothing refuses any more.
-  enter_boards(one, metric, event, earned, streak_before)
-  users.keep(one)
-  achievements.keep(one)
+  enter_boards(tx, metric, event, earned, streak_before)
+  users.save(tx)
+  achievements.save(tx)
   if idempotency_key ~= '' then
-    redis.call('HSET', used_keys, idempotency_key, one.id_bytes .. struct.pack(USED_KEY, one.now))
+    redis.call('HSET', used_keys, idempotency_key, tx.id_bytes .. struct.pack(USED_KEY, tx.now))
   end
-  local entry = settle.facts(one, {
+  local entry = settle.facts(tx, {
     kind = 'event',
     id = id,
     metric = metric.no,
@@ -137,14 +137,14 @@ local function count_event(part, plan, context, args, base, last)
     same = earned.before == earned.total or nil,
     attributes = attribute_list,
     key = idempotency_key ~= '' and idempotency_key or nil,
-    achieved = one.achieved,
-    streak = streaks.fact(one),
+    achieved = tx.achieved,
+    streak = streaks.fact(tx),
   })
-  entry.profile = one.profile_changed and users.profile(one) or nil
-  if one.reschedules then
-    settle.schedule(one)
+  entry.profile = tx.profile_changed and users.profile(tx) or nil
+  if tx.reschedules then
+    settle.schedule(tx)
   end
-  return { outcome.ok, turn.commit(one, entry) }
+  return { outcome.ok, transaction.commit(tx, entry) }
 end
 
 local function track(keys, args)
@@ -164,8 +164,8 @@ end
 -- after them. It stops as well where settling the users before was enough work for one call.
 local function track_batch(keys, args)
   local position = contract.arg.trackBatch
-  local sending, number = args[position.sending], tonumber(args[position.number])
-  if not sendings.take_turn(sending, number) then
+  local batch, number = args[position.batch], tonumber(args[position.number])
+  if not batch_order.accept(batch, number) then
     return { outcome.outOfTurn }
   end
   local part, plan, context = plans.enter(keys, args)
@@ -185,7 +185,7 @@ local function track_batch(keys, args)
     at = last + 1
   end
   if args[position.isLast] == '0' then
-    sendings.go_on(sending, number + 1)
+    batch_order.expect(batch, number + 1)
   end
   return { outcome.ok, outcomes }
 end
@@ -194,8 +194,8 @@ redis.register_function(contract.name .. '_track', track)
 redis.register_function(contract.name .. '_trackBatch', track_batch)
 partition.register()
 require('activation').register()
-require('calls').register()
-require('forget').register()
+require('commands').register()
+require('deletion').register()
 require('levels').register()
 require('reads').register()
 require('time').register()

@@ -5,60 +5,60 @@
 local contract = require('contract')
 local decimal = require('decimal')
 local filters = require('filters')
-local turn = require('turn')
+local transaction = require('transaction')
 local limit, place, record = contract.limit, contract.metric, contract.record
 
 local achievements = {}
 
-function achievements.completed(one)
-  return turn.get(one, record.achievements)
+function achievements.completed(tx)
+  return transaction.get(tx, record.achievements)
 end
 
-local function can_complete(one, achievement)
-  return achievement.active and not achievements.completed(one)[achievement.key] and filters.match_user(achievement.user, one)
+local function can_complete(tx, achievement)
+  return achievement.active and not achievements.completed(tx)[achievement.key] and filters.match_user(achievement.user, tx)
 end
 
--- Whether the user now has everything that a composite needs; true only once in a turn. `one.checked` notes how many of its prerequisites
+-- Whether the user now has everything that a composite needs; true only once in a turn. `tx.checked` notes how many of its prerequisites
 -- were found completed, so that a turn reads each of them once, however many it completes.
-local function has_all(one, composite)
-  local completed, needs, at = achievements.completed(one), composite.needs, one.checked[composite.key] or 0
+local function has_all(tx, composite)
+  local completed, needs, at = achievements.completed(tx), composite.needs, tx.checked[composite.key] or 0
   if at == #needs then
     return false
   end
   while needs[at + 1] and completed[needs[at + 1]] do
     at = at + 1
   end
-  one.checked[composite.key] = at
+  tx.checked[composite.key] = at
   return at == #needs
 end
 
-local function complete(one, achievement)
-  achievements.completed(one)[achievement.key] = one.now
-  one.achieved[#one.achieved + 1] = achievement.no
-  one.achieved_now[achievement.no] = true
+local function complete(tx, achievement)
+  achievements.completed(tx)[achievement.key] = tx.now
+  tx.achieved[#tx.achieved + 1] = achievement.no
+  tx.achieved_now[achievement.no] = true
 end
 
 -- Completes the composites for which something that has been completed in this turn was the last, however deep.
-function achievements.follow(one)
+function achievements.follow(tx)
   local i = 0
-  while i < #one.achieved do
+  while i < #tx.achieved do
     i = i + 1
-    for _, key in ipairs(one.plan.achievements[tostring(one.achieved[i])].neededBy) do
-      local composite = one.plan.achievements[key]
-      if has_all(one, composite) and can_complete(one, composite) then
-        complete(one, composite)
+    for _, key in ipairs(tx.plan.achievements[tostring(tx.achieved[i])].neededBy) do
+      local composite = tx.plan.achievements[key]
+      if has_all(tx, composite) and can_complete(tx, composite) then
+        complete(tx, composite)
       end
     end
   end
 end
 
 -- Adds the event to the sums of the achievements that filter by event attributes. False when a sum goes out of range.
-function achievements.sum(one, metric, value, attributes)
+function achievements.sum(tx, metric, value, attributes)
   local list = metric.summed
   for i = 1, #list do
     local achievement = list[i]
     if filters.match_event(achievement.event, attributes) then
-      local sums = turn.map(turn.change(one, achievement.record), place.sums)
+      local sums = transaction.map(transaction.change(tx, achievement.record), place.sums)
       local sum = decimal.add(sums[achievement.key] or 0, value)
       if sum > limit.maxAbsoluteTotal or sum < -limit.maxAbsoluteTotal then
         return false
@@ -70,8 +70,8 @@ function achievements.sum(one, metric, value, attributes)
 end
 
 -- What the achievement counts: the metric's total, or the sum of its matching events.
-local function amount(one, achievement)
-  local counts = turn.get(one, achievement.record)
+local function amount(tx, achievement)
+  local counts = transaction.get(tx, achievement.record)
   if achievement.isSummed then
     local sums = counts[place.sums]
     return sums and sums[achievement.key] or 0
@@ -80,65 +80,65 @@ local function amount(one, achievement)
 end
 
 -- The metric achievements that the user's totals now reach.
-function achievements.by_metric(one, metric)
+function achievements.by_metric(tx, metric)
   local list, completed = metric.counted, nil
   for i = 1, #list do
     local achievement = list[i]
-    completed = completed or achievements.completed(one)
+    completed = completed or achievements.completed(tx)
     -- Most of what users reach they have completed before.
-    if not completed[achievement.key] and amount(one, achievement) >= achievement.value and can_complete(one, achievement) then
-      complete(one, achievement)
+    if not completed[achievement.key] and amount(tx, achievement) >= achievement.value and can_complete(tx, achievement) then
+      complete(tx, achievement)
     end
   end
 end
 
 -- The streak achievements that a length reaches.
-function achievements.by_streak(one, length)
-  for _, key in ipairs(one.plan.streakAchievements) do
-    local achievement = one.plan.achievements[key]
-    if length >= achievement.length and can_complete(one, achievement) then
-      complete(one, achievement)
+function achievements.by_streak(tx, length)
+  for _, key in ipairs(tx.plan.streakAchievements) do
+    local achievement = tx.plan.achievements[key]
+    if length >= achievement.length and can_complete(tx, achievement) then
+      complete(tx, achievement)
     end
   end
 end
 
 -- An achievement of which a call says that it is completed; false when it can't be (locked, filtered, or completed before).
-function achievements.by_call(one, achievement)
-  if not can_complete(one, achievement) then
+function achievements.by_call(tx, achievement)
+  if not can_complete(tx, achievement) then
     return false
   end
-  complete(one, achievement)
-  achievements.follow(one)
+  complete(tx, achievement)
+  achievements.follow(tx)
   return true
 end
 
 -- Whether the user qualifies for an achievement that has just become active.
-function achievements.qualifies(one, achievement, streak_length)
-  if not can_complete(one, achievement) then
+function achievements.qualifies(tx, achievement, streak_length)
+  if not can_complete(tx, achievement) then
     return false
   end
   if achievement.kind == 'metric' then
-    return amount(one, achievement) >= achievement.value
+    return amount(tx, achievement) >= achievement.value
   elseif achievement.kind == 'streak' then
     return streak_length >= achievement.length
   end
-  return achievement.kind == 'achievement' and has_all(one, achievement)
+  return achievement.kind == 'achievement' and has_all(tx, achievement)
 end
 
 -- Completes an achievement for which the user qualifies, and the composites that follow.
-function achievements.enter(one, achievement)
-  complete(one, achievement)
-  achievements.follow(one)
+function achievements.enter(tx, achievement)
+  complete(tx, achievement)
+  achievements.follow(tx)
 end
 
 -- Writes down what has been completed in this turn, and counts it.
-function achievements.keep(one)
-  if #one.achieved == 0 then
+function achievements.save(tx)
+  if #tx.achieved == 0 then
     return
   end
-  turn.change(one, record.achievements)
-  for _, no in ipairs(one.achieved) do
-    redis.call('HINCRBY', one.part.completions, no, 1)
+  transaction.change(tx, record.achievements)
+  for _, no in ipairs(tx.achieved) do
+    redis.call('HINCRBY', tx.part.completions, no, 1)
   end
 end
 

@@ -39,7 +39,7 @@ local function activate(keys, args)
     redis.call('EXPIRE', part.plan .. superseded, args[position.planTtlS])
   end
   local plan = cmsgpack.unpack(args[position.blob])
-  levels.forget(part, plan)
+  levels.expire(part, plan)
   local changed = superseded and superseded ~= hash and changed_limits(plans.get(part, superseded), plan) or {}
   -- One entry for each configuration, which Postgres has stored just now: it is not held to the limit of the ledger.
   if #changed > 0 then

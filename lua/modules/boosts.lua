@@ -4,9 +4,9 @@ local filters = require('filters')
 
 local boosts = {}
 
-local function collect(list, one, day, active)
+local function collect(list, tx, day, active)
   for _, boost in ipairs(list) do
-    if day >= boost.first and not (boost.last and day > boost.last) and filters.match_user(boost.user, one) then
+    if day >= boost.first and not (boost.last and day > boost.last) and filters.match_user(boost.user, tx) then
       active[#active + 1] = boost
     end
   end
@@ -14,12 +14,12 @@ end
 
 -- The boosts of a system that are active for this user on a local day: everybody's, the cohorts', and the user's own. Each
 -- carries `order`, which compile has counted by falling multiplier, the newest first among equals.
-function boosts.active(system, one, day)
+function boosts.active(system, tx, day)
   local active = {}
-  collect(system.boosts, one, day, active)
-  local own = system.ownBoosts[one.user]
+  collect(system.boosts, tx, day, active)
+  local own = system.ownBoosts[tx.user]
   if own then
-    collect(own, one, day, active)
+    collect(own, tx, day, active)
     table.sort(active, function(a, b)
       return a.order < b.order
     end)

@@ -1,6 +1,6 @@
 -- Attribute filters: all of a list must match. A filter is an attribute's no, as text, and a value.
 local contract = require('contract')
-local turn = require('turn')
+local transaction = require('transaction')
 
 local filters = {}
 
@@ -15,8 +15,8 @@ local function match(list, attributes)
 end
 
 -- Against the user's attributes, this call's changes included.
-function filters.match_user(list, one)
-  return #list == 0 or match(list, turn.get(one, contract.record.attributes))
+function filters.match_user(list, tx)
+  return #list == 0 or match(list, transaction.get(tx, contract.record.attributes))
 end
 
 -- Against an event's attributes: attribute no, as text, to value.

@@ -14,7 +14,7 @@ local calendar = require('calendar')
 local contract = require('contract')
 local decimal = require('decimal')
 local time = require('time')
-local turn = require('turn')
+local transaction = require('transaction')
 
 local leaderboards = {}
 
@@ -28,11 +28,11 @@ local function is_open(board, day)
   return day >= board.first and not (board.last and day > board.last)
 end
 
-local function in_window(board, one, at)
+local function in_window(board, tx, at)
   if not board.from then
     return true
   end
-  local now = time.of_day(one.context.zones, turn.zone(one), at)
+  local now = time.of_day(tx.context.zones, transaction.zone(tx), at)
   if board.from < board.to then
     return now >= board.from and now < board.to
   end
@@ -51,12 +51,12 @@ local function start_of(text, bytes)
 end
 
 -- The group that the user's attributes put the user in: each value with its length, so that no two combinations are alike. Nil and false
--- when one is missing. (Of values that are too long for an index of Postgres the starts count; src/responses/leaderboards.ts does the same.)
-local function current_group(one, board)
+-- when one is missing. (Of values too long for an index of Postgres, only the starts count; src/responses/leaderboards.ts does the same.)
+local function current_group(tx, board)
   if not board.breakdown then
     return nil, true
   end
-  local attributes = turn.get(one, contract.record.attributes)
+  local attributes = transaction.get(tx, contract.record.attributes)
   local parts, most = {}, math.floor(contract.limit.maxGroupBytes / #board.breakdown)
   for i, name in ipairs(board.breakdown) do
     local value = attributes[name]
@@ -70,25 +70,25 @@ local function current_group(one, board)
 end
 
 -- The key of a run of a board. (Lua makes a text of a number by way of its decimals, which takes as long as a command.)
-local function key_of(one, board, run, group)
-  return boards.key(one.part, board.key, run == 0 and '0' or string.format('%d', run), group)
+local function key_of(tx, board, run, group)
+  return boards.key(tx.part, board.key, run == 0 and '0' or string.format('%d', run), group)
 end
 
 -- Enters a value on a board's sorted set. `seq` is that of the value that the user had there until now, `before`; nil for none. Returns the
 -- change; it has no rank for a user beyond the limit.
-local function place(one, board, run, group, seq, before, value)
-  local key = key_of(one, board, run, group)
-  local reached = turn.seq(one)
-  local old = seq and boards.member(seq, one.user)
-  local previous, rank, threshold, is_new = boards.move(key, board, old, boards.member(reached, one.user), value)
+local function place(tx, board, run, group, seq, before, value)
+  local key = key_of(tx, board, run, group)
+  local reached = transaction.seq(tx)
+  local old = seq and boards.member(seq, tx.user)
+  local previous, rank, threshold, is_new = boards.move(key, board, old, boards.member(reached, tx.user), value)
   if is_new and group then
-    redis.call('SADD', one.part.groups .. board.no .. ':' .. run, group)
+    redis.call('SADD', tx.part.groups .. board.no .. ':' .. run, group)
   end
   return { board.no, run, group or false, reached, value, rank or false, previous or false, previous and before or false, threshold }
 end
 
-local function note(one, change)
-  one.boards[#one.boards + 1] = change
+local function note(tx, change)
+  tx.boards[#tx.boards + 1] = change
 end
 
 -- Removes a member from a board. A group that nobody is in any more is forgotten: its name is made of the attributes of those who were.
@@ -101,42 +101,42 @@ local function remove(part, no, run, group, member)
 end
 
 -- Takes the user off a board.
-local function leave(one, board, run, group, seq, before)
-  local key = key_of(one, board, run, group)
-  local old = boards.member(seq, one.user)
+local function leave(tx, board, run, group, seq, before)
+  local key = key_of(tx, board, run, group)
+  local old = boards.member(seq, tx.user)
   local previous = boards.participant_rank(key, board, old)
-  remove(one.part, board.no, run, group, old)
+  remove(tx.part, board.no, run, group, old)
   local threshold = boards.threshold(key, board)
-  note(one, { board.no, run, group or false, false, false, false, previous or false, previous and before or false, threshold })
+  note(tx, { board.no, run, group or false, false, false, false, previous or false, previous and before or false, threshold })
 end
 
 -- The places that the record of what a board ranks notes.
-local function places_of(one, board)
-  return turn.map(turn.get(one, board.record), board.placesAt)
+local function places_of(tx, board)
+  return transaction.map(transaction.get(tx, board.record), board.placesAt)
 end
 
 -- Notes the place on a board; nil for none.
-local function note_place(one, board, noted)
-  turn.map(turn.change(one, board.record), board.placesAt)[board.key] = noted
+local function note_place(tx, board, noted)
+  transaction.map(transaction.change(tx, board.record), board.placesAt)[board.key] = noted
 end
 
-local function enter_total(one, board, before, value)
-  local seq = places_of(one, board)[board.key]
+local function enter_total(tx, board, before, value)
+  local seq = places_of(tx, board)[board.key]
   if board.isStreak and value == 0 then
     if seq then
-      leave(one, board, 0, nil, seq, before)
-      note_place(one, board, nil)
+      leave(tx, board, 0, nil, seq, before)
+      note_place(tx, board, nil)
     end
     return
   end
-  local change = place(one, board, 0, nil, seq, before, value)
-  note_place(one, board, change[fact.seq])
-  note(one, change)
+  local change = place(tx, board, 0, nil, seq, before, value)
+  note_place(tx, board, change[fact.seq])
+  note(tx, change)
 end
 
 -- The user's slots of a board, the newest last, and the one of a run; a new one when there is none.
-local function slots_of(one, board, run)
-  local slots = places_of(one, board)[board.key] or {}
+local function slots_of(tx, board, run)
+  local slots = places_of(tx, board)[board.key] or {}
   for _, slot in ipairs(slots) do
     if slot[RUN] == run then
       return slots, slot
@@ -154,58 +154,58 @@ local function slots_of(one, board, run)
 end
 
 -- Enters a value in a slot. A user who comes from another group leaves that one, and is a newcomer here.
-local function enter_slot(one, board, slots, slot, group, value)
+local function enter_slot(tx, board, slots, slot, group, value)
   local before, seq = slot[VALUE], slot[SEQ] or nil
   if seq and (slot[GROUP] or nil) ~= group then
-    leave(one, board, slot[RUN], slot[GROUP] or nil, seq, before)
+    leave(tx, board, slot[RUN], slot[GROUP] or nil, seq, before)
     seq = nil
   end
-  local change = place(one, board, slot[RUN], group, seq, before, value)
+  local change = place(tx, board, slot[RUN], group, seq, before, value)
   slot[VALUE], slot[SEQ], slot[GROUP] = value, change[fact.seq], group or false
-  note_place(one, board, slots)
-  note(one, change)
+  note_place(tx, board, slots)
+  note(tx, change)
 end
 
-local function enter_grouped(one, board, value)
-  local group, complete = current_group(one, board)
+local function enter_grouped(tx, board, value)
+  local group, complete = current_group(tx, board)
   if not complete then
     return
   end
-  local slots, slot = slots_of(one, board, 0)
+  local slots, slot = slots_of(tx, board, 0)
   if board.isStreak and value == 0 then
     if slot[SEQ] then
-      leave(one, board, 0, slot[GROUP] or nil, slot[SEQ], slot[VALUE])
+      leave(tx, board, 0, slot[GROUP] or nil, slot[SEQ], slot[VALUE])
       slot[VALUE], slot[SEQ] = 0, false
-      note_place(one, board, slots)
+      note_place(tx, board, slots)
     end
     return
   end
-  enter_slot(one, board, slots, slot, group, value)
+  enter_slot(tx, board, slots, slot, group, value)
 end
 
 -- A total has changed from `before` (nil: there was none) to `value`: enters it on the boards that rank it.
-function leaderboards.enter_totals(one, list, before, value)
+function leaderboards.enter_totals(tx, list, before, value)
   if before == value then
     return
   end
   for i = 1, #list do
     local board = list[i]
-    if is_open(board, one.day) then
+    if is_open(board, tx.day) then
       if board.kind == 'total' then
-        enter_total(one, board, before, value)
+        enter_total(tx, board, before, value)
       elseif board.kind == 'grouped' then
-        enter_grouped(one, board, value)
+        enter_grouped(tx, board, value)
       end
     end
   end
 end
 
 -- The number and the group that are noted of a board that does not repeat.
-local function noted_place(one, board)
+local function noted_place(tx, board)
   if board.kind == 'total' then
-    return places_of(one, board)[board.key], nil
+    return places_of(tx, board)[board.key], nil
   end
-  local _, slot = slots_of(one, board, 0)
+  local _, slot = slots_of(tx, board, 0)
   return slot[SEQ] or nil, slot[GROUP] or nil
 end
 
@@ -213,48 +213,48 @@ end
 -- streak. `filling` has the number that the user gets, and the last one before those of this filling, `since`: a user with a later one has
 -- been entered already, by an event or by this filling. While a board is being filled ranks pass: none is noted before
 -- `leaderboards.show_rank`.
-function leaderboards.fill(one, board, value, filling)
-  local seq = noted_place(one, board)
+function leaderboards.fill(tx, board, value, filling)
+  local seq = noted_place(tx, board)
   if seq and seq > filling.since then
     return
   end
-  local first = #one.boards + 1
-  one.sequence = filling.seq
+  local first = #tx.boards + 1
+  tx.sequence = filling.seq
   if board.kind == 'total' then
-    enter_total(one, board, nil, value)
+    enter_total(tx, board, nil, value)
   elseif board.kind == 'grouped' then
-    enter_grouped(one, board, value)
+    enter_grouped(tx, board, value)
   end
-  one.sequence = nil
-  for i = first, #one.boards do
-    local change = one.boards[i]
+  tx.sequence = nil
+  for i = first, #tx.boards do
+    local change = tx.boards[i]
     change[fact.rank], change[fact.previousRank], change[fact.previousValue] = false, false, false
   end
 end
 
 -- Notes the rank that the user has on a board that has been filled, for the user's history.
-function leaderboards.show_rank(one, board)
-  local seq, group = noted_place(one, board)
-  local key = key_of(one, board, 0, group)
-  local member = seq and boards.member(seq, one.user)
+function leaderboards.show_rank(tx, board)
+  local seq, group = noted_place(tx, board)
+  local key = key_of(tx, board, 0, group)
+  local member = seq and boards.member(seq, tx.user)
   local rank = member and boards.participant_rank(key, board, member)
   if rank then
     local value = tonumber(redis.call('ZSCORE', key, member))
-    note(one, { board.no, 0, group or false, seq, value, rank, false, false, boards.threshold(key, board) })
+    note(tx, { board.no, 0, group or false, seq, value, rank, false, false, boards.threshold(key, board) })
   end
 end
 
 -- Something was gained at a moment of a local day: adds it to the boards that rank gains. Gaining nothing enters a user who is new there.
-function leaderboards.enter_gains(one, list, gained, at, day)
+function leaderboards.enter_gains(tx, list, gained, at, day)
   for i = 1, #list do
     local board = list[i]
-    if board.kind == 'gain' and is_open(board, day) and in_window(board, one, at) then
-      local group, complete = current_group(one, board)
+    if board.kind == 'gain' and is_open(board, day) and in_window(board, tx, at) then
+      local group, complete = current_group(tx, board)
       if complete then
         local run = board.unit and calendar.run(board, day) or 0
-        local slots, slot = slots_of(one, board, run)
+        local slots, slot = slots_of(tx, board, run)
         if gained ~= 0 or not slot[SEQ] then
-          enter_slot(one, board, slots, slot, group, decimal.add(slot[VALUE], gained))
+          enter_slot(tx, board, slots, slot, group, decimal.add(slot[VALUE], gained))
         end
       end
     end
@@ -262,9 +262,9 @@ function leaderboards.enter_gains(one, list, gained, at, day)
 end
 
 -- Whether the patch of the turn has changed one of the attributes that a board is broken down by.
-local function has_moved(one, board)
+local function has_moved(tx, board)
   for _, name in ipairs(board.breakdown) do
-    if one.patch.stored[contract.field.attribute .. name] ~= nil then
+    if tx.patch.stored[contract.field.attribute .. name] ~= nil then
       return true
     end
   end
@@ -273,22 +273,22 @@ end
 
 -- The user's attributes have changed: moves the user, with the value, from the old group's board to the new one's, where what else has
 -- happened in the turn has not done so already.
-function leaderboards.regroup(one)
-  for _, board in ipairs(one.plan.brokenDown) do
-    local group, complete = current_group(one, board)
-    if complete and has_moved(one, board) and is_open(board, one.day) then
-      local run = board.unit and calendar.run(board, one.day) or 0
-      local slots, slot = slots_of(one, board, run)
+function leaderboards.regroup(tx)
+  for _, board in ipairs(tx.plan.brokenDown) do
+    local group, complete = current_group(tx, board)
+    if complete and has_moved(tx, board) and is_open(board, tx.day) then
+      local run = board.unit and calendar.run(board, tx.day) or 0
+      local slots, slot = slots_of(tx, board, run)
       local value
       if board.kind == 'gain' then
         value = slot[SEQ] and slot[VALUE]
       elseif board.isStreak then
-        value = one.streak_length > 0 and one.streak_length
+        value = tx.streak_length > 0 and tx.streak_length
       else
-        value = turn.get(one, board.record)[contract.metric.total] or nil
+        value = transaction.get(tx, board.record)[contract.metric.total] or nil
       end
       if value and (slot[GROUP] or nil) ~= group then
-        enter_slot(one, board, slots, slot, group, value)
+        enter_slot(tx, board, slots, slot, group, value)
       end
     end
   end
@@ -340,8 +340,8 @@ function leaderboards.noted_member(noted, run, user)
   return nil
 end
 
-function leaderboards.start(one)
-  one.boards = {}
+function leaderboards.start(tx)
+  tx.boards = {}
 end
 
 return leaderboards

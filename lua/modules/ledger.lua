@@ -3,7 +3,7 @@ local contract = require('contract')
 
 local ledger = {}
 
--- Whether the ledger has as many entries that Postgres has not committed as it may have (`one.context.maxLedger`). Asked before anything is
+-- Whether the ledger has as many entries that Postgres has not committed as it may have (`tx.context.maxLedger`). Asked before anything is
 -- written for a caller. How many still fit is noted, so that the length is looked at once for contract.limit.ledgerLookEntries entries; it
 -- is looked at again that often because another version of the library may be appending to the same ledger.
 function ledger.is_full(part, context)

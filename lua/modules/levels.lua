@@ -2,12 +2,12 @@
 -- (points.lua). When the levels themselves change, the worker counts everybody anew (src/jobs/levels.ts); until it has, the counts
 -- are not those of the levels in force, and readers are told so.
 local contract = require('contract')
-local calls = require('calls')
+local commands = require('commands')
 local partition = require('partition')
 local plans = require('plans')
 local points = require('points')
 local settle = require('settle')
-local turn = require('turn')
+local transaction = require('transaction')
 local outcome = contract.outcome
 
 local levels = {}
@@ -25,7 +25,7 @@ local function system_of(plan, no)
 end
 
 -- A new plan with other levels: what everybody has been counted by is no longer what is in force.
-function levels.forget(part, plan)
+function levels.expire(part, plan)
   for _, system in ipairs(plan.systems) do
     local counted_by = redis.call('HGET', part.levels, DEFINITION .. system.no)
     if counted_by and counted_by ~= system.levelsAre then
@@ -37,22 +37,22 @@ end
 -- Counts a user at the level that the user now has.
 local function relevel(keys, args)
   local position = contract.arg.relevel
-  local one, first = calls.begin(keys, args, position, args[position.entryId])
-  if not one then
+  local tx, first = commands.begin(keys, args, position, args[position.entryId])
+  if not tx then
     return first
   end
-  local system = system_of(one.plan, tonumber(args[position.system]))
-  local total = system and turn.get(one, system.record)[contract.points.total]
-  if not one.exists or not total then
+  local system = system_of(tx.plan, tonumber(args[position.system]))
+  local total = system and transaction.get(tx, system.record)[contract.points.total]
+  if not tx.exists or not total then
     return { outcome.ok }
   end
   local level = points.level_at(system.levels, total)
-  local before = points.count_level(one, system, level)
+  local before = points.count_level(tx, system, level)
   if before ~= level or tonumber(args[position.stored]) ~= level then
-    turn.change(one, system.record)
-    local entry = settle.facts(one, { kind = 'activation', id = args[position.entryId] })
+    transaction.change(tx, system.record)
+    local entry = settle.facts(tx, { kind = 'activation', id = args[position.entryId] })
     entry.points = { { system.no, total, total, level, before, true, {} } }
-    turn.commit(one, entry)
+    transaction.commit(tx, entry)
   end
   return { outcome.ok }
 end

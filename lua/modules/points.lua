@@ -3,7 +3,7 @@ local contract = require('contract')
 local boosts = require('boosts')
 local decimal = require('decimal')
 local filters = require('filters')
-local turn = require('turn')
+local transaction = require('transaction')
 local limit, metric_place, place, fact = contract.limit, contract.metric, contract.points, contract.awardFact
 
 local points = {}
@@ -21,25 +21,25 @@ local function level_at(levels, total)
 end
 
 -- Counts the user at a level of a system, and no longer at the one before, which is returned. The counts are what level-summary reads.
-local function count_level(one, system, level)
-  local before = turn.get(one, system.record)[place.level] or 0
+local function count_level(tx, system, level)
+  local before = transaction.get(tx, system.record)[place.level] or 0
   if before ~= level then
     if before ~= 0 then
-      redis.call('HINCRBY', one.part.levels, before, -1)
+      redis.call('HINCRBY', tx.part.levels, before, -1)
     end
     if level ~= 0 then
-      redis.call('HINCRBY', one.part.levels, level, 1)
+      redis.call('HINCRBY', tx.part.levels, level, 1)
     end
-    turn.change(one, system.record)[place.level] = level
+    transaction.change(tx, system.record)[place.level] = level
   end
   return before
 end
 
 -- Moves a trigger's progress by the event's value and returns how many multiples of its threshold were passed for the first time. The
 -- high-water mark is what keeps anyone from going down and up again over the same multiple. Nil when the sum goes out of range.
-local function advance(one, trigger, value)
-  local counts = turn.change(one, trigger.record)
-  local progress, highs, key = turn.map(counts, metric_place.progress), counts[metric_place.highs], trigger.key
+local function advance(tx, trigger, value)
+  local counts = transaction.change(tx, trigger.record)
+  local progress, highs, key = transaction.map(counts, metric_place.progress), counts[metric_place.highs], trigger.key
   local before, noted = progress[key] or 0, highs and highs[key]
   local high_before = noted or (before > 0 and before or 0)
   local now = decimal.add(before, value)
@@ -49,7 +49,7 @@ local function advance(one, trigger, value)
   local high = now > high_before and now or high_before
   progress[key] = now
   if high > now or noted then
-    turn.map(counts, metric_place.highs)[key] = high
+    transaction.map(counts, metric_place.highs)[key] = high
   end
   if high == high_before then
     return 0
@@ -66,25 +66,25 @@ local function within(total, cap, earned)
 end
 
 -- The state of a system in this turn: its total, and what has been awarded so far.
-local function state_of(one, system)
-  local state = one.earned[system.no]
+local function state_of(tx, system)
+  local state = tx.earned[system.no]
   if not state then
-    local stored = turn.get(one, system.record)[place.total]
+    local stored = transaction.get(tx, system.record)[place.total]
     local total = stored or 0
     state = { system = system, had = stored and true or false, before = total, total = total, awards = {} }
-    one.earned[system.no] = state
-    one.earned_order[#one.earned_order + 1] = state
+    tx.earned[system.no] = state
+    tx.earned_order[#tx.earned_order + 1] = state
   end
   return state
 end
 
 -- Awards `times` times what a trigger gives, as of the moment `at` on the local day `day`. Returns what was really added.
-local function award(one, system, trigger, times, at, day)
-  local state = state_of(one, system)
+local function award(tx, system, trigger, times, at, day)
+  local state = state_of(tx, system)
   local earned, applied = times * trigger.points, nil
   if trigger.points > 0 then
     if state.active_day ~= day then
-      state.active, state.active_day = boosts.active(system, one, day), day
+      state.active, state.active_day = boosts.active(system, tx, day), day
     end
     if #state.active > 0 then
       applied = boosts.numbers(state.active)
@@ -96,35 +96,35 @@ local function award(one, system, trigger, times, at, day)
     state.total = state.total + awarded
     local list = state.awards
     -- Layout `awardFact`.
-    list[#list + 1] = { trigger.no, one.ordinal, awarded, state.total, applied or {}, at, day }
-    one.ordinal = one.ordinal + 1
+    list[#list + 1] = { trigger.no, tx.ordinal, awarded, state.total, applied or {}, at, day }
+    tx.ordinal = tx.ordinal + 1
   end
   return awarded
 end
 
 -- How often a trigger fires for what the event or call has done; nil when a sum went out of range. `event` is nil for a call without one.
-local function times_of(one, trigger, event)
+local function times_of(tx, trigger, event)
   local kind = trigger.kind
   if kind == 'metric' then
     if not filters.match_event(trigger.event, event.attributes) then
       return 0
     end
-    return advance(one, trigger, event.value)
+    return advance(tx, trigger, event.value)
   elseif kind == 'streak' then
-    return one.extended and one.extended_length % trigger.length == 0 and 1 or 0
+    return tx.extended and tx.extended_length % trigger.length == 0 and 1 or 0
   elseif kind == 'achievement' then
-    return one.achieved_now[trigger.achievement] and 1 or 0
+    return tx.achieved_now[trigger.achievement] and 1 or 0
   end
   return 0
 end
 
 -- Pays the creation triggers of a new user. Identification comes before the event or call that carries it (semantics.md, "Events"), so what
 -- follows in the same call finds these points there, whatever the order of the triggers.
-function points.earn_creation(one)
-  for _, system in ipairs(one.plan.systems) do
+function points.earn_creation(tx)
+  for _, system in ipairs(tx.plan.systems) do
     for _, trigger in ipairs(system.triggers) do
-      if trigger.kind == 'user_creation' and filters.match_user(trigger.user, one) then
-        award(one, system, trigger, 1, one.now, one.day)
+      if trigger.kind == 'user_creation' and filters.match_user(trigger.user, tx) then
+        award(tx, system, trigger, 1, tx.now, tx.day)
       end
     end
   end
@@ -132,23 +132,23 @@ end
 
 -- Works out what the event or call earns by the triggers of `systems`, the creation of the user apart. Returns nil, or why it is refused:
 -- 'range' when a sum went out of range, 'blocked' when a trigger with blockIfOutOfPoints can't be paid.
-function points.earn(one, systems, event)
+function points.earn(tx, systems, event)
   local metric = event and event.metric
   for i = 1, #systems do
-    local system = one.plan.systems[systems[i].at]
+    local system = tx.plan.systems[systems[i].at]
     local triggers = systems[i].triggers
     for k = 1, #triggers do
       local trigger = triggers[k]
-      if (not trigger.metric or trigger.metric == metric) and filters.match_user(trigger.user, one) then
-        local times = times_of(one, trigger, event)
+      if (not trigger.metric or trigger.metric == metric) and filters.match_user(trigger.user, tx) then
+        local times = times_of(tx, trigger, event)
         if not times then
           return 'range'
         end
         if times > 0 then
-          if trigger.blocks and state_of(one, system).total + times * trigger.points < 0 then
+          if trigger.blocks and state_of(tx, system).total + times * trigger.points < 0 then
             return 'blocked'
           end
-          award(one, system, trigger, times, one.now, one.day)
+          award(tx, system, trigger, times, tx.now, tx.day)
         end
       end
     end
@@ -196,19 +196,19 @@ local function elements_of(awards, id)
 end
 
 -- Writes down the new totals and the recent awards, and returns the facts of the systems that changed.
-function points.keep(one, id)
-  local facts, id_bytes = {}, one.id_bytes
-  for _, state in ipairs(one.earned_order) do
+function points.save(tx, id)
+  local facts, id_bytes = {}, tx.id_bytes
+  for _, state in ipairs(tx.earned_order) do
     if #state.awards > 0 then
       local system = state.system
-      turn.change(one, system.record)[place.total] = state.total
+      transaction.change(tx, system.record)[place.total] = state.total
       id_bytes = id_bytes or bytes_of(id)
-      local list = one.part.awards .. system.key .. ':' .. one.user
+      local list = tx.part.awards .. system.key .. ':' .. tx.user
       if redis.call('LPUSH', list, unpack(elements_of(state.awards, id_bytes))) > limit.maxAwardsKept then
         redis.call('LTRIM', list, 0, limit.maxAwardsRead - 1)
       end
       local level = level_at(system.levels, state.total)
-      count_level(one, system, level)
+      count_level(tx, system, level)
       -- Layout `pointsFact`.
       facts[#facts + 1] = {
         system.no,
@@ -225,8 +225,8 @@ function points.keep(one, id)
 end
 
 -- Forgets what has been earned, after a commit or for a new turn.
-function points.start(one)
-  one.earned, one.earned_order = {}, {}
+function points.start(tx)
+  tx.earned, tx.earned_order = {}, {}
 end
 
 return points

@@ -2,13 +2,13 @@
 local contract = require('contract')
 local boards = require('boards')
 local calendar = require('calendar')
-local calls = require('calls')
+local commands = require('commands')
 local leaderboards = require('leaderboards')
 local partition = require('partition')
 local plans = require('plans')
 local settle = require('settle')
 local streaks = require('streaks')
-local turn = require('turn')
+local transaction = require('transaction')
 local outcome, record = contract.outcome, contract.record
 
 local reads = {}
@@ -17,28 +17,28 @@ local reads = {}
 -- the moment and the user's local day.
 local function read_user(keys, args)
   local position = contract.arg.readUser
-  local one, first = calls.read_known(keys, args, position)
-  if not one then
+  local tx, first = commands.read_known(keys, args, position)
+  if not tx then
     return first
   end
   local system, awards = args[position.system], {}
   if system ~= '' then
-    awards = redis.call('LRANGE', one.part.awards .. system .. ':' .. one.user, 0, tonumber(args[position.awards]) - 1)
+    awards = redis.call('LRANGE', tx.part.awards .. system .. ':' .. tx.user, 0, tonumber(args[position.awards]) - 1)
   end
   local completions = {}
   if args[position.completions] == '1' then
-    completions = redis.call('HGETALL', one.part.completions)
+    completions = redis.call('HGETALL', tx.part.completions)
   end
   return {
     outcome.ok,
-    redis.call('HGETALL', one.key),
+    redis.call('HGETALL', tx.key),
     awards,
-    cmsgpack.pack(streaks.fact(one) or false),
+    cmsgpack.pack(streaks.fact(tx) or false),
     completions,
-    redis.call('HGET', one.part.meta, 'users') or '0',
-    partition.last_ledger_id(one.part),
-    string.format('%.0f', one.now),
-    one.day,
+    redis.call('HGET', tx.part.meta, 'users') or '0',
+    partition.last_ledger_id(tx.part),
+    string.format('%.0f', tx.now),
+    tx.day,
   }
 end
 
@@ -56,15 +56,15 @@ local function read_streaks(keys, args)
     if settle.has_done_enough() then
       return { outcome.again }
     end
-    local one, unknown = turn.fetch(part, plan, context, args[i + 1], plan.records, nil)
-    if not one then
+    local tx, unknown = transaction.fetch(part, plan, context, args[i + 1], plan.records, nil)
+    if not tx then
       return unknown
     end
-    unknown = settle.run(one, args[i])
+    unknown = settle.run(tx, args[i])
     if unknown then
       return unknown
     end
-    facts[#facts + 1] = one.exists and streaks.fact(one) or false
+    facts[#facts + 1] = tx.exists and streaks.fact(tx) or false
   end
   return { outcome.ok, cmsgpack.pack(facts) }
 end
@@ -124,25 +124,25 @@ end
 -- Postgres holds must have reached, and the run. An empty run is the one that the user's local date is in.
 local function read_place(keys, args)
   local position = contract.arg.readPlace
-  local one, first = calls.read_known(keys, args, position)
-  if not one then
+  local tx, first = commands.read_known(keys, args, position)
+  if not tx then
     return first
   end
   local no, run = args[position.leaderboard], args[position.run]
-  local board = one.plan.boards[no]
+  local board = tx.plan.boards[no]
   if run == '' then
-    run = board and board.unit and calendar.run(board, math.max(math.min(one.day, board.last or one.day), board.first)) or 0
+    run = board and board.unit and calendar.run(board, math.max(math.min(tx.day, board.last or tx.day), board.first)) or 0
   end
-  local member, group = member_of(one.part, no, tonumber(run), one.user, args[position.record])
+  local member, group = member_of(tx.part, no, tonumber(run), tx.user, args[position.record])
   local rank, value
   if member then
-    local key = boards.key(one.part, no, run, group)
+    local key = boards.key(tx.part, no, run, group)
     rank, value = boards.rank(key, member), redis.call('ZSCORE', key, member)
     if rank and rank > tonumber(args[position.max]) then
       rank, value = nil, nil
     end
   end
-  return { outcome.ok, rank or false, value or false, partition.last_ledger_id(one.part), tonumber(run) }
+  return { outcome.ok, rank or false, value or false, partition.last_ledger_id(tx.part), tonumber(run) }
 end
 
 function reads.register()

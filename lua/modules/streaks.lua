@@ -5,7 +5,7 @@
 local calendar = require('calendar')
 local contract = require('contract')
 local decimal = require('decimal')
-local turn = require('turn')
+local transaction = require('transaction')
 local time = require('time')
 local core, limit, outcome, streak = contract.core, contract.limit, contract.outcome, contract.streak
 
@@ -25,55 +25,55 @@ local frequencies = { 'daily', 'weekly', 'monthly' }
 local base_of = { daily = core.daily, weekly = core.weekly, monthly = core.monthly }
 
 -- What HOME is for a user with this zone, empty or false for none; false for none too.
-local function home(one, zone)
+local function home(tx, zone)
   local lives_in_default = not zone or zone == ''
-  return lives_in_default and one.plan.zone ~= 'UTC' and one.plan.zone
+  return lives_in_default and tx.plan.zone ~= 'UTC' and tx.plan.zone
 end
 
 -- The core of a turn, which has the streaks; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
-function streaks.of(one)
-  local settings, all = one.plan.streaks, one.core
-  if not settings or not one.exists then
+function streaks.of(tx)
+  local settings, all = tx.plan.streaks, tx.core
+  if not settings or not tx.exists then
     return nil
   end
   if not all[DAY] then
-    all[DAY], all[EARNED_UP_TO] = one.created_day, one.created_day
+    all[DAY], all[EARNED_UP_TO] = tx.created_day, tx.created_day
     all[FREEZES] = math.min(settings.freezes.initial, settings.freezes.maximum)
-    all[HOME] = home(one, all[core.tz])
+    all[HOME] = home(tx, all[core.tz])
     for _, base in pairs(base_of) do
       all[base + LENGTH], all[base + LOST_LENGTH], all[base + EXTENDED_AT], all[base + GRACE] = 0, 0, 0, 0
       all[base + STARTED], all[base + LAST], all[base + COUNTED], all[base + LOST_STARTED] = NONE, NONE, NONE, NONE
     end
-    one.streaks_settled = true
+    tx.streaks_settled = true
   end
   return all
 end
 
 -- The streaks of a turn, and the base of the one that the operator has chosen to show; nil while streaks are not enabled.
-local function shown_of(one)
-  local all = streaks.of(one)
-  return all, all and base_of[one.plan.streaks.frequency]
+local function shown_of(tx)
+  local all = streaks.of(tx)
+  return all, all and base_of[tx.plan.streaks.frequency]
 end
 
-function streaks.length(one)
-  local all, shown = shown_of(one)
+function streaks.length(tx)
+  local all, shown = shown_of(tx)
   return all and all[shown + LENGTH] or 0
 end
 
 -- Notes whether the turn that is about to be committed has changed them. (The initial freezes are a change too.)
-function streaks.keep(one)
-  one.streaks_written = one.streaks_settled or one.streaks_counted
-  one.streaks_settled, one.streaks_counted = false, false
+function streaks.save(tx)
+  tx.streaks_written = tx.streaks_settled or tx.streaks_counted
+  tx.streaks_settled, tx.streaks_counted = false, false
 end
 
 -- The user's pauses.
-function streaks.pauses(one)
-  return turn.map(one.core, core.pauses)
+function streaks.pauses(tx)
+  return transaction.map(tx.core, core.pauses)
 end
 
 -- Whether a pause touches one of the days of a period.
-local function is_paused(one, frequency, period, shift)
-  local pauses = streaks.pauses(one)
+local function is_paused(tx, frequency, period, shift)
+  local pauses = streaks.pauses(tx)
   if #pauses == 0 then
     return false
   end
@@ -87,94 +87,94 @@ local function is_paused(one, frequency, period, shift)
   return false
 end
 
--- Adds the freezes that were earned by the end of a day; `one.freezes_earned` counts them.
-local function earn_freezes(one, all, up_to)
-  local freezes = one.plan.streaks.freezes
+-- Adds the freezes that were earned by the end of a day; `tx.freezes_earned` counts them.
+local function earn_freezes(tx, all, up_to)
+  local freezes = tx.plan.streaks.freezes
   if freezes.interval == 0 or up_to <= all[EARNED_UP_TO] then
     return
   end
-  local created = one.created_day
+  local created = tx.created_day
   local times = math.floor((up_to - created) / freezes.interval) - math.floor((all[EARNED_UP_TO] - created) / freezes.interval)
   if times > 0 and all[FREEZES] < freezes.maximum then
     local before = all[FREEZES]
     all[FREEZES] = math.min(before + times * freezes.amount, freezes.maximum)
-    one.freezes_earned = one.freezes_earned + all[FREEZES] - before
+    tx.freezes_earned = tx.freezes_earned + all[FREEZES] - before
   end
   all[EARNED_UP_TO] = up_to
 end
 
-local function lose(one, all, at)
+local function lose(tx, all, at)
   all[at + LOST_LENGTH], all[at + LOST_STARTED] = all[at + LENGTH], all[at + STARTED]
   all[at + LENGTH], all[at + STARTED], all[at + GRACE] = 0, NONE, 0
-  one.streak_changed = true
+  tx.streak_changed = true
 end
 
-local function note(one, frequency, period, length, how)
-  local periods = one.periods
+local function note(tx, frequency, period, length, how)
+  local periods = tx.periods
   -- Layout `periodFact`.
   periods[#periods + 1] = { frequency, period, length, how }
 end
 
 -- Takes one streak over the periods that have passed without an extension.
-local function pass_periods(one, all, frequency, current, shift)
+local function pass_periods(tx, all, frequency, current, shift)
   local at = base_of[frequency]
   local earned_day = 0
   if all[at + GRACE] > 0 then
-    if one.now < all[at + GRACE] then
+    if tx.now < all[at + GRACE] then
       return
     end
     -- What the grace held open is missed when the grace ends.
-    earned_day = time.local_day(one.part, one.context.zones, turn.zone(one), all[at + GRACE] - 1) or 0
+    earned_day = time.local_day(tx.part, tx.context.zones, transaction.zone(tx), all[at + GRACE] - 1) or 0
     all[at + GRACE] = 0
   end
-  local freezes = frequency == one.plan.streaks.frequency
+  local freezes = frequency == tx.plan.streaks.frequency
   while all[at + LENGTH] > 0 and all[at + LAST] < current - 1 do
     local missed = all[at + LAST] + 1
     if freezes then
-      earn_freezes(one, all, math.min(math.max(calendar.first_day(frequency, missed + 1, shift) - 1, earned_day), one.streak_day))
+      earn_freezes(tx, all, math.min(math.max(calendar.first_day(frequency, missed + 1, shift) - 1, earned_day), tx.streak_day))
     end
-    if is_paused(one, frequency, missed, shift) then
+    if is_paused(tx, frequency, missed, shift) then
       all[at + LAST] = missed
-      note(one, frequency, missed, all[at + LENGTH], 'pause')
+      note(tx, frequency, missed, all[at + LENGTH], 'pause')
     elseif freezes and all[FREEZES] > 0 then
       all[FREEZES] = all[FREEZES] - 1
       all[at + LAST] = missed
-      note(one, frequency, missed, all[at + LENGTH], 'freeze')
+      note(tx, frequency, missed, all[at + LENGTH], 'freeze')
     else
-      lose(one, all, at)
-      note(one, frequency, missed, all[at + LENGTH], 'lost')
+      lose(tx, all, at)
+      note(tx, frequency, missed, all[at + LENGTH], 'lost')
     end
   end
 end
 
--- What the passing of time has done to the user's streaks. Whether anything has changed is told by `one.streaks_settled`.
-function streaks.settle(one)
-  local all = streaks.of(one)
+-- What the passing of time has done to the user's streaks. Whether anything has changed is told by `tx.streaks_settled`.
+function streaks.settle(tx)
+  local all = streaks.of(tx)
   if not all then
     return
   end
-  local day = math.max(all[DAY], one.day)
+  local day = math.max(all[DAY], tx.day)
   local graceful = false
   for _, frequency in ipairs(frequencies) do
     local grace = all[base_of[frequency] + GRACE]
-    graceful = graceful or (grace > 0 and one.now >= grace)
+    graceful = graceful or (grace > 0 and tx.now >= grace)
   end
   if day == all[DAY] and not graceful then
     return
   end
-  one.streak_day = day
+  tx.streak_day = day
   for _, frequency in ipairs(frequencies) do
-    pass_periods(one, all, frequency, calendar.period(frequency, day, one.plan.weekShift), one.plan.weekShift)
+    pass_periods(tx, all, frequency, calendar.period(frequency, day, tx.plan.weekShift), tx.plan.weekShift)
   end
-  earn_freezes(one, all, day)
+  earn_freezes(tx, all, day)
   all[DAY] = day
-  one.streaks_settled = true
+  tx.streaks_settled = true
 end
 
-local function conditions_of(one)
-  local settings = one.plan.streaks
+local function conditions_of(tx)
+  local settings = tx.plan.streaks
   if settings.personal then
-    local own = one.core[core.streakPreferences]
+    local own = tx.core[core.streakPreferences]
     if own and own ~= '' then
       return cjson.decode(own)
     end
@@ -198,119 +198,119 @@ local function is_met(conditions, counts)
   return conditions.mode == 'AND'
 end
 
-local function extend(one, frequency, all, current)
+local function extend(tx, frequency, all, current)
   local at = base_of[frequency]
   if all[at + LENGTH] == 0 then
     all[at + STARTED] = current
   else
     for skipped = all[at + LAST] + 1, current - 1 do
-      note(one, frequency, skipped, all[at + LENGTH], 'move')
+      note(tx, frequency, skipped, all[at + LENGTH], 'move')
     end
   end
   all[at + LENGTH] = all[at + LENGTH] + 1
-  all[at + LAST], all[at + EXTENDED_AT], all[at + GRACE] = current, one.now, 0
-  one.reschedules = true
-  note(one, frequency, current, all[at + LENGTH], 'extended')
-  if frequency == one.plan.streaks.frequency then
-    one.extended, one.streak_changed = true, true
+  all[at + LAST], all[at + EXTENDED_AT], all[at + GRACE] = current, tx.now, 0
+  tx.reschedules = true
+  note(tx, frequency, current, all[at + LENGTH], 'extended')
+  if frequency == tx.plan.streaks.frequency then
+    tx.extended, tx.streak_changed = true, true
   end
 end
 
--- Counts an event on a metric and extends the streaks whose conditions are now met. `one.extended` tells whether the shown one was.
-function streaks.count(one, metric_key, value)
-  local all = streaks.of(one)
+-- Counts an event on a metric and extends the streaks whose conditions are now met. `tx.extended` tells whether the shown one was.
+function streaks.count(tx, metric_key, value)
+  local all = streaks.of(tx)
   if not all then
     return
   end
-  local conditions = conditions_of(one)
+  local conditions = conditions_of(tx)
   local is_condition = false
   for i = 1, #conditions.metrics do
     is_condition = is_condition or conditions.metrics[i].key == metric_key
   end
   -- The configured conditions are counted for those too who have their own.
-  if not is_condition and not one.plan.streaks.counted[metric_key] then
+  if not is_condition and not tx.plan.streaks.counted[metric_key] then
     return
   end
   for _, frequency in ipairs(frequencies) do
     local at = base_of[frequency]
-    local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
+    local current = calendar.period(frequency, all[DAY], tx.plan.weekShift)
     if all[at + COUNTED] ~= current then
       all[at + COUNTED], all[at + COUNTS] = current, {}
     end
     local counts = all[at + COUNTS]
     counts[metric_key] = decimal.add(counts[metric_key] or 0, value)
     if is_condition and current > all[at + LAST] and is_met(conditions, counts) then
-      extend(one, frequency, all, current)
+      extend(tx, frequency, all, current)
     end
   end
-  one.streaks_counted = true
+  tx.streaks_counted = true
 end
 
 -- Looks at the counts of the current periods again, after the conditions have changed.
-function streaks.reevaluate(one)
-  local all = streaks.of(one)
+function streaks.reevaluate(tx)
+  local all = streaks.of(tx)
   if not all then
     return
   end
-  local conditions = conditions_of(one)
+  local conditions = conditions_of(tx)
   for _, frequency in ipairs(frequencies) do
     local at = base_of[frequency]
-    local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
+    local current = calendar.period(frequency, all[DAY], tx.plan.weekShift)
     if all[at + COUNTED] == current and current > all[at + LAST] and is_met(conditions, all[at + COUNTS] or {}) then
-      extend(one, frequency, all, current)
-      one.streaks_counted = true
+      extend(tx, frequency, all, current)
+      tx.streaks_counted = true
     end
   end
 end
 
 -- A change of zone: gives every running streak until the end, in the old zone, of the period that it needs next. `zone` is the user's own
 -- zone from now on, empty for none.
-function streaks.move(one, old_zone, zone)
-  local all = streaks.of(one)
+function streaks.move(tx, old_zone, zone)
+  local all = streaks.of(tx)
   if not all then
     return
   end
   for _, frequency in ipairs(frequencies) do
     local at = base_of[frequency]
     if all[at + LENGTH] > 0 then
-      local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
+      local current = calendar.period(frequency, all[DAY], tx.plan.weekShift)
       local needed = math.max(all[at + LAST] + 1, current)
-      all[at + GRACE] = time.day_start(one.context.zones, old_zone, calendar.first_day(frequency, needed + 1, one.plan.weekShift))
+      all[at + GRACE] = time.day_start(tx.context.zones, old_zone, calendar.first_day(frequency, needed + 1, tx.plan.weekShift))
     end
   end
-  all[HOME] = home(one, zone)
-  one.streaks_settled = true
+  all[HOME] = home(tx, zone)
+  tx.streaks_settled = true
 end
 
 -- Another zone for users who have none of their own is a move for each of them, when the user is next settled: until then the user has
 -- lived in the old one. Returns an outcome when the old zone is not known.
-function streaks.follow_default(one)
-  local all, own = streaks.of(one), one.core[core.tz]
-  if not all or (own and own ~= '') or all[HOME] == home(one, own) then
+function streaks.follow_default(tx)
+  local all, own = streaks.of(tx), tx.core[core.tz]
+  if not all or (own and own ~= '') or all[HOME] == home(tx, own) then
     return nil
   end
   local old_zone = all[HOME] or 'UTC'
-  local old_day, unknown = time.today(one.part, one.context.zones, old_zone, one.now)
+  local old_day, unknown = time.today(tx.part, tx.context.zones, old_zone, tx.now)
   if unknown then
     return unknown
   end
-  local day = one.day
-  one.zone, one.day = old_zone, old_day
-  streaks.settle(one)
-  one.zone, one.day = nil, day
-  streaks.move(one, old_zone, own)
+  local day = tx.day
+  tx.zone, tx.day = old_zone, old_day
+  streaks.settle(tx)
+  tx.zone, tx.day = nil, day
+  streaks.move(tx, old_zone, own)
   return nil
 end
 
 -- The moment at which one of the streaks will next be touched by time alone; nil when nothing is to come.
-function streaks.due(one)
-  local all, due = streaks.of(one), nil
+function streaks.due(tx)
+  local all, due = streaks.of(tx), nil
   for _, frequency in ipairs(all and frequencies or {}) do
     local at = base_of[frequency]
     if all[at + LENGTH] > 0 then
-      local first = calendar.first_day(frequency, all[at + LAST] + 2, one.plan.weekShift)
+      local first = calendar.first_day(frequency, all[at + LAST] + 2, tx.plan.weekShift)
       -- A user who has moved west can have reached the day already.
-      local moment = first <= all[DAY] and 0 or time.day_start(one.context.zones, turn.zone(one), first)
+      local moment = first <= all[DAY] and 0 or time.day_start(tx.context.zones, transaction.zone(tx), first)
       moment = math.max(moment, all[at + GRACE])
       due = due and math.min(due, moment) or moment
     end
@@ -319,8 +319,8 @@ function streaks.due(one)
 end
 
 -- Puts the shown streak back to the length that it had when it was last lost. Returns nil, or the outcome that refuses it.
-function streaks.restore(one)
-  local all, shown = shown_of(one)
+function streaks.restore(tx)
+  local all, shown = shown_of(tx)
   if not all then
     return outcome.streaksDisabled
   elseif all[shown + LOST_LENGTH] == 0 then
@@ -328,7 +328,7 @@ function streaks.restore(one)
   elseif all[shown + LENGTH] > all[shown + LOST_LENGTH] then
     return outcome.longerStreak
   end
-  local current = calendar.period(one.plan.streaks.frequency, all[DAY], one.plan.weekShift)
+  local current = calendar.period(tx.plan.streaks.frequency, all[DAY], tx.plan.weekShift)
   if all[shown + LENGTH] == 0 or all[shown + LAST] ~= current then
     all[shown + LAST] = current - 1
   end
@@ -336,19 +336,19 @@ function streaks.restore(one)
   all[shown + LENGTH], all[shown + STARTED] = all[shown + LOST_LENGTH], all[shown + LOST_STARTED]
   all[shown + LOST_LENGTH], all[shown + LOST_STARTED] = 0, NONE
   if all[shown + LENGTH] ~= before then
-    note(one, one.plan.streaks.frequency, all[shown + LAST], all[shown + LENGTH], 'restored')
+    note(tx, tx.plan.streaks.frequency, all[shown + LAST], all[shown + LENGTH], 'restored')
   end
-  one.streak_changed, one.streaks_settled = true, true
+  tx.streak_changed, tx.streaks_settled = true, true
 end
 
 -- One more freeze, beyond the maximum that is earned if need be; false when the user holds as many as can be held.
-function streaks.grant_freeze(one)
-  local all = streaks.of(one)
+function streaks.grant_freeze(tx)
+  local all = streaks.of(tx)
   if not all or all[FREEZES] >= limit.maxFreezes then
     return false
   end
   all[FREEZES] = all[FREEZES] + 1
-  one.streaks_settled = true
+  tx.streaks_settled = true
   return true
 end
 
@@ -365,13 +365,13 @@ end
 
 -- Adds a pause; where there is no room for one more, the one that has been over for the longest goes. Returns nil, or the outcome that
 -- refuses it.
-function streaks.add_pause(one, pause)
-  local pauses = streaks.pauses(one)
-  if pause.first < one.day then
+function streaks.add_pause(tx, pause)
+  local pauses = streaks.pauses(tx)
+  if pause.first < tx.day then
     return outcome.pauseTooEarly
   end
   if #pauses >= limit.maxPausesPerUser then
-    local over = longest_over(pauses, one.day)
+    local over = longest_over(pauses, tx.day)
     if not over then
       return outcome.tooMany
     end
@@ -381,8 +381,8 @@ function streaks.add_pause(one, pause)
 end
 
 -- Removes a pause; false when there is none of that id.
-function streaks.remove_pause(one, id)
-  local pauses = streaks.pauses(one)
+function streaks.remove_pause(tx, id)
+  local pauses = streaks.pauses(tx)
   for i, pause in ipairs(pauses) do
     if pause.id == id then
       table.remove(pauses, i)
@@ -393,16 +393,16 @@ function streaks.remove_pause(one, id)
 end
 
 -- What a response says of the shown streak; nil while streaks are not enabled.
-function streaks.fact(one)
-  local all, shown = shown_of(one)
+function streaks.fact(tx)
+  local all, shown = shown_of(tx)
   if not all then
     return nil
   end
-  local frequency = one.plan.streaks.frequency
-  local current = calendar.period(frequency, all[DAY], one.plan.weekShift)
+  local frequency = tx.plan.streaks.frequency
+  local current = calendar.period(frequency, all[DAY], tx.plan.weekShift)
   -- Layout `streakFact`.
   local is_extended = all[shown + LENGTH] > 0 and all[shown + LAST] >= current
-  return { all[shown + LENGTH], all[shown + STARTED], current, is_extended, all[shown + EXTENDED_AT], one.extended or false, all[FREEZES] }
+  return { all[shown + LENGTH], all[shown + STARTED], current, is_extended, all[shown + EXTENDED_AT], tx.extended or false, all[FREEZES] }
 end
 
 return streaks

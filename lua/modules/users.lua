@@ -4,7 +4,7 @@ local leaderboards = require('leaderboards')
 local points = require('points')
 local streaks = require('streaks')
 local time = require('time')
-local turn = require('turn')
+local transaction = require('transaction')
 local core, field, record = contract.core, contract.field, contract.record
 
 local users = {}
@@ -19,26 +19,26 @@ local core_places = {
 local ATTRIBUTE = field.attribute
 
 -- What is stored of a property, this call's changes included; false or nil for nothing.
-function users.property(one, name)
+function users.property(tx, name)
   if core_places[name] then
-    return one.core[core_places[name]]
+    return tx.core[core_places[name]]
   elseif name == field.name then
-    return turn.name(one)
+    return transaction.name(tx)
   elseif name:sub(1, #ATTRIBUTE) == ATTRIBUTE then
-    return turn.get(one, record.attributes)[name:sub(#ATTRIBUTE + 1)]
+    return transaction.get(tx, record.attributes)[name:sub(#ATTRIBUTE + 1)]
   end
-  return turn.get(one, record.profile)[name]
+  return transaction.get(tx, record.profile)[name]
 end
 
-function users.set_property(one, name, value)
+function users.set_property(tx, name, value)
   if core_places[name] then
-    one.core[core_places[name]] = value
+    tx.core[core_places[name]] = value
   elseif name == field.name then
-    turn.set_name(one, value)
+    transaction.set_name(tx, value)
   elseif name:sub(1, #ATTRIBUTE) == ATTRIBUTE then
-    turn.change(one, record.attributes)[name:sub(#ATTRIBUTE + 1)] = value
+    transaction.change(tx, record.attributes)[name:sub(#ATTRIBUTE + 1)] = value
   else
-    turn.change(one, record.profile)[name] = value
+    transaction.change(tx, record.profile)[name] = value
   end
 end
 
@@ -62,21 +62,21 @@ function users.read_patch(args, pairs_count, first)
 end
 
 -- Whether the patch asks for e-mails to a user who ends up without an address.
-function users.lacks_email(one)
-  local patch = one.patch
+function users.lacks_email(tx)
+  local patch = tx.patch
   if not patch or patch.values[field.subscribeToEmails] ~= '1' then
     return false
   end
-  return not (patch.values[field.email] or users.property(one, field.email))
+  return not (patch.values[field.email] or users.property(tx, field.email))
 end
 
 -- The local day that the patch's time zone makes it; that of the turn when it has none. Nil and an outcome when the zone is not known.
-function users.day_after_patch(one)
-  local zone = one.patch and one.patch.values[field.tz]
+function users.day_after_patch(tx)
+  local zone = tx.patch and tx.patch.values[field.tz]
   if not zone then
-    return one.day
+    return tx.day
   end
-  return time.today(one.part, one.context.zones, zone ~= '' and zone or one.plan.zone, one.now)
+  return time.today(tx.part, tx.context.zones, zone ~= '' and zone or tx.plan.zone, tx.now)
 end
 
 local function is_control(plan, user)
@@ -87,70 +87,70 @@ local function is_control(plan, user)
   return share < plan.controlRatio and '1' or '0'
 end
 
-local function create(one, day)
-  local all, profile = one.core, turn.change(one, record.profile)
-  all[core.created], all[core.createdDay], all[core.newestDay] = one.now, day, day
-  profile[field.subscribeToEmails], profile[field.control] = '1', is_control(one.plan, one.user)
-  one.exists, one.created, one.created_day, one.reschedules = one.now, true, day, true
+local function create(tx, day)
+  local all, profile = tx.core, transaction.change(tx, record.profile)
+  all[core.created], all[core.createdDay], all[core.newestDay] = tx.now, day, day
+  profile[field.subscribeToEmails], profile[field.control] = '1', is_control(tx.plan, tx.user)
+  tx.exists, tx.created, tx.created_day, tx.reschedules = tx.now, true, day, true
 end
 
 -- Lays the patch over the user, creating a new one, who is paid for that; `day` is the local day in the zone that the user then has.
 -- Remembers what was stored before, and whether the profile and the attributes have changed.
-function users.apply(one, day)
-  local changed = not one.exists
+function users.apply(tx, day)
+  local changed = not tx.exists
   if changed then
-    create(one, day)
+    create(tx, day)
   end
-  local patch = one.patch
+  local patch = tx.patch
   for _, name in ipairs(patch and patch.fields or {}) do
-    local before, after = users.property(one, name), patch.values[name]
+    local before, after = users.property(tx, name), patch.values[name]
     local nothing_to_clear = clearable[name] and not before and after == ''
     if before ~= after and not nothing_to_clear then
       patch.stored[name] = before or false
-      if name == field.tz and not one.created then
-        streaks.move(one, turn.zone(one), after)
-        one.reschedules = true
+      if name == field.tz and not tx.created then
+        streaks.move(tx, transaction.zone(tx), after)
+        tx.reschedules = true
       end
-      users.set_property(one, name, after)
+      users.set_property(tx, name, after)
       changed = true
     end
   end
-  if one.day ~= day then
-    one.day = day
-    streaks.settle(one)
+  if tx.day ~= day then
+    tx.day = day
+    streaks.settle(tx)
   end
   if changed then
-    turn.change(one, record.profile)[field.updated] = string.format('%d', one.now)
+    transaction.change(tx, record.profile)[field.updated] = string.format('%d', tx.now)
   end
-  one.profile_changed = changed
-  if one.created then
-    points.earn_creation(one)
+  tx.profile_changed = changed
+  if tx.created then
+    points.earn_creation(tx)
   end
 end
 
 -- What a change of profile does beyond the profile; call when nothing refuses any more and what has happened is on the boards.
-function users.keep(one)
-  if one.created then
-    redis.call('HINCRBY', one.part.meta, 'users', 1)
-  elseif one.profile_changed and one.patch then
-    leaderboards.regroup(one)
+function users.save(tx)
+  if tx.created then
+    redis.call('HINCRBY', tx.part.meta, 'users', 1)
+  elseif tx.profile_changed and tx.patch then
+    leaderboards.regroup(tx)
   end
 end
 
 -- The whole profile of a user as it will be after the commit, from property to text.
-function users.profile(one)
+function users.profile(tx)
   local profile = {}
-  for name, value in pairs(turn.get(one, record.profile)) do
+  for name, value in pairs(transaction.get(tx, record.profile)) do
     profile[name] = value
   end
-  for no, value in pairs(turn.get(one, record.attributes)) do
+  for no, value in pairs(transaction.get(tx, record.attributes)) do
     profile[ATTRIBUTE .. no] = value
   end
   for name, at in pairs(core_places) do
-    local value = one.core[at]
+    local value = tx.core[at]
     profile[name] = type(value) == 'number' and string.format('%d', value) or value or nil
   end
-  profile[field.name] = turn.name(one) or nil
+  profile[field.name] = transaction.name(tx) or nil
   return profile
 end
 

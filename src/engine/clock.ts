@@ -28,7 +28,7 @@ export class Clock {
     if (Number(values[1]) === 1) await this.set(to, Number(text(values[0])));
   }
 
-  /** The newest id of the ledger: what Postgres must have committed to be level with now. */
+  /** The newest id of the ledger: what Postgres must have committed to be in sync with now. */
   async ledgerId(tenant: number): Promise<{ ledgerId: string }> {
     const { values } = await this.engine.call(tenant, 'ledgerId', () => ({ args: {} }));
     return { ledgerId: text(values[0]) };

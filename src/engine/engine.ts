@@ -146,7 +146,7 @@ export class Engine {
 
   /**
    * Runs one function of the library for a tenant. `build` is called again when the configuration has been switched meanwhile.
-   * Throws a LaurelError `not_ready` when Redis is away, or is not level with Postgres.
+   * Throws a LaurelError `not_ready` when Redis is away, or out of sync with Postgres.
    */
   async call<F extends ContextualFunction>(
     tenant: number,
@@ -189,7 +189,7 @@ export class Engine {
   }
 
   /** Forgets plans that are not in force, by their hashes. Processes that are still at one are told so before they need it. */
-  async forgetPlans(tenant: number, hashes: readonly string[]): Promise<void> {
+  async deletePlans(tenant: number, hashes: readonly string[]): Promise<void> {
     for (const hash of hashes) await this.command((redis) => redis.unlink(this.partition(tenant) + keyNames.plan + hash));
   }
 
@@ -212,7 +212,7 @@ export class Engine {
   }
 
   /**
-   * Compares a partition with what Postgres has committed and opens it if they are level (ARCHITECTURE.md, invariant 5). Concurrent callers
+   * Compares a partition with what Postgres has committed and opens it if they are in sync (ARCHITECTURE.md, invariant 5). Concurrent callers
    * share one comparison. Throws `not_ready` if Redis lacks something.
    */
   open(tenant: number): Promise<void> {
@@ -238,7 +238,7 @@ export class Engine {
     return Number(values[0]) === 1 ? 'written' : 'awaited';
   }
 
-  /** Compares a partition with what Postgres has committed, and opens it if they are level. */
+  /** Compares a partition with what Postgres has committed, and opens it if they are in sync. */
   async compare(tenant: number): Promise<Comparison> {
     for (;;) {
       const compared = await this.compareOnce(tenant);
@@ -265,7 +265,7 @@ export class Engine {
     const [of, workers] = [text(values[0]), Number(values[1] ?? 0)];
     switch (outcome) {
       case outcomes.ok:
-        return { found: 'level', epoch: '', newest: '', workers: 0, offset };
+        return { found: 'in_sync', epoch: '', newest: '', workers: 0, offset };
       case outcomes.behind:
         return { found: 'behind', epoch: '', newest: of, workers, offset, objection: await fence?.look({ epoch: 'none' }) };
       case outcomes.ahead:
@@ -290,7 +290,7 @@ export class Engine {
   /** Why a tenant is not served from its Redis, when that is out of sync with Postgres. Throws `not_ready` when either can't be asked. */
   async outOfSync(tenant: number): Promise<LaurelError | undefined> {
     const compared = await this.compare(tenant);
-    return compared.found === 'level' ? undefined : outOfSync(compared, this.options.autoRestore);
+    return compared.found === 'in_sync' ? undefined : outOfSync(compared, this.options.autoRestore);
   }
 
   private async compareAndOpen(tenant: number): Promise<void> {

@@ -37,7 +37,7 @@ export function refusal(outcome: number, user: string): Error {
  * has been put back to an older state. `fenced`: nothing is missing, but another Redis is the active one.
  */
 export interface Comparison {
-  readonly found: 'level' | 'behind' | 'past' | 'ahead' | 'foreign' | 'fenced';
+  readonly found: 'in_sync' | 'behind' | 'past' | 'ahead' | 'foreign' | 'fenced';
   /** The epoch of a Redis of another life, also of one that began after the state of Postgres; else empty. */
   readonly epoch: string;
   readonly offset: CommittedOffset;
@@ -55,12 +55,12 @@ function whatIsMissing({ found, epoch, newest, offset }: Comparison): string {
     : `Redis is behind Postgres: it has the ledger up to ${newest || 'nothing'}, Postgres has committed ${offset.lastId}.`;
 }
 
-/** Who brings Redis level. */
+/** How Redis gets back in sync. */
 function whatHappens({ offset, workers }: Comparison, autoRestore: boolean): string {
-  if (offset.isRestoring) return 'It is being restored from Postgres, and nothing is served before it is level. Try again shortly.';
-  if (!autoRestore) return 'Nothing is served until it is brought level: start the Redis that holds the data, or run laurel restore.';
-  if (workers > 0) return 'A worker is about to restore it from Postgres, and nothing is served before it is level. Try again shortly.';
-  return 'Nothing is served until it is brought level, and no worker has taken that up: start one (laurel worker), or run laurel restore.';
+  if (offset.isRestoring) return 'It is being restored from Postgres. Try again shortly.';
+  if (!autoRestore) return 'Start the Redis that holds the data, or run laurel restore.';
+  if (workers > 0) return 'A worker is about to restore it from Postgres. Try again shortly.';
+  return 'No worker is running to restore it: start one (laurel worker), or run laurel restore.';
 }
 
 /** What a Postgres that was put back to an older state means, for callers and operators. */
@@ -69,9 +69,9 @@ export const aheadSentence = ({ epoch, newest, offset }: Comparison): string =>
   (newest === ''
     ? `Redis was restored after that (its epoch is ${epoch}, Postgres knows ${offset.epoch}). `
     : `it has the ledger up to ${offset.lastId}, and had had it up to ${newest}. `) +
-  'Nothing is served until they are level: put Postgres back to its newest state, or run laurel restore --discard, which gives up what came after that.';
+  'Restore the newest state of Postgres, or run laurel restore --discard, which drops what Redis has beyond it.';
 
-/** What a caller is told while Redis is not level with Postgres. */
+/** The 503 for a Redis out of sync with Postgres. */
 export function outOfSync(comparison: Comparison, autoRestore: boolean): LaurelError {
   const { found, epoch, offset } = comparison;
   if (found === 'foreign') {

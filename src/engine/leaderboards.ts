@@ -71,7 +71,7 @@ export interface Place {
   /** Null when the user is not on the board. */
   readonly rank: number | null;
   readonly value: number | null;
-  /** The newest ledger id when the place was read: what Postgres must have committed to be level with it. */
+  /** The newest ledger id when the place was read: what Postgres must have committed to be in sync with it. */
   readonly ledgerId: string;
   /** The first day of the run that it is of. */
   readonly run: number;

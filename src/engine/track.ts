@@ -205,9 +205,9 @@ class BatchRun {
   }
 
   private send(config: ActiveConfig, parts: readonly Part[]): Promise<Reply[]> {
-    const sending = randomUUID();
+    const batch = randomUUID();
     const calls = parts.map((part, number): Call<'trackBatch'> => ({
-      args: { sending, number, isLast: number === parts.length - 1 ? 1 : 0 },
+      args: { batch, number, isLast: number === parts.length - 1 ? 1 : 0 },
       pairs: part.flatMap(({ args }) => args),
     }));
     return this.engine.pipeline(config, 'trackBatch', calls);

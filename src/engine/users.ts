@@ -53,7 +53,7 @@ export interface UserState {
   readonly streak: StreakFact | undefined;
   /** Empty unless they were asked for. */
   readonly counts: Counts;
-  /** The newest ledger id: what Postgres must have committed to be level with this. */
+  /** The newest ledger id: what Postgres must have committed to be in sync with this. */
   readonly ledgerId: string;
   /** The moment of the read, in milliseconds since 1970, and the user's local day then, in days since 1970-01-01. */
   readonly now: number;

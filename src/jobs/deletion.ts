@@ -63,7 +63,7 @@ export class Deletion {
     const places = await this.history.openPlaces(tenant, user);
     const pairs = places.flatMap(({ leaderboard, run, group, seq }) => [String(leaderboard), String(run), group, seq]);
     const entryId = randomUUID();
-    const { outcome, values } = await this.engine.call(tenant, 'forgetUser', ({ document }) => ({
+    const { outcome, values } = await this.engine.call(tenant, 'deleteUser', ({ document }) => ({
       args: { user, entryId, metrics: numbersOf(document.metrics), systems: numbersOf(document.pointsSystems) },
       pairs,
     }));
@@ -90,7 +90,7 @@ export class Deletion {
       const config = await this.engine.refreshConfig(tenant);
       await this.engine.activate(config);
       const hashes = versions.map((version) => compilePlan(version).hash).filter((hash) => hash !== config.plan.hash);
-      await this.engine.forgetPlans(tenant, hashes);
+      await this.engine.deletePlans(tenant, hashes);
     } catch (error) {
       if (!(error instanceof ConfigConflict)) throw postgresFailure(error);
       throw new LaurelError('not_ready', 'The configuration is being changed by others. Try again shortly.', { cause: error });

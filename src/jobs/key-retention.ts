@@ -90,7 +90,7 @@ export class KeyRetention {
     };
     if (oldUnder(await this.engine.config(tenant)).length === 0) return 0;
     // Redis decides: under the configuration that is in force there.
-    const { config } = await this.engine.call(tenant, 'forgetKeys', (active) => ({
+    const { config } = await this.engine.call(tenant, 'deleteKeys', (active) => ({
       args: {},
       pairs: oldUnder(active).flatMap(({ metric, user_id: user, key, event_id: event }) => [
         String(metric),

@@ -143,7 +143,7 @@ function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
     case 'final':
       batch.finals.push(entry);
       return;
-    case 'forget':
+    case 'deletion':
       throw new Error('the deletion of a user is no row of a batch: the write-behind does it between two');
     case 'event':
       collectEvent(batch, entry, id);

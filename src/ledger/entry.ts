@@ -201,14 +201,14 @@ export interface FinalEntry {
 }
 
 /** A user was deleted: nothing of what the ledger had of the user until here may stay. The same id may come again, as somebody new. */
-export interface ForgetEntry {
-  readonly kind: 'forget';
+export interface DeletionEntry {
+  readonly kind: 'deletion';
   readonly id: string;
   readonly user: string;
   readonly at: number;
 }
 
-export type LedgerEntry = EventEntry | UserEntry | LimitsEntry | FinalEntry | ForgetEntry;
+export type LedgerEntry = EventEntry | UserEntry | LimitsEntry | FinalEntry | DeletionEntry;
 
 type List = readonly unknown[];
 
@@ -250,7 +250,7 @@ const coreField = Buffer.from(userRecords.core);
 /** An entry as it stands in the stream: fields, each followed by its value, `e` first (redis/contract.ts, `ledger`). Throws as `unpackFacts` does. */
 export function unpackEntry([, blob, ...changed]: readonly Buffer[]): LedgerEntry {
   const entry = unpackFacts(blob);
-  if (!('user' in entry) || entry.kind === 'forget') return entry;
+  if (!('user' in entry) || entry.kind === 'deletion') return entry;
   const state = changed[0]?.length === 0 && changed[1] ? splitValues(changed[1]) : changed;
   if (entry.streaks === undefined) return { ...entry, state };
   const core = state.findIndex((field, i) => i % 2 === 0 && coreField.equals(field));

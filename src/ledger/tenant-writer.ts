@@ -218,11 +218,11 @@ export class TenantWriter {
   /** Commits the entries up to the next deletion of a user, or that deletion. Returns how many entries. */
   private async commit(position: Position, { entries: read, rows }: Prepared, tell: Publish | undefined): Promise<number> {
     const [first] = read;
-    if (first?.entry?.kind === 'forget') {
+    if (first?.entry?.kind === 'deletion') {
       await this.deleteUser(position, first.id, first.entry.user);
       return 1;
     }
-    const deletion = read.findIndex(({ entry }) => entry?.kind === 'forget');
+    const deletion = read.findIndex(({ entry }) => entry?.kind === 'deletion');
     const entries = deletion < 0 ? read : read.slice(0, deletion);
     await this.write(position, entries, { tell, rows: deletion < 0 ? rows : undefined });
     return entries.length;

@@ -209,16 +209,16 @@ export const functions = {
    */
   track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'idBytes', 'patchPairs'],
   /**
-   * Events of a batch. A `sending` is made of parts, counted by `number` from 0 and pipelined: a part is done only when the one before it has
-   * been done to its end; `isLast` is 1 for the last of them. Then, for each event, the arguments of `track` with how many they are in the
+   * Events of a batch. The parts of a `batch` are pipelined and numbered from 0: a part runs only when the part before it has
+   * run to its end; `isLast` is 1 for the last of them. Then, for each event, the arguments of `track` with how many they are in the
    * place of the context.
    */
-  trackBatch: [...context, 'sending', 'number', 'isLast'],
+  trackBatch: [...context, 'batch', 'number', 'isLast'],
   /**
    * Deletes a user for good. `metrics` and `systems` are the `no` of all that there have ever been, with a space between two. Then, for
    * each place on a run that the user's hash need not know any more: leaderboard, run, group, seq.
    */
-  forgetUser: [...context, 'user', 'entryId', 'metrics', 'systems'],
+  deleteUser: [...context, 'user', 'entryId', 'metrics', 'systems'],
   /** Creates or changes a user. `mode` is create, update or upsert. Then `patchPairs` pairs of field and value. */
   identify: [...context, 'user', 'mode', 'entryId', 'patchPairs'],
   /** Completes an achievement by its key's `no`. Then `patchPairs` pairs of field and value. */
@@ -267,7 +267,7 @@ export const functions = {
    * Removes idempotency keys, unless another event has used them since: then groups of four, metric no, user, key and the id, as bytes, of the
    * event that used it.
    */
-  forgetKeys: [...context],
+  deleteKeys: [...context],
   /** The newest id of the ledger. */
   ledgerId: [...context],
   /** Reads the clock, and sets the test clock when `to` is not empty. */

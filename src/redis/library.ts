@@ -12,7 +12,7 @@ const luaLimits = {
   maxAbsoluteTotal: limits.maxAbsoluteTotal,
   maxAwardsRead: limits.maxAwardsRead,
   maxAwardsKept: limits.maxAwardsKept,
-  maxBatchSendings: limits.maxBatchSendings,
+  maxOpenBatches: limits.maxOpenBatches,
   maxCachedPlans: limits.maxCachedPlans,
   maxCachedContexts: limits.maxCachedContexts,
   maxCachedZones: limits.maxCachedZones,

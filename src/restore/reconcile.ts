@@ -24,7 +24,7 @@ export interface ReconcilerOptions {
 }
 
 /**
- * Brings a Redis that lacks what Postgres has level with it, tenant by tenant, without an operator (ARCHITECTURE.md, invariant 5). A Redis that has
+ * Restores a Redis that lacks data that Postgres has, tenant by tenant, without an operator (ARCHITECTURE.md, invariant 5). A Redis that has
  * everything is left as it is, with what Postgres has not got yet; so is one of another database. Several workers may do so at once, and
  * beside a `laurel restore`: the lease of the tenant's stream lets one of them work, and the others wait until it is through or gone.
  */
@@ -39,7 +39,7 @@ export class Reconciler {
   }
 
   /**
-   * Compares a tenant's Redis with Postgres and brings it level if it lacks something. Returns when it is level, or when that can't be
+   * Compares a tenant's Redis with Postgres and restores it if it lacks something. Returns when it is in sync, or when that can't be
    * reached now (then what the reason is has been logged, and whoever finds out again calls again). Callers at the same time share the work.
    */
   resync(tenant: number): Promise<void> {
@@ -48,7 +48,7 @@ export class Reconciler {
     const work = this.limit(() => this.waitForSync(tenant))
       .catch((error: unknown) => {
         if (this.stopping.signal.aborted) return;
-        this.options.log[isStoreTrouble(error) ? 'debug' : 'error']({ err: error, tenant }, 'Redis could not be brought level yet');
+        this.options.log[isStoreTrouble(error) ? 'debug' : 'error']({ err: error, tenant }, 'resync failed, will retry');
       })
       .finally(() => this.working.delete(tenant));
     this.working.set(tenant, work);
@@ -65,7 +65,7 @@ export class Reconciler {
     const { engine, autoRestore, log } = this.options;
     for (let said = ''; !this.stopping.signal.aborted;) {
       const { found, epoch, newest, offset, objection } = await engine.compare(tenant);
-      if (found === 'level') return;
+      if (found === 'in_sync') return;
       if (objection && (objection.why === 'superseded' || !autoRestore || found === 'fenced')) {
         if (said !== objection.why) this.warnFenced(tenant, objection);
         said = objection.why;

@@ -250,7 +250,7 @@ async function restoreLevelCounts({ pool, tenant, partition }: RestoreOptions, h
   await hold.write(commandsOf('HSET', partition + keyNames.levels, counts));
 }
 
-/** Begins the new life: Postgres first, so that a Redis without it is never taken for level. */
+/** Begins the new epoch, in Postgres first: a Redis without it is never considered in sync. */
 async function finish(
   { pool, tenant, partition, testClock, active }: RestoreOptions,
   hold: RestoreLock,

@@ -46,7 +46,7 @@ export interface StoredPlace {
   readonly seq: number;
 }
 
-/** What Redis holds of a user when it is level with Postgres. */
+/** What Redis holds of a user when it is in sync with Postgres. */
 export interface StoredUser {
   readonly id: string;
   /** The user's hash. */

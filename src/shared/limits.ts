@@ -76,8 +76,8 @@ export const limits = {
    */
   batchPartWorkUs: 5_000,
   batchRoundTripWorkUs: 20_000,
-  /** Batches that the function library remembers to be on their way. */
-  maxBatchSendings: 1_000,
+  /** Pipelined batches of which the function library tracks the next part. */
+  maxOpenBatches: 1_000,
   /** Rows that one Postgres transaction deletes of a user: the rest is for the next. */
   forgetRows: 20_000,
   /** Messages about several users out of which one transaction takes a user who is deleted. */

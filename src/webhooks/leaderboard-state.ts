@@ -59,7 +59,7 @@ export function boardChangesOf(entries: readonly LedgerEntry[]): BoardChanges {
       case 'final':
         ended.set(`${entry.no}:${entry.run}`, { no: entry.no, run: entry.run, at: entry.at });
         break;
-      case 'forget':
+      case 'deletion':
         break;
       default:
         for (const fact of entry.boards) {

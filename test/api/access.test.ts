@@ -75,7 +75,8 @@ describe('Who may call', () => {
   let world: World;
   let tenant: string;
   let defaultId: string;
-  const elsewhere = 'This key is bound to one tenant, and the Tenant-ID header names another: send the id of the key’s tenant, or leave the header out.';
+  const elsewhere =
+    'This key is bound to one tenant, and the Tenant-ID header names another: send the id of the key’s tenant, or leave the header out.';
   const keys = new Map<Caller, string | null>([
     ['no key', null],
     ['a wrong key', '0123456789ab.0123456789abcdef0123456789abcdef'],

@@ -133,7 +133,7 @@ const malformed: readonly (readonly [what: string, bytes: Buffer | string, statu
     'headers of 17 KB',
     lines('GET /v1/users/ana HTTP/1.1', 'Host: x', `X-Pad: ${'x'.repeat(17 * 1024)}`),
     431,
-    'The headers are larger than 16384 bytes; send less.',
+    'The headers are larger than 16384 bytes: send fewer or smaller headers.',
   ],
 ];
 

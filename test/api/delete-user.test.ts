@@ -6,7 +6,7 @@ import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { answer, bodyOf, configText, read, readBoard, track, userPath, type Rankings } from '../support/answers.js';
 import { batchOf, first } from '../support/admin.js';
 import { inParallel } from '../support/client.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { messagesOf, subscription } from '../support/messages.js';
 import { until } from '../support/stage.js';
 import { tracesOf } from '../support/traces.js';

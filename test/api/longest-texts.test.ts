@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
 import type { Rankings } from '../support/answers.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { startWorld, type World } from '../support/world.js';
 
 const config = {

@@ -4,7 +4,7 @@ import { placeOf } from '../../src/redis/layout.js';
 import { packMessage } from '../../src/redis/message.js';
 import { listOf, type UserHash } from '../../src/redis/user-hash.js';
 import { bodyOf, configText, read, readPoints, track, until, userPath } from '../support/answers.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { Monitor, wordsOf } from '../support/monitor.js';
 import { Random, runSeed } from '../support/random.js';
 import { startSecond } from '../support/second.js';
@@ -282,7 +282,7 @@ describe(`A level summary (SEED=${seed})`, () => {
     expect(await levelCounts(world)).to.deep.equal(['start 2', 'bronze 1']);
   });
 
-  it('is right at every moment, and level with Postgres, while levels are changed under events', async () => {
+  it('is right at every moment, and in sync with Postgres, while levels are changed under events', async () => {
     const random = new Random(seed);
     const loss = { ...perOne, key: 'loss', metricKey: 'loss', points: -1 };
     const metrics = [

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
 import { keyNames } from '../../src/redis/contract.js';
 import { packMessage } from '../../src/redis/message.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { until } from '../support/stage.js';
 import { startWorker, type Worker } from '../support/worker.js';
 import { startWorld, tenant, type Reply, type World } from '../support/world.js';

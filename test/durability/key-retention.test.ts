@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { collectBatch } from '../../src/ledger/batch.js';
 import type { EventEntry } from '../../src/ledger/entry.js';
 import { bodyOf, configText, type EventBody, track } from '../support/answers.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { defaultNow, keysOf, startWorld, type World } from '../support/world.js';
 
 const dayMs = 86_400_000;

@@ -134,7 +134,7 @@ describe('a Postgres that is older than Redis', () => {
     await world.stopService();
     expect(await failure(restore(await context(), print, {}))).to.match(/^Postgres is older than Redis: .* Nothing was changed\.$/);
     await restore(await context(), print, { discard: true });
-    expect(printed.at(-1)).to.equal('1 users of the default tenant are back: Redis is level with Postgres.');
+    expect(printed.at(-1)).to.equal('1 users of the default tenant are restored: Redis is in sync with Postgres.');
     const service = await serve();
     // What is given up can be sent again.
     expect([(await sendTo(service, 'key 30')).status, (await sendTo(service, 'key 31')).body.total]).to.deep.equal([202, 31]);
@@ -144,7 +144,7 @@ describe('a Postgres that is older than Redis', () => {
 
   it('is noticed when Redis was restored in between, and is no other database', async () => {
     await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
-    await until('Redis to be level again', async () => (await world.get('/health/ready')).status === 200);
+    await until('Redis to be in sync again', async () => (await world.get('/health/ready')).status === 200);
     await world.stopService();
     expect(await failure(restore(await context(), print, {}))).to.match(/^Postgres is older than Redis: .* Nothing was changed\.$/);
     await restore(await context(), print, { discard: true });

@@ -58,7 +58,7 @@ describe('Whether a Redis may become the active one', () => {
     ['not at once when it was elsewhere', { epoch: 'none' }, { active: elsewhere }, 'silent'],
     ['after the others were silent', { epoch: 'none' }, { active: elsewhere, askedMs: 5_000 }, undefined],
     ['not at once when others were killed', { epoch: 'none' }, { others: [confirmation(elsewhere, { isFresh: false })] }, 'silent'],
-    ['at once with what is level', { epoch: 'current' }, { others: [confirmation(elsewhere, { isFresh: false })] }, undefined],
+    ['at once when in sync', { epoch: 'current' }, { others: [confirmation(elsewhere, { isFresh: false })] }, undefined],
     ['never again by itself once the data has moved', { epoch: 'past' }, { active: elsewhere, askedMs: 60_000 }, 'superseded'],
     ['when an operator moves the data back', { epoch: 'past', isExplicit: true }, { active: elsewhere, askedMs: 5_000 }, undefined],
     [

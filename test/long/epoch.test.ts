@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { bundleLibrary } from '../../src/redis/library.js';
 import { startService } from '../../src/app/service.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { until, untilReady } from '../support/stage.js';
 import { keysOf, startWorld, type Reply, type World } from '../support/world.js';
@@ -35,7 +35,7 @@ function told({ status, body }: Reply): [number, number | string | undefined] {
   return [status, total ?? error];
 }
 
-describe('A Redis that is not level with Postgres', () => {
+describe('A Redis out of sync with Postgres', () => {
   let world: World;
   /** What a test has started besides, stopped after it whatever became of it. */
   let others: (() => Promise<void>)[];

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
 import type { Service } from '../../src/app/service.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { Network } from '../support/network.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { startSecond } from '../support/second.js';

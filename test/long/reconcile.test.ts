@@ -7,7 +7,7 @@ import { readRestoredUsers } from '../../src/restore/restore.js';
 import { bundleLibrary } from '../../src/redis/library.js';
 import { startService, type Roles } from '../../src/app/service.js';
 import { freePort } from '../../src/local-stores/processes.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { PlainRedis } from '../support/plain-redis.js';
 import { until, untilReady } from '../support/stage.js';
@@ -193,7 +193,7 @@ describe('A Redis that lacks what Postgres has', () => {
     const stage = await Stage.set({ redisUrl: first.url });
     await stage.send(10);
     await second.follow(first);
-    // The second takes over in order, and the first, whose functions remember that it was level, follows it.
+    // The second takes over in order, and the first, whose functions remember that it was in sync, follows it.
     const port = Number(new URL(first.url).port);
     const elsewhere = Number(new URL(second.url).port);
     await first.redis.replicaof('127.0.0.1', elsewhere);
@@ -284,7 +284,7 @@ describe('A Redis that lacks what Postgres has', () => {
     expect([reply.status, (reply.body as { error: string }).error]).to.deep.equal([
       503,
       `Redis is behind Postgres: it has the ledger up to nothing, Postgres has committed ${await stage.committed()}. ` +
-        'Nothing is served until it is brought level, and no worker has taken that up: start one (laurel worker), or run laurel restore.',
+        'No worker is running to restore it: start one (laurel worker), or run laurel restore.',
     ]);
     expect(await keysOf(stage.world.redis, stage.world.partition)).to.deep.equal([]);
     await also(stage.world, { api: false, worker: true });

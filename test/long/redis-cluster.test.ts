@@ -171,7 +171,7 @@ describe('A Redis Cluster of three masters', () => {
     }
   });
 
-  it('is brought level without an operator when one of its masters comes back empty', async () => {
+  it('is restored without an operator when one of its masters comes back empty', async () => {
     for (const no of nos) await world.drain(no);
     const lost = (await homes())[1]!;
     await cluster.nodes[lost]!.redis.flushall();

@@ -83,7 +83,7 @@ class FaultInjector {
   }
 }
 
-describe('A Redis that was lost, or came back older, and was brought level, on random histories', () => {
+describe('A Redis that was lost, or came back older, and was restored, on random histories', () => {
   let arena: Arena;
   before(async () => {
     arena = await startArena();

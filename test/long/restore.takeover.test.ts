@@ -6,7 +6,7 @@ import { keyNames } from '../../src/redis/contract.js';
 import { restoreTenant, type Restored } from '../../src/restore/restore.js';
 import { startService } from '../../src/app/service.js';
 import { allowed } from '../support/active-redis.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { startWorld, tenant, type World } from '../support/world.js';
 
 /** The commands with which a restore looks at a partition and changes it. */

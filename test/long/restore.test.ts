@@ -10,7 +10,7 @@ import { restoreTenant } from '../../src/restore/restore.js';
 import { readStoredUsers, readUserIds, type StoredUser } from '../../src/restore/stored-users.js';
 import { writeUsers } from '../../src/restore/write-users.js';
 import { allowed } from '../support/active-redis.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { fromSources, killChildren, LaurelProcess } from '../support/process.js';
 import { keysOf, startWorld, tenant, type World } from '../support/world.js';
 
@@ -56,7 +56,7 @@ describe('laurel restore and laurel verify', () => {
   it('bring back a Redis that has lost everything, while the service runs', async () => {
     await lose();
     await restore(context, print, {});
-    expect(printed.at(-1)).to.equal(`${users} users of the default tenant are back: Redis is level with Postgres.`);
+    expect(printed.at(-1)).to.equal(`${users} users of the default tenant are restored: Redis is in sync with Postgres.`);
     expect((await event('user-1', 'key-1')).status).to.equal(202);
     const after = await event('user-1', 'another');
     expect([after.status, (after.body as { total: number }).total]).to.deep.equal([201, 10]);
@@ -87,10 +87,10 @@ describe('laurel restore and laurel verify', () => {
     expect(printed.at(-1)).to.equal(`${users} users of the default tenant: 0 differences.`);
   });
 
-  it('leave alone a Redis that is level', async () => {
+  it('leave alone a Redis in sync', async () => {
     const before = await world.snapshot();
     await restore(context, print, {});
-    expect(printed.at(-1)).to.equal('Redis is level with Postgres for the default tenant: nothing is to be restored.');
+    expect(printed.at(-1)).to.equal('Redis is in sync with Postgres for the default tenant: nothing to restore.');
     expect(await world.snapshot()).to.equal(before);
   });
 
@@ -110,7 +110,7 @@ describe('laurel restore and laurel verify', () => {
     await pool.query(`update stream_offsets set lease_until = '-infinity'`);
     await restore(context, print, {});
     expect(printed.at(-1)).to.equal(
-      `${users} users of the default tenant are back, with those of a restore that was cut off: Redis is level with Postgres.`,
+      `${users} users of the default tenant are restored, including those of an interrupted restore: Redis is in sync with Postgres.`,
     );
     expect((await event('user-1', 'key-1')).status).to.equal(202);
     expect(await differences(redis, pool, partition)).to.deep.equal([]);
@@ -164,7 +164,7 @@ describe('laurel restore and laurel verify', () => {
     await pool.query('alter table fast_user_state rename to user_state');
     const last = await start();
     expect(await last.exit).to.deep.equal({ code: 0, signal: null });
-    expect(last.output).to.contain(`${users} users of the default tenant are back, with those of a restore that was cut off`);
+    expect(last.output).to.contain(`${users} users of the default tenant are restored, including those of an interrupted restore`);
     expect((await event('user-1', 'key-1')).status).to.equal(202);
     expect(await differences(redis, pool, partition)).to.deep.equal([]);
   });
@@ -221,7 +221,7 @@ describe('laurel restore and laurel verify', () => {
     await restore(context, print, {});
     await world.redis.hset(meta, 'epoch', old ?? '');
     await restore(context, print, {});
-    expect(printed.at(-1)).to.match(/are back/);
+    expect(printed.at(-1)).to.match(/are restored/);
     await world.redis.hset(meta, 'epoch', '00000000-0000-4000-8000-000000000000');
     const refused = await restore(context, print, {}).catch((error: unknown) => (error as Error).message);
     expect(refused).to.match(/^This Redis belongs to another database/);

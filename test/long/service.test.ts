@@ -4,7 +4,7 @@ import pino from 'pino';
 import { OperatorError } from '../../src/shared/errors.js';
 import { startService, type Service } from '../../src/app/service.js';
 import { Client, inParallel, NoAnswer, type Answer } from '../support/client.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { Network } from '../support/network.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { fromSources, killChildren, LaurelProcess, runLaurel, serve } from '../support/process.js';
@@ -263,7 +263,7 @@ describe('A service whose Postgres goes away', () => {
     Promise.all(Array.from({ length: count }, () => client.event(address, metric, { user: { id: 'ana' }, value: 1 })));
   const place = (): Promise<Answer> => client.send(address, 'GET', '/v1/users/ana/leaderboards/all-time');
 
-  async function expectLevel(): Promise<void> {
+  async function expectInSync(): Promise<void> {
     await stage.drain();
     expect(await stage.differences()).to.deep.equal([]);
     expect(statusOf(await place())).to.equal(200);
@@ -277,7 +277,7 @@ describe('A service whose Postgres goes away', () => {
     // Events go on, so the service is ready (docs/running.md).
     expect(statusOf(await client.send(address, 'GET', '/health/ready'))).to.equal(200);
     await net.mend();
-    await expectLevel();
+    await expectInSync();
   });
 
   it('goes on counting with the configuration that it has, when it is told of a new one meanwhile', async () => {
@@ -285,7 +285,7 @@ describe('A service whose Postgres goes away', () => {
     await stage.redis.publish(`${stage.partition}changes`, 'config');
     for (let round = 0; round < 5; round += 1) expect((await many(20)).map(statusOf)).to.deep.equal(Array(20).fill(201));
     await net.mend();
-    await expectLevel();
+    await expectInSync();
   });
 
   it('answers 503 for what it can’t do without Postgres: compare a Redis that has started anew', async () => {
@@ -294,7 +294,7 @@ describe('A service whose Postgres goes away', () => {
     for (const answer of await many(5)) expectNotReady(answer, /^The service is not ready: its Postgres is away\./);
     await net.mend();
     expect((await many(5)).map(statusOf)).to.deep.equal(Array(5).fill(201));
-    await expectLevel();
+    await expectInSync();
   });
 
   it('goes on counting when it does not answer, hangs no read, and writes all of it out when it is back', async () => {
@@ -305,7 +305,7 @@ describe('A service whose Postgres goes away', () => {
     expect(events.map(statusOf)).to.deep.equal(Array(50).fill(201));
     expectNotReady(read, /^The service is not ready: its Postgres is away\. Try again shortly\.$/);
     net.thaw();
-    await expectLevel();
+    await expectInSync();
   });
 });
 

@@ -10,7 +10,7 @@ import { limits } from '../../src/shared/limits.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { Client, inParallel } from '../support/client.js';
-import { differences } from '../support/level.js';
+import { differences } from '../support/differences.js';
 import { Network } from '../support/network.js';
 import { Random } from '../support/random.js';
 import { richConfig } from '../support/rich-config.js';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { dateToDay, dayToDate } from '../../src/shared/calendar.js';
 import { daysQuery } from '../../src/ledger/aggregates.js';
 import { bodyOf, configText, read, track, userPath } from '../support/answers.js';
-import { aggregateDifferences } from '../support/level.js';
+import { aggregateDifferences } from '../support/differences.js';
 import { numberOf, writePast } from '../support/past.js';
 import { Random, runSeed } from '../support/random.js';
 import { startWorld, tenant, type World } from '../support/world.js';

@@ -39,5 +39,5 @@ export async function startBareRedis(folder: string, args: readonly string[], fi
 
 /** Waits until a replica has what its master has. */
 export async function untilReplicated(replica: Redis): Promise<void> {
-  await until('the replica is level', async () => (await replica.info('replication')).includes('master_link_status:up'));
+  await until('the replica is in sync', async () => (await replica.info('replication')).includes('master_link_status:up'));
 }

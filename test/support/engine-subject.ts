@@ -77,7 +77,7 @@ export interface Arena {
 }
 
 /**
- * What becomes of Redis, and who brings it level: it comes back empty and the worker finds out, or `laurel restore` is called; or it comes back as
+ * What becomes of Redis, and what restores it: it comes back empty and the worker finds out, or `laurel restore` is called; or it comes back as
  * it was when the newest copy was taken, or when the tenant was new, and the worker finds out.
  */
 export type Loss = 'empty' | 'emptyByHand' | 'older';
@@ -339,7 +339,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           }
           await reconciler.resync(tenant);
           await engine.open(tenant);
-          // Redis is level where nothing has happened at all, or since the copy, and nobody has noted the test clock. Time goes on.
+          // Redis is in sync where nothing has happened at all, or since the copy, and nobody has noted the test clock. Time goes on.
           if (how === 'older' || ledgerId === '0-0') await clock.set(tenant, nowMs);
         },
         verify: async () => {

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { hasCommitted } from '../../src/ledger/offsets.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
-import { differences } from './level.js';
+import { differences } from './differences.js';
 import { stores } from './stores.js';
 import { adminKey, freshDatabase, keysOf, sampleConfig, tenant, type Reply, type TestDatabase, type World } from './world.js';
 

@@ -60,7 +60,7 @@ export interface RestoreHow {
   readonly signal?: AbortSignal;
 }
 
-/** `laurel restore`: brings partitions of Redis that lack what Postgres has level with it. Those that are level are left alone. */
+/** `laurel restore`: restores the partitions of Redis that lack data that Postgres has. Partitions in sync are left alone. */
 export async function restore(context: Context, print: Print, how: RestoreHow): Promise<void> {
   await context.engine.loadLibrary();
   for (const named of await tenantsFor(context, how.tenant)) {
@@ -94,7 +94,7 @@ async function restoreWhenFree(context: Context, print: Print, named: Named, how
   } while (!(await restoreOne(context, print, named, how)));
 }
 
-const levelSentence = (name: string): string => `Redis is level with Postgres for ${name}: nothing is to be restored.`;
+const inSyncSentence = (name: string): string => `Redis is in sync with Postgres for ${name}: nothing to restore.`;
 
 /** Returns false while another restore is at work on the tenant. */
 async function restoreOne(context: Context, print: Print, { no: tenant, name }: Named, { discard, signal }: RestoreHow): Promise<boolean> {
@@ -103,8 +103,8 @@ async function restoreOne(context: Context, print: Print, { no: tenant, name }: 
   const { found, epoch, objection } = compared;
   if (found === 'fenced' && objection) throw new RestoreFenced(objection);
   if (found === 'ahead' && discard !== true) throw new OperatorError(`${aheadSentence(compared)} Nothing was changed.`);
-  if (found === 'level') {
-    print(levelSentence(name));
+  if (found === 'in_sync') {
+    print(inSyncSentence(name));
     return true;
   }
   if (found === 'foreign') {
@@ -128,13 +128,13 @@ async function restoreOne(context: Context, print: Print, { no: tenant, name }: 
     );
     await engine.open(tenant);
     if (!restored) {
-      print(levelSentence(name));
+      print(inSyncSentence(name));
       return true;
     }
     const { users, resumed, saved } = restored;
     if (saved > 0) print(`${saved} ledger entries that Postgres did not have are saved as dead letters: docs/operations/dead-letters.md.`);
     print(
-      `${users} users of ${name} are back${resumed ? ', with those of a restore that was cut off' : ''}: Redis is level with Postgres.`,
+      `${users} users of ${name} are restored${resumed ? ', including those of an interrupted restore' : ''}: Redis is in sync with Postgres.`,
     );
     return true;
   } catch (error) {

@@ -91,7 +91,7 @@ async function rewind({ arena, copies, drainMs, random }: Scene, isEmpty: boolea
   await redis.startAgain();
   traffic.resume();
   const before = traffic.tally.answers;
-  // Until Redis is level again, everything is refused.
+  // Until Redis is in sync again, everything is refused.
   await traffic.during('events after Redis has come back', () => traffic.tally.answers > before, drainMs);
 }
 

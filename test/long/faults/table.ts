@@ -20,8 +20,8 @@ export const namedFaults: readonly Fault[] = [
   fault(
     'streaks',
     'freeze order: a freeze is used before a pause',
-    'if is_paused(one',
-    'if not (freezes and all[FREEZES] > 0) and is_paused(one',
+    'if is_paused(tx',
+    'if not (freezes and all[FREEZES] > 0) and is_paused(tx',
   ),
   fault('boosts', 'boost rounding: always down', 'active[1].rounding', "'down'"),
   fault(
@@ -31,12 +31,7 @@ export const namedFaults: readonly Fault[] = [
     'calendar.run(board, math.floor(at / 86400000)) or 0',
   ),
   fault('streaks', 'time-zone change: the grace ends a period early', 'frequency, needed + 1,', 'frequency, needed,'),
-  fault(
-    'achievements',
-    'composite depth: only one level',
-    'while i < #one.achieved do',
-    'local depth = #one.achieved\n  while i < depth do',
-  ),
+  fault('achievements', 'composite depth: only one level', 'while i < #tx.achieved do', 'local depth = #tx.achieved\n  while i < depth do'),
 ];
 
 const otherFaults: readonly Fault[] = [
@@ -51,8 +46,8 @@ const otherFaults: readonly Fault[] = [
   fault('boosts', 'personal boosts come first to last', 'a.order < b.order', 'a.order > b.order'),
   fault('calendar', 'months are not clamped', 'math.min(first + day - 1, following - 1)', 'first + day - 1'),
   fault('calendar', 'run boundary: a run begins a day late', 'return run <= day and run', 'return run < day and run'),
-  fault('calls', 'activation forgets streaks', 'qualifies(one, achievement, length)', 'qualifies(one, achievement, 0)'),
-  fault('calls', 'who is due at this very moment waits', '> (up_to or now)', '>= (up_to or now)'),
+  fault('commands', 'activation forgets streaks', 'qualifies(tx, achievement, length)', 'qualifies(tx, achievement, 0)'),
+  fault('commands', 'who is due at this very moment waits', '> (up_to or now)', '>= (up_to or now)'),
   fault('decimal', 'boost rounding: a half is rounded down', 'rest * 2 >= divisor', 'rest * 2 > divisor'),
   fault('decimal', 'totals are sums of doubles', 'math.abs(scaled_a) < EXACT / 4 and', 'math.abs(scaled_a) < 0 and'),
   fault(
@@ -67,7 +62,7 @@ const otherFaults: readonly Fault[] = [
     'local function match(list, attributes)\n  for i = 1,',
     'local function match(list, attributes)\n  for i = math.max(1, #list),',
   ),
-  fault('forget', 'a deleted user is still counted', "redis.call('HINCRBY', part.meta, 'users', -1)", ''),
+  fault('deletion', 'a deleted user is still counted', "redis.call('HINCRBY', part.meta, 'users', -1)", ''),
   fault('leaderboards', 'the window includes its end', 'board.from and now < board.to', 'board.from and now <= board.to'),
   fault(
     'leaderboards',
@@ -76,14 +71,14 @@ const otherFaults: readonly Fault[] = [
     'if board.isStreak and value == 0 then\n    if false and seq',
   ),
   fault('leaderboards', 'ties: the same value again queues anew', 'if before == value then', 'if false then'),
-  fault('leaderboards', 'who changes group stays in the old one too', 'leave(one, board, slot[RUN],', 'type(slot[RUN],'),
+  fault('leaderboards', 'a user who changes group stays in the old one too', 'leave(tx, board, slot[RUN],', 'type(slot[RUN],'),
   fault(
     'ledger',
     'settling leaves no entry',
     "redis.call('XADD', part.ledger, '*', 'e', blob)",
     "if entry.kind ~= 'settle' then redis.call('XADD', part.ledger, '*', 'e', blob) end",
   ),
-  fault('levels', 'new levels count nobody anew', 'points.count_level(one, system, level)', 'level'),
+  fault('levels', 'new levels count nobody anew', 'points.count_level(tx, system, level)', 'level'),
   fault('metrics', 'a total below zero is forgotten', 'decimal.add(before, value)', 'decimal.add(math.max(before, 0), value)'),
   fault('partition', 'reads do not wait for Postgres', 'return info[i + 1]', "return '0-0'"),
   fault('plans', 'a plan is kept for ever', 'local plan = cache[hash]', 'local _, plan = next(cache)'),
@@ -95,19 +90,19 @@ const otherFaults: readonly Fault[] = [
   fault('points', 'a level must be exceeded', 'if total < levels[i].points', 'if total <= levels[i].points'),
   fault('reads', 'a page from a user starts after the user', 'from + rank - 1', 'from + rank'),
   fault('reads', 'a user beyond the participant limit has a place', 'rank > tonumber(args[position.max])', 'false'),
-  fault('reads', 'a place after the end is read in no run', 'math.min(one.day, board.last or one.day)', 'one.day'),
+  fault('reads', 'a place after the end is read in no run', 'math.min(tx.day, board.last or tx.day)', 'tx.day'),
   fault('settle', 'a lost streak stays on its board', 'if length ~= before then', 'if length > before then'),
   fault('settle', 'the later of two due moments is noted', 'math.min(streak, trigger)', 'math.max(streak, trigger)'),
-  fault('settle', 'daily triggers fire at midnight in UTC', 'turn.zone(one), day), one.now)', "'', day), one.now)"),
+  fault('settle', 'daily triggers fire at midnight in UTC', 'transaction.zone(tx), day), tx.now)', "'', day), tx.now)"),
   fault('streaks', 'freezes are earned after they are needed', '    if freezes then\n', '    if false then\n'),
   fault('streaks', 'a period extends twice', 'is_condition and current > all[at + LAST]', 'is_condition and current >= all[at + LAST]'),
   fault('streaks', 'a restore shortens a longer streak', 'all[shown + LENGTH] > all[shown + LOST_LENGTH]', 'false'),
-  fault('streaks', 'a pause starts in the past', 'pause.first < one.day', 'false'),
+  fault('streaks', 'a pause starts in the past', 'pause.first < tx.day', 'false'),
   fault('streaks', 'a restored streak need not be kept today', 'all[shown + LAST] = current - 1', 'all[shown + LAST] = current'),
   fault(
     'streaks',
     'weeks begin on Monday for everybody',
-    'calendar.period(frequency, day, one.plan.weekShift)',
+    'calendar.period(frequency, day, tx.plan.weekShift)',
     'calendar.period(frequency, day, 3)',
   ),
   fault('time', 'offsets count westwards', 'at + offset * MINUTE_MS) / DAY_MS', 'at - offset * MINUTE_MS) / DAY_MS'),
@@ -118,25 +113,30 @@ const otherFaults: readonly Fault[] = [
     'day * DAY_MS - offset * MINUTE_MS',
   ),
   fault(
-    'turn',
+    'transaction',
     'packing: a record is lost',
     'local value = records[name]',
     'local value = name ~= record.achievements and records[name] or {}',
   ),
-  fault('turn', 'packing: a record is fetched and not unpacked', 'blob and cmsgpack.unpack(blob) or new_record(name)', 'new_record(name)'),
-  fault('turn', 'ties: the sequence stands still', "'seq', '1')", "'seq', '0')"),
+  fault(
+    'transaction',
+    'packing: a record is fetched and not unpacked',
+    'blob and cmsgpack.unpack(blob) or new_record(name)',
+    'new_record(name)',
+  ),
+  fault('transaction', 'ties: the sequence stands still', "'seq', '1')", "'seq', '0')"),
   fault('users', 'the control group is the other one', 'share < plan.controlRatio', 'share >= plan.controlRatio'),
-  fault('users', 'creating a user earns nothing', '    points.earn_creation(one)', ''),
+  fault('users', 'creating a user earns nothing', '    points.earn_creation(tx)', ''),
   fault(
     'users',
     'a stored address does not count',
-    '(patch.values[field.email] or users.property(one, field.email))',
+    '(patch.values[field.email] or users.property(tx, field.email))',
     'patch.values[field.email]',
   ),
-  fault('users', 'time-zone change: a moved user has no grace', 'if name == field.tz and not one.created then', 'if false then'),
+  fault('users', 'time-zone change: a moved user has no grace', 'if name == field.tz and not tx.created then', 'if false then'),
 ];
 
 /** Modules of which histories see nothing: a batch is sent in parts only when it is large (test/api/batch-events.test.ts). */
-export const unseenModules: readonly string[] = ['sendings'];
+export const unseenModules: readonly string[] = ['batch_order'];
 
 export const faults: readonly Fault[] = [...namedFaults, ...otherFaults];

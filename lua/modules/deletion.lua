@@ -1,13 +1,13 @@
 -- Deleting a user for good: everything that Redis has of the user goes in one call, and the ledger tells Postgres, which follows in the
 -- same order. What it takes grows with the configuration alone: the metrics, systems and boards that there are.
 local contract = require('contract')
-local calls = require('calls')
+local commands = require('commands')
 local leaderboards = require('leaderboards')
 local ledger = require('ledger')
 local partition = require('partition')
 local outcome, record = contract.outcome, contract.record
 
-local forget = {}
+local deletion = {}
 
 -- Every record of the user's hash but the texts: what the user had under earlier configurations is in it as well.
 local function read_hash(key)
@@ -62,29 +62,29 @@ end
 -- Answers with the id of the deletion in the ledger. A user who exists is settled first, as before everything: whether what was due had
 -- been done a moment ago makes no difference to others. Of an id without a user, Redis has nothing, but Postgres may. The worker is woken
 -- each time: it does not look at the ledgers of archived tenants by itself.
-local function forget_user(keys, args)
-  local position = contract.arg.forgetUser
-  local one, first = calls.begin(keys, args, position, args[position.entryId])
-  if not one then
+local function delete_user(keys, args)
+  local position = contract.arg.deleteUser
+  local tx, first = commands.begin(keys, args, position, args[position.entryId])
+  if not tx then
     return first
   end
-  local part, user = one.part, one.user
-  if one.exists then
-    local records = read_hash(one.key)
+  local part, user = tx.part, tx.user
+  if tx.exists then
+    local records = read_hash(tx.key)
     leave_boards(part, user, records, args, position.rest)
     count_out(part, records)
     redis.call('ZREM', part.due, user)
     unlink_each(part.idempotency, args[position.metrics], user)
     unlink_each(part.awards, args[position.systems], user)
-    redis.call('UNLINK', one.key)
+    redis.call('UNLINK', tx.key)
   end
   part.is_awaited = true
-  ledger.append(part, { kind = 'forget', id = args[position.entryId], user = user, at = one.now })
+  ledger.append(part, { kind = 'deletion', id = args[position.entryId], user = user, at = tx.now })
   return { outcome.ok, partition.last_ledger_id(part) }
 end
 
-function forget.register()
-  redis.register_function(contract.name .. '_forgetUser', forget_user)
+function deletion.register()
+  redis.register_function(contract.name .. '_deleteUser', delete_user)
 end
 
-return forget
+return deletion

@@ -10,7 +10,7 @@ local ledger = require('ledger')
 local time = require('time')
 local core, record = contract.core, contract.record
 
-local turn = {}
+local transaction = {}
 
 -- The sizes of the lists by the first character of the record's name. The others are maps.
 local sizes = {
@@ -34,13 +34,13 @@ local function zone_of(plan, own)
   return own and own ~= '' and own or plan.zone
 end
 
--- The time zone in which the user lives. (`one.zone` is one that is being left.)
-function turn.zone(one)
-  return one.zone or zone_of(one.plan, one.core[core.tz])
+-- The time zone in which the user lives. (`tx.zone` is one that is being left.)
+function transaction.zone(tx)
+  return tx.zone or zone_of(tx.plan, tx.core[core.tz])
 end
 
 -- A list of fields with more behind it.
-function turn.joined(fields, more)
+function transaction.joined(fields, more)
   local list = {}
   for i = 1, #fields do
     list[i] = fields[i]
@@ -81,8 +81,8 @@ local of_patch = { record.profile, record.name, record.attributes }
 
 -- Starts a turn of `user`. `fields` are the records that the call is going to need, the core first. Nil and an outcome when the user's time
 -- zone is not known for this moment.
-function turn.fetch(part, plan, context, user, fields, patch)
-  local list = patch and turn.joined(fields, of_patch) or fields
+function transaction.fetch(part, plan, context, user, fields, patch)
+  local list = patch and transaction.joined(fields, of_patch) or fields
   local key = part.user .. user
   local values, blobs = read(key, list), {}
   for i = 2, #list do
@@ -139,34 +139,34 @@ function turn.fetch(part, plan, context, user, fields, patch)
 end
 
 -- A field of the user's hash as it stands there, false for none.
-local function blob_of(one, name)
-  local blob = one.blobs[name]
+local function blob_of(tx, name)
+  local blob = tx.blobs[name]
   if blob == nil then
-    blob = one.is_stored and redis.call('HGET', one.key, name)
-    one.blobs[name] = blob
+    blob = tx.is_stored and redis.call('HGET', tx.key, name)
+    tx.blobs[name] = blob
   end
   return blob
 end
 
 -- A record of the user, unpacked, to be read; an empty one where nothing is stored.
-function turn.get(one, name)
-  local found = one.records[name]
+function transaction.get(tx, name)
+  local found = tx.records[name]
   if not found then
-    local blob = blob_of(one, name)
+    local blob = blob_of(tx, name)
     found = blob and cmsgpack.unpack(blob) or new_record(name)
-    one.records[name] = found
+    tx.records[name] = found
   end
   return found
 end
 
 -- The same, to be changed; it is written when the turn is committed.
-function turn.change(one, name)
-  one.changed[name] = true
-  return turn.get(one, name)
+function transaction.change(tx, name)
+  tx.changed[name] = true
+  return transaction.get(tx, name)
 end
 
 -- The table at a place of a record, which is made where there is none; to be changed with the record.
-function turn.map(list, place)
+function transaction.map(list, place)
   local map = list[place]
   if not map then
     map = {}
@@ -176,43 +176,43 @@ function turn.map(list, place)
 end
 
 -- The user's name, false for none.
-function turn.name(one)
-  local name = one.records[record.name]
+function transaction.name(tx)
+  local name = tx.records[record.name]
   if name == nil then
-    name = blob_of(one, record.name)
-    one.records[record.name] = name
+    name = blob_of(tx, record.name)
+    tx.records[record.name] = name
   end
   return name
 end
 
-function turn.set_name(one, name)
-  one.records[record.name], one.changed[record.name] = name, true
+function transaction.set_name(tx, name)
+  tx.records[record.name], tx.changed[record.name] = name, true
 end
 
 -- When time will next do something to the user, as a text; empty for never.
-function turn.due(one)
-  return one.due or blob_of(one, record.due) or ''
+function transaction.due(tx)
+  return tx.due or blob_of(tx, record.due) or ''
 end
 
 -- Changes it. The ledger does not carry it: it follows from the rest.
-function turn.set_due(one, text)
-  one.due = text
+function transaction.set_due(tx, text)
+  tx.due = text
 end
 
 -- Writes it, where nothing else is written of the user.
-function turn.write_due(one)
-  if one.due then
-    redis.call('HSET', one.key, record.due, one.due)
-    one.blobs[record.due], one.due = one.due, nil
+function transaction.write_due(tx)
+  if tx.due then
+    redis.call('HSET', tx.key, record.due, tx.due)
+    tx.blobs[record.due], tx.due = tx.due, nil
   end
 end
 
 -- The next number of the partition's one sequence, one for each commit: ties on leaderboards hang on it.
-function turn.seq(one)
-  if not one.sequence then
-    one.sequence = redis.call('HINCRBY', one.part.meta, 'seq', '1')
+function transaction.seq(tx)
+  if not tx.sequence then
+    tx.sequence = redis.call('HINCRBY', tx.part.meta, 'seq', '1')
   end
-  return one.sequence
+  return tx.sequence
 end
 
 -- Fields and values on their way to Redis. The list is kept between calls, since a new one would have to grow each time, unless a large
@@ -221,28 +221,28 @@ local set = {}
 local MAX_KEPT = 200
 
 -- Packs what has been changed into `set`, fields and values in turn, and writes it. Returns how many items there are.
-local function write(one)
-  local count, records = 0, one.records
-  for name in pairs(one.changed) do
+local function write(tx)
+  local count, records = 0, tx.records
+  for name in pairs(tx.changed) do
     local value = records[name]
     set[count + 1], set[count + 2] = name, type(value) == 'table' and cmsgpack.pack(value) or value
     count = count + 2
   end
   local last = count
-  if one.due then
-    set[count + 1], set[count + 2] = record.due, one.due
+  if tx.due then
+    set[count + 1], set[count + 2] = record.due, tx.due
     last = count + 2
   end
   for first = 1, last, MAX_VALUES do
-    redis.call('HSET', one.key, unpack(set, first, math.min(first + MAX_VALUES - 1, last)))
+    redis.call('HSET', tx.key, unpack(set, first, math.min(first + MAX_VALUES - 1, last)))
   end
   return count
 end
 
 -- Moves the user's newest day on to that of the event and its awards. An entry that counts something for an earlier day says so
 -- (src/ledger/days.ts puts the totals of the days after it right); so does one of a user of whom no newest day is known.
-local function move_newest_day(one, entry)
-  local newest = one.core[core.newestDay]
+local function move_newest_day(tx, entry)
+  local newest = tx.core[core.newestDay]
   local first = entry.kind == 'event' and entry.day or nil
   local last = first
   for _, fact in ipairs(entry.points) do
@@ -255,26 +255,26 @@ local function move_newest_day(one, entry)
     entry.back = true
   end
   if last and (not newest or last > newest) then
-    one.core[core.newestDay] = last
+    tx.core[core.newestDay] = last
   end
 end
 
 -- Writes what has been changed, and the entry that says so. Returns the packed entry.
-function turn.commit(one, entry)
-  local rev = (one.core[core.rev] or 0) + 1
-  one.core[core.rev], one.changed[record.core] = rev, true
-  entry.user, entry.at, entry.day, entry.rev = one.user, one.now, one.day, rev
-  move_newest_day(one, entry)
+function transaction.commit(tx, entry)
+  local rev = (tx.core[core.rev] or 0) + 1
+  tx.core[core.rev], tx.changed[record.core] = rev, true
+  entry.user, entry.at, entry.day, entry.rev = tx.user, tx.now, tx.day, rev
+  move_newest_day(tx, entry)
   local changed = set
-  local count = write(one)
+  local count = write(tx)
   if count > MAX_KEPT then
     set = {}
   end
-  if one.due then
-    one.blobs[record.due] = one.due
+  if tx.due then
+    tx.blobs[record.due] = tx.due
   end
-  one.changed, one.sequence, one.due = {}, nil, nil
-  return ledger.append(one.part, entry, changed, count)
+  tx.changed, tx.sequence, tx.due = {}, nil, nil
+  return ledger.append(tx.part, entry, changed, count)
 end
 
-return turn
+return transaction

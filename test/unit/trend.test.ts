@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { judge } from '../../benchmarks/level.js';
+import { judge } from '../../benchmarks/trend.js';
 import { Random } from '../support/random.js';
 
 const mib = 1024 * 1024;
@@ -8,8 +8,8 @@ const random = new Random(1);
 const hour = (valueAt: (second: number) => number): { atS: number; value: number }[] =>
   Array.from({ length: 3_600 }, (_, atS) => ({ atS, value: valueAt(atS) + random.below(5) * mib }));
 
-describe('whether memory stays level (npm run soak)', () => {
-  const cases: readonly (readonly [what: string, value: (second: number) => number, isLevel: boolean])[] = [
+describe('whether memory stays flat (npm run soak)', () => {
+  const cases: readonly (readonly [what: string, value: (second: number) => number, isFlat: boolean])[] = [
     ['stays', () => 200 * mib, true],
     ['goes up and down', (second) => (200 + 30 * Math.sin(second / 60)) * mib, true],
     ['falls', (second) => (200 - second / 60) * mib, true],
@@ -17,14 +17,14 @@ describe('whether memory stays level (npm run soak)', () => {
     ['grows by 2 MiB a minute', (second) => (200 + second / 30) * mib, false],
     ['stays, and is higher for the last third', (second) => (second > 2_400 ? 300 : 200) * mib, false],
   ];
-  for (const [what, value, isLevel] of cases) {
-    it(`${what}: ${isLevel ? 'level' : 'not level'}`, () => {
-      const level = judge({ name: 'Memory', unit: [mib, 'MiB'], allowed: [0.1, 24 * mib], points: hour(value) });
-      expect(level.isLevel, level.line).to.equal(isLevel);
+  for (const [what, value, isFlat] of cases) {
+    it(`${what}: ${isFlat ? 'flat' : 'growing'}`, () => {
+      const trend = judge({ name: 'Memory', unit: [mib, 'MiB'], allowed: [0.1, 24 * mib], points: hour(value) });
+      expect(trend.isFlat, trend.line).to.equal(isFlat);
     });
   }
 
-  it('takes nothing for level that was hardly looked at', () => {
-    expect(judge({ name: 'Memory', unit: [1, 'bytes'], allowed: [0, 0], points: [{ atS: 0, value: 1 }] }).isLevel).to.be.false;
+  it('does not judge a series of one point as flat', () => {
+    expect(judge({ name: 'Memory', unit: [1, 'bytes'], allowed: [0, 0], points: [{ atS: 0, value: 1 }] }).isFlat).to.be.false;
   });
 });

@@ -11,11 +11,11 @@ local points = require('points')
 local settle = require('settle')
 local streaks = require('streaks')
 local time = require('time')
-local turn = require('turn')
+local transaction = require('transaction')
 local users = require('users')
 local outcome = contract.outcome
 
-local calls = {}
+local commands = {}
 
 -- Begins a read of one user: the partition, the plan, and the user's turn, settled. Nil and the outcome that the caller has to act on.
 local function begin_read(keys, args, position, id, patch)
@@ -23,31 +23,31 @@ local function begin_read(keys, args, position, id, patch)
   if not part then
     return nil, plan
   end
-  local one, unknown = turn.fetch(part, plan, context, args[position.user], plan.records, patch)
-  if not one then
+  local tx, unknown = transaction.fetch(part, plan, context, args[position.user], plan.records, patch)
+  if not tx then
     return nil, unknown
   end
-  unknown = settle.run(one, id)
+  unknown = settle.run(tx, id)
   if unknown then
     return nil, unknown
   end
-  return one
+  return tx
 end
 
 -- Begins a call that may change a user, in the same way: for what it is to change there is room in the ledger.
 local function begin(keys, args, position, id, patch)
-  local one, first = begin_read(keys, args, position, id, patch)
-  if one and ledger.is_full(one.part, one.context) then
+  local tx, first = begin_read(keys, args, position, id, patch)
+  if tx and ledger.is_full(tx.part, tx.context) then
     return nil, { outcome.ledgerFull }
   end
-  return one, first
+  return tx, first
 end
 
-local function known(one, first)
-  if one and not one.exists then
+local function known(tx, first)
+  if tx and not tx.exists then
     return nil, { outcome.userUnknown }
   end
-  return one, first
+  return tx, first
 end
 
 -- The same two, for a user who must exist.
@@ -60,29 +60,29 @@ local function begin_known(keys, args, position)
 end
 
 -- Commits a turn of a call as an entry of the given kind.
-local function commit(one, entry, streak_before)
-  settle.enter_earned(one)
-  settle.enter_streak(one, streak_before)
-  users.keep(one)
-  achievements.keep(one)
-  entry.achieved = one.achieved
-  settle.facts(one, entry)
-  entry.profile = one.profile_changed and users.profile(one) or nil
-  settle.schedule(one)
-  return turn.commit(one, entry)
+local function commit(tx, entry, streak_before)
+  settle.enter_earned(tx)
+  settle.enter_streak(tx, streak_before)
+  users.save(tx)
+  achievements.save(tx)
+  entry.achieved = tx.achieved
+  settle.facts(tx, entry)
+  entry.profile = tx.profile_changed and users.profile(tx) or nil
+  settle.schedule(tx)
+  return transaction.commit(tx, entry)
 end
 
 -- Lays the caller's patch over the user. Returns what the shown streak was before, or nil and the outcome that refuses it.
-local function apply_patch(one)
-  if users.lacks_email(one) then
+local function apply_patch(tx)
+  if users.lacks_email(tx) then
     return nil, { outcome.emailRequired }
   end
-  local day, unknown = users.day_after_patch(one)
+  local day, unknown = users.day_after_patch(tx)
   if not day then
     return nil, unknown
   end
-  local before = streaks.length(one)
-  users.apply(one, day)
+  local before = streaks.length(tx)
+  users.apply(tx, day)
   return before
 end
 
@@ -97,24 +97,24 @@ end
 local function identify(keys, args)
   local position = contract.arg.identify
   local patch = users.read_patch(args, args[position.patchPairs], position.rest)
-  local one, first = begin(keys, args, position, args[position.entryId], patch)
-  if not one then
+  local tx, first = begin(keys, args, position, args[position.entryId], patch)
+  if not tx then
     return first
   end
-  local refused = mode_refusal(args[position.mode], one.exists)
+  local refused = mode_refusal(args[position.mode], tx.exists)
   if refused then
     return { refused }
   end
   local before
-  before, first = apply_patch(one)
+  before, first = apply_patch(tx)
   if not before then
     return first
   end
-  if not one.profile_changed then
-    return { outcome.ok, cmsgpack.pack(users.profile(one)) }
+  if not tx.profile_changed then
+    return { outcome.ok, cmsgpack.pack(users.profile(tx)) }
   end
-  local profile = users.profile(one)
-  commit(one, { kind = 'user', id = args[position.entryId] }, before)
+  local profile = users.profile(tx)
+  commit(tx, { kind = 'user', id = args[position.entryId] }, before)
   return { outcome.ok, cmsgpack.pack(profile) }
 end
 
@@ -122,103 +122,103 @@ end
 local function complete_achievement(keys, args)
   local position = contract.arg.completeAchievement
   local patch = users.read_patch(args, args[position.patchPairs], position.rest)
-  local one, first = begin(keys, args, position, args[position.entryId], patch)
-  if not one then
+  local tx, first = begin(keys, args, position, args[position.entryId], patch)
+  if not tx then
     return first
   end
   local before
-  before, first = apply_patch(one)
+  before, first = apply_patch(tx)
   if not before then
     return first
   end
-  local achievement = one.plan.achievements[args[position.achievement]]
-  if achievements.completed(one)[achievement.key] then
+  local achievement = tx.plan.achievements[args[position.achievement]]
+  if achievements.completed(tx)[achievement.key] then
     return { outcome.alreadyCompleted }
   end
-  if not achievements.by_call(one, achievement) then
+  if not achievements.by_call(tx, achievement) then
     return { outcome.notCompletable }
   end
-  local refused = points.earn(one, one.plan.systems, nil)
+  local refused = points.earn(tx, tx.plan.systems, nil)
   if refused then
     return { refused == 'range' and outcome.totalOutOfRange or outcome.outOfPoints }
   end
-  return { outcome.ok, commit(one, { kind = 'completion', id = args[position.entryId] }, before) }
+  return { outcome.ok, commit(tx, { kind = 'completion', id = args[position.entryId] }, before) }
 end
 
 local function set_preferences(keys, args)
   local position = contract.arg.setPreferences
-  local one, first = begin_known(keys, args, position)
-  if not one then
+  local tx, first = begin_known(keys, args, position)
+  if not tx then
     return first
   end
   local patch = users.read_patch(args, args[position.patchPairs], position.rest)
   for _, name in ipairs(patch and patch.fields or {}) do
-    users.set_property(one, name, patch.values[name])
+    users.set_property(tx, name, patch.values[name])
   end
   if patch then
-    one.profile_changed = true
-    commit(one, { kind = 'user', id = args[position.entryId] }, streaks.length(one))
+    tx.profile_changed = true
+    commit(tx, { kind = 'user', id = args[position.entryId] }, streaks.length(tx))
   end
-  return { outcome.ok, cmsgpack.pack(users.profile(one)) }
+  return { outcome.ok, cmsgpack.pack(users.profile(tx)) }
 end
 
 local function grant_freeze(keys, args)
   local position = contract.arg.grantFreeze
-  local one, first = begin_known(keys, args, position)
-  if not one then
+  local tx, first = begin_known(keys, args, position)
+  if not tx then
     return first
   end
-  if not one.plan.streaks then
+  if not tx.plan.streaks then
     return { outcome.streaksDisabled }
   end
-  if not streaks.grant_freeze(one) then
+  if not streaks.grant_freeze(tx) then
     return { outcome.tooMany }
   end
-  commit(one, { kind = 'streak', id = args[position.entryId] }, streaks.length(one))
+  commit(tx, { kind = 'streak', id = args[position.entryId] }, streaks.length(tx))
   return { outcome.ok }
 end
 
 -- Adds a pause, made of local days.
 local function add_pause(keys, args)
   local position = contract.arg.addPause
-  local one, first = begin_known(keys, args, position)
-  if not one then
+  local tx, first = begin_known(keys, args, position)
+  if not tx then
     return first
   end
   local pause = { id = args[position.entryId], first = tonumber(args[position.first]), last = tonumber(args[position.last]) }
-  local refused = streaks.add_pause(one, pause)
+  local refused = streaks.add_pause(tx, pause)
   if refused then
     return { refused }
   end
-  commit(one, { kind = 'streak', id = args[position.entryId], pauses = streaks.pauses(one) }, streaks.length(one))
+  commit(tx, { kind = 'streak', id = args[position.entryId], pauses = streaks.pauses(tx) }, streaks.length(tx))
   return { outcome.ok }
 end
 
 local function remove_pause(keys, args)
   local position = contract.arg.removePause
-  local one, first = begin_known(keys, args, position)
-  if not one then
+  local tx, first = begin_known(keys, args, position)
+  if not tx then
     return first
   end
-  if not streaks.remove_pause(one, args[position.pause]) then
+  if not streaks.remove_pause(tx, args[position.pause]) then
     return { outcome.pauseUnknown }
   end
-  commit(one, { kind = 'streak', id = args[position.entryId], pauses = streaks.pauses(one) }, streaks.length(one))
+  commit(tx, { kind = 'streak', id = args[position.entryId], pauses = streaks.pauses(tx) }, streaks.length(tx))
   return { outcome.ok }
 end
 
 local function restore_streak(keys, args)
   local position = contract.arg.restoreStreak
-  local one, first = begin_known(keys, args, position)
-  if not one then
+  local tx, first = begin_known(keys, args, position)
+  if not tx then
     return first
   end
-  local before = streaks.length(one)
-  local refused = streaks.restore(one)
+  local before = streaks.length(tx)
+  local refused = streaks.restore(tx)
   if refused then
     return { refused }
   end
-  commit(one, { kind = 'streak', id = args[position.entryId] }, before)
+  commit(tx, { kind = 'streak', id = args[position.entryId] }, before)
   return { outcome.ok }
 end
 
@@ -226,35 +226,35 @@ end
 -- the user already has; with `ranks`, notes the ranks that the user has on boards that have been filled.
 local function activate_for(keys, args)
   local position = contract.arg.activateFor
-  local one, first = begin(keys, args, position, args[position.entryId])
-  if not one or not one.exists then
+  local tx, first = begin(keys, args, position, args[position.entryId])
+  if not tx or not tx.exists then
     return first or { outcome.ok }
   end
-  local before = streaks.length(one)
+  local before = streaks.length(tx)
   if args[position.rest] == '-1' then
-    streaks.reevaluate(one)
-    settle.enter_streak(one, before)
+    streaks.reevaluate(tx)
+    settle.enter_streak(tx, before)
   end
-  local length = streaks.length(one)
+  local length = streaks.length(tx)
   for i = position.rest, #args do
-    local achievement, board = one.plan.achievements[args[i]], one.plan.boards[args[i]]
-    if achievement and achievements.qualifies(one, achievement, length) then
-      achievements.enter(one, achievement)
+    local achievement, board = tx.plan.achievements[args[i]], tx.plan.boards[args[i]]
+    if achievement and achievements.qualifies(tx, achievement, length) then
+      achievements.enter(tx, achievement)
     elseif board and args[position.ranks] == '1' then
-      leaderboards.show_rank(one, board)
+      leaderboards.show_rank(tx, board)
     elseif board then
-      local value = board.isStreak and length or turn.get(one, board.record)[contract.metric.total]
+      local value = board.isStreak and length or transaction.get(tx, board.record)[contract.metric.total]
       if value then
         local filling = { since = tonumber(args[position.since]), seq = tonumber(args[position.seq]) }
-        leaderboards.fill(one, board, value, filling)
+        leaderboards.fill(tx, board, value, filling)
       end
     end
   end
-  if #one.achieved > 0 or #one.boards > 0 or one.streaks_counted then
-    achievements.keep(one)
-    turn.commit(one, settle.facts(one, { kind = 'activation', id = args[position.entryId], achieved = one.achieved }))
+  if #tx.achieved > 0 or #tx.boards > 0 or tx.streaks_counted then
+    achievements.save(tx)
+    transaction.commit(tx, settle.facts(tx, { kind = 'activation', id = args[position.entryId], achieved = tx.achieved }))
   end
-  settle.reschedule(one)
+  settle.reschedule(tx)
   return { outcome.ok }
 end
 
@@ -271,13 +271,13 @@ end
 
 -- Settles one user to whom something is due. Returns nil, or the outcome that the caller has to act on.
 local function settle_due(part, plan, context, user, id)
-  local one, unknown = turn.fetch(part, plan, context, user, plan.records, nil)
-  if not one then
+  local tx, unknown = transaction.fetch(part, plan, context, user, plan.records, nil)
+  if not tx then
     return unknown
   end
-  local stopped = settle.run(one, id)
+  local stopped = settle.run(tx, id)
   if not stopped then
-    settle.reschedule(one)
+    settle.reschedule(tx)
   elseif stopped[1] ~= outcome.again then
     return stopped
   end
@@ -354,12 +354,12 @@ end
 
 -- (While a library is loaded, Redis hides `pairs` and the other globals: one line for each.)
 -- Removes idempotency keys that have grown too old. One that another event has used since is left alone.
-local function forget_keys(keys, args)
+local function delete_keys(keys, args)
   local part, context = partition.enter(keys, args)
   if not part then
     return context
   end
-  for i = contract.arg.forgetKeys.rest, #args, 4 do
+  for i = contract.arg.deleteKeys.rest, #args, 4 do
     local used_keys, used, id = part.idempotency .. args[i] .. ':' .. args[i + 1], args[i + 2], args[i + 3]
     local stored = redis.call('HGET', used_keys, used)
     if stored and stored:sub(1, #id) == id then
@@ -369,7 +369,7 @@ local function forget_keys(keys, args)
   return { outcome.ok }
 end
 
-function calls.register()
+function commands.register()
   local name = contract.name
   redis.register_function(name .. '_identify', identify)
   redis.register_function(name .. '_completeAchievement', complete_achievement)
@@ -382,11 +382,11 @@ function calls.register()
   redis.register_function(name .. '_reserveSeq', reserve_seq)
   redis.register_function(name .. '_sweep', sweep)
   redis.register_function(name .. '_finalise', finalise)
-  redis.register_function(name .. '_forgetKeys', forget_keys)
+  redis.register_function(name .. '_deleteKeys', delete_keys)
 end
 
-calls.begin = begin
-calls.begin_known = begin_known
-calls.read_known = read_known
+commands.begin = begin
+commands.begin_known = begin_known
+commands.read_known = read_known
 
-return calls
+return commands

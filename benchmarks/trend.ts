@@ -10,8 +10,8 @@ export interface Series {
   readonly points: readonly { readonly atS: number; readonly value: number }[];
 }
 
-export interface Level {
-  readonly isLevel: boolean;
+export interface Trend {
+  readonly isFlat: boolean;
   /** Median of the first third, and of the last. */
   readonly first: number;
   readonly last: number;
@@ -25,10 +25,10 @@ export interface Level {
 const settlingShare = 0.2;
 
 /**
- * Whether a series stays level: the first fifth of the time is left out, and of the rest the median of the last third may exceed that of the
+ * Whether a series stays flat: the first fifth of the time is left out, and of the rest the median of the last third may exceed that of the
  * first third by what is allowed at the most. Medians, since one full collection or one slow second of a shared machine says nothing.
  */
-export function judge({ name, unit: [size, unit], allowed: [share, more], points }: Series): Level {
+export function judge({ name, unit: [size, unit], allowed: [share, more], points }: Series): Trend {
   const endS = points.at(-1)?.atS ?? 0;
   const settled = points.filter(({ atS }) => atS >= endS * settlingShare);
   const third = Math.ceil(settled.length / 3);
@@ -36,12 +36,12 @@ export function judge({ name, unit: [size, unit], allowed: [share, more], points
   const [first, last] = [median(values.slice(0, third)), median(values.slice(-third))];
   const highest = Math.max(...values);
   const slope = slopeOf(settled) * 3_600;
-  const isLevel = settled.length >= 3 && last <= first * (1 + share) + more;
+  const isFlat = settled.length >= 3 && last <= first * (1 + share) + more;
   const shown = (value: number): string => `${(value / size).toFixed(1)} ${unit}`;
   const line =
     `${name}: first third ${shown(first)}, last third ${shown(last)}, highest ${shown(highest)}, ` +
-    `slope ${shown(slope)} an hour: ${isLevel ? 'level' : `NOT LEVEL (allowed: ${shown(first * (1 + share) + more)})`}`;
-  return { isLevel, first, last, highest, slope, line };
+    `slope ${shown(slope)} an hour: ${isFlat ? 'flat' : `GROWING (allowed: ${shown(first * (1 + share) + more)})`}`;
+  return { isFlat, first, last, highest, slope, line };
 }
 
 /** The slope of the line that fits best, a second. */
