@@ -6,18 +6,18 @@ import { limits } from '../shared/limits.js';
 import { keyText } from './query.js';
 import { type Route, defineRoute } from './route.js';
 
-/** One event as callers send it (spec, "Event"), but for its metric. */
+/** The body of an event (docs/rules/events.md). Its metric is in the path. */
 export const eventSchema = z.object({
   user: userPropertiesSchema.extend({ id: idSchema }),
   value: z
     .number()
     .min(-limits.maxAbsoluteTotal)
     .max(limits.maxAbsoluteTotal)
-    .meta({ description: 'What is added to the total; negative or a decimal is fine.' }),
+    .meta({ description: 'Added to the total. May be negative or a decimal.' }),
   attributes: attributesSchema.optional(),
 });
 
-/** `POST /metrics/{key}/event`: 201 when the event was counted, 202 when its idempotency key had been used before. */
+/** `POST /metrics/{key}/event`: 201 for a new event, 202 for a repeated idempotency key. */
 export const metricRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
@@ -25,7 +25,7 @@ export const metricRoutes: readonly Route[] = [
     operation: 'metrics_event',
     answers: { 201: eventShape, 202: eventShape },
     idempotent: true,
-    summary: 'Count one event of a user on a metric',
+    summary: 'Track an event of a user on a metric',
     access: ({ body }) => [body.user.id],
     params: z.object({ key: keyText('metric') }),
     query: z.object({}),

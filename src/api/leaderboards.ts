@@ -7,7 +7,7 @@ import { defineRoute, type Route } from './route.js';
 import { dateText } from '../shared/shapes.js';
 import { idSchema } from '../engine/identify.js';
 
-const runText = dateText.optional().meta({ description: 'A date of the run that is meant; the current run without it.' });
+const runText = dateText.optional().meta({ description: 'A date of a past run; the current run without it.' });
 
 export const leaderboardRoutes: readonly Route[] = [
   defineRoute({
@@ -15,7 +15,7 @@ export const leaderboardRoutes: readonly Route[] = [
     path: '/leaderboards',
     operation: 'leaderboards_all',
     answers: { 200: z.array(leaderboardShape) },
-    summary: 'List the leaderboards that are active or scheduled',
+    summary: 'List active and scheduled leaderboards',
     access: 'anyone',
     params: z.object({}),
     query: z.object({ includeFinished: booleanText }),
@@ -30,14 +30,14 @@ export const leaderboardRoutes: readonly Route[] = [
     path: '/leaderboards/{key}',
     operation: 'leaderboards_get',
     answers: { 200: rankingsShape },
-    summary: 'Read a page of rankings, of the current run or of a past one',
+    summary: 'Read a page of a leaderboard, of its current run or a past one',
     access: ({ query }) => (query.userId === undefined ? [] : [query.userId]),
     params: z.object({ key: keyText('leaderboard') }),
     query: z.object({
       offset: integerText(0, limits.maxAbsoluteTotal, 0),
       limit: integerText(0, limits.maxRankingsPage, 10),
       run: runText,
-      userId: idSchema.optional().meta({ description: 'The offset counts from the place of this user.' }),
+      userId: idSchema.optional().meta({ description: 'The offset counts from the rank of this user.' }),
       userAttributes: attributeFilters,
     }),
     body: null,
@@ -51,7 +51,7 @@ export const leaderboardRoutes: readonly Route[] = [
     path: '/users/{id}/leaderboards/{key}',
     operation: 'users_leaderboard',
     answers: { 200: userLeaderboardShape },
-    summary: "Read a user's place on a leaderboard, and its history by day",
+    summary: "Read a user's rank on a leaderboard, and its history by day",
     access: ({ params }) => [params.id],
     params: z.object({ id: idSchema, key: keyText('leaderboard') }),
     query: z.object({ numEvents: integerText(0, limits.maxHistoryDays, 10), run: runText }),

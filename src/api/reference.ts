@@ -152,10 +152,7 @@ const failures = {
   413: ['BodyTooLarge', failure(`The body is larger than ${limits.maxBodyBytes} bytes.`)],
   422: ['Unprocessable', failure('The request is not valid; nothing was changed.')],
   429: ['TooManyRequests', failure('The API key is over its rate limit; nothing was changed.', retryAfter)],
-  503: [
-    'NotReady',
-    failure('The service is not ready. Repeating the request with the same `Idempotency-Key` is safe.', retryAfter),
-  ],
+  503: ['NotReady', failure('The service is not ready. Repeating the request with the same `Idempotency-Key` is safe.', retryAfter)],
 } as const satisfies Record<number, readonly [string, ZodOpenApiResponseObject]>;
 
 const everywhere = [400, 401, 403, 404, 422, 429, 503] as const;

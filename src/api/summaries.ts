@@ -11,9 +11,9 @@ import { dateText } from '../shared/shapes.js';
 import { idSchema } from '../engine/identify.js';
 
 const date = dateText.refine((text) => text >= '0001-01-01', 'must be a date from 0001-01-01 on').optional();
-const otherSpelling = date.meta({ description: 'Another spelling of the same; send one of the two.' });
+const otherSpelling = date.meta({ description: 'An alias: send only one of the two.' });
 
-/** The parameters that are dates, as they are usually spelt, and as they may be. */
+/** The date parameters and their aliases. */
 const spellings = [
   ['startDate', 'start_date'],
   ['endDate', 'end_date'],
@@ -21,7 +21,7 @@ const spellings = [
 
 type Dates = Partial<Record<(typeof spellings)[number][number], string | undefined>>;
 
-/** The days that a query asks for. */
+/** The requested days. */
 function spanOf(dates: Dates): { first: number; last: number } {
   const [first = 0, last = 0] = spellings.map((names) =>
     dateToDay(names.map((name) => dates[name]).find((text) => text !== undefined) ?? ''),
@@ -31,9 +31,9 @@ function spanOf(dates: Dates): { first: number; last: number } {
 
 const query = z
   .object({
-    aggregation: z.enum(['daily', 'weekly', 'monthly']).meta({ description: "By which part of the user's local calendar." }),
+    aggregation: z.enum(['daily', 'weekly', 'monthly']).meta({ description: "The unit, in the user's local calendar." }),
     startDate: date.meta({
-      description: `The first day, a local date of the user. At most ${limits.maxSummaryDays} days can be asked for.`,
+      description: `The first day, a local date of the user. At most ${limits.maxSummaryDays} days.`,
     }),
     endDate: date.meta({ description: 'The last day.' }),
     start_date: otherSpelling,

@@ -3,15 +3,15 @@ import { parseRedisAddress, redisAddressForms } from '../redis/address.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 
-/** The levels of pino, from the least to the most said. */
+/** pino's levels, from the least to the most verbose. */
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
-/** What each variable says when it is wrong. The sentences never repeat the value: three of them hold secrets. */
+/** The message for an invalid number. Messages never repeat the value, since three variables hold secrets. */
 const whole = (min: number, max: number, hint = '') => ({
   error: `must be a whole number from ${min} to ${max}${hint}`,
 });
 
-/** Digits only, so that `1e3`, `0x50` and ` 80` are mistakes and not numbers. */
+/** Digits only: `1e3`, `0x50` and ` 80` are rejected. */
 const wholeNumber = (min: number, max: number, hint?: string) =>
   z
     .string()
@@ -19,23 +19,23 @@ const wholeNumber = (min: number, max: number, hint?: string) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, whole(min, max, hint));
 
-/** An address that names a server. `redis://` alone is a forgotten host, not a wish for the default one. */
+/** A URL with a host. `redis://` alone is rejected, since the host was probably forgotten. */
 const address = (protocols: readonly string[], example: string) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol) && /:\/\/./.test(value), {
     error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}, like ${example}`,
   });
 
-/** Where REDIS_URL or DATABASE_URL says so, Laurel runs its own. */
+/** The value of REDIS_URL or DATABASE_URL for the built-in store. */
 const builtIn = 'local';
 
-/** Reachable from this machine only. */
+/** Whether a host is reachable from this machine only. */
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 
-/** What a browser sends as `Origin`: a scheme, a host and perhaps a port, and nothing behind them. */
+/** Whether a value is a valid `Origin`: a scheme, a host and perhaps a port. */
 const isOrigin = (value: string): boolean =>
   value === '*' || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).origin === value);
 
-/** Every setting, by the name of its variable. docs/settings.md lists them all, and a test holds the two together. */
+/** Every setting, by its variable. A test compares them with docs/settings.md. */
 const variables = z.object({
   PORT: wholeNumber(0, 65_535, ' (0 for any free port)').default(7070),
   HOST: z.string().regex(/^\S+$/, { error: 'must be a host name or an IP address' }).default('127.0.0.1'),
@@ -51,7 +51,7 @@ const variables = z.object({
   REDIS_KEY_FILE: z.string().nullable().default(null),
   REDIS_SENTINEL_PASSWORD: z.string().nullable().default(null),
   DURABILITY: z.enum(['everysec', 'always'], { error: 'must be everysec or always' }).default('everysec'),
-  // It goes into the hash tag of every key, so a brace or a colon in it would move keys to other slots or other owners.
+  // Part of every key's hash tag: a brace or a colon would move keys to other slots or owners.
   REDIS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, hyphens or underscores' })
@@ -93,7 +93,7 @@ const variables = z.object({
     .string()
     .transform((value) => value.split(',').map((origin) => origin.trim()))
     .refine((origins) => origins.every(isOrigin), {
-      error: 'must be origins with commas in between, like https://app.example.com,http://localhost:3000, or * for any',
+      error: 'must be origins separated by commas, like https://app.example.com,http://localhost:3000, or * for any',
     })
     .nullable()
     .default(null),
@@ -109,14 +109,14 @@ const variables = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http:', 'https:'], 'http://localhost:4318').nullable().default(null),
 });
 
-/** One of the two that was forgotten would silently start an empty store of Laurel's own beside the other. */
+/** Whether only the other URL is set. Laurel would silently start an empty built-in store beside it. */
 const alone = (one: string | null, other: string | null): boolean => one === null && other !== null && other !== builtIn;
 
-/** docs/operations/monitoring.md: what the metrics tell of an installation is not for everybody. */
+/** Metrics that others can reach need a token (docs/operations/monitoring.md). */
 export const settingsSchema = variables
   .refine((values) => values.METRICS_TOKEN !== null || isLoopback(values.METRICS_HOST), {
     path: ['METRICS_TOKEN'],
-    error: 'must be set when METRICS_HOST is not an address of this machine alone, like 127.0.0.1',
+    error: 'must be set when METRICS_HOST is not a loopback address such as 127.0.0.1',
   })
   .refine((values) => !alone(values.REDIS_URL, values.DATABASE_URL), {
     path: ['REDIS_URL'],
@@ -131,58 +131,57 @@ export interface Settings {
   /** 0: any free port. */
   port: number;
   host: string;
-  /** Null: Laurel runs its own Redis in the data folder. */
+  /** Null: the built-in Redis, in the data folder. */
   redisUrl: string | null;
-  /** Files in PEM for TLS with Redis: who has signed its certificate, and a certificate and key of our own. */
+  /** PEM files for TLS with Redis: the CA of its certificate, and a client certificate and key. */
   redisCaFile: string | null;
   redisCertFile: string | null;
   redisKeyFile: string | null;
-  /** What Sentinels want to hear. */
+  /** The password of the Sentinels. */
   redisSentinelPassword: string | null;
-  /** Whether an answer means that Redis has it on its disk: within a second, or always. */
+  /** When Redis writes to disk: within a second of a response, or before it. */
   durability: 'everysec' | 'always';
-  /** Starts the hash tag of every key, so that several installations can share one Redis. */
+  /** The start of every key's hash tag, so that several installations can share one Redis. */
   redisPrefix: string;
-  /** Null: Laurel runs its own Postgres in the data folder. */
+  /** Null: the built-in Postgres, in the data folder. */
   databaseUrl: string | null;
-  /** As it was given: relative to the working directory. */
+  /** Relative to the working directory. */
   dataDir: string;
-  /** The first admin key. Null: one is made and printed once. */
+  /** The first admin key. Null: one is generated and printed once. */
   adminApiKey: string | null;
   /** Path of a YAML file to apply at start. */
   config: string | null;
   testClock: boolean;
-  /** Whether workers restore a Redis that lacks what Postgres has; else an operator does. */
+  /** Whether workers restore a Redis that is out of sync; else an operator does. */
   autoRestore: boolean;
   logLevel: (typeof logLevels)[number];
-  /** Connections to Postgres that one process may hold. */
+  /** Postgres connections of a process. */
   postgresPoolSize: number;
-  /** Whether webhooks may go to private addresses, and over http. */
+  /** Whether webhooks may be sent to private addresses, and over http. */
   webhookAllowPrivate: boolean;
   /** Entries of a tenant's ledger that may wait for Postgres. */
   maxLedgerEntries: number;
-  /** Requests that one key may make in a window; 0: as many as it likes. */
+  /** Requests of one key in a window; 0: unlimited. */
   rateLimit: number;
   rateLimitWindowS: number;
   /** Origins whose pages may call the Application API; `*` for any. */
   corsOrigins: readonly string[];
-  /** Seconds for which a process goes on serving after SIGTERM, not ready any more. */
+  /** How long a process serves after SIGTERM, while it is not ready. */
   shutdownDelayS: number;
-  /** The level of the lines that tell of each request. */
+  /** The level of the log line of each request. */
   accessLog: 'debug' | 'info';
-  /** Null: no metrics are kept. 0: any free port. */
+  /** Null: no metrics. 0: any free port. */
   metricsPort: number | null;
   metricsHost: string;
-  /** What a reader of the metrics has to send. Null: nothing. */
+  /** The bearer token for the metrics. Null: none. */
   metricsToken: string | null;
-  /** Where traces go, by OTLP over HTTP. Null: there are none. */
+  /** The endpoint for traces, by OTLP over HTTP. Null: no traces. */
   otlpEndpoint: string | null;
 }
 
 /**
- * Reads the settings from the environment; variables that it does not know are left alone, and an empty one counts as unset, because
- * that is what an unfilled `VAR=` of a compose or .env file means.
- * @throws OperatorError that names every bad variable, one sentence each.
+ * Reads the settings from the environment. Unknown variables are ignored, and an empty variable counts as unset, because that is what `VAR=` in a
+ * compose or .env file means. Throws an OperatorError with one sentence for each invalid variable.
  */
 export function parseSettings(env: NodeJS.ProcessEnv): Settings {
   const filled = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
@@ -221,7 +220,7 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
   };
 }
 
-/** One sentence for each variable, in the order of the schema: a second complaint about the same one would say nothing new. */
+/** One sentence for each invalid variable, in the order of the schema. */
 function describe(error: z.ZodError): string {
   const sentences = new Map<string, string>();
   for (const issue of error.issues) {

@@ -90,7 +90,7 @@ export class Sweep {
     const now = await this.clock.now(tenant);
     const finalised = await this.doBoards(tenant, now);
     await this.retention.run(tenant, limits.retentionPagesPerRun);
-    await this.tell(tenant, now, limits.tellingsPerRun);
+    await this.tell(tenant, now, limits.publishTransactionsPerRun);
     if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'what was due has been done');
   }
 

@@ -1,215 +1,212 @@
-/** Every bound of the service, written once, with its unit last. A bound that follows from another is asserted below. */
+/** Every limit of the service, with its unit last in the name. */
 export const limits = {
-  /** Characters (code points) of a user id and of an idempotency key (semantics.md, "Users"). */
+  /** Characters (code points) of a user id and of an idempotency key (docs/rules/users.md). */
   maxIdChars: 255,
-  /** Characters of the other texts that callers send: names, e-mail addresses, attribute values. */
+  /** Characters of other texts in requests: names, attribute values. */
   maxTextChars: 1_000,
-  /** Characters of an e-mail address. Postgres has them in an index, which takes texts of at most 2,700 bytes. */
+  /** Characters of an e-mail address. A Postgres index entry is at most 2,700 bytes. */
   maxEmailChars: 320,
-  /** Bytes of the attribute values that make a group of a leaderboard, which share them evenly: groups are in indexes too, beside the user's id. */
+  /** Bytes of the attribute values that identify a group of a leaderboard, shared evenly. They are in an index too, beside the user's id. */
   maxGroupBytes: 1_000,
   maxDeviceTokens: 100,
   maxDeviceTokenChars: 4_096,
   /** Characters of a key that an operator chooses (`flashcards-viewed`). */
   maxKeyChars: 255,
-  /** Complaints that one sentence makes about what a caller sent; it says how many more there are. */
+  /** Problems that one error message names. It counts the rest. */
   maxComplaints: 20,
-  /** Attribute filters of one object, of users and of events each, and attributes that one leaderboard is broken down by. */
+  /** Attribute filters of one object, for users and for events each, and breakdown attributes of one leaderboard. */
   maxFilters: 20,
-  /** Attribute filters of all objects of a tenant: Redis unpacks the plan, with all of them, in one call. */
+  /** Attribute filters of all objects of a tenant, which Redis unpacks in one call. */
   maxAllFilters: 10_000,
   maxBreakdownAttributes: 10,
   /** Bytes of a request body. */
   maxBodyBytes: 128 * 1024,
-  /** Numbers of days after which users are written to who have done nothing, and the longest of them. */
+  /** Reactivation e-mails of a tenant, and the longest inactivity that triggers one. */
   maxReactivations: 10,
   maxReactivationDays: 365,
-  /** Users whom one step of telling when e-mails are due looks at. */
+  /** Users that one step of an e-mail schedule reads. */
   emailPageUsers: 500,
   /** Bytes of all request headers together. */
   maxHeaderBytes: 16 * 1024,
-  /** How long the headers of a request, and the whole of it, may take to arrive, and how often connections are looked at for it. */
+  /** Timeouts for the headers and for the whole of a request, and how often they are checked. */
   requestHeadersMs: 10_000,
   requestMs: 30_000,
   requestCheckMs: 1_000,
-  /** How long a connection may move no byte while an answer is due or under way. */
+  /** Timeout of a connection without traffic during a request. */
   connectionIdleMs: 60_000,
-  /** Requests of one connection that are worked on at the same time; later ones wait, and no more of them are read. */
+  /** Concurrent requests of one connection. Later ones wait, and no more are read. */
   maxPipelinedRequests: 4,
-  /** Seconds for which a browser may remember that an origin is allowed. */
+  /** How long browsers may cache that an origin is allowed. */
   corsMaxAgeS: 600,
-  /** Connections that a process has open at the same time; others are closed at once. */
+  /** Open connections of a process. Further ones are closed at once. */
   maxConnections: 10_000,
-  /** The absolute value that an event, a metric total or a points total may have (semantics.md, "Numbers"). */
+  /** Largest absolute value of an event, a metric total or a points total (docs/rules/metrics.md). */
   maxAbsoluteTotal: 1e15,
-  /** Participants of one leaderboard (spec, "Limits"). */
+  /** Participants of one leaderboard (docs/rules/leaderboards.md). */
   maxParticipants: 1_000,
-  /** Streak freezes that a user can hold (semantics.md, "Streaks"). */
+  /** Streak freezes that a user can hold (docs/rules/streaks.md). */
   maxFreezes: 100,
   /** Conditions of a streak. */
   maxStreakConditions: 20,
   /** Pauses that one user can have, past ones included. */
   maxPausesPerUser: 100,
-  /** Awards that the user-points call returns (spec, "Limits"). */
+  /** Awards in the response to a read of a user's points (docs/rules/points.md). */
   maxAwardsRead: 100,
-  /** Awards that Redis keeps for each user and points system: trimmed back to maxAwardsRead when there are more, so once in 12 awards. */
+  /** Awards that Redis stores for each user and points system. Beyond it, the list is trimmed to maxAwardsRead, so once in 12 awards. */
   maxAwardsKept: 112,
-  /** Rows of one page of rankings. */
+  /** Rows of a page of a leaderboard. */
   maxRankingsPage: 1_000,
-  /** Periods of a streak's history that one call returns. */
+  /** Periods of a streak's history in one response. */
   maxHistoryPeriods: 400,
-  /** Users whose streaks one call ranks. */
+  /** Users that one request can rank by streak. */
   maxStreakUsers: 100,
   /** Events of one batch (contract, admin_metrics_batch_events), and bytes of its body: about 2 KiB for each. */
   maxBatchEvents: 1_000,
   maxBatchEventsBytes: 2 * 1024 * 1024,
-  /** What one event, and one step of settling a user, may take of Redis' time at the most by the estimate of config/work.ts. */
+  /** Time in Redis that one event, and one step of settling a user, may take by the estimate of config/work.ts. */
   maxEventWorkUs: 20_000,
   maxSettleWorkUs: 10_000,
-  /** Prerequisites of all achievements of a tenant that are completed with others. */
+  /** Prerequisites of all achievements of a tenant. */
   maxPrerequisites: 10_000,
-  /** The work that one call of the library does for several users before it leaves the rest to the next, by the same estimate. */
+  /** Work for several users in one function call, by the same estimate. The rest is for the next call. */
   callWorkUs: 10_000,
   /**
-   * The work of the events of a batch that one call counts, and of those that are sent in one round trip, or one event if it is more. Redis
-   * may read a whole round trip before it looks at others, so that is what others wait for.
+   * Work of a batch's events in one function call, and in one round trip; at least one event. Redis may execute a whole round trip before it
+   * serves other clients, so they wait that long.
    */
   batchPartWorkUs: 5_000,
   batchRoundTripWorkUs: 20_000,
-  /** Pipelined batches of which the function library tracks the next part. */
+  /** Concurrent batches whose next part the function library tracks. */
   maxOpenBatches: 1_000,
-  /** Rows that one Postgres transaction deletes of a user: the rest is for the next. */
+  /** Rows of a deleted user that one Postgres transaction deletes. */
   forgetRows: 20_000,
-  /** Messages about several users out of which one transaction takes a user who is deleted. */
+  /** Messages about several users from which one transaction removes a deleted user. */
   forgetMessages: 100,
-  /** Users that one page of the list of users has at most, and at the least what is skipped. */
+  /** Page size and largest offset of the list of users. */
   maxUsersPage: 100,
   maxUsersSkipped: 1_000_000,
   /** Items of a batch of the Admin API (contract, `maxItems`). */
   maxBatchItems: 100,
-  /** Days of a user's leaderboard history that one call returns (contract, `numEvents`). */
+  /** Days of a user's leaderboard history in one response (contract, `numEvents`). */
   maxHistoryDays: 100,
-  /** Days of one event summary (semantics.md, "Reads"). */
+  /** Days of one event summary (docs/rules/summaries.md). */
   maxSummaryDays: 400,
-  /** Ranges of a points summary, besides that of the users without points. */
+  /** Ranges of a points summary, besides the one of users without points. */
   maxPointsRanges: 10,
-  /** Values of one event attribute that a year in review tells apart. */
+  /** Distinct values of one event attribute in a year in review. */
   maxWrappedValues: 100,
-  /** Rows of others that one percentile of a year in review is taken from. */
+  /** Rows of other users that a percentile of a year in review is computed from. */
   percentileRows: 20_000,
-  /** Decimal places of a boost's multiplier: the product of boosts is computed exactly, so its digits are bounded. */
+  /** Decimal places of a boost's multiplier. The product of boosts is exact, so its digits are limited. */
   maxMultiplierDecimals: 6,
   /** Characters of a boost's name (contract, CreatePointsBoostRequestItem). */
   maxBoostNameChars: 255,
   /** Hours or days between two awards of a time trigger. */
   maxTriggerIntervalUnits: 10_000,
-  /** Local days between two freezes that are earned. */
+  /** Local days between two earned freezes. */
   maxFreezeIntervalDays: 10_000,
-  /** Days, months or years of one run of a repeating leaderboard: few enough that the end of a run has a year of four digits. */
+  /** Days, months or years of one run of a leaderboard, so that the end of a run has a year of four digits. */
   maxRunUnits: 1_000,
-  /** Days for which idempotency keys are kept where they are not kept for ever. */
+  /** Longest retention of idempotency keys, if it is limited. */
   maxRetentionDays: 36_500,
   /** Objects of one kind in a tenant's configuration. */
   maxConfigObjects: 1_000,
-  /** Items of one list of a configuration file: more than can be in use, so that a sentence can say how many there are. */
+  /** Items of one list of a configuration file: above maxConfigObjects, so that the error can state how many there are. */
   maxListItems: 10_000,
-  /** Webhook endpoints of a tenant: each message is kept once for each of them that subscribes to it. */
+  /** Webhook endpoints of a tenant. Each message is stored once for each subscriber. */
   maxWebhooks: 50,
   maxWebhookUrlChars: 2_048,
-  /** How long a receiver may take to answer, and to be connected to; then the delivery has failed. */
+  /** Timeouts of a webhook delivery: for the response, and for the connection. */
   webhookAnswerMs: 60_000,
   webhookConnectMs: 10_000,
-  /** How long the body of an answer is waited for, and how much of it is read and kept. */
+  /** Timeout and stored bytes of the body of a subscriber's response. */
   webhookAnswerBodyMs: 5_000,
   webhookAnswerBytes: 4_096,
-  /** How long the caller of a test waits for the receiver. */
+  /** Timeout of a test delivery. */
   webhookTestMs: 10_000,
-  /** Tries after the first one, and the pause before the first of them; each pause is twice the one before. */
+  /** Retries, and the delay before the first one, which doubles each time. */
   webhookRetries: 3,
   webhookFirstRetryMs: 60_000,
-  /** Tries that a delivery remembers: those of the first time, and of having been sent again once. */
+  /** Attempts that a delivery stores: those of the first time, and of one redelivery. */
   webhookTriesKept: 8,
-  /** Deliveries to one endpoint that one worker tries at the same time. */
+  /** Concurrent deliveries of one worker to one endpoint. */
   webhookConcurrency: 10,
-  /** Endpoints whose queues one worker turns at the same time; each takes a connection to Postgres for some milliseconds. */
+  /** Endpoints whose batches one worker processes concurrently; each uses a connection to Postgres for some milliseconds. */
   webhookBatches: 3,
-  /** Waiting deliveries that one turn looks at. */
+  /** Waiting deliveries that one batch reads. */
   webhookPage: 200,
-  /** For how long a delivery is a worker's that tries it: longer than a try can take. */
+  /** How long a worker claims a delivery: longer than an attempt can take. */
   webhookClaimMs: 90_000,
-  /** How often a worker looks for deliveries that it has not been told of: retries, and those of other processes. */
+  /** Polling interval for deliveries that were not announced: retries, and those of other processes. */
   webhookPollMs: 500,
-  /** How long an endpoint fails, with not one success, before it is switched off. */
+  /** How long an endpoint fails without a success before it is disabled. */
   webhookSwitchOffMs: 5 * 86_400_000,
-  /** How long messages and what became of them are kept, how often old ones are looked for, and how many go in one statement. */
+  /** Retention of messages and their deliveries, how often old ones are deleted, and how many rows one statement deletes. */
   webhookRetentionMs: 7 * 86_400_000,
   webhookSweepMs: 60_000,
   webhookSweepRows: 1_000,
-  /** For how long the secret before a rotation stays valid, and the longest that can be asked for. */
+  /** How long the previous secret stays valid after a rotation: default and maximum. */
   webhookOverlapHours: 24,
   maxWebhookOverlapHours: 168,
   /** Bytes of a configuration file. */
   maxConfigFileBytes: 1024 * 1024,
-  /** Collections inside each other in a configuration file: one needs 7, and the recursive part of the parser dies at some thousands. */
+  /** Nesting of a configuration file. A valid file has 7 levels, and the recursive parser overflows at some thousands. */
   maxYamlLevels: 32,
-  /** Uses of aliases in a configuration file, each of which may stand for a large object. */
+  /** Uses of aliases in a configuration file, each of which may expand to a large object. */
   maxYamlAliases: 100,
-  /** How often a change is planned again because another writer was faster. Every round lets one through, so this many can collide. */
+  /** Attempts of a change that conflicts with concurrent ones. Each attempt lets one writer succeed, so this many can collide. */
   maxApplyAttempts: 20,
   /**
-   * Ledger entries that one Postgres transaction takes: at first, and when the write-behind is behind and Postgres is fast. More write fewer rows for an
-   * event, since a user's state is written once for a batch.
+   * Ledger entries of one Postgres transaction: at first, and while the write-behind has a backlog and Postgres is fast. A larger batch writes fewer
+   * rows per event, since it writes a user's state once.
    */
   writeBehindBatchEntries: 1_000,
   writeBehindMaxBatchEntries: 16_000,
-  /** Bytes of Node's heap for each entry of the largest batch: 8,000 entries in 512 MB, for four tenants at a time, each with a batch that is read ahead. */
+  /** Bytes of Node's heap for each entry of the largest batch: 8,000 entries in 512 MB, for four tenants at a time, each with a prefetched batch. */
   writeBehindHeapBytesPerEntry: 64 * 1024,
-  /** A batch that took less is followed by one of eight times as many entries; one that took twice as long by one of half as many. */
+  /** Target duration: a faster batch is followed by one of eight times as many entries, one that takes twice as long by one of half as many. */
   writeBehindBatchMs: 1_000,
-  /** Rows of one statement: encoding them keeps the process from serving requests for a few ms. */
+  /** Rows of one statement. Encoding them blocks the event loop for a few ms. */
   writeBehindStatementRows: 4_000,
-  /** Ledger entries that one read of Redis takes: Redis serves no other caller until it has sent them. */
+  /** Ledger entries of one read, which blocks Redis. */
   writeBehindReadEntries: 1_000,
-  /** Ledger entries that are made into rows at a time: some 10 ms in which a process that serves requests as well answers none. */
+  /** Ledger entries that are decoded at a time, which blocks the event loop for some 10 ms. */
   writeBehindPartEntries: 250,
-  /** Ledger entries of a tenant that may wait for Postgres, unless MAX_LEDGER_ENTRIES says otherwise (docs/operations/back-pressure.md). */
+  /** Default of MAX_LEDGER_ENTRIES: entries of a tenant that may wait for Postgres (docs/operations/back-pressure.md). */
   maxLedgerEntries: 1_000_000,
-  /** Seconds after which a caller is to try again while the ledger is full. */
+  /** `Retry-After` while the ledger is at its limit. */
   ledgerFullRetryS: 5,
-  /** Ledger entries that the function library appends before it looks at the length of the ledger again. */
+  /** Ledger entries that the function library appends between two checks of the ledger's length. */
   ledgerLookEntries: 1_000,
-  /** Pause of the write-behind when a stream held nothing new, before it looks once more and then waits to be told. */
+  /** Delay of the write-behind at the end of a stream before it polls once more and then waits for an announcement. */
   writeBehindIdleMs: 15,
-  /** Tenants whose ledgers one worker writes down at the same time; each takes a connection to Postgres. The others take turns. */
+  /** Tenants whose ledgers one worker writes concurrently; each uses a connection to Postgres. */
   writeBehindTenants: 4,
-  /** How often, and for how many tenants at once, a worker looks for ledgers that it has not been told of: 1,000 tenants take 5 s. */
+  /** How often, and for how many tenants, a worker scans for entries that were not announced: 1,000 tenants take 5 s. */
   writeBehindScanMs: 1_000,
   writeBehindScanTenants: 200,
-  /**
-   * Entries in a row that Postgres may refuse: more can't be the entries' fault, so the write-behind stops and tries again. Counted by each worker for
-   * each ledger, until an entry gets through.
-   */
+  /** Consecutive entries that Postgres may reject. More can't be the entries' fault, so the write-behind retries. Per worker and ledger. */
   maxDeadLettersInARow: 100,
-  /** Dead letters on a page of their list. */
+  /** Page size of the list of dead letters. */
   maxDeadLettersPage: 100,
-  /** First and longest pause of the write-behind after a failed batch: less than a read waits for it, so that what is mended is read at once. */
+  /** First and longest delay after a failed batch: shorter than readYourWritesWaitMs, so that a read succeeds after a recovery. */
   writeBehindRetryMs: 100,
   writeBehindRetryMaxMs: 2_000,
-  /** Tenants whose ledgers are looked at when somebody asks how far Postgres is behind. */
+  /** Tenants whose lag a status or a scrape reads. */
   maxLagTenants: 1_000,
-  /** How long a write-behind lease lasts without being renewed. Renewed with every batch, and when idle at a third of it. */
+  /** Lifetime of a write-behind lease. Renewed with every batch, and after a third of it when idle. */
   leaseMs: 3_000,
-  /** How long Postgres may take to answer one statement before it counts as away. */
+  /** Timeout of a statement, after which Postgres counts as unavailable. */
   postgresQueryTimeoutMs: 5_000,
-  /** How long one may take that is about all users of a tenant, of which only jobs, restore and verify have any. */
+  /** Timeout of a statement over all users of a tenant, in jobs, restore and verify. */
   postgresOverAllTimeoutMs: 3_600_000,
-  /** How long a read that Postgres answers waits for the write-behind before it gives up with a 503. */
+  /** How long a read from Postgres waits for the write-behind before it returns a 503. */
   readYourWritesWaitMs: 5_000,
-  /** How often a cluster is asked which master has which slots: how long the new one of a dead master can stay unknown. */
+  /** How often the slots of a cluster are refreshed, which is how long a failover can stay unknown. */
   redisSlotsRefreshMs: 2_000,
-  /** How long one Redis call may take before the request is answered with a 503. */
+  /** Timeout of a Redis call, after which the request gets a 503. */
   redisCallTimeoutMs: 5_000,
-  /** How often a command is sent on to another node of a cluster, and the pause from the second time on, while the nodes may not agree. */
+  /** Redirections of a command in a cluster, and the delay from the second one on, while the nodes may disagree. */
   maxRedisMoves: 8,
   redisMovePauseMs: 50,
   /**
@@ -224,129 +221,130 @@ export const limits = {
   accountSettleMs: 5_000,
   /** How often a process compares what it knows of tenants and keys with Postgres, whatever it has been told. */
   accountCheckMs: 5_000,
-  /** Keys of tenants that a process keeps in memory; the others are looked up in Postgres. */
+  /** Keys of tenants that a process caches. Others are looked up in Postgres. */
   maxCachedKeys: 20_000,
-  /** Keys that one look-up in Postgres asks for: those that wait for the one before. */
+  /** Keys of one look-up in Postgres: those that wait for the previous one. */
   keyLookupBatch: 100,
   /** Admin keys that an account, and each of its tenants, can have, revoked ones included. */
   maxAdminKeys: 100,
   /** Application keys that one user can have. */
   maxKeysPerUser: 100,
-  /** How often a process writes down when keys were last used. */
+  /** How often a process saves when keys were last used. */
   keyUseMs: 60_000,
   /** Characters of the names of tenants and keys, and of a customer's id (contract, CreateTenantRequestItem). */
   maxNameChars: 255,
   /** Tenants of an account. */
   maxTenants: 100_000,
-  /** Pause before a new configuration is taken over again after that failed. */
+  /** Delay before a failed refresh of the configuration is retried. */
   configRetryMs: 1_000,
-  /** How often an event is sent again after Redis answered that it lacks the plan, a zone, or the newest configuration. */
+  /** Attempts of a call for which Redis lacks the plan, a zone, or the newest configuration. */
   maxEngineAttempts: 6,
-  /** How long a stop waits for requests under way, and then for the write-behind to drain. */
+  /** How long a shutdown waits for requests in flight, and then for the write-behind to drain. */
   stopRequestsMs: 10_000,
-  /** How long a stop leaves idle connections open, so that requests on their way still get an answer. */
+  /** How long a shutdown leaves idle connections open, for requests in transit. */
   stopIdleMs: 300,
   stopDrainMs: 10_000,
-  /** For how long a worker without the API writes down what it has, before another takes over. */
+  /** How long a worker without the API drains before another takes over. */
   stopHandOverMs: 1_000,
-  /** Users who are restored in one step: other tenants wait for it, for about 10 ms. Chunks that are read, and written, ahead of each other. */
+  /** Users restored in one step, which blocks Redis for about 10 ms, and prefetched chunks of reads and writes. */
   restoreUsers: 200,
   restoreReadsAhead: 2,
-  /** Idempotency keys of theirs that one statement reads; where they have more, how many Redis is given in one step. */
+  /** Idempotency keys that one statement reads, and that one step writes to Redis. */
   restoreKeys: 50_000,
   restoreKeysAtOnce: 5_000,
   restoreWritesAhead: 2,
-  /** How often a restore makes sure that it is still the one: well within its lease. */
+  /** How often a restore renews its lease. */
   restoreRenewMs: 1_000,
-  /** Keys that one scan looks at while an older Redis is emptied. */
+  /** Keys of one scan while an older partition is deleted. */
   restoreScanKeys: 1_000,
-  /** Users who are compared in one step, such steps at the same time, and how often what seems to differ is looked at again. */
+  /** Users compared in one step, concurrent steps, and how often an apparent difference is checked again. */
   verifyUsers: 200,
   verifyAhead: 3,
   verifyConfirmations: 3,
-  /** Users on a leaderboard who are compared in one step. */
+  /** Participants of a leaderboard compared in one step. */
   verifyPlaces: 1_000,
-  /** Earlier lives of Redis that it knows of, so that a Postgres of their time is known as one. */
+  /** Past epochs that Redis stores, by which it recognises an older Postgres. */
   maxPastEpochs: 100,
   /**
-   * For how long no process may have confirmed another Redis before this one becomes active, how long a confirmation is good for in memory, which is
-   * shorter, after which break a process asks anew, and when the confirmation of a process that was killed is removed.
+   * The active Redis (ARCHITECTURE.md): how long no process may have confirmed another one before this one becomes active; how long a grant is
+   * valid in memory, which is shorter; after which gap a process requests a new one; and when a dead process' confirmation is removed.
    */
   redisSilenceMs: 5_000,
   redisGrantMs: 1_000,
   redisAskMs: 3_000,
   redisForgetMs: 60_000,
-  /** Tenants at which a process looks, once a second, for one that holds a current epoch, and how long it waits for a server's answer. */
+  /** Tenants that a process checks each second for one with the current epoch, and the timeout of a server. */
   redisHeldTenants: 100,
   redisLookMs: 1_000,
-  /** How long a start waits for another Redis to be silent, and how often it looks. */
+  /** How long a start waits for another Redis to fall silent, and how often it checks. */
   redisStartWaitMs: 8_000,
   redisStartLookMs: 250,
   /** Ledger entries that a restore saves in one statement. */
   restoreSaveEntries: 500,
-  /** How long the lease of a restore lasts without being renewed, which every step does. */
+  /** Lifetime of a restore's lease, which every step renews. */
   restoreLeaseMs: 30_000,
-  /** Tenants that a worker restores at once, how often it says how far one is, and when it looks again after a failure or at another's restore. */
+  /** Tenants that a worker restores concurrently, and how often it logs progress. */
   reconcileTenants: 2,
   reconcileLogMs: 5_000,
-  /** `laurel status`: connections to Postgres, a backlog that is a problem, and how old the confirmation of a running process may be. */
+  /** `laurel status`: connections to Postgres, the backlog that counts as a problem, and the age of a running process' confirmation. */
   statusConnections: 2,
   statusLagS: 60,
   statusConfirmedS: 10,
-  /** How often restore and verify print a line where there is no terminal. */
+  /** How often restore and verify print progress without a terminal. */
   progressLineMs: 5_000,
+  /** Delay after a failed restore, and between checks of another worker's. */
   reconcileRetryMs: 500,
-  /** After which time a caller who has met a restore is asked to try again. */
+  /** `Retry-After` during a restore. */
   restoreRetryAfterS: 2,
-  /** How long a scrape of the metrics waits for what is looked up in the stores, and for how many tenants it looks that it has not heard of. */
+  /** Timeout of a scrape's queries, and idle tenants that one scrape checks. */
   metricsWaitMs: 1_000,
   metricsTenants: 250,
-  /** Tenants that are known to have something to do at which one scrape looks again, and of how many the lag is told by name. */
+  /** Busy tenants that one scrape checks, and tenants whose lag has its own sample. */
   metricsBusyTenants: 1_000,
   metricsWorstTenants: 5,
-  /** How many dead letters a scrape counts at most. */
+  /** Largest count of dead letters in a scrape. */
   metricsDeadLetters: 1_000,
-  /** Tenants with refused requests at which one scrape looks whether they are ready again. */
+  /** Tenants with refused requests whose readiness one scrape checks. */
   metricsUnreadyTenants: 100,
-  /** How often requests that were answered with 503 are summed up in the log. */
+  /** How often responses with 503 are summarised in the log. */
   refusalsLogMs: 10_000,
-  /** How long sending traces may take, also when the service stops. */
+  /** Timeout of sending traces, also at shutdown. */
   tracesSendMs: 5_000,
-  /** Characters of an X-Request-Id header that is taken over. */
+  /** Characters of an accepted X-Request-Id header. */
   maxRequestIdChars: 128,
-  /** Hours of a user's time that one call settles, fewer where the time triggers have much to do; the rest is for the next call. */
+  /** Hours of a user's time that one call settles; fewer with many time triggers. */
   maxSettleHours: 240,
-  /** Users that one call of the sweep settles: events wait meanwhile, for about 2 ms. */
+  /** Users that one call of the sweep settles, which delays events by about 2 ms. */
   sweepUsers: 25,
-  /** Idempotency keys that one step of looking for those that have grown too old takes, and steps after which the sweep has its turn. */
+  /** Expired idempotency keys that one step deletes, and steps in a run. */
   retentionPageKeys: 1_000,
   retentionPagesPerRun: 20,
-  /** Tenants that the sweep begins each second, and that it works on at the same time: 1,000 idle tenants are looked at every 10 s. */
+  /** Tenants that the sweep starts each second, and sweeps concurrently: 1,000 idle tenants are swept every 10 s. */
   sweepTenants: 100,
   sweepTenantsAtOnce: 8,
-  /** Users whom one step of an activation enters. */
+  /** Users that one step of a leaderboard's activation adds. */
   activationUsers: 200,
-  /** Users who are read at once for a leaderboard: each time, all of the tenant's are looked at and sorted. */
+  /** Users that an activation reads at once; each read sorts all users of the tenant. */
   activationReadUsers: 50_000,
-  /** Users whom one step of counting levels anew counts, and at how many it looks for those who have another level than they should. */
+  /** Users that one step of a recount of levels updates, and reads. */
   relevelUsers: 200,
   relevelLook: 5_000,
-  /** How long after its end in UTC a run is final: every time zone has then ended it (semantics.md, "Leaderboards"). */
+  /** When a run is final after its end in UTC: it has then ended in every time zone (docs/rules/leaderboards.md). */
   finalisationDelayMs: 12 * 3_600_000,
-  /** How often at the most receivers are told of a user's points, of a board, and of a user's place on it (docs/webhooks.md). */
-  toldEveryMs: 15 * 60_000,
-  /** How often at the most the places of a board that goes on changing are compared with what users were told. */
+  /** Shortest interval of the webhooks about a user's points, a leaderboard, and a user's rank on it (docs/webhooks.md). */
+  publishIntervalMs: 15 * 60_000,
+  /** Shortest interval at which the ranks of a changing leaderboard are compared with the published ones. */
   ranksComparedEveryMs: 60_000,
-  /** Changes of points, boards, and groups of a final run that one transaction tells, and transactions after which the sweep has its turn. */
-  toldPointsAtOnce: 200,
-  toldBoardsAtOnce: 5,
-  tellingsPerRun: 20,
-  /** Runs of a leaderboard that have begun while nobody looked and are told one by one; of more, the newest. */
-  toldRuns: 100,
-  /** Plans, call contexts (one for each tenant and process' version), and time zones that the function library caches in Redis' Lua. */
+  /** Users' points, and leaderboards or groups of a final run, that one transaction publishes, and transactions in a run. */
+  publishPointsUsers: 200,
+  publishLeaderboards: 5,
+  publishTransactionsPerRun: 20,
+  /** Runs of a leaderboard, begun while no worker was running, that are published one by one; the newest, if there were more. */
+  publishRuns: 100,
+  /** Plans, call contexts (one for each tenant and configuration version of a process), and time zones that the function library caches. */
   maxCachedPlans: 256,
   maxCachedContexts: 4_096,
   maxCachedZones: 2_048,
-  /** Seconds that a superseded plan stays in Redis, for processes that have not switched yet. */
+  /** How long a superseded plan stays in Redis, for processes that have not switched yet. */
   supersededPlanTtlS: 3_600,
 } as const;

@@ -193,7 +193,7 @@ interface Due {
 
 const due = (kind: Kind): string => `
   select leaderboard, run, "group", at from webhook_leaderboard_state where tenant = $1 and kind = '${kind}' and changed and at <= $2
-   order by at, leaderboard, run, "group" limit ${limits.toldBoardsAtOnce}`;
+   order by at, leaderboard, run, "group" limit ${limits.publishLeaderboards}`;
 
 interface FinalGroup {
   readonly group: string;
@@ -226,7 +226,7 @@ export async function publishBoards(
     await client.query(
       `update webhook_leaderboard_state set changed = false, at = $5 where tenant = $1 and kind = 'leaderboard.changed'
           and (leaderboard, run, "group") in (select * from unnest($2::integer[], $3::integer[], $4::text[]))`,
-      [tenant, ...columns(rows.map(({ leaderboard: no, run, group }) => ({ no, run, group }))), now + limits.toldEveryMs],
+      [tenant, ...columns(rows.map(({ leaderboard: no, run, group }) => ({ no, run, group }))), now + limits.publishIntervalMs],
     );
   }
   await client.query('delete from webhook_leaderboard_state where tenant = $1 and at <= $2 and not changed', [tenant, now]);
@@ -242,7 +242,7 @@ async function nextGroups(client: pg.ClientBase, tenant: number, { leaderboard, 
               where ranking.tenant = $1 and ranking.leaderboard = $2 and ranking.run = $3 and ranking."group" in (
                 select distinct "group" from leaderboard_rankings
                  where tenant = $1 and leaderboard = $2 and run = $3 and ("group" > $4 or $4 = '')
-                 order by "group" limit ${limits.toldBoardsAtOnce})) as ranked
+                 order by "group" limit ${limits.publishLeaderboards})) as ranked
       group by "group" order by "group"`,
     [tenant, leaderboard, run, group],
   );
@@ -262,7 +262,7 @@ export async function publishFinals(
   const { leaderboard: no, run } = final;
   const board = config.leaderboardByNo.get(no);
   const groups = await nextGroups(client, tenant, final);
-  const isDone = groups.length < limits.toldBoardsAtOnce;
+  const isDone = groups.length < limits.publishLeaderboards;
   const row = `tenant = $1 and kind = 'leaderboard.finished' and leaderboard = $2 and run = $3`;
   if (isDone) await client.query(`delete from webhook_leaderboard_state where ${row}`, [tenant, no, run]);
   else await client.query(`update webhook_leaderboard_state set "group" = $4 where ${row}`, [tenant, no, run, groups.at(-1)?.group]);

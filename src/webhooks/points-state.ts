@@ -69,7 +69,7 @@ const dueQuery = `
   select due.user_id, due.system, due.total as before, points.total
     from webhook_points_state as due join user_points as points using (tenant, user_id, system)
    where due.tenant = $1 and due.changed and due.at <= $2
-   order by due.at, due.user_id, due.system limit ${limits.toldPointsAtOnce}`;
+   order by due.at, due.user_id, due.system limit ${limits.publishPointsUsers}`;
 
 /**
  * The awards that are not told yet, at most as many as the user-points call returns, in their order. Later ones can be dated before the first, by
@@ -125,7 +125,7 @@ export async function publishPoints(
     await client.query(
       `update webhook_points_state set changed = false, at = $2
         where tenant = $1 and (user_id, system) in (select * from unnest($3::text[], $4::integer[]))`,
-      [tenant, now + limits.toldEveryMs, ...named],
+      [tenant, now + limits.publishIntervalMs, ...named],
     );
   }
   await client.query('delete from webhook_points_state where tenant = $1 and at <= $2 and not changed', [tenant, now]);

@@ -90,7 +90,7 @@ export async function publishRanks(
 ): Promise<readonly [due: number, sent: number]> {
   const { rows } = await client.query<Due>(
     `select leaderboard, run, "group", silent from webhook_ranking_state where tenant = $1 and at <= $2
-      order by at, leaderboard, run, "group" limit ${limits.toldBoardsAtOnce}`,
+      order by at, leaderboard, run, "group" limit ${limits.publishLeaderboards}`,
     [config.tenant, now],
   );
   let sent = 0;
@@ -115,14 +115,14 @@ async function compare(client: pg.ClientBase, config: ActiveConfig, key: BoardKe
     const [before, after] = [told.get(user) ?? nowhere, places.get(user) ?? nowhere];
     return before.rank === after.rank ? [] : [{ user, before, after }];
   });
-  const freeAt = (user: string): number => (told.get(user)?.at ?? -Infinity) + limits.toldEveryMs;
+  const freeAt = (user: string): number => (told.get(user)?.at ?? -Infinity) + limits.publishIntervalMs;
   const free = silent ? moved : moved.filter(({ user }) => freeAt(user) <= now);
   const waiting = silent ? [] : moved.filter(({ user }) => freeAt(user) > now);
   await savePublished(client, of, free, silent ? null : now);
   await client.query(
     `delete from webhook_user_rank_state
       where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4 and rank is null and coalesce(at, 0) <= $5`,
-    [...of, now - limits.toldEveryMs],
+    [...of, now - limits.publishIntervalMs],
   );
   if (standing.length === 0 && told.size === 0) {
     await client.query('delete from webhook_ranking_state where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4', of);

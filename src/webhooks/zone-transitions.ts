@@ -49,7 +49,7 @@ function begunRuns(board: Leaderboard, told: number | undefined, now: number): Z
   if (board.runUnit === null) return [point(start, perpetualRun)];
   const first = told === undefined ? Math.max(configured, start) : Math.max(told + 1, start);
   const begun = runsBetween(board, first, Math.min(today, end));
-  return begun.slice(-limits.toldRuns).map((run) => point(run, run));
+  return begun.slice(-limits.publishRuns).map((run) => point(run, run));
 }
 
 /** The beginning and the end of a boost, as far as they have come by a moment; neither of one that was over when it was configured. */
