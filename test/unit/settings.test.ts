@@ -111,7 +111,7 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
   [
     'CORS_ORIGINS',
     ['app.example.com', 'https://app.example.com/', 'https://a.example,', 'ftp://a.example', 'null'],
-    'origins with commas in between',
+    'origins separated by commas',
   ],
   ['HOST', [' ', 'a b', '127.0.0.1 '], 'a host name or an IP address'],
   [
