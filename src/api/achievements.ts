@@ -15,9 +15,7 @@ export const achievementRoutes: readonly Route[] = [
     answers: { 200: z.array(achievementWithStatsShape) },
     summary: 'List all achievements, with how many users have completed each',
     access: 'anyone',
-    params: z.object({}),
     query: z.object({ userAttributes: attributeFilters }),
-    body: null,
     handle: async ({ services, tenant, query }) => ({
       status: 200,
       body: await listAchievements(services.engine, tenant, query.userAttributes),
@@ -31,7 +29,6 @@ export const achievementRoutes: readonly Route[] = [
     summary: 'Complete an achievement for a user',
     access: ({ body }) => [body.user.id],
     params: z.object({ key: keyText('achievement') }),
-    query: z.object({}),
     body: z.object({ user: userPropertiesSchema.extend({ id: idSchema }) }),
     handle: async ({ services, tenant, params, body }) => ({
       status: 201,
@@ -51,7 +48,6 @@ export const achievementRoutes: readonly Route[] = [
         '`true` lists the achievements that the user has not completed as well. With any other value, only completed ones.',
       ),
     }),
-    body: null,
     handle: async ({ services, tenant, params, query }) => ({
       status: 200,
       body: await readUserAchievements(services.engine, tenant, params.id, query.includeIncomplete),

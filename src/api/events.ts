@@ -28,7 +28,6 @@ export const metricRoutes: readonly Route[] = [
     summary: 'Track an event of a user on a metric',
     access: ({ body }) => [body.user.id],
     params: z.object({ key: keyText('metric') }),
-    query: z.object({}),
     body: eventSchema,
     handle: async ({ services, tenant, params, body, idempotencyKey }) => {
       const { user, value, attributes } = body;

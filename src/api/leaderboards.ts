@@ -17,9 +17,7 @@ export const leaderboardRoutes: readonly Route[] = [
     answers: { 200: z.array(leaderboardShape) },
     summary: 'List active and scheduled leaderboards',
     access: 'anyone',
-    params: z.object({}),
     query: z.object({ includeFinished: booleanText }),
-    body: null,
     handle: async ({ services, tenant, query }) => ({
       status: 200,
       body: await listLeaderboards(services, tenant, query.includeFinished),
@@ -40,7 +38,6 @@ export const leaderboardRoutes: readonly Route[] = [
       userId: idSchema.optional().meta({ description: 'The offset counts from the rank of this user.' }),
       userAttributes: attributeFilters,
     }),
-    body: null,
     handle: async ({ services, tenant, params, query: { run, userId, ...query } }) => ({
       status: 200,
       body: await readLeaderboard(services, tenant, params.key, { ...query, run, userId }),
@@ -55,7 +52,6 @@ export const leaderboardRoutes: readonly Route[] = [
     access: ({ params }) => [params.id],
     params: z.object({ id: idSchema, key: keyText('leaderboard') }),
     query: z.object({ numEvents: integerText(0, limits.maxHistoryDays, 10), run: runText }),
-    body: null,
     handle: async ({ services, tenant, params, query }) => ({
       status: 200,
       body: await readUserLeaderboard(services, tenant, params.id, params.key, { run: query.run, days: query.numEvents }),

@@ -6,7 +6,6 @@ import { defineRoute, type Route } from './route.js';
 import { idSchema } from '../engine/identify.js';
 
 const params = z.object({ key: keyText('points system') });
-const noQuery = z.object({});
 
 export const pointsRoutes: readonly Route[] = [
   defineRoute({
@@ -17,8 +16,6 @@ export const pointsRoutes: readonly Route[] = [
     summary: 'Read a points system and its active triggers',
     access: 'anyone',
     params,
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params: { key } }) => ({ status: 200, body: await readSystem(services.engine, tenant, key) }),
   }),
   defineRoute({
@@ -30,7 +27,6 @@ export const pointsRoutes: readonly Route[] = [
     access: 'anyone',
     params,
     query: z.object({ userAttributes: attributeFilters }),
-    body: null,
     handle: async ({ services, tenant, params: { key }, query }) => ({
       status: 200,
       body: await summarisePoints(services, tenant, key, query.userAttributes),
@@ -44,8 +40,6 @@ export const pointsRoutes: readonly Route[] = [
     summary: 'Read the levels of a points system, the lowest first',
     access: 'anyone',
     params,
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params: { key } }) => ({ status: 200, body: await readLevels(services.engine, tenant, key) }),
   }),
   defineRoute({
@@ -56,8 +50,6 @@ export const pointsRoutes: readonly Route[] = [
     summary: 'Count users by level',
     access: 'anyone',
     params,
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params: { key } }) => ({ status: 200, body: await summariseLevels(services, tenant, key) }),
   }),
   defineRoute({
@@ -69,7 +61,6 @@ export const pointsRoutes: readonly Route[] = [
     access: 'anyone',
     params,
     query: z.object({ includeFinished: booleanText }),
-    body: null,
     handle: async ({ services, tenant, params: { key }, query }) => ({
       status: 200,
       body: await readBoosts(services, tenant, key, query.includeFinished),
@@ -83,8 +74,6 @@ export const pointsRoutes: readonly Route[] = [
     summary: 'Read the boosts that apply to a user now',
     access: ({ params: { id } }) => [id],
     params: params.extend({ id: idSchema }),
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params: { id, key } }) => ({
       status: 200,
       body: await readUserBoosts(services.engine, tenant, id, key),

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Account } from '../access/account.js';
 import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../access/key-ring.js';
@@ -92,7 +92,13 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly handle: (request: RouteRequest<P, Q, B>) => Promise<Answer>;
 }
 
+const none = z.object({});
+
+/** A route as it is declared: one without `params`, `query` or `body` has none. */
+type RouteDeclaration<P, Q, B> = Omit<Route<P, Q, B>, 'params' | 'query' | 'body'> &
+  Partial<Pick<Route<P, Q, B>, 'params' | 'query' | 'body'>>;
+
 /** Checks a route's types against each other, then erases them, so that a list can hold all routes. */
-export function defineRoute<P, Q, B>(route: Route<P, Q, B>): Route {
-  return route as unknown as Route;
+export function defineRoute<P, Q, B>(route: RouteDeclaration<P, Q, B>): Route {
+  return { params: none, query: none, body: null, ...route } as unknown as Route;
 }

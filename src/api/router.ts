@@ -210,7 +210,19 @@ function handler(route: Route, { services }: AppOptions): Middleware {
 /** `{key}` as the contract writes it is `:key` for the router. */
 const routerPath = (path: string): string => path.replace(/\{(\w+)\}/g, ':$1');
 
-function mount(router: Router, base: string, api: Api, routes: readonly Route[], options: AppOptions): void {
+interface Mount {
+  readonly api: Api;
+  readonly bases: readonly string[];
+  readonly routes: readonly Route[];
+}
+
+/** Both APIs, and the base paths of their routes. */
+const mounts: readonly Mount[] = [
+  { api: 'application', bases: ['/v1', '/api'], routes: applicationRoutes },
+  { api: 'admin', bases: ['/admin/v1'], routes: adminRoutes },
+];
+
+function mount(router: Router, { api, routes }: Mount, base: string, options: AppOptions): void {
   for (const route of routes)
     router.register(
       base + routerPath(route.path),
@@ -224,9 +236,7 @@ export function createApp(options: AppOptions): Koa {
   const router = new Router();
   healthRoutes(router, options.health);
   docsRoutes(router, { application: applicationRoutes, admin: adminRoutes });
-  mount(router, '/v1', 'application', applicationRoutes, options);
-  mount(router, '/api', 'application', applicationRoutes, options);
-  mount(router, '/admin/v1', 'admin', adminRoutes, options);
+  for (const each of mounts) for (const base of each.bases) mount(router, each, base, options);
   const app = new Koa();
   // Koa would print these to the console. The usual one is a client that disconnected before its response was sent.
   app.on('error', (error: unknown) => {

@@ -16,7 +16,6 @@ export const streakRoutes: readonly Route[] = [
     access: ({ params }) => [params.id],
     params: z.object({ id: idSchema }),
     query: z.object({ historyPeriods: integerText(0, limits.maxHistoryPeriods, 7) }),
-    body: null,
     handle: async ({ services, tenant, params, query }) => ({
       status: 200,
       body: await readStreak(services.engine, services.history, tenant, params.id, query.historyPeriods),
@@ -29,9 +28,7 @@ export const streakRoutes: readonly Route[] = [
     answers: { 200: z.array(longestStreakShape) },
     summary: 'List the users with the longest streaks, now or ever',
     access: 'admin',
-    params: z.object({}),
     query: z.object({ limit: integerText(1, limits.maxStreakUsers, 10), type: z.enum(['active', 'longest']).default('active') }),
-    body: null,
     handle: async ({ services, tenant, query }) => ({ status: 200, body: await streakRankings(services, tenant, query.type, query.limit) }),
   }),
   defineRoute({
@@ -41,9 +38,7 @@ export const streakRoutes: readonly Route[] = [
     answers: { 200: z.array(streakRankingShape) },
     summary: 'Rank users by the length of their streaks',
     access: ({ query }) => query.userIds,
-    params: z.object({}),
     query: z.object({ userIds: callersIdsText(idSchema, limits.maxStreakUsers) }),
-    body: null,
     handle: async ({ services, tenant, query }) => ({ status: 200, body: await rankStreaks(services.engine, tenant, query.userIds) }),
   }),
 ];

@@ -64,7 +64,6 @@ export const summaryRoutes: readonly Route[] = [
     access: ({ params: { id } }) => [id],
     params: z.object({ id: idSchema, key: keyText('metric') }),
     query,
-    body: null,
     handle: async ({ services, tenant, params: { id, key }, query: asked }) => ({
       status: 200,
       body: await summariseMetric(services, tenant, id, key, summaryQuery(asked)),
@@ -79,7 +78,6 @@ export const summaryRoutes: readonly Route[] = [
     access: ({ params: { id } }) => [id],
     params: z.object({ id: idSchema, key: keyText('points system') }),
     query,
-    body: null,
     handle: async ({ services, tenant, params: { id, key }, query: asked }) => ({
       status: 200,
       body: await summariseUserPoints(services, tenant, id, key, summaryQuery(asked)),
@@ -96,7 +94,6 @@ export const summaryRoutes: readonly Route[] = [
     query: z.object({
       year: optionalIntegerText(1, 9999, "The current year of the user's local calendar without it."),
     }),
-    body: null,
     handle: async ({ services, tenant, params: { id }, query: { year } }) => ({
       status: 200,
       body: await readWrapped(services, tenant, id, year),

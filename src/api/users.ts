@@ -22,7 +22,6 @@ import { integerText, keyText } from './query.js';
 import { type Route, defineRoute } from './route.js';
 
 const userParams = z.object({ id: idSchema });
-const noQuery = z.object({});
 
 function identifyRoute(method: 'put' | 'patch', operation: string, mode: IdentifyMode, summary: string): Route {
   return defineRoute({
@@ -33,7 +32,6 @@ function identifyRoute(method: 'put' | 'patch', operation: string, mode: Identif
     summary,
     access: ({ params }) => [params.id],
     params: userParams,
-    query: noQuery,
     body: userPropertiesSchema,
     handle: async ({ services, tenant, params, body }) => ({
       status: 200,
@@ -50,8 +48,6 @@ export const userRoutes: readonly Route[] = [
     answers: { 201: userShape },
     summary: 'Create a user',
     access: ({ body }) => [body.id],
-    params: z.object({}),
-    query: noQuery,
     body: userPropertiesSchema.extend({ id: idSchema }),
     handle: async ({ services, tenant, body: { id, ...properties } }) => ({
       status: 201,
@@ -68,8 +64,6 @@ export const userRoutes: readonly Route[] = [
     summary: 'Read a user',
     access: ({ params }) => [params.id],
     params: userParams,
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params }) => ({
       status: 200,
       body: await readProfile(services.engine, tenant, params.id),
@@ -83,8 +77,6 @@ export const userRoutes: readonly Route[] = [
     summary: 'Read all metric totals of a user',
     access: ({ params }) => [params.id],
     params: userParams,
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params }) => ({
       status: 200,
       body: await readUserMetrics(services.engine, tenant, params.id),
@@ -98,8 +90,6 @@ export const userRoutes: readonly Route[] = [
     summary: 'Read one metric total of a user',
     access: ({ params }) => [params.id],
     params: z.object({ id: idSchema, key: keyText('metric') }),
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params }) => ({
       status: 200,
       body: await readUserMetric(services.engine, tenant, params.id, params.key),
@@ -114,7 +104,6 @@ export const userRoutes: readonly Route[] = [
     access: ({ params }) => [params.id],
     params: z.object({ id: idSchema, key: keyText('points system') }),
     query: z.object({ awards: integerText(1, limits.maxAwardsRead, 10) }),
-    body: null,
     handle: async ({ services, tenant, params, query }) => ({
       status: 200,
       body: await readUserPoints(services.engine, tenant, params.id, params.key, query.awards),
@@ -151,8 +140,6 @@ export const preferenceRoutes: readonly Route[] = [
     summary: "Read a user's preferences",
     access: ofUser,
     params,
-    query: z.object({}),
-    body: null,
     handle: async ({ services, tenant, params: { id } }) => ({ status: 200, body: await readPreferences(services.engine, tenant, id) }),
   }),
   defineRoute({
@@ -163,7 +150,6 @@ export const preferenceRoutes: readonly Route[] = [
     summary: "Change a user's preferences: only the fields you send",
     access: ofUser,
     params,
-    query: z.object({}),
     body: z.object({ notifications: notifications.optional(), streak: streak.optional() }),
     handle: async ({ services, tenant, params: { id }, body }) => ({
       status: 200,
