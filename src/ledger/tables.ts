@@ -4,7 +4,7 @@ import { userFields } from '../redis/contract.js';
 import type { AwardRow, OfUser, Reached, StateRow, StreakRow } from './batch.js';
 import type { EventEntry, Frequency, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
 
-/** The tables that the write-behind fills, column by column. What is in them: migrations/. */
+/** The tables that the write-behind fills, column by column: migrations/0001_schema.sql says what they hold. */
 
 /** Replaces a row only by a later revision of the same user. */
 const newer = (table: string): string => `${table}.rev < excluded.rev`;

@@ -1,7 +1,7 @@
 /**
  * How packed values are laid out, those of a user's hash and the entries of the ledger: MessagePack of a list, in which each place has a
  * meaning. Both languages read it here: TypeScript takes the positions, from 0, and the contract module has them for Lua, from 1. A place
- * without a value holds `false`. The function `state_layout` of Postgres (migrations/0022_state_in_words.sql) repeats the names of what users' hashes
+ * without a value holds `false`. The function `state_layout` of Postgres (migrations/0001_schema.sql) repeats the names of what users' hashes
  * hold for analysts; test/durability/state-in-words.test.ts compares the two.
  */
 const streak = ['length', 'started', 'last', 'extendedAt', 'grace', 'counted', 'counts', 'lostLength', 'lostStarted'] as const;

@@ -192,7 +192,7 @@ async function lastLedgerId(redis: Redis, ledger: string): Promise<string> {
 const tablesQuery = `
   select relname as name from pg_class
    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-     and relname not in ('pgmigrations', 'stream_offsets', 'leaderboard_backfills', 'activations', 'active_redis', 'redis_confirmations')
+     and relname not in ('migrations', 'stream_offsets', 'activations', 'active_redis', 'redis_confirmations')
    order by relname`;
 
 /** When a key was last used is noted for every request, bad ones included. */
