@@ -1,8 +1,7 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
-import { changeAccount, namedTwice, repeatedIds } from '../postgres/pool.js';
-import { hashKey, keyPrefix } from './key.js';
-import { makeKey } from './key-store.js';
+import { changeAccount, namedTwice, repeatedIds } from './account-row.js';
+import { hashKey, keyPrefix, makeKey } from './keys.js';
 
 /** An admin key as operators see it. */
 export interface AdminKey {
@@ -18,7 +17,7 @@ export interface AdminKey {
   readonly tenantId: string | null;
 }
 
-/** A key that was made: `key` is shown this once. */
+/** A new key: `key` is shown only once. */
 export interface MadeAdminKey extends AdminKey {
   readonly key: string;
 }
@@ -78,7 +77,7 @@ async function insert(client: pg.PoolClient, revision: number, { name, tenant }:
   return made ? { ...made, key } : unknown;
 }
 
-/** Makes admin keys. */
+/** Creates admin keys. */
 export async function createAdminKeys(pool: pg.Pool, items: readonly NewAdminKey[]): Promise<(MadeAdminKey | Problem)[]> {
   return changeAccount(pool, async (client, revision) => {
     const outcomes: (MadeAdminKey | Problem)[] = [];
@@ -87,7 +86,7 @@ export async function createAdminKeys(pool: pg.Pool, items: readonly NewAdminKey
   });
 }
 
-/** Makes a new key in the place of each, for the same tenant; the old ones go on being valid until they are revoked, so that rotation needs no downtime. */
+/** Creates a successor of each key, for the same tenant. The old keys stay valid until they are revoked, so rotation needs no downtime. */
 export async function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<(MadeAdminKey | Problem)[]> {
   return changeAccount(pool, async (client, revision) => {
     const outcomes: (MadeAdminKey | Problem)[] = [];
@@ -107,11 +106,11 @@ export async function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Pr
 export interface AdminKeyChange {
   readonly id: string;
   readonly name?: string | undefined;
-  /** Revoking is for good. */
+  /** A revoked key cannot be activated again. */
   readonly status?: 'revoked' | undefined;
 }
 
-/** Whether no other admin key of the account is active. A key that is bound to a tenant does not count: it can't make keys. */
+/** Whether no other admin key of the account is active. Keys that are bound to a tenant don't count: they can't create keys. */
 async function isLastActive(client: pg.PoolClient, id: string): Promise<boolean> {
   const { rows } = await client.query<{ id: string }>(
     `select id from api_keys where ${known} and tenant is null and revoked is null limit 2`,
@@ -119,7 +118,7 @@ async function isLastActive(client: pg.PoolClient, id: string): Promise<boolean>
   return rows.length === 1 && rows[0]?.id === id.toLowerCase();
 }
 
-/** Renames and revokes admin keys. The last one of the account that is active can't be revoked: without it, no call could make another. */
+/** Renames and revokes admin keys. The last active one of the account can't be revoked: without it, no call could create another. */
 export async function updateAdminKeys(pool: pg.Pool, items: readonly AdminKeyChange[]): Promise<(AdminKey | Problem)[]> {
   return changeAccount(pool, async (client, revision) => {
     const outcomes: (AdminKey | Problem)[] = [];
@@ -144,7 +143,7 @@ export async function updateAdminKeys(pool: pg.Pool, items: readonly AdminKeyCha
   });
 }
 
-/** Revokes admin keys and takes them off the list. */
+/** Revokes admin keys and removes them from the list. */
 export async function deleteAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<({ readonly id: string } | Problem)[]> {
   return changeAccount(pool, async (client, revision) => {
     const outcomes: ({ readonly id: string } | Problem)[] = [];

@@ -305,17 +305,13 @@ export const channelNames = {
   written: 'written',
 } as const;
 
-/** Keys of the account, which is no tenant: what its processes tell each other (src/access/lease.ts). They share a hash tag of their own. */
+/** Keys of the account, which is no tenant (src/access/account.ts). They share a hash tag of their own. */
 export const accountKeyNames = {
-  /** String: counts the changes of tenants and keys that processes have to know of. */
-  revision: 'revision',
-  /** Set: the processes that may hold a lease. */
-  processes: 'processes',
-  /** String per process, which expires: the revision that it knows. Followed by the process' id. */
-  known: 'known:',
+  /** String, empty: processes write it to notice that Redis refuses writes. Expires. */
+  probe: 'probe',
 } as const;
 
-/** The start of the account's keys. */
+/** The start of the account's keys and channels. */
 export function accountPrefix(prefix: string): string {
   return `{${prefix}:account}:`;
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
 /** An API key as it is stored: never the key itself. */
 export interface StoredKey {
@@ -13,6 +13,19 @@ export interface StoredKey {
   /** SHA-256 of the whole key. */
   readonly hash: Buffer;
 }
+
+const prefixBytes = 6;
+const bodyBytes = 24;
+/** The prefixes of `makeKey`. Only ADMIN_API_KEY can have another one. */
+const madePrefix = /^[0-9a-f]{12}$/;
+
+/** A new key, `prefix.body`. */
+export function makeKey(): string {
+  return `${randomBytes(prefixBytes).toString('hex')}.${randomBytes(bodyBytes).toString('base64url')}`;
+}
+
+/** Whether Laurel may have generated a key with this prefix. */
+export const isMadePrefix = (prefix: string): boolean => madePrefix.test(prefix);
 
 /** SHA-256 of a whole key: keys are random, so a slow hash would protect nothing. */
 export function hashKey(key: string): Buffer {

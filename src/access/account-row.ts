@@ -1,0 +1,35 @@
+import type pg from 'pg';
+import { inTransaction } from '../postgres/pool.js';
+
+/**
+ * Changes tenants or keys in one transaction. `change` gets the revision that it writes with each row. Each change locks the row of the account, so
+ * there is one at a time, and `change` can check rules between rows without further locks.
+ */
+export async function changeAccount<T>(pool: pg.Pool, change: (client: pg.PoolClient, revision: number) => Promise<T>): Promise<T> {
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ revision: string }>('select revision + 1 as revision from account for update');
+    const revision = Number(rows[0]?.revision);
+    const result = await change(client, revision);
+    // A change without a row is no revision.
+    await client.query(
+      `update account set revision = $1
+        where exists (select 1 from tenants where revision = $1) or exists (select 1 from api_keys where revision = $1)`,
+      [revision],
+    );
+    return result;
+  });
+}
+
+/** The newest revision: every change up to it can be read. */
+export async function accountRevision(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ revision: string }>('select revision from account');
+  return Number(rows[0]?.revision ?? 0);
+}
+
+/** Whether an id occurred before in a batch: two items about one object have no order that callers could rely on. */
+export function repeatedIds(): (id: string) => boolean {
+  const named = new Set<string>();
+  return (id) => named.size === named.add(id.toLowerCase()).size;
+}
+
+export const namedTwice = { problem: 'This id is named in the batch before: send what is to be done of it in one item.' } as const;
