@@ -180,7 +180,7 @@ export const applicationKeyRoutes: readonly Route[] = [
     method: 'delete',
     path: '/application-api-keys',
     operation: 'admin_application_api_keys_delete',
-    summary: 'Revoke application keys: no process accepts them any more when this has been answered',
+    summary: 'Revoke application keys: every process refuses them within a second',
     answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
     params: none,
     query: idList,

@@ -42,7 +42,7 @@ const show = ({ no: _, customerId: customer, created, updated, ...tenant }: Tena
   updated: updated.toISOString(),
 });
 
-/** What became of a batch, once every process knows of it. */
+/** Announces the changes of a batch, and reports its outcomes. */
 async function settle<I>(
   { account }: Services,
   items: readonly I[],
