@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startLocalPostgres } from '../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../src/local-stores/local-redis.js';
 import type { LocalStore } from '../src/local-stores/local-store.js';
-import { administratorUrl } from '../src/local-stores/postgres-role.js';
+import { administratorUrl } from '../src/local-stores/postgres-cluster.js';
 import { connectRedis } from '../src/redis/connection.js';
 import { dataFolder, putBackBaseBackup, takeBaseBackup, withClient } from './base-backup.js';
 import type { BenchmarkEvent } from './events.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startLocalPostgres } from '../src/local-stores/local-postgres.js';
 import { findPostgresHome } from '../src/local-stores/postgres-home.js';
-import { administratorUrl, onConnection } from '../src/local-stores/postgres-role.js';
+import { administratorUrl, onConnection } from '../src/local-stores/postgres-cluster.js';
 import { inTurn, pairReport, type Measure } from './pairs.js';
 import { serverCpuS } from './server-cpu.js';
 import type { Drained, SideKeys } from './side-work.js';

@@ -2,7 +2,7 @@ import { chmod, copyFile, mkdir, readdir, readFile, readlink, rename, rm, stat, 
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { OperatorError } from '../shared/errors.js';
-import { canRun } from './postgres-user.js';
+import { canRun } from './postgres-home.js';
 import type { RunAs } from './processes.js';
 
 /** The programs of the embedded Postgres, in a place where the user that runs them can reach them. */

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import getPort from 'get-port';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
 import { verify } from '../../src/app/commands/restore.js';
@@ -6,7 +7,6 @@ import { Reconciler } from '../../src/restore/reconcile.js';
 import { readRestoredUsers } from '../../src/restore/restore.js';
 import { bundleLibrary } from '../../src/redis/library.js';
 import { startService, type Roles } from '../../src/app/service.js';
-import { freePort } from '../../src/local-stores/processes.js';
 import { differences } from '../support/differences.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { PlainRedis } from '../support/plain-redis.js';
@@ -198,7 +198,7 @@ describe('A Redis that lacks what Postgres has', () => {
     const elsewhere = Number(new URL(second.url).port);
     await first.redis.replicaof('127.0.0.1', elsewhere);
     await second.redis.replicaof('NO', 'ONE');
-    await first.move(await freePort());
+    await first.move(await getPort({ host: '127.0.0.1' }));
     await second.move(port);
     await first.redis.replicaof('127.0.0.1', port);
     await first.cutClients();

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
+import getPort from 'get-port';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/local-stores/processes.js';
 import { findOrInstallRedis, thisMachine } from '../../src/local-stores/redis-program.js';
 import { ownChild } from './owned.js';
 import { until } from './stage.js';
@@ -18,7 +18,7 @@ export interface BareRedis {
 
 /** Starts a server in a folder, which is made. `args` go on its command line, a file of settings (a Sentinel's) first. */
 export async function startBareRedis(folder: string, args: readonly string[], file: readonly string[] = []): Promise<BareRedis> {
-  const port = await freePort();
+  const port = await getPort({ host: '127.0.0.1' });
   await mkdir(folder, { recursive: true });
   const program = await findOrInstallRedis(thisMachine, () => undefined);
   // A replica would wait some seconds for others to come with it.

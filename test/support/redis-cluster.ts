@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/local-stores/processes.js';
+import getPort from 'get-port';
 import { startBareRedis, untilReplicated, type BareRedis } from './bare-redis.js';
 import { until } from './stage.js';
 
@@ -24,7 +24,7 @@ export interface TestCluster {
 
 async function startNode(folder: string): Promise<ClusterServer> {
   // Without a port of its own, the one for the cluster's nodes would be 10,000 higher, which may be none.
-  const busPort = await freePort();
+  const busPort = await getPort({ host: '127.0.0.1' });
   const ports = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
   // One that is away takes its own slots with it, and not those of the others.
   const timing = ['--cluster-node-timeout', '2000', '--cluster-require-full-coverage', 'no'];

@@ -8,7 +8,7 @@ import { migrate } from '../../src/postgres/pool.js';
 import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../../src/local-stores/local-redis.js';
 import { findPostgresHome } from '../../src/local-stores/postgres-home.js';
-import { administratorUrl } from '../../src/local-stores/postgres-role.js';
+import { administratorUrl } from '../../src/local-stores/postgres-cluster.js';
 import { overTcp } from './tcp-redis.js';
 
 /** The real stores of a test process: a Redis of its own, and the run's Postgres, in which it makes databases of its own. */
