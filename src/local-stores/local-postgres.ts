@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import getPort from 'get-port';
 import { OperatorError } from '../shared/errors.js';
 import { storeBounds } from './bounds.js';
-import { connectionProblem, launch, waitUntilReady, type LaunchedServer, type Sight } from './launch.js';
+import { connectionProblem, launch, waitUntilReady, type LaunchedServer, type ServerState } from './launch.js';
 import {
   expectStore,
   explainFolderErrors,
@@ -30,7 +30,7 @@ function isOurs(folder: PostgresFolder, recorded: ProcessHandle): boolean {
  * Checks whether the recorded server answers at the recorded port, to our password and with this folder's data. The port of a dead process may
  * belong to another program by now, which must not get the password.
  */
-async function check(folder: PostgresFolder): Promise<Sight> {
+async function check(folder: PostgresFolder): Promise<ServerState> {
   const recorded = await folder.recorded();
   if (!recorded) return { state: 'none', why: 'It has recorded no port.' };
   if (!isOurs(folder, recorded.process)) return { state: 'none', why: 'The process that it has recorded is not its server.' };

@@ -40,7 +40,7 @@ export async function runCommand(command: Command, timeoutMs: number = storeBoun
   });
   // A program that could not be started has no output; execa's error says why.
   const output = result.all || (result instanceof Error ? result.message : '');
-  return { code: (result.exitCode as number | undefined) ?? null, output: output.slice(-storeBounds.maxOutputBytes).trim() };
+  return { code: Number.isInteger(result.exitCode) ? result.exitCode : null, output: output.slice(-storeBounds.maxOutputBytes).trim() };
 }
 
 /** The path of a program on the PATH, or null. */
