@@ -208,8 +208,8 @@ alter table users
   alter column device_tokens set statistics 0,
   alter column attributes set statistics 0,
   alter column preferences set statistics 0;
--- Lists are ordered by id, byte by byte, whatever the collation of the database. A search finds the start of an id, of an address, and of the words of
--- a name.
+-- Lists are ordered by id, byte by byte, whatever the collation of the database. A search finds the start of an id, of an address, and of the words
+-- of a name.
 create index users_by_id on users (tenant, id collate "C");
 create index users_by_email on users (tenant, lower(email) text_pattern_ops);
 create index users_by_name on users using gin (to_tsvector('simple', coalesce(name, '')));
@@ -692,27 +692,27 @@ create index pending_achievement_emails_by_user on pending_achievement_emails (t
 -- The packed state of users (user_state) with keys and dates, for analysts and operators (docs/operations/state.md). Laurel itself does not use
 -- these functions. They store nothing: a table or an index would be one more place with personal data that ANALYZE samples.
 
--- MessagePack as jsonb: everything that Lua's cmsgpack and msgpackr write, but extensions. Binary data becomes a text of hexadecimal digits
--- behind `\x`; NaN and the infinities become texts, since jsonb lacks them. The function builds JSON text from left to right: appending to
+-- MessagePack as jsonb: everything that Lua's cmsgpack and msgpackr write, except extensions. Binary data becomes a text of hexadecimal digits
+-- after `\x`; NaN and the infinities become texts, since jsonb lacks them. The function builds JSON text from left to right: appending to
 -- jsonb would copy the whole value for each item.
 create function unpack_message(message bytea) returns jsonb
   language plpgsql immutable strict parallel safe as $function$
 declare
-  -- Decompressed once, and not for each byte that is read.
+  -- Decompresses the value once, and not for each byte that is read.
   bytes constant bytea := message || ''::bytea;
   size constant integer := octet_length(bytes);
   at integer := 0;
-  -- The first byte of an item, how many bytes behind it hold its number or its length, and these as a number.
+  -- The first byte of an item, the number of bytes after it that hold its value or its length, and these bytes as a number.
   code integer;
   width integer;
   word bigint;
-  -- How many items of a list or a map, or bytes of a text, the item has.
+  -- The number of items of a list or a map, or of bytes of a text.
   length integer;
   item text;
   exponent integer;
   mantissa bigint;
   parts text[] := '{}';
-  -- Of each list and map that is open: how many items are to come, and its last character.
+  -- For each open list and map: the number of items to come, and its closing character.
   depth integer := 0;
   missing integer[] := '{}';
   ends text[] := '{}';
@@ -764,7 +764,7 @@ begin
     end;
 
     if code between 202 and 203 then
-      -- IEEE 754: a sign, an exponent and a mantissa, which are put together without loss.
+      -- IEEE 754: a sign, an exponent and a mantissa, combined without loss.
       exponent := case code when 202 then (word >> 23) & 255 else (word >> 52) & 2047 end;
       mantissa := case code when 202 then word & 8388607 else word & 4503599627370495 end;
       item := case
@@ -807,7 +807,7 @@ begin
       continue when length > 0;
     end if;
 
-    -- What ends with this item.
+    -- Close the lists and maps that end with this item.
     loop
       if item is null then
         parts := parts || ends[depth];
@@ -824,14 +824,14 @@ begin
     exit when depth = 0;
   end loop;
   if at < size then
-    raise exception 'The MessagePack goes on behind its end: % bytes, of which % were read.', size, at using errcode = 'data_exception';
+    raise exception 'The MessagePack has bytes after its end: % bytes, of which % were read.', size, at using errcode = 'data_exception';
   end if;
   return array_to_string(parts, '')::jsonb;
 end
 $function$;
 comment on function unpack_message(bytea) is 'MessagePack, as user_state and Redis hold it, as jsonb.';
 
--- The layout of a user's state: the fields of the user's hash, the names of the profile, and the places of each list in their order. They are
+-- The layout of a user's state: the fields of the user's hash, the names of the profile, and the names of each list's positions in order. They are
 -- defined in src/redis/contract.ts, src/redis/layout.ts and lua/modules/leaderboards.lua;
 -- test/durability/state-in-words.test.ts fails where this function differs.
 create function state_layout() returns json
@@ -862,7 +862,7 @@ create function state_layout() returns json
   }'::json
 $function$;
 
--- The objects of each tenant's newest configuration: what the numbers in Laurel's tables stand for.
+-- The objects of each tenant's newest configuration, which the numbers in the tables refer to.
 create view configured_objects as
   select tenants.no as tenant, (object ->> 'no')::integer as no, kind, points_system, object ->> 'key' as key, object ->> 'name' as name,
          (object ->> 'archived')::boolean as archived
@@ -883,8 +883,8 @@ create view configured_objects as
 comment on view configured_objects is
   'The objects of the newest configuration, archived ones included: the numbers of metrics, points systems and so on, and their keys.';
 
--- What the functions below look up: keys and names by number, and the shift of weeks (src/shared/calendar.ts). A trigger's key follows that of its
--- points system, since two systems may each have a trigger of the same key.
+-- Keys and names by number, and the shift of weeks (src/shared/calendar.ts), for the functions below. A trigger's key follows that of its points
+-- system, since two systems may each have a trigger of the same key.
 create function state_names(tenant integer) returns jsonb
   language sql stable parallel safe as $function$
   select jsonb_build_object(
@@ -895,7 +895,7 @@ create function state_names(tenant integer) returns jsonb
     from configured_objects as object where object.tenant = state_names.tenant
 $function$;
 
--- Replaces the numbers in a map by keys; one that is not in the configuration stays. (Lua packs an empty map as a list.)
+-- Replaces the numbers in a map by keys; keeps a number that is not in the configuration. (Lua packs an empty map as a list.)
 create function state_keyed(map jsonb, names jsonb) returns jsonb
   language sql immutable strict parallel safe as $function$
   select coalesce(jsonb_object_agg(coalesce(names -> 'keys' ->> key, key), value), '{}')
@@ -912,7 +912,7 @@ create function state_day(day jsonb) returns jsonb
   select to_jsonb(date '1970-01-01' + (day #>> '{}')::integer)
 $function$;
 
--- The places of a list that have a value, in their order.
+-- The positions of a list that have a value, in order.
 create function state_places(layout text, list jsonb) returns table (place text, value jsonb)
   language sql immutable strict parallel safe as $function$
   select places.place, list -> (places.at::integer - 1)
@@ -921,7 +921,8 @@ create function state_places(layout text, list jsonb) returns table (place text,
    order by places.at
 $function$;
 
--- One of the three streaks of a user's core; null for none. Numbers of periods become their first days; what has no value, -1 or 0, is left out.
+-- One of the three streaks of a user's core; null for none. Numbers of periods become their first days; positions without a value, -1 or 0, are
+-- omitted.
 create function state_streak(frequency text, core jsonb, names jsonb) returns jsonb
   language sql stable strict parallel safe as $function$
   select jsonb_object_agg(place, case
@@ -938,7 +939,7 @@ create function state_streak(frequency text, core jsonb, names jsonb) returns js
    where not (place in ('started', 'last', 'counted', 'lostStarted') and value = '-1') and not (place in ('extendedAt', 'grace') and value = '0')
 $function$;
 
--- The user's places on leaderboards: the number in the sequence of ties at which a total was reached, or the newest runs.
+-- The user's entries on leaderboards: the number in the sequence of ties at which a total was reached, or the newest runs.
 create function state_boards(places jsonb, names jsonb) returns jsonb
   language sql immutable strict parallel safe as $function$
   select state_keyed(coalesce(jsonb_object_agg(board, case jsonb_typeof(noted)
@@ -962,7 +963,7 @@ create function state_preferences(preferences jsonb, names jsonb) returns jsonb
     from (select case preferences when '""' then null else (preferences #>> '{}')::jsonb end) as parsed (own)
 $function$;
 
--- The value at a place of a list.
+-- The value at a position of a list.
 create function state_value(place text, value jsonb, names jsonb) returns jsonb
   language sql stable strict parallel safe as $function$
   select case
@@ -996,7 +997,7 @@ create function state_record(field text, out record text, out no text, out at bi
    where field = records.start or (records.start like '%-' and starts_with(field, records.start))
 $function$;
 
--- A record of a user's hash in words, from its unpacked value. An unknown one is shown as it is.
+-- A record of a user's hash in words, from its unpacked value. An unknown record is shown unchanged.
 create function state_words(kind text, no text, unpacked jsonb, names jsonb)
   returns table (record text, key text, name text, place text, value jsonb)
   language plpgsql stable parallel safe rows 10 as $function$
@@ -1067,7 +1068,7 @@ create function user_state_in_words(tenant integer, user_id text)
     from configured
    cross join user_state as state
    cross join state_record(state.field) as found
-   -- A name is no MessagePack.
+   -- A name is not MessagePack.
    cross join lateral (
      select case found.record when 'name' then to_jsonb(convert_from(state.value, 'UTF8')) else unpack_message(state.value) end) as packed (content)
    cross join state_words(found.record, found.no, packed.content, configured.names) with ordinality as words (record, key, name, place, value, at)

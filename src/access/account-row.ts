@@ -32,4 +32,4 @@ export function repeatedIds(): (id: string) => boolean {
   return (id) => named.size === named.add(id.toLowerCase()).size;
 }
 
-export const namedTwice = { problem: 'This id is named in the batch before: send what is to be done of it in one item.' } as const;
+export const duplicateId = { problem: 'This id occurs earlier in the batch: send one item for each id.' } as const;

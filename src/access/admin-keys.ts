@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
-import { changeAccount, namedTwice, repeatedIds } from './account-row.js';
+import { changeAccount, duplicateId, repeatedIds } from './account-row.js';
 import { hashKey, keyPrefix, makeKey } from './keys.js';
 
 /** An admin key as operators see it. */
@@ -93,7 +93,7 @@ export async function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Pr
     const isRepeated = repeatedIds();
     for (const id of ids) {
       if (isRepeated(id)) {
-        outcomes.push(namedTwice);
+        outcomes.push(duplicateId);
         continue;
       }
       const { rows } = await client.query<NewAdminKey>(`select name, tenant from api_keys where ${known} and id = $1`, [id]);
@@ -125,7 +125,7 @@ export async function updateAdminKeys(pool: pg.Pool, items: readonly AdminKeyCha
     const isRepeated = repeatedIds();
     for (const { id, name, status } of items) {
       if (isRepeated(id)) {
-        outcomes.push(namedTwice);
+        outcomes.push(duplicateId);
         continue;
       }
       if (status === 'revoked' && (await isLastActive(client, id))) {

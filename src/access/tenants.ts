@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
-import { changeAccount, namedTwice, repeatedIds } from './account-row.js';
+import { changeAccount, duplicateId, repeatedIds } from './account-row.js';
 
 /** The tenant of requests without a Tenant-ID header: the account itself. It can be neither changed nor archived. */
 export const defaultTenant = 1;
@@ -104,7 +104,7 @@ export async function updateTenants(
   return changeAccount(pool, async (client, revision) => {
     const outcomes: TenantOutcome[] = [];
     const isRepeated = repeatedIds();
-    for (const item of items) outcomes.push(isRepeated(item.id) ? namedTwice : await updateTenant(client, revision, item));
+    for (const item of items) outcomes.push(isRepeated(item.id) ? duplicateId : await updateTenant(client, revision, item));
     return outcomes;
   });
 }

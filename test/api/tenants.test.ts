@@ -77,7 +77,7 @@ describe('Tenants', () => {
     expect(changed.issues.map(({ index, message }) => [index, message])).to.deep.equal([
       [1, 'There is no tenant with this id.'],
       [2, 'There is a tenant with this customerId already.'],
-      [3, 'This id is named in the batch before: send what is to be done of it in one item.'],
+      [3, 'This id occurs earlier in the batch: send one item for each id.'],
     ]);
     const same = { id: two.id, name: two.name, customerId: two.customerId };
     expect(batchOf(await world.request('PATCH', '/admin/v1/tenants', { body: [same] })).updated).to.deep.equal([two]);
