@@ -26,10 +26,32 @@ export async function accountRevision(pool: pg.Pool): Promise<number> {
   return Number(rows[0]?.revision ?? 0);
 }
 
-/** Whether an id occurred before in a batch: two items about one object have no order that callers could rely on. */
-export function repeatedIds(): (id: string) => boolean {
-  const named = new Set<string>();
-  return (id) => named.size === named.add(id.toLowerCase()).size;
+/** Why an item of a batch was refused. */
+export interface Problem {
+  readonly problem: string;
 }
 
-export const duplicateId = { problem: 'This id occurs earlier in the batch: send one item for each id.' } as const;
+type Change<I, O> = (client: pg.PoolClient, item: I, revision: number) => Promise<O | Problem>;
+
+/**
+ * Changes the items of a batch in order, in one transaction. With `idOf`, refuses an item whose id occurs earlier in the batch: two items about one
+ * object have no order that callers could rely on.
+ */
+export function changeEach<I, O>(
+  pool: pg.Pool,
+  items: readonly I[],
+  change: Change<I, O>,
+  idOf?: (item: I) => string,
+): Promise<(O | Problem)[]> {
+  return changeAccount(pool, async (client, revision) => {
+    const outcomes: (O | Problem)[] = [];
+    const named = new Set<string>();
+    for (const item of items) {
+      const isRepeated = idOf !== undefined && named.size === named.add(idOf(item).toLowerCase()).size;
+      outcomes.push(isRepeated ? duplicateId : await change(client, item, revision));
+    }
+    return outcomes;
+  });
+}
+
+const duplicateId: Problem = { problem: 'This id occurs earlier in the batch: send one item for each id.' };

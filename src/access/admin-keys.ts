@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
-import { changeAccount, duplicateId, repeatedIds } from './account-row.js';
+import { changeEach, type Problem } from './account-row.js';
 import { hashKey, keyPrefix, makeKey } from './keys.js';
 
 /** An admin key as operators see it. */
@@ -20,10 +20,6 @@ export interface AdminKey {
 /** A new key: `key` is shown only once. */
 export interface MadeAdminKey extends AdminKey {
   readonly key: string;
-}
-
-interface Problem {
-  readonly problem: string;
 }
 
 const columns = `id, name, prefix, case when revoked is null then 'active' else 'revoked' end as status, created, revoked,
@@ -58,7 +54,7 @@ export interface NewAdminKey {
   readonly tenant: number | null | undefined;
 }
 
-async function insert(client: pg.PoolClient, revision: number, { name, tenant }: NewAdminKey): Promise<MadeAdminKey | Problem> {
+async function insert(client: pg.PoolClient, { name, tenant }: NewAdminKey, revision: number): Promise<MadeAdminKey | Problem> {
   if (tenant === undefined) return noTenant;
   const { rows: counted } = await client.query<{ count: number }>(
     `select count(*)::int from api_keys where ${known} and tenant is not distinct from $1`,
@@ -78,29 +74,17 @@ async function insert(client: pg.PoolClient, revision: number, { name, tenant }:
 }
 
 /** Creates admin keys. */
-export async function createAdminKeys(pool: pg.Pool, items: readonly NewAdminKey[]): Promise<(MadeAdminKey | Problem)[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: (MadeAdminKey | Problem)[] = [];
-    for (const item of items) outcomes.push(await insert(client, revision, item));
-    return outcomes;
-  });
+export function createAdminKeys(pool: pg.Pool, items: readonly NewAdminKey[]): Promise<(MadeAdminKey | Problem)[]> {
+  return changeEach(pool, items, insert);
 }
 
 /** Creates a successor of each key, for the same tenant. The old keys stay valid until they are revoked, so rotation needs no downtime. */
-export async function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<(MadeAdminKey | Problem)[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: (MadeAdminKey | Problem)[] = [];
-    const isRepeated = repeatedIds();
-    for (const id of ids) {
-      if (isRepeated(id)) {
-        outcomes.push(duplicateId);
-        continue;
-      }
-      const { rows } = await client.query<NewAdminKey>(`select name, tenant from api_keys where ${known} and id = $1`, [id]);
-      outcomes.push(rows[0] ? await insert(client, revision, rows[0]) : unknown);
-    }
-    return outcomes;
-  });
+export function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<(MadeAdminKey | Problem)[]> {
+  const rotate = async (client: pg.PoolClient, id: string, revision: number): Promise<MadeAdminKey | Problem> => {
+    const { rows } = await client.query<NewAdminKey>(`select name, tenant from api_keys where ${known} and id = $1`, [id]);
+    return rows[0] ? insert(client, rows[0], revision) : unknown;
+  };
+  return changeEach(pool, ids, rotate, (id) => id);
 }
 
 export interface AdminKeyChange {
@@ -119,45 +103,28 @@ async function isLastActive(client: pg.PoolClient, id: string): Promise<boolean>
 }
 
 /** Renames and revokes admin keys. The last active one of the account can't be revoked: without it, no call could create another. */
-export async function updateAdminKeys(pool: pg.Pool, items: readonly AdminKeyChange[]): Promise<(AdminKey | Problem)[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: (AdminKey | Problem)[] = [];
-    const isRepeated = repeatedIds();
-    for (const { id, name, status } of items) {
-      if (isRepeated(id)) {
-        outcomes.push(duplicateId);
-        continue;
-      }
-      if (status === 'revoked' && (await isLastActive(client, id))) {
-        outcomes.push(last);
-        continue;
-      }
-      const { rows } = await client.query<AdminKey>(
-        `update api_keys set name = coalesce($2, name), revoked = case when $3 then coalesce(revoked, now()) else revoked end, revision = $4
-          where ${known} and id = $1 returning ${columns}`,
-        [id, name ?? null, status === 'revoked', revision],
-      );
-      outcomes.push(rows[0] ?? unknown);
-    }
-    return outcomes;
-  });
+export function updateAdminKeys(pool: pg.Pool, items: readonly AdminKeyChange[]): Promise<(AdminKey | Problem)[]> {
+  return changeEach(pool, items, updateAdminKey, ({ id }) => id);
+}
+
+async function updateAdminKey(client: pg.PoolClient, { id, name, status }: AdminKeyChange, revision: number): Promise<AdminKey | Problem> {
+  if (status === 'revoked' && (await isLastActive(client, id))) return last;
+  const { rows } = await client.query<AdminKey>(
+    `update api_keys set name = coalesce($2, name), revoked = case when $3 then coalesce(revoked, now()) else revoked end, revision = $4
+      where ${known} and id = $1 returning ${columns}`,
+    [id, name ?? null, status === 'revoked', revision],
+  );
+  return rows[0] ?? unknown;
 }
 
 /** Revokes admin keys and removes them from the list. */
-export async function deleteAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<({ readonly id: string } | Problem)[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: ({ readonly id: string } | Problem)[] = [];
-    for (const id of ids) {
-      if (await isLastActive(client, id)) {
-        outcomes.push(last);
-        continue;
-      }
-      const { rows } = await client.query<{ id: string }>(
-        `update api_keys set revoked = coalesce(revoked, now()), deleted = now(), revision = $2 where ${known} and id = $1 returning id`,
-        [id, revision],
-      );
-      outcomes.push(rows[0] ?? unknown);
-    }
-    return outcomes;
+export function deleteAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<({ readonly id: string } | Problem)[]> {
+  return changeEach(pool, ids, async (client, id, revision) => {
+    if (await isLastActive(client, id)) return last;
+    const { rows } = await client.query<{ id: string }>(
+      `update api_keys set revoked = coalesce(revoked, now()), deleted = now(), revision = $2 where ${known} and id = $1 returning id`,
+      [id, revision],
+    );
+    return rows[0] ?? unknown;
   });
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
-import { changeAccount, duplicateId, repeatedIds } from './account-row.js';
+import { changeAccount, changeEach, type Problem } from './account-row.js';
 
 /** The tenant of requests without a Tenant-ID header: the account itself. It can be neither changed nor archived. */
 export const defaultTenant = 1;
@@ -19,7 +19,7 @@ export interface Tenant {
 }
 
 /** The outcome of an item of a batch: the tenant, or why the item was refused. */
-export type TenantOutcome = Tenant | { readonly problem: string };
+export type TenantOutcome = Tenant | Problem;
 
 const columns = `no, id, customer_id as "customerId", name, status, created, updated`;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -35,7 +35,7 @@ export async function listTenants(pool: pg.Pool, { limit, skip }: { limit: numbe
 }
 
 /** An active tenant other than the default one, by its id. */
-export async function getTenant(pool: pg.Pool, id: string): Promise<Tenant | undefined> {
+export async function getTenant(pool: pg.Pool | pg.PoolClient, id: string): Promise<Tenant | undefined> {
   const { rows } = await pool.query<Tenant>(`select ${columns} from tenants where status = 'active' and no <> $1 and id = $2`, [
     defaultTenant,
     id,
@@ -96,29 +96,19 @@ export async function createTenants(
   });
 }
 
-/** Changes only the fields that are sent. `updated` moves only when a value changes. */
-export async function updateTenants(
-  pool: pg.Pool,
-  items: readonly { readonly id: string; readonly customerId?: string | undefined; readonly name?: string | undefined }[],
-): Promise<TenantOutcome[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: TenantOutcome[] = [];
-    const isRepeated = repeatedIds();
-    for (const item of items) outcomes.push(isRepeated(item.id) ? duplicateId : await updateTenant(client, revision, item));
-    return outcomes;
-  });
+export interface TenantChange {
+  readonly id: string;
+  readonly customerId?: string | undefined;
+  readonly name?: string | undefined;
 }
 
-async function updateTenant(
-  client: pg.PoolClient,
-  revision: number,
-  { id, customerId, name }: { readonly id: string; readonly customerId?: string | undefined; readonly name?: string | undefined },
-): Promise<TenantOutcome> {
-  const { rows } = await client.query<Tenant>(`select ${columns} from tenants where status = 'active' and no <> $1 and id = $2`, [
-    defaultTenant,
-    id,
-  ]);
-  const before = rows[0];
+/** Changes only the fields that are sent. `updated` moves only when a value changes. */
+export function updateTenants(pool: pg.Pool, items: readonly TenantChange[]): Promise<TenantOutcome[]> {
+  return changeEach(pool, items, updateTenant, ({ id }) => id);
+}
+
+async function updateTenant(client: pg.PoolClient, { id, customerId, name }: TenantChange, revision: number): Promise<TenantOutcome> {
+  const before = await getTenant(client, id);
   if (!before) return unknown;
   const [newCustomer, newName] = [customerId ?? before.customerId, name ?? before.name];
   if (newCustomer === before.customerId && newName === before.name) return before;
@@ -132,18 +122,14 @@ async function updateTenant(
 }
 
 /** Archives tenants: requests can no longer name them. Their data stays in the stores. */
-export async function archiveTenants(pool: pg.Pool, ids: readonly string[]): Promise<TenantOutcome[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: TenantOutcome[] = [];
-    for (const id of ids) {
-      const { rows } = await client.query<Tenant>(
-        `update tenants set status = 'archived', updated = now(), revision = $3
-          where status = 'active' and no <> $1 and id = $2 returning ${columns}`,
-        [defaultTenant, id, revision],
-      );
-      outcomes.push(rows[0] ?? unknown);
-    }
-    return outcomes;
+export function archiveTenants(pool: pg.Pool, ids: readonly string[]): Promise<TenantOutcome[]> {
+  return changeEach(pool, ids, async (client, id, revision) => {
+    const { rows } = await client.query<Tenant>(
+      `update tenants set status = 'archived', updated = now(), revision = $3
+        where status = 'active' and no <> $1 and id = $2 returning ${columns}`,
+      [defaultTenant, id, revision],
+    );
+    return rows[0] ?? unknown;
   });
 }
 
