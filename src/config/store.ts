@@ -8,7 +8,6 @@ import { planApply } from './apply.js';
 import { type Change } from './changes.js';
 import { parseConfigFile } from './file.js';
 import { type ConfigDocument, type ConfigVersion, emptyConfig } from './model.js';
-import { upgradeDocument } from './upgrade.js';
 
 /** The configuration is no longer at the version from which a change started: load it, plan the change again, save again. */
 export class ConfigConflict extends Error {
@@ -34,7 +33,7 @@ export async function loadConfig(pool: Pool | PoolClient, tenant: number): Promi
     tenant,
   ]);
   const [row] = rows;
-  return row ? { tenant, version: row.version, document: upgradeDocument(row.document) } : { tenant, version: 0, document: emptyConfig };
+  return row ? { tenant, version: row.version, document: row.document } : { tenant, version: 0, document: emptyConfig };
 }
 
 /** The newest versions of these tenants' configurations; those who have none are left out. */
@@ -54,7 +53,7 @@ export async function loadConfigVersion(pool: Pool | PoolClient, tenant: number,
     version,
   ]);
   const [row] = rows;
-  return row ? { tenant, version, document: upgradeDocument(row.document) } : null;
+  return row ? { tenant, version, document: row.document } : null;
 }
 
 /**
