@@ -1,5 +1,5 @@
 /** Keys for objects that come without one: the Admin API's contract has none for triggers and boosts. */
-import { type FileFields } from './export.js';
+import { type FileFields } from './convert.js';
 
 /** Characters of a key that is made: few enough that a number can follow. */
 const maxMadeChars = 200;

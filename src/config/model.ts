@@ -267,6 +267,22 @@ export interface ConfigDocument {
   readonly webhooks: readonly Webhook[];
 }
 
+/** What the lists of a configuration hold; levels, triggers and boosts are in points systems. */
+export interface Lists {
+  readonly attributes: Attribute;
+  readonly metrics: Metric;
+  readonly pointsSystems: PointsSystem;
+  readonly achievements: Achievement;
+  readonly leaderboards: Leaderboard;
+  readonly webhooks: Webhook;
+  readonly levels: PointsLevel;
+  readonly triggers: PointsTrigger;
+  readonly boosts: PointsBoost;
+}
+export type ListName = keyof Lists;
+export type NestedListName = 'levels' | 'triggers' | 'boosts';
+export type TopListName = Exclude<ListName, NestedListName>;
+
 export const emptyConfig: ConfigDocument = {
   nextNo: 1,
   settings: {

@@ -7,14 +7,13 @@ import { limits } from '../shared/limits.js';
 import {
   type Achievement,
   type AttributeFilter,
-  type ConfigDocument,
   type Leaderboard,
   type PointsBoost,
   type PointsSystem,
   type PointsTrigger,
 } from './model.js';
 import { type Parts } from './parts.js';
-import { type ConfigProblem, named } from './problems.js';
+import { type ConfigProblem, type Problem } from './problems.js';
 
 /** What one of each takes at the most, in µs of Redis' CPU time. `npm run bench -- largest` measures whether the sum holds. */
 const costs = {
@@ -163,12 +162,12 @@ class SystemWork {
 }
 
 /** Estimates what calls may take under the objects of a configuration that are in use. */
-export function estimateWork(document: ConfigDocument, parts: Parts): ConfigWork {
+export function estimateWork(parts: Parts): ConfigWork {
   const boards = parts.leaderboards.flatMap(({ object }) => (object.status === 'active' ? [object] : []));
   const achievements = parts.achievements.map(({ object }) => object);
   const byId = new Map(achievements.map((achievement) => [achievement.id, achievement]));
   const ofSystem = grouped(boards, (board) => (board.rankBy === 'points' ? board.pointsSystemId : undefined));
-  const systems = parts.systems.map(({ object }) => new SystemWork(object, ofSystem.get(object.id) ?? []));
+  const systems = parts.pointsSystems.map(({ object }) => new SystemWork(object, ofSystem.get(object.id) ?? []));
 
   const perMetric = new Map<string, Work[]>();
   const cascade: Work[] = [];
@@ -187,7 +186,7 @@ export function estimateWork(document: ConfigDocument, parts: Parts): ConfigWork
         ? metricOfAchievement(byId.get(trigger.achievementId))
         : undefined;
 
-  const user: Work = { ...nothing, us: costs.call + document.attributes.filter(({ archived }) => !archived).length * costs.attribute };
+  const user: Work = { ...nothing, us: costs.call + parts.attributes.length * costs.attribute };
   cascade.push(user, { ...nothing, us: parts.triggers.length * costs.passed });
   for (const achievement of achievements) add(metricOfAchievement(achievement), achievementWork(achievement));
   for (const board of boards) {
@@ -215,50 +214,48 @@ export function estimateWork(document: ConfigDocument, parts: Parts): ConfigWork
   };
 }
 
-const number = (value: number): string => Math.ceil(value).toLocaleString('en-US');
-
-function tooMuch(subject: string, work: Work, mostUs: number, advice: string): string {
+const tooMuch = (of: string, work: Work, mostUs: number, advice: string): Problem => {
   const counts = [
     [work.triggers, 'triggers'],
     [work.achievements, 'achievements'],
     [work.prerequisites, 'prerequisites of achievements'],
     [work.leaderboards, 'leaderboards'],
   ] as const;
-  const what = counts.flatMap(([count, name]) => (count > 0 ? [`${number(count)} ${name}`] : [])).join(', ');
-  return `${subject} could take ${number(work.us)} µs of Redis' time (${what}): ${number(mostUs)} µs is the most. ${advice}`;
-}
+  return { code: 'too_much_work', of, us: work.us, counts: counts.filter(([count]) => count > 0), mostUs, advice };
+};
 
 /** What would keep Redis from everything else for too long. */
-export function workProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
-  const { cascade, events, settle } = estimateWork(document, parts);
+export function workProblems(parts: Parts): ConfigProblem[] {
+  const { cascade, events, settle } = estimateWork(parts);
   const prerequisites = parts.achievements.reduce((count, { object }) => count + achievementWork(object).prerequisites, 0);
-  const problems: ConfigProblem[] = [];
-  if (prerequisites > limits.maxPrerequisites) {
-    const sentence = `there would be ${number(prerequisites)} prerequisites in all achievements: ${number(limits.maxPrerequisites)} is the most`;
-    problems.push({ path: ['achievements'], sentence });
-  }
   const filtered: readonly Filtered[] = [...parts.triggers, ...parts.boosts, ...parts.achievements].map(({ object }) => object);
   const filters = filtered.reduce(
     (count, { userAttributes, eventAttributes = [] }) => count + userAttributes.length + eventAttributes.length,
     0,
   );
-  if (filters > limits.maxAllFilters) {
-    const sentence = `there would be ${number(filters)} attribute filters in all objects: ${number(limits.maxAllFilters)} is the most`;
-    problems.push({ path: ['attributes'], sentence });
-  }
+  const problems: ConfigProblem[] = [
+    {
+      code: 'too_many',
+      path: ['achievements'],
+      what: 'prerequisites in all achievements',
+      found: prerequisites,
+      most: limits.maxPrerequisites,
+    },
+    { code: 'too_many', path: ['attributes'], what: 'attribute filters in all objects', found: filters, most: limits.maxAllFilters },
+  ].filter(({ found, most }) => found > most) as ConfigProblem[];
   if (settle.us > limits.maxSettleWorkUs) {
-    const sentence = tooMuch('time triggers and streaks: one hour of one user', settle, limits.maxSettleWorkUs, 'Configure fewer of them');
-    problems.push({ path: ['pointsSystems'], sentence });
+    const problem = tooMuch('one hour of one user', settle, limits.maxSettleWorkUs, 'Configure fewer of them');
+    problems.push({ ...problem, path: ['pointsSystems'], subject: { kind: 'time triggers and streaks' } });
   }
   if (cascade.us > limits.maxEventWorkUs) {
     const advice = 'Configure fewer objects that do not belong to one metric';
-    return [...problems, { path: ['metrics'], sentence: tooMuch('an event on any metric', cascade, limits.maxEventWorkUs, advice) }];
+    return [...problems, { ...tooMuch('an event on any metric', cascade, limits.maxEventWorkUs, advice), path: ['metrics'] }];
   }
   for (const { object, path } of parts.metrics) {
     const work = events.get(object.id) ?? nothing;
     if (work.us <= limits.maxEventWorkUs) continue;
-    const sentence = tooMuch(`${named('metric', object)}: an event`, work, limits.maxEventWorkUs, 'Configure fewer of them on this metric');
-    problems.push({ path, sentence });
+    const problem = tooMuch('an event', work, limits.maxEventWorkUs, 'Configure fewer of them on this metric');
+    problems.push({ ...problem, path, subject: { kind: 'metric', key: object.key } });
   }
   return problems;
 }

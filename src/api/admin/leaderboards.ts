@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { EditRefusal } from '../../config/edits.js';
 import { day, filledText, oneOf, text, timeOfDay, whole } from '../../config/fields.js';
 import type { Leaderboard } from '../../config/model.js';
-import { named } from '../../config/problems.js';
-import { finishedEnd, statusRefusal } from '../../config/transitions.js';
+import type { Problem } from '../../config/problems.js';
+import { finishedEnd, statusProblem } from '../../config/transitions.js';
 import { statusOn } from '../../responses/leaderboards.js';
 import { limits } from '../../shared/limits.js';
 import { resourceRoutes } from './resource.js';
@@ -85,14 +85,13 @@ function prepare(fields: Partial<z.infer<typeof create> | z.infer<typeof update>
   const { status, ...others } = fields;
   const shownAs = was ? statusOn(was, today) : 'new';
   if (status === undefined || status === shownAs) return others;
-  const refuse = (sentence: string): EditRefusal =>
-    new EditRefusal([`${named('leaderboard', { key: was?.key ?? fields.key ?? '' })}: ${sentence}`]);
-  const sentence = statusRefusal(shownAs, status, fields.start ?? was?.start, today);
-  if (sentence !== null) throw refuse(sentence);
+  const refuse = (problem: Problem): EditRefusal =>
+    new EditRefusal([{ ...problem, subject: { kind: 'leaderboard', key: was?.key ?? fields.key ?? '' } }]);
+  const problem = statusProblem(shownAs, status, fields.start ?? was?.start, today);
+  if (problem !== null) throw refuse(problem);
   if (status !== 'finished') return fields;
   const end = finishedEnd(shownAs, fields.end === undefined ? (was?.end ?? null) : fields.end, today);
-  if (end === null || (typeof fields.end === 'string' && fields.end !== end))
-    throw refuse(`status: finished needs an end before today, ${today}`);
+  if (end === null || (typeof fields.end === 'string' && fields.end !== end)) throw refuse({ code: 'needs_past_end', today });
   return { ...others, status: 'active', end };
 }
 

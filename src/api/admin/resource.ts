@@ -7,14 +7,12 @@ import {
   createObject,
   type EditContext,
   EditRefusal,
-  type ListName,
-  type Lists,
   objectsAt,
   type Place,
   systemOf,
   updateObject,
 } from '../../config/edits.js';
-import type { ConfigDocument } from '../../config/model.js';
+import type { ConfigDocument, ListName, Lists } from '../../config/model.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { idsText, integerText } from '../query.js';
@@ -233,12 +231,12 @@ function updateRoute(resource: AnyResource): Route {
     handle: async ({ services, tenant, params: { systemId }, body }) => {
       const { done, issues } = await editEach(services, tenant, [...body.entries()], {
         act: (before, [index, item], context) => {
-          if (body.findIndex(({ id }) => id === item.id) < index) throw new EditRefusal(['this id is in the batch twice']);
+          if (body.findIndex(({ id }) => id === item.id) < index) throw new EditRefusal([{ code: 'repeated_id' }]);
           const today = todayOf(context);
           const place = placeOf(before, list, systemId);
           const was = objectsAt(before, place).find(({ id }) => id === item.id);
           const fields = prepare && was ? prepare(item, was, today) : item;
-          const { document, object } = updateObject(before, place, item.id, fields, context);
+          const { document, object } = updateObject(before, place, { ...fields, id: item.id }, context);
           return { document, done: { object, fields: item, today } };
         },
         name: ([, { id }]) => ({ id }),
