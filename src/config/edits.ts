@@ -9,7 +9,7 @@ import { exportConfig, keysOf } from './export.js';
 import { configFileOf } from './file.js';
 import { freeKey } from './keys.js';
 import { belongs, identityOf, type Kind, kindOf, kinds, type SingleName, singles, topLists } from './kinds.js';
-import { type ConfigDocument, type ConfigObject, type Lists, type ListName, type PointsSystem } from './model.js';
+import { type ConfigDocument, type ConfigObject, type Lists, type ListName, type PointsSystem, type TopListName } from './model.js';
 import { partsOf } from './parts.js';
 import { type Problem, requestSentence } from './problems.js';
 import { referrersOf } from './references.js';
@@ -89,8 +89,9 @@ const withObject = <N extends ListName>(document: ConfigDocument, place: Place<N
 const requestedKeys =
   (document: ConfigDocument): KeyOf =>
   (kind, id) => {
-    const objects = topLists.flatMap((list) => document[list].filter((object) => kindOf(kinds[list], object) === kind));
-    const found = objects.find((object) => object.id === id && !object.archived);
+    const isMeant = (list: TopListName) => (object: ConfigObject) =>
+      object.id === id && !object.archived && kindOf(kinds[list], object) === kind;
+    const found = topLists.map((list) => (document[list] as readonly ConfigObject[]).find(isMeant(list))).find((object) => object);
     if (!found) throw new EditRefusal([{ code: 'unknown_id', kind, id }]);
     return found.key;
   };

@@ -72,7 +72,8 @@ export interface Refers {
   readonly to: ReferenceKind;
   /** The field of each element that names the object, where elements have other fields too. */
   readonly inside?: { readonly file: string; readonly stored: string };
-  /** For lists: why one object may not be given twice. */
+  /** Of lists: how long one may be, and why one object may not be given twice. */
+  readonly most?: number;
   readonly repetition?: Repetition;
 }
 
@@ -126,7 +127,7 @@ const reference = (to: ReferenceKind, file: string): FieldSpec<string> => ({ sch
 const filters = (to: ReferenceKind): FieldSpec<readonly AttributeFilter[]> => ({
   schema: list(object({ attributeKey: keySchema, attributeValue: text() }), limits.maxFilters),
   absent: [],
-  refers: { to, inside: { file: 'attributeKey', stored: 'attributeId' }, repetition: 'filtered' },
+  refers: { to, inside: { file: 'attributeKey', stored: 'attributeId' }, most: limits.maxFilters, repetition: 'filtered' },
 });
 
 /** A map that schemas of objects and of the two parts without a key are. */
@@ -300,7 +301,7 @@ export const kinds: { readonly [N in ListName]: Kind<N> } = {
       achievementIds: {
         schema: list(keySchema, limits.maxConfigObjects, 'must name at least one achievement'),
         file: 'achievementKeys',
-        refers: { to: 'achievement', repetition: 'named' },
+        refers: { to: 'achievement', most: limits.maxConfigObjects, repetition: 'named' },
       },
     } satisfies Specs<Achievement, Common>,
   }),
@@ -333,7 +334,7 @@ export const kinds: { readonly [N in ListName]: Kind<N> } = {
       breakdownAttributes: {
         schema: list(keySchema, limits.maxBreakdownAttributes),
         absent: [],
-        refers: { to: 'user attribute', repetition: 'named' },
+        refers: { to: 'user attribute', most: limits.maxBreakdownAttributes, repetition: 'named' },
       },
       runUnit: optional(oneOf(['day', 'month', 'year']), null),
       runInterval: optional(whole(1, limits.maxRunUnits), 0),
