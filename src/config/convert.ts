@@ -44,7 +44,7 @@ export function storedObject<N extends ListName>(kind: Kind<N>, identity: Identi
   return { ...identity, name: identity.key, ...Object.fromEntries(values) } as unknown as Lists[N];
 }
 
-/** Settings with what a file says of them: a field that it leaves out stays as it is. */
+/** Settings with the fields of a file: a field that it leaves out stays as it is. */
 export function storedSingle<T extends object>(fields: readonly Field[], existing: T, given: FileFields, resolve: Resolve): T {
   const values = fields.flatMap((field): [string, unknown][] => {
     const value = given[field.file];
@@ -76,15 +76,15 @@ export function fileFields(fields: readonly Field[], stored: object, keyOf: KeyO
   );
 }
 
-/** Whether a field says no more than its absence. (Defaults that are texts or numbers above 0 are written down all the same.) */
+/** Whether a field can be left out of a file. (Defaults that are texts or numbers above 0 are written all the same.) */
 const isRedundant = (value: unknown, { absent }: Field): boolean =>
   value === null || value === undefined || value === false || (Array.isArray(value) && value.length === 0) || (value === 0 && absent === 0);
 
 /** A stored object as a file has it, without the lists inside it. */
 export function fileObject(kind: Kind, object: ConfigObject, keyOf: KeyOf): FileFields {
   const values = fileFields(kind.fields, object, keyOf);
-  const told = kind.fields.filter((field) => !isRedundant(values[field.file], field));
-  return { key: object.key, ...Object.fromEntries(told.map(({ file }) => [file, values[file]])) };
+  const written = kind.fields.filter((field) => !isRedundant(values[field.file], field));
+  return { key: object.key, ...Object.fromEntries(written.map(({ file }) => [file, values[file]])) };
 }
 
 /** The name of a field in the Admin API, which has ids where a file has keys. */

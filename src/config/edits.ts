@@ -1,6 +1,6 @@
 /**
- * Changes of single objects, as the Admin API makes them: each is laid out as a file that holds just this object and is planned like one
- * (apply.ts), so that every rule is the file's. Pure: nothing is read or written.
+ * Changes of single objects, for the Admin API: each becomes a file with only this object and is planned like one (apply.ts), so that each
+ * rule exists once. Pure: no input or output.
  */
 import { limits } from '../shared/limits.js';
 import { planChanges } from './apply.js';
@@ -109,7 +109,7 @@ function fileWith(document: ConfigDocument, place: Place, fields: FileFields): F
   return owner ? { [kinds.pointsSystems.file]: [{ ...fileObject(kinds.pointsSystems, owner, keysOf(document)), ...contents }] } : contents;
 }
 
-/** The key that a request gives an object, or else one that is made for it. */
+/** The key in the request, or else a generated one. */
 const keyFor = ({ name }: Kind, sent: object, fields: FileFields, taken: ReadonlySet<string>): string =>
   'key' in sent && typeof sent.key === 'string' ? sent.key : freeKey(name, fields, taken);
 
@@ -132,8 +132,8 @@ function nestedLists(document: ConfigDocument, kind: Kind, sent: FileFields, key
 }
 
 /**
- * Adds an object, or brings back the archived one of its key, as a file does. `sent` has the fields of the Admin API; one without a key
- * gets one that is made from what it says. Throws an EditRefusal.
+ * Adds an object, or revives the archived one with its key, as a file does. `sent` has the fields of the Admin API; an object without a key
+ * gets one made from its fields. Throws an EditRefusal.
  */
 export function createObject<N extends ListName>(
   document: ConfigDocument,
@@ -168,7 +168,7 @@ export function updateObject<N extends ListName>(
   const fields = requestFields(kind.fields, sent, requestedKeys(document));
   const { key = was.key } = sent;
   if (key !== was.key && objectsAt(document, place).some((object) => object.key === key)) throw existing(kind, key);
-  // A key can change where nothing but paths hangs on it: ids and data stay.
+  // A new key changes only paths: ids and data stay.
   const renamed = key === was.key ? document : withObject(document, place, { ...was, key, updated: context.now });
   const stored = fileObject(kind, was, keysOf(document));
   const contents = fileWith(renamed, place, { ...remaining(kind, stored, fields), ...fields, key });
@@ -183,7 +183,7 @@ function remaining(kind: Kind, stored: FileFields, sent: FileFields): FileFields
   return Object.fromEntries(kept.flatMap(({ file }) => (stored[file] === undefined ? [] : [[file, stored[file]]])));
 }
 
-/** Archives an object: it has no effect any more, but its data stays. Throws an EditRefusal, also for one that others refer to. */
+/** Archives an object: it no longer has an effect, but its data stays. Throws an EditRefusal, also for one that others refer to. */
 export function archiveObject<N extends ListName>(
   document: ConfigDocument,
   place: Place<N>,
@@ -199,13 +199,13 @@ export function archiveObject<N extends ListName>(
   return changed;
 }
 
-/** Changes the fields that `sent` has of what there is one of. Throws an EditRefusal. */
+/** Changes the fields of the settings or streak settings that `sent` has. Throws an EditRefusal. */
 export function changeSettings(document: ConfigDocument, part: SingleName, sent: object, context: EditContext): ConfigDocument {
   const fields = requestFields(singles[part].fields, sent, requestedKeys(document));
   return plan(document, { [part]: fields }, context, 'extended');
 }
 
-/** How much longer a text can get as YAML than it is as a stored document: keys of 255 characters in place of ids. */
+/** How much longer a document can get as YAML: it has keys of up to 255 characters in place of ids. */
 const maxGrowth = 8;
 
 /** Whether a configuration still fits into a file that can be applied. */

@@ -9,8 +9,8 @@ import { type Path, type Position, readYaml } from './yaml.js';
 export { type Placed, type PlacedSingle } from './objects.js';
 
 /**
- * A parsed file. Keys are unique in it. With `problems`, it holds what could be understood, so that rules between objects can be
- * checked as well and everything be reported at once; it must not be applied then.
+ * A parsed file. Keys are unique in it. A file with `problems` must not be applied; it holds what could be understood, so that rules between
+ * objects are checked as well and all problems are reported at once.
  */
 export interface ConfigFile extends Readonly<Record<TopListName, readonly Placed[]>> {
   readonly fileName: string;
@@ -24,7 +24,7 @@ export interface ConfigFile extends Readonly<Record<TopListName, readonly Placed
 /**
  * Reads a configuration file (docs/configuration.md).
  *
- * `text` is the whole file; `fileName` is what messages call it. Throws an OperatorError with a line `FILE:LINE:COLUMN: sentence` for
+ * `text` is the whole file; `fileName` is its name in messages. Throws an OperatorError with a line `FILE:LINE:COLUMN: sentence` for
  * each thing that is wrong with the file by itself. What it refers to is checked by planApply.
  */
 export function readConfigFile(text: string, fileName: string): ConfigFile {
@@ -35,7 +35,7 @@ export function readConfigFile(text: string, fileName: string): ConfigFile {
 
 /**
  * As readConfigFile, but problems of the objects are in the result, for planApply to report with its own. Throws an OperatorError only
- * for a text in which no objects can be told apart: empty, too large, not YAML, not a map.
+ * for a text without discernible objects: empty, too large, not YAML, not a map.
  */
 export function parseConfigFile(text: string, fileName: string): ConfigFile {
   const refuse = (problem: Problem) => problemsError(fileName, [{ position: null, problem, path: null }]);
@@ -59,8 +59,8 @@ interface Origin {
 const nowhere: Origin = { fileName: 'the configuration', locate: () => ({ line: 1, column: 1 }), faults: [] };
 
 /**
- * What a file with these contents would say: plain values, as a YAML file has them, by the names of its parts. Without an origin they
- * come from no file, and the positions of problems mean nothing. Throws an OperatorError for contents in which no objects can be told apart.
+ * A file with these contents: plain values, as a YAML file has them, by the names of its parts. Without an origin the positions of problems
+ * mean nothing. Throws an OperatorError for contents without discernible objects.
  */
 export function configFileOf(contents: unknown, { fileName, locate, faults }: Origin = nowhere): ConfigFile {
   const parser = new ObjectParser(locate, faults);

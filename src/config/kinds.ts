@@ -15,11 +15,10 @@ import {
   dayOfMonth,
   endHour,
   evaluationMode,
-  fieldsOfKind,
+  fieldsOfVariant,
   filledText,
   hourOfDay,
   keySchema,
-  type Kinds as Variants,
   list,
   multiplier,
   number,
@@ -35,6 +34,7 @@ import {
   userId,
   webhookUrl,
   whatever,
+  type Variants,
   whole,
   yesOrNo,
 } from './fields.js';
@@ -183,7 +183,7 @@ function kind<N extends ListName>(list: N, { check = (schema) => schema, ...spec
     fields.map(({ file, schema, absent }) => [file, varying.has(file) || absent !== undefined ? schema.nullish() : schema]),
   );
   const plain = object({ key: keySchema, ...shape, ...Object.fromEntries(inside.map((name) => [name, rawList])) });
-  const schema = check(by === undefined ? plain : plain.superRefine(fieldsOfKind(by, variants), whatever)) as unknown as MapSchema;
+  const schema = check(by === undefined ? plain : plain.superRefine(fieldsOfVariant(by, variants), whatever)) as unknown as MapSchema;
   return { file: list, comesBack: true, most: limits.maxConfigObjects, by, ...spec, list, variants, inside, fields, schema };
 }
 
@@ -365,7 +365,7 @@ export const kinds: { readonly [N in ListName]: Kind<N> } = {
 function streakRuns(board: Readonly<Record<string, unknown>>, context: z.core.$RefinementCtx): void {
   for (const field of ['runUnit', 'runInterval'] as const) {
     if (board['rankBy'] !== 'streak' || (board[field] ?? null) === null) continue;
-    const message = 'does not go with rankBy: streak: only leaderboards by metric or points repeat';
+    const message = 'is not allowed with rankBy: streak: only leaderboards by metric or points repeat';
     context.addIssue({ code: 'custom', path: [field], message });
   }
 }

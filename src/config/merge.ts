@@ -10,9 +10,9 @@ import { type Path } from './yaml.js';
 export interface PlanOptions {
   /** ISO 8601 instant: the `created` and `updated` of what changes, and, in UTC, the first day of a leaderboard that names none. */
   readonly now: string;
-  /** Archive the objects that the file doesn't mention. */
+  /** Archives the objects that the file doesn't mention. */
   readonly prune: boolean;
-  /** What becomes of levels, triggers and boosts that the lists of their system don't mention: a file's lists are whole. */
+  /** Whether levels, triggers and boosts that the lists of their system don't mention are archived (as for a file) or kept. */
   readonly lists?: 'replaced' | 'extended';
   /** Whether the URLs of webhooks may be http ones, or lead to private addresses (WEBHOOK_ALLOW_PRIVATE). */
   readonly allowPrivateWebhooks?: boolean | undefined;
@@ -25,15 +25,15 @@ export interface MergeList<N extends ListName> {
   readonly kind: Kind<N>;
   readonly existing: readonly Lists[N][];
   readonly given: readonly Placed[];
-  /** What becomes of objects that the file's list doesn't have. */
+  /** For objects that the file's list doesn't have. */
   readonly absent: 'keep' | 'archive';
   /** The key of the points system that has the list; null for the document's own lists. */
   readonly within: string | null;
-  /** Completes an object of the file, and reports what keeps it from becoming what it was made. */
+  /** Completes an object of the file, and reports problems of the transition. */
   readonly complete?: (making: Making<Lists[N]>) => Lists[N];
 }
 
-/** An object that is made from one of a file. */
+/** An object made from one of a file. */
 export interface Making<T> {
   readonly made: T;
   readonly existing: T | undefined;
@@ -41,7 +41,7 @@ export interface Making<T> {
   readonly report: (field: string, problem: Problem) => void;
 }
 
-/** An object that the file has, and what it was. */
+/** An object of the file, and its previous state. */
 interface Listed<T> {
   readonly given: Placed;
   readonly existing: T | undefined;
@@ -64,7 +64,7 @@ export class Draft {
   readonly problems: FileProblem[];
   private readonly file: ConfigFile;
   private readonly options: PlanOptions;
-  /** Paths that have a problem already: what else is said of the same value follows from it. */
+  /** Paths that have a problem already: other problems of the same value follow from it. */
   private readonly reported = new Set<string>();
   /** Where in the file the objects of the new document come from. */
   private readonly origins = new Map<unknown, Path>();
@@ -72,7 +72,7 @@ export class Draft {
   private readonly targets = new Map<string, Pick<ConfigObject, 'id' | 'archived'>>();
   private readonly keys = new Map<string, string>();
   private readonly pruned = new Set<string>();
-  /** The values of the file that were refused by themselves, and the objects around these. */
+  /** The values of the file that their schemas refused, and the objects around these. */
   private readonly refused = new Set<string>();
   private readonly aroundRefused = new Set<string>();
 
@@ -83,7 +83,7 @@ export class Draft {
     this.problems = [...file.problems];
     for (const path of file.problems.flatMap(({ path }) => (path === null ? [] : [path]))) {
       this.refused.add(JSON.stringify(path));
-      // Of a whole list of the file more can be said than follows from a mistake in one of its objects.
+      // A list of the file can have problems of its own, whatever is wrong with one of its objects.
       for (let length = 2; length < path.length; length += 1) this.aroundRefused.add(JSON.stringify(path.slice(0, length)));
     }
   }
@@ -98,7 +98,7 @@ export class Draft {
     return merged.length === existing.length && merged.every((object, index) => object === existing[index]) ? existing : merged;
   }
 
-  /** What there is one of, made from what the file says of it: `existing` itself if that changes nothing. */
+  /** The settings or streak settings with the file's changes; `existing` itself if there are none. */
   mergeSingle<S extends SingleName>(name: S, existing: ConfigDocument[S], given: PlacedSingle | null): ConfigDocument[S] {
     if (given === null) return existing;
     const { fields } = singles[name];
@@ -110,10 +110,10 @@ export class Draft {
     return settled;
   }
 
-  /** The key of what an id stands for, of the kinds that are referred to. */
+  /** The key of an object that others can refer to. */
   keyOf: KeyOf = (_kind, id) => this.keys.get(id) ?? id;
 
-  /** Notes what is wrong with the value at a path of the file, unless something has been said of it. null: the file has no such value. */
+  /** Adds a problem of the value at a path of the file, unless that value has one already. null: the file has no such value. */
   report(path: Path | null, problem: Problem): void {
     const place = JSON.stringify(path ?? problem);
     if (this.reported.has(place) || (path !== null && this.followsFromRefusal(path))) return;
@@ -121,12 +121,12 @@ export class Draft {
     this.problems.push({ position: path === null ? null : this.file.locate(path), problem, path });
   }
 
-  /** Notes problems of the document that the merged lists make up, at the places of the file from which they come. */
+  /** Adds problems of the merged document, at the places of the file from which the values come. */
   reportAll(document: ConfigDocument, problems: readonly ConfigProblem[]): void {
     for (const problem of problems) this.report(this.filePath(document, problem.path), problem);
   }
 
-  /** Whether a value could not be read, or only in part, or is part of one that could not: the file is told that already. */
+  /** Whether a value, a part of it or a value around it was refused: that is reported already. */
   private followsFromRefusal(path: Path): boolean {
     if (this.aroundRefused.has(JSON.stringify(path))) return true;
     return path.some((_, index) => this.refused.has(JSON.stringify(path.slice(0, index + 1))));
@@ -149,7 +149,7 @@ export class Draft {
     return members;
   }
 
-  /** Makes an object known to those that refer to it, which may be of the same list. */
+  /** Makes an object available to references, also from the same list. */
   private register<N extends ListName>(member: Member<Lists[N]>, { kind, absent }: MergeList<N>): void {
     const { id, key } = member.given ? member.identity : member.existing;
     const isPruned = !member.given && !member.existing.archived && absent === 'archive';
@@ -222,7 +222,7 @@ export class Draft {
     if (target) return { code: 'archived_reference', to, key, why: this.pruned.has(target.id) ? 'pruned' : 'not_in_file' };
     const other = otherType[to];
     const namesake = other && this.targets.get(`${other} ${key}`);
-    return { code: 'unknown_reference', to, key, ...(namesake && !namesake.archived ? { only: `${other} of that key` } : {}) };
+    return { code: 'unknown_reference', to, key, ...(namesake && !namesake.archived ? { only: `${other} with that key` } : {}) };
   }
 
   /** The path of the file that a path of the document comes from; null if the object is not from the file. */

@@ -15,13 +15,13 @@ export interface Placed {
   readonly lists?: Partial<Record<ListName, readonly Placed[]>>;
 }
 
-/** What a file says of what there is one of. */
+/** The settings or streak settings of a file. */
 export type PlacedSingle = Pick<Placed, 'path'> & { readonly value: Fields };
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export class ObjectParser {
-  /** What was wrong with the objects parsed so far. */
+  /** The problems of the objects parsed so far. */
   readonly problems: FileProblem[];
   private readonly locate: (path: Path, name?: boolean) => Position;
 
@@ -31,8 +31,8 @@ export class ObjectParser {
   }
 
   /**
-   * The one object that `raw` is. If something is wrong with it, that is noted, and the result is what it would be without its unknown
-   * fields and with each set of stand-ins in place of the others that were refused: several objects, or none.
+   * Parses one object. If something is wrong with it, that is added to `problems`, and the result is the object without its unknown fields
+   * and with each set of stand-ins in place of its other refused fields: several objects, or none.
    */
   object(
     schema: MapSchema,
@@ -61,7 +61,7 @@ export class ObjectParser {
     return [...distinct.values()].map((candidate) => schema.safeParse(candidate)).flatMap(({ data }) => (data === undefined ? [] : [data]));
   }
 
-  /** The map that a field of the file holds, if it holds one. */
+  /** The settings or streak settings, if the file has them. */
   single(name: SingleName, raw: unknown): PlacedSingle | null {
     if (raw === undefined || raw === null) return null;
     const [value] = this.object(singles[name].schema, raw, { path: [name], subject: { kind: name } });
@@ -70,7 +70,7 @@ export class ObjectParser {
 
   /** The objects of a list, each key once, with the lists in them. */
   list(kind: Kind, raws: unknown, path: Path): Placed[] {
-    // An object without a good key is left out, unless for what is in it, under a key that no file can have.
+    // An object without a valid key is left out, unless it has lists of its own: then it gets a key that no file can have.
     const keepsUnnamed = kind.inside.length > 0;
     const seen = new Map<string, Path>();
     return ((raws ?? []) as readonly unknown[]).flatMap((raw, index) => {

@@ -23,10 +23,15 @@ type NameOf = (field: string) => string;
 
 const count = (value: number): string => Math.ceil(value).toLocaleString('en-US');
 const repetitions: Readonly<Record<Repetition, string>> = {
-  named: 'is named twice',
+  named: 'is listed twice',
   filtered: 'is filtered twice, and all filters must match',
   two_conditions: 'has two conditions',
 };
+const archivedReasons = {
+  archived: 'is archived',
+  not_in_file: 'is archived: add it to the file to use it again',
+  pruned: 'is not in the file, so --prune would archive it',
+} as const;
 /** Most names that one sentence lists. */
 const shownNames = 5;
 const listed = (names: readonly string[]): string =>
@@ -50,81 +55,76 @@ interface TooMuchWork {
  */
 const words = {
   // Of a file.
-  syntax: ({ message }: { readonly message: string }) => message,
+  syntax: ({ message }: { message: string }) => message,
   file_too_large: `the file is larger than ${limits.maxConfigFileBytes} bytes`,
   file_empty: 'the file is empty',
   /** `message` is a predicate: `must be a text`. `field` is relative to the subject, and empty for the subject itself. */
-  invalid_value: ({ field, message }: { readonly field: Path; readonly message: string }, name: NameOf) =>
-    `${fieldName(field, name)} ${message}`,
-  unknown_field: (
-    of: { readonly field: string; readonly inside: Path; readonly known: readonly string[]; readonly more: string },
-    name: NameOf,
-  ) =>
-    `unknown field ${JSON.stringify(of.field)} (${of.inside.length === 0 ? `it has ${of.known.join(', ')}` : `in ${fieldName(of.inside, name)}`})${of.more}`,
-  repeated_in_file: ({ line }: { readonly line: number }) => `the key is given twice, the first time on line ${line}`,
+  invalid_value: ({ field, message }: { field: Path; message: string }, name: NameOf) => `${fieldName(field, name)} ${message}`,
+  unknown_field: (of: { field: string; inside: Path; known: readonly string[]; more: string }, name: NameOf) =>
+    `unknown field ${JSON.stringify(of.field)} (${of.inside.length === 0 ? `allowed: ${of.known.join(', ')}` : `in ${fieldName(of.inside, name)}`})${of.more}`,
+  repeated_in_file: ({ line }: { line: number }) => `duplicate key, first used on line ${line}`,
 
   // References.
-  unknown_reference: (of: { readonly to: ReferenceKind; readonly key?: string; readonly only?: string }) =>
+  unknown_reference: (of: { to: ReferenceKind; key?: string; only?: string }) =>
     `there is no ${of.key === undefined ? `such ${of.to}` : named(of.to, { key: of.key })}${of.only === undefined ? '' : `, only the ${of.only}`}`,
-  archived_reference: ({ to, key, why }: { readonly to: ReferenceKind; readonly key: string; readonly why?: 'pruned' | 'not_in_file' }) =>
-    `${named(to, { key })} ${{ pruned: 'is not in the file, so --prune would archive it', not_in_file: 'is archived: put it into the file to use it again', none: 'is archived' }[why ?? 'none']}`,
-  repeated_reference: ({ to, key, repetition }: { readonly to: ReferenceKind; readonly key: string; readonly repetition: Repetition }) =>
+  archived_reference: ({ to, key, why }: { to: ReferenceKind; key: string; why: keyof typeof archivedReasons }) =>
+    `${named(to, { key })} ${archivedReasons[why]}`,
+  repeated_reference: ({ to, key, repetition }: { to: ReferenceKind; key: string; repetition: Repetition }) =>
     `${named(to, { key })} ${repetitions[repetition]}`,
-  cycle: ({ keys }: { readonly keys: readonly string[] }) => `it could never be completed, as it needs itself: ${keys.join(' -> ')}`,
+  cycle: ({ keys }: { keys: readonly string[] }) => `it can never be completed because it requires itself: ${keys.join(' -> ')}`,
 
   // Rules of a whole configuration.
-  key_taken: 'the key is taken',
-  too_many: ({ what, found, most }: { readonly what: string; readonly found: number; readonly most: number }) =>
-    `there would be ${found} ${what}: ${most} is the most`,
-  same_points: ({ other, points }: { readonly other: string; readonly points: number }) =>
-    `${named('level', { key: other })} starts at ${points} points as well`,
-  unreachable_level: ({ points, maxPoints }: { readonly points: number; readonly maxPoints: number }) =>
-    `${points} points can't be reached, as maxPoints is ${maxPoints}`,
-  nothing_to_block: 'blockIfOutOfPoints has nothing to block, as the trigger deducts no points',
-  hours_reversed: ({ from, to }: { readonly from: number; readonly to: number }) =>
-    `achievementToHour is ${to}, which is not after achievementFromHour, ${from}`,
+  key_taken: 'the key is already in use',
+  too_many: ({ what, found, most }: { what: string; found: number; most: number }) => `${found} ${what} exceed the limit of ${most}`,
+  same_points: ({ other, points }: { other: string; points: number }) =>
+    `${named('level', { key: other })} also starts at ${points} points`,
+  unreachable_level: ({ points, maxPoints }: { points: number; maxPoints: number }) =>
+    `${points} points cannot be reached because maxPoints is ${maxPoints}`,
+  nothing_to_block: 'blockIfOutOfPoints has no effect because the trigger deducts no points',
+  hours_reversed: ({ from, to }: { from: number; to: number }) =>
+    `achievementToHour is ${to}: it must be after achievementFromHour, ${from}`,
   no_conditions: 'metrics must name at least one metric while streaks are enabled',
-  too_many_freezes: ({ maximum }: { readonly maximum: number }) => `freezes.maximum is ${maximum}: ${limits.maxFreezes} is the most`,
-  initial_above_maximum: ({ initial, maximum }: { readonly initial: number; readonly maximum: number }) =>
+  too_many_freezes: ({ maximum }: { maximum: number }) => `freezes.maximum is ${maximum}: the limit is ${limits.maxFreezes}`,
+  initial_above_maximum: ({ initial, maximum }: { initial: number; maximum: number }) =>
     `freezes.initial is ${initial}, which is above the maximum of ${maximum}`,
-  no_room_for_freezes: 'freezes.maximum is 0, so that no freeze could be earned',
-  missing_with: ({ field, by }: { readonly field: string; readonly by: string }) => `${field} is missing, which ${by} needs`,
-  ends_before_start: ({ start, end }: { readonly start: string; readonly end: string }) => `the end ${end} is before the start ${start}`,
-  chosen_twice: 'it is for one user (userId), so userAttributes have nothing to choose',
-  empty_window: ({ time }: { readonly time: string }) => `the window is empty, as startTime and endTime are both ${time}`,
-  empty_day: 'the window is empty, as it ends at 00:00, when the day begins: leave endTime out',
+  no_room_for_freezes: 'freezes.maximum is 0, so users cannot earn a freeze',
+  missing_with: ({ field, by }: { field: string; by: string }) => `${field} is required with ${by}`,
+  ends_before_start: ({ start, end }: { start: string; end: string }) => `the end ${end} is before the start ${start}`,
+  chosen_twice: 'userAttributes cannot be combined with userId: the boost is for one user',
+  empty_window: ({ time }: { time: string }) => `the window is empty: startTime and endTime are both ${time}`,
+  empty_day: 'the window is empty: it ends at 00:00, when the day starts. Omit endTime',
   too_much_work: (of: TooMuchWork) =>
-    `${of.of} could take ${count(of.us)} µs of Redis' time (${of.counts.map(([value, what]) => `${count(value)} ${what}`).join(', ')}): ${count(of.mostUs)} µs is the most. ${of.advice}`,
+    `${of.of} could take ${count(of.us)} µs of Redis time (${of.counts.map(([value, what]) => `${count(value)} ${what}`).join(', ')}): ${count(of.mostUs)} µs is the limit. ${of.advice}`,
 
   // What an object can become.
-  not_active_yet: 'it is inactive and has to be active before it can be locked',
-  inactive_again: ({ status }: { readonly status: string }) =>
-    `it is ${status} and can't become inactive again: status: locked keeps users from completing it`,
-  other_trigger: ({ trigger }: { readonly trigger: string }) =>
-    `its trigger is ${trigger} for good: an achievement with another trigger needs another key`,
-  other_metric: ({ metric }: { readonly metric: string }) =>
-    `it counts ${named('metric', { key: metric })} for good: an achievement by another metric needs another key`,
-  fixed_field: ({ field }: { readonly field: string }, name: NameOf) =>
-    `${name(field)} stays as it is once a leaderboard is active, as its values would mean something else: make a new one under another key`,
-  leaderboard_inactive_again: "it is active and can't become inactive again: it finishes after its end",
-  finished_for_good: ({ end }: { readonly end: string }) => `it finished after ${end} and stays finished: make a new one under another key`,
-  end_is_over: ({ end, earliest }: { readonly end: string; readonly earliest: string }) =>
-    `the end ${end} is over: an active leaderboard can end on ${earliest} at the earliest`,
-  not_scheduled: ({ start, today }: { readonly start: string; readonly today: string }) =>
+  not_active_yet: 'it is inactive and must become active before it can be locked',
+  inactive_again: ({ status }: { status: string }) =>
+    `it is ${status} and cannot become inactive again: use status: locked to keep users from completing it`,
+  other_trigger: ({ trigger }: { trigger: string }) =>
+    `its trigger ${trigger} cannot change: create an achievement with another trigger under another key`,
+  other_metric: ({ metric }: { metric: string }) =>
+    `its ${named('metric', { key: metric })} cannot change: create an achievement for another metric under another key`,
+  fixed_field: ({ field }: { field: string }, name: NameOf) =>
+    `${name(field)} cannot change once a leaderboard is active because its values would mean something else: create a new leaderboard under another key`,
+  leaderboard_inactive_again: 'it is active and cannot become inactive again: it finishes after its end',
+  finished_for_good: ({ end }: { end: string }) => `it finished after ${end} and cannot reopen: create a new leaderboard under another key`,
+  end_is_over: ({ end, earliest }: { end: string; earliest: string }) =>
+    `the end ${end} is in the past: an active leaderboard can end on ${earliest} at the earliest`,
+  not_scheduled: ({ start, today }: { start: string; today: string }) =>
     `start must be after today, ${today}, for status: scheduled, not ${start}`,
-  not_begun: 'it is scheduled and has not begun: delete it',
-  active_too_early: ({ start }: { readonly start: string }) =>
-    `it can't be active before its start ${start}: status: scheduled makes it active on that day`,
-  active_by_itself: 'it is scheduled and becomes active on its start by itself',
-  scheduled_again: "it is active and can't become scheduled again",
-  stays_finished: 'it is finished and stays so: make a new one under another key',
-  needs_past_end: ({ today }: { readonly today: string }) => `status: finished needs an end before today, ${today}`,
+  not_begun: 'it is scheduled and has not started, so it cannot be finished: delete it instead',
+  active_too_early: ({ start }: { start: string }) =>
+    `it cannot be active before its start ${start}: use status: scheduled to make it active on that day`,
+  active_by_itself: 'it is scheduled and becomes active automatically on its start',
+  scheduled_again: 'it is active and cannot become scheduled again',
+  stays_finished: 'it is finished and cannot change its status: create a new leaderboard under another key',
+  needs_past_end: ({ today }: { today: string }) => `status: finished needs an end before today, ${today}`,
 
   // Requests of the Admin API.
-  unknown_id: ({ kind, id }: { readonly kind: string; readonly id: string }) => `there is no ${kind} with the id ${JSON.stringify(id)}`,
-  repeated_id: 'this id is in the batch twice',
-  exists: ' exists already: choose another key',
-  referred_to: ({ by }: { readonly by: readonly Subject[] }) => ` can't be deleted: it is referred to by ${listed(by.map(nameOf))}`,
+  unknown_id: ({ kind, id }: { kind: string; id: string }) => `there is no ${kind} with the id ${JSON.stringify(id)}`,
+  repeated_id: 'this id appears twice in the batch',
+  exists: ' already exists: choose another key',
+  referred_to: ({ by }: { by: readonly Subject[] }) => ` cannot be deleted: it is used by ${listed(by.map(nameOf))}`,
 } satisfies Readonly<Record<string, string | ((values: never, name: NameOf) => string)>>;
 
 type Words = typeof words;
@@ -133,7 +133,7 @@ type Fault = {
   [C in ProblemCode]: Words[C] extends (values: infer V, ...rest: never) => string ? { readonly code: C } & V : { readonly code: C };
 }[ProblemCode];
 
-/** Something that is wrong, whoever is to read of it. */
+/** Something that is wrong, without its wording. */
 export type Problem = Fault & { readonly subject?: Subject | undefined };
 
 /** A problem of a whole document. `path` leads from its root to the value at fault. */
@@ -158,7 +158,7 @@ function sentenceOf(problem: Problem, name: NameOf): string {
   return `${nameOf(subject)}${isWhole ? '' : ': '}${rest}`;
 }
 
-/** What a problem says of a file. */
+/** The sentence for the reader of a file. */
 export const fileSentence = (problem: Problem): string => sentenceOf(problem, (field) => field);
 
 /** Ids stand in the Admin API where a file has keys. */
@@ -166,7 +166,7 @@ const apiNames = new Map(
   Object.entries(fileNames).flatMap(([stored, file]) => (stored.endsWith('Id') || stored.endsWith('Ids') ? [[file, stored]] : [])),
 );
 
-/** What several problems say of a request, in one sentence. */
+/** The sentence for the sender of a request, about several problems. */
 export function requestSentence(problems: readonly Problem[]): string {
   const sentences = problems.map((problem) => sentenceOf(problem, (field) => apiNames.get(field) ?? field));
   const distinct = [...new Set(sentences.map((sentence) => sentence.charAt(0).toUpperCase() + sentence.slice(1)))];
@@ -197,7 +197,7 @@ export function schemaProblems(error: z.ZodError, subject: Subject | undefined, 
       }
       continue;
     }
-    // The first thing wrong with a value is enough: what else its rules say follows from it more often than not.
+    // Only the first fault of a value: the others usually follow from it.
     const place = JSON.stringify(path);
     if (!problems.has(place)) problems.set(place, { code: 'invalid_value', subject, path, field: path, message: issue.message });
   }

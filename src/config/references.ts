@@ -28,7 +28,7 @@ export function referenceProblems(document: ConfigDocument, parts: Parts): Confi
     const target = targets.get(id);
     if (!target) return [{ code: 'unknown_reference', path, subject, to }];
     if (target.kind !== to) return [{ code: 'unknown_reference', path, subject, to, only: named(target.kind, target.object) }];
-    return target.object.archived ? [{ code: 'archived_reference', path, subject, to, key: target.object.key }] : [];
+    return target.object.archived ? [{ code: 'archived_reference', path, subject, to, key: target.object.key, why: 'archived' }] : [];
   });
 }
 
