@@ -234,11 +234,11 @@ export const rows: Readonly<Record<string, Row>> = {
         { type: 'metric', points: 1, metricId: metric, metricThreshold: 1, eventAttributes: filters(city) },
         /no event attribute with the id/,
       ],
-      [{ type: 'time', points: 1, timeUnit: 'days' }, /timeInterval is missing/],
+      [{ type: 'time', points: 1, timeUnit: 'days' }, /timeInterval is required/],
       [{ type: 'achievement', points: 1, achievementId: nobody }, /no achievement with the id/],
       [{ type: 'streak', points: 1, streakLength: 1, metricId: metric }, /metricId is not allowed with type: streak/],
     ],
-    bad: () => [[{ type: 'time' }, /timeUnit is missing/]],
+    bad: () => [[{ type: 'time' }, /timeUnit is required/]],
   },
   leaderboards: {
     path: '/leaderboards',

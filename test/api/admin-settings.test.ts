@@ -141,7 +141,7 @@ describe('The Admin API', () => {
     ['/streak-settings', () => ({ metrics: [1, 2].map((threshold) => ({ metricId: metric, threshold })) }), /"cards" has two conditions/],
     ['/streak-settings', () => ({ freezes: { initial: 5 } }), /freezes.initial is 5, which is above the maximum of 0/],
     ['/streak-settings', () => ({ freezes: { maximum: 101 } }), /`freezes.maximum` must be a whole number from 0 to 100/],
-    ['/streak-settings', () => ({ freezes: { maximum: 5, earnAmount: 1 } }), /freezes.earnInterval is missing/],
+    ['/streak-settings', () => ({ freezes: { maximum: 5, earnAmount: 1 } }), /freezes.earnInterval is required/],
     ['/streak-settings', () => ({ freezes: null }), /`freezes` must be an object/],
     ['/streak-settings', () => ({ personalization: 1 }), /`personalization` must be a boolean/],
   ];

@@ -91,7 +91,7 @@ f.yaml:2:69: achievement "c": its metric "m" cannot change: create an achievemen
   it('is not said to change what could not be read', () => {
     const was = having(achievement(`${byMetric}, status: active`));
     expect(messageOf(was, achievement('trigger: metric, metricKey: n n, metricValue: 5, status: off'))).to.match(
-      /^f.yaml:2:51: .* metricKey may hold only .*\nf.yaml:2:80: .* status must be inactive or active or locked, not "off"$/,
+      /^f.yaml:2:51: .* metricKey must be one or more letters.*\nf.yaml:2:80: .* status must be inactive or active or locked, not "off"$/,
     );
   });
 });

@@ -143,7 +143,6 @@ function listRoute(resource: AnyResource): Route {
     answers: { 200: z.array(schemas.shown) },
     params: params(path, false),
     query: z.object({ limit: integerText(1, maxRows, defaultRows), skip: integerText(0, maxSkip, 0) }),
-    body: null,
     handle: async ({ services, tenant, params: { systemId }, query: { limit, skip } }) => {
       const document = await services.configuration.read(tenant);
       const today = utcDate(await services.clock.now(tenant));
@@ -162,8 +161,6 @@ function getRoute(resource: AnyResource): Route {
     operation: `${operations}_get`,
     answers: { 200: schemas.shown },
     params: params(path, true),
-    query: z.object({}),
-    body: null,
     handle: async ({ services, tenant, params: { systemId, id = '' } }) => {
       const document = await services.configuration.read(tenant);
       const found = objectsAt(document, placeOf(document, list, systemId)).find((object) => object.id === id);
@@ -183,7 +180,6 @@ function createRoute(resource: AnyResource): Route {
     operation: `${operations}_create`,
     answers: batchAnswers(z.object({ created: z.array(schemas.created), issues: z.array(issueSchema) })),
     params: params(path, false),
-    query: z.object({}),
     body: batch(schemas.create),
     handle: async ({ services, tenant, params: { systemId }, body }) => {
       const { done, issues } = await editEach(services, tenant, body, {
@@ -212,7 +208,6 @@ function updateRoute(resource: AnyResource): Route {
     operation: `${operations}_update`,
     answers: { 200: z.object({ updated: z.array(schemas.shown), issues: z.array(issueSchema) }) },
     params: params(path, false),
-    query: z.object({}),
     body: batch(schemas.update),
     handle: async ({ services, tenant, params: { systemId }, body }) => {
       const { done, issues } = await editEach(services, tenant, [...body.entries()], {
@@ -244,7 +239,6 @@ function deleteRoute({ list, path, operations, many, ids = uuid }: AnyResource):
     answers: { 200: z.object({ deleted: z.array(deletedSchema), issues: z.array(issueSchema) }) },
     params: params(path, false),
     query: z.object({ ids: idsText(ids, limits.maxBatchItems) }),
-    body: null,
     handle: async ({ services, tenant, params: { systemId }, query }) => {
       const body = await services.configuration.edit(tenant, async (document, context) => {
         const { document: left, ...result } = await archiveAll(document, placeOf(document, list, systemId), query.ids, context);

@@ -62,8 +62,6 @@ function change({ configuration }: Services, tenant: number, part: SingleName, s
   });
 }
 
-const nothing = z.object({});
-
 function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part): Route[] {
   const { fields } = singles[part];
   const orNull = ({ nullIsValue }: Field, schema: z.ZodType): z.ZodType => (nullIsValue ? schema.nullable() : schema);
@@ -78,9 +76,6 @@ function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part)
       summary: `Get the ${what}`,
       operation: `${operations}_get`,
       answers,
-      params: nothing,
-      query: nothing,
-      body: null,
       handle: async ({ services, tenant }) => ({ status: 200, body: (await services.configuration.read(tenant))[part] }),
     }),
     defineRoute({
@@ -89,8 +84,6 @@ function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part)
       summary: `Change ${what}`,
       operation: `${operations}_update`,
       answers,
-      params: nothing,
-      query: nothing,
       body,
       handle: async ({ services, tenant, body: own }) => ({ status: 200, body: await change(services, tenant, part, own) }),
     }),
@@ -106,9 +99,6 @@ export const settingsAdminRoutes: readonly Route[] = [
     operation: 'admin_config_export',
     answers: { 200: z.string() },
     produces: 'application/yaml; charset=utf-8',
-    params: nothing,
-    query: nothing,
-    body: null,
     handle: async ({ services, tenant }) => ({
       status: 200,
       body: exportConfig(await services.configuration.read(tenant)),

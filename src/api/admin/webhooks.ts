@@ -10,7 +10,6 @@ import { type Route, type Services, defineRoute } from '../route.js';
 import { pageQuery, uuid } from './requests.js';
 
 const kind = oneOf(webhookKinds);
-const none = z.object({});
 
 const trySchema = z
   .object({
@@ -72,7 +71,6 @@ export const deliveryRoutes: readonly Route[] = [
     summary: 'Give a webhook a new secret, which is shown this once; the old one stays valid for a while',
     answers: { 200: z.object({ id: z.uuid(), secret: z.string(), previousSecretValidUntil: instantShape.nullable() }) },
     params: z.object({ id: uuid }),
-    query: none,
     body: z.object({ overlapHours: whole(0, limits.maxWebhookOverlapHours).optional() }),
     bodyOptional: true,
     handle: async ({ services, tenant, params: { id }, body: { overlapHours = limits.webhookOverlapHours } }) => {
@@ -88,7 +86,6 @@ export const deliveryRoutes: readonly Route[] = [
     summary: 'Send an example message to a webhook, and say what became of it',
     answers: { 200: trySchema.omit({ at: true }).extend({ id: z.string(), kind: z.enum(webhookKinds), delivered: z.boolean() }) },
     params: z.object({ id: uuid }),
-    query: none,
     body: z.object({ kind: kind.optional() }),
     bodyOptional: true,
     handle: async ({ services, tenant, params: { id }, body }) => {
@@ -106,7 +103,6 @@ export const deliveryRoutes: readonly Route[] = [
     answers: { 200: z.array(deliverySchema) },
     params: z.object({ id: uuid }),
     query: pageQuery.extend({ status: oneOf(deliveryStatuses).optional(), kind: kind.optional() }),
-    body: null,
     handle: async ({ services, tenant, params: { id }, query }) => {
       const { no } = await webhookOf(services, tenant, id);
       return { status: 200, body: (await services.webhooks.deliveries(tenant, no, query)).map(showDelivery) };
@@ -119,8 +115,6 @@ export const deliveryRoutes: readonly Route[] = [
     summary: 'Send a delivery again',
     answers: { 200: deliverySchema },
     params: z.object({ id: uuid, deliveryId: uuid }),
-    query: none,
-    body: null,
     handle: async ({ services, tenant, params: { id, deliveryId } }) => {
       const { no, status } = await webhookOf(services, tenant, id);
       const state = (await services.webhooks.states(tenant, [no])).get(no);
