@@ -60,7 +60,7 @@ export class ActiveConfig {
     this.version = config.version;
     this.document = document;
     this.plan = compilePlan(config);
-    this.work = estimateWork(document, partsOf(document));
+    this.work = estimateWork(partsOf(document));
     this.userAttributes = byKey(document.attributes.filter(({ type }) => type === 'user'));
     this.eventAttributes = byKey(document.attributes.filter(({ type }) => type === 'event'));
     this.metrics = byKey(document.metrics);

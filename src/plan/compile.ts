@@ -356,7 +356,7 @@ class Compiler {
   }
 
   private settleWork(timeTriggers: number): Pick<Plan, 'settleHours' | 'settleWorkUs' | 'timeAwardWorkUs'> {
-    const { settle, timeTriggersUs } = estimateWork(this.document, partsOf(this.document));
+    const { settle, timeTriggersUs } = estimateWork(partsOf(this.document));
     const settleWorkUs = settle.us - timeTriggersUs;
     const hours = timeTriggersUs > 0 ? Math.floor((limits.maxSettleWorkUs - settleWorkUs) / timeTriggersUs) : limits.maxSettleHours;
     return {

@@ -141,9 +141,9 @@ describe('A change through the Admin API', () => {
       expect(deleted).to.deep.equal([]);
       expect(issues.map(({ level: _, reason: __, ...issue }) => issue)).to.deep.equal([{ index: 0, id, severity: 'error', message }]);
     };
-    await refused('/metrics', metric, 'Metric "cards" can\'t be deleted: it is referred to by trigger "metric-cards".');
-    await refused('/attributes', city, 'Attribute "city" can\'t be deleted: it is referred to by trigger "metric-cards".');
-    await refused('/points', system, 'Points system "xp" can\'t be deleted: it is referred to by leaderboard "l".');
+    await refused('/metrics', metric, 'Metric "cards" cannot be deleted: it is used by trigger "metric-cards".');
+    await refused('/attributes', city, 'Attribute "city" cannot be deleted: it is used by trigger "metric-cards".');
+    await refused('/points', system, 'Points system "xp" cannot be deleted: it is used by leaderboard "l".');
     await send('DELETE', `/leaderboards?ids=${await idOf('/leaderboards', 'l')}`);
     // The trigger goes with its system.
     expect((await send('DELETE', `/points?ids=${system}`)).issues).to.deep.equal([]);
@@ -167,7 +167,7 @@ describe('A change through the Admin API', () => {
       { name: 'B', key: 'b' },
     ]);
     expect(created.map(({ key }) => key)).to.deep.equal(['a', 'b']);
-    expect(issues.map(({ index, message }) => [index, message])).to.deep.equal([[1, 'Metric "a" exists already: choose another key.']]);
+    expect(issues.map(({ index, message }) => [index, message])).to.deep.equal([[1, 'Metric "a" already exists: choose another key.']]);
   });
 
   it('loses no event and doubles none while events come in', async () => {

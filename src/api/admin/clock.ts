@@ -19,9 +19,6 @@ export const clockRoutes: readonly Route[] = [
     operation: 'admin_clock_get',
     answers: { 200: clockShape },
     summary: 'Read the test clock',
-    params: z.object({}),
-    query: z.object({}),
-    body: null,
     handle: async ({ services, tenant }) => {
       requireTestClock(services);
       return { status: 200, body: body(await services.clock.now(tenant)) };
@@ -33,8 +30,6 @@ export const clockRoutes: readonly Route[] = [
     operation: 'admin_clock_set',
     answers: { 200: clockShape },
     summary: 'Move the test clock forward',
-    params: z.object({}),
-    query: z.object({}),
     body: z.object({ now: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' }) }),
     handle: async ({ services, body: { now } }) => {
       requireTestClock(services);
@@ -50,9 +45,6 @@ export const readyRoutes: readonly Route[] = [
     operation: 'admin_ready',
     answers: { 200: z.object({ status: z.literal('ready') }).meta({ id: 'TenantReady' }) },
     summary: 'Whether a tenant is served: 503 with the reason while its Redis is away or out of sync, or its ledger is full',
-    params: z.object({}),
-    query: z.object({}),
-    body: null,
     handle: async ({ services, tenant }) => {
       await services.engine.checkReady(tenant);
       return { status: 200, body: { status: 'ready' } };

@@ -18,8 +18,6 @@ export const eventAdminRoutes: readonly Route[] = [
     operation: 'admin_metrics_batch_events',
     summary: 'Count many events, in order',
     answers: { 202: answerSchema },
-    params: z.object({}),
-    query: z.object({}),
     body: batch(batchEventSchema, limits.maxBatchEvents),
     maxBodyBytes: limits.maxBatchEventsBytes,
     handle: async ({ services, tenant, body }) => {

@@ -19,8 +19,6 @@ export const streakAdminRoutes: readonly Route[] = [
     operation: 'admin_streaks_freezes_create',
     answers: batchAnswers(z.object({ issues })),
     summary: 'Give users a streak freeze each',
-    params: z.object({}),
-    query: z.object({}),
     body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
     handle: async ({ services, tenant, body: { freezes } }) => {
       const issues = await eachItem(
@@ -37,8 +35,6 @@ export const streakAdminRoutes: readonly Route[] = [
     operation: 'admin_streaks_pauses_create',
     answers: batchAnswers(z.object({ created: z.array(pauseShape), issues })),
     summary: "Pause users' streaks",
-    params: z.object({}),
-    query: z.object({}),
     body: z.object({ pauses: batch(z.object({ userId: idSchema, start: dateText, end: dateText })) }),
     handle: async ({ services, tenant, body }) => {
       const created: z.infer<typeof pauseShape>[] = [];
@@ -61,9 +57,7 @@ export const streakAdminRoutes: readonly Route[] = [
     operation: 'admin_streaks_pauses_delete',
     answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
     summary: 'Delete pauses',
-    params: z.object({}),
     query: idList,
-    body: null,
     handle: async ({ services, tenant, query }) => {
       const deleted: z.infer<typeof deletedSchema>[] = [];
       const { ledgerId } = await services.clock.ledgerId(tenant);
@@ -88,8 +82,6 @@ export const streakAdminRoutes: readonly Route[] = [
     operation: 'admin_streaks_restore',
     answers: batchAnswers(z.object({ restoredUsers: z.array(z.string()), issues })),
     summary: 'Restore the streaks that users have lost last',
-    params: z.object({}),
-    query: z.object({}),
     body: z.object({ users: batch(z.object({ id: idSchema })) }),
     handle: async ({ services, tenant, body }) => {
       const restoredUsers: string[] = [];

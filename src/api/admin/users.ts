@@ -8,7 +8,6 @@ import { idSchema, textSchema } from '../../engine/identify.js';
 import { userShape } from '../../responses/users.js';
 
 const userParams = z.object({ id: idSchema });
-const noQuery = z.object({});
 
 export const userAdminRoutes: readonly Route[] = [
   defineRoute({
@@ -17,13 +16,11 @@ export const userAdminRoutes: readonly Route[] = [
     operation: 'admin_users_list',
     summary: 'List users by id, or search them by the start of an id, an email address or the words of a name',
     answers: { 200: z.array(userShape) },
-    params: z.object({}),
     query: z.object({
       limit: integerText(1, limits.maxUsersPage, 10),
       skip: integerText(0, limits.maxUsersSkipped, 0),
       search: textSchema(1).optional(),
     }),
-    body: null,
     handle: async ({ services, tenant, query }) => {
       const config = await services.engine.config(tenant);
       const { ledgerId } = await services.clock.ledgerId(tenant);
@@ -39,8 +36,6 @@ export const userAdminRoutes: readonly Route[] = [
     summary: 'Read a user',
     answers: { 200: userShape },
     params: userParams,
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params }) => ({ status: 200, body: await readProfile(services.engine, tenant, params.id) }),
   }),
   defineRoute({
@@ -51,8 +46,6 @@ export const userAdminRoutes: readonly Route[] = [
     answers: { 200: z.object({ id: z.string() }) },
     archivedTenants: true,
     params: userParams,
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params }) => {
       await services.forget(tenant, params.id);
       return { status: 200, body: { id: params.id } };
