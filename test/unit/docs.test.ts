@@ -6,7 +6,7 @@ import { expect } from 'chai';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (page: string): string => readFileSync(join(root, page), 'utf8');
 
-const folders = ['.', 'docs', 'docs/operations', 'examples', 'benchmarks'];
+const folders = ['.', 'docs', 'docs/operations', 'docs/rules', 'examples', 'benchmarks'];
 const pages = folders.flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
@@ -42,7 +42,7 @@ function missingFiles(page: string): string[] {
 
 describe('The documents', () => {
   it('are found', () => {
-    expect(pages).to.include.members(['README.md', 'docs/settings.md', 'docs/operations/runbooks.md']);
+    expect(pages).to.include.members(['README.md', 'docs/settings.md', 'docs/operations/runbooks.md', 'docs/rules/README.md']);
   });
 
   for (const page of pages) {
