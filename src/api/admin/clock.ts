@@ -31,6 +31,7 @@ export const clockRoutes: readonly Route[] = [
     method: 'put',
     path: '/clock',
     operation: 'admin_clock_set',
+    description: 'Only with `TEST_CLOCK=1`, and only forward. Responds when everything that is due by then is done.',
     answers: { 200: clockShape },
     summary: 'Move the test clock forward',
     params: z.object({}),
