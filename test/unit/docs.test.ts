@@ -52,6 +52,15 @@ describe('The documents', () => {
     });
   }
 
+  it('list every page of rules in the index, and name the code at the end of each', () => {
+    const names = readdirSync(join(root, 'docs/rules')).filter((name) => name !== 'README.md');
+    expect(names).to.have.lengthOf.at.least(15);
+    const index = read('docs/rules/README.md');
+    expect(names.filter((name) => !index.includes(`](${name})`))).to.deep.equal([]);
+    const last = (name: string): string => read(join('docs/rules', name)).trim().split('\n\n').at(-1) ?? '';
+    expect(names.filter((name) => !/^Code: `[^`]+`/.test(last(name)))).to.deep.equal([]);
+  });
+
   it('name every script of package.json, and no other', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     // Started by npm itself, before those that they are named after.
