@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { limits } from '../../src/shared/limits.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (page: string): string => readFileSync(join(root, page), 'utf8');
@@ -59,6 +60,20 @@ describe('The documents', () => {
     expect(names.filter((name) => !index.includes(`](${name})`))).to.deep.equal([]);
     const last = (name: string): string => read(join('docs/rules', name)).trim().split('\n\n').at(-1) ?? '';
     expect(names.filter((name) => !/^Code: `[^`]+`/.test(last(name)))).to.deep.equal([]);
+  });
+
+  it('state the limits as they are', () => {
+    const scales: Readonly<Record<string, number>> = { KiB: 1_024, MiB: 1_024 ** 2, ms: 1_000 };
+    const values: Readonly<Record<string, number>> = limits;
+    const rows = [...read('docs/rules/limits-and-errors.md').matchAll(/^\| .* \| (.*\d.*) \| (`.*) \|$/gm)];
+    expect(rows).to.have.lengthOf.at.least(20);
+    for (const [row, stated = '', named = ''] of rows) {
+      const numbers = [...stated.matchAll(/(\d[\de,]*)(?: (KiB|MiB|ms))?/g)].map(
+        ([, number = '', unit = '']) => Number(number.replaceAll(',', '')) * (scales[unit] ?? 1),
+      );
+      const names = [...named.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+      expect(numbers, row).to.deep.equal(names.map((name) => values[name]));
+    }
   });
 
   it('name every script of package.json, and no other', () => {
