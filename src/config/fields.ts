@@ -61,7 +61,7 @@ export const text = (maxChars: number = limits.maxTextChars) => checkedText('a t
 export const filledText = (maxChars: number = limits.maxTextChars) =>
   checkedText('a text', (value) => (value.trim() === '' ? 'must not be empty' : textFault(value, maxChars)));
 
-/** A user id, or an idempotency key (semantics.md, "Users"). */
+/** A user id, or an idempotency key (docs/rules/users.md). */
 export const userId = checkedText('a text', (value) => {
   if (value === '') return 'must not be empty';
   return textFault(value, limits.maxIdChars) ?? (/\p{Cc}/u.test(value) ? 'holds a control character' : null);
@@ -89,7 +89,7 @@ export const timeOfDay = checkedText('a time written HH:MM or HH:MM:SS', (value)
 /** A time of the day in the longer way to write it: `09:00` and `09:00:00` are the same. */
 export const withSeconds = (time: string): string => (time.length === 'HH:MM'.length ? `${time}:00` : time);
 
-/** A time zone by its IANA name (semantics.md, "Users"). */
+/** A time zone by its IANA name (docs/rules/users.md). */
 export const timeZone = checkedText('a time zone such as Europe/Lisbon', (value) =>
   canonicalZone(value) === undefined ? `must be an IANA time zone such as Europe/Lisbon, not ${shown(value)}` : null,
 ).overwrite((value) => canonicalZone(value) ?? value);

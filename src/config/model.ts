@@ -201,7 +201,7 @@ export interface PointsLeaderboard extends LeaderboardBase, Repeating {
   readonly pointsSystemId: string;
 }
 
-/** Always perpetual (spec, "Leaderboard rules"). */
+/** Always perpetual (docs/rules/leaderboards.md). */
 export interface StreakLeaderboard extends LeaderboardBase, Repeating {
   readonly rankBy: 'streak';
   readonly runUnit: null;
@@ -223,7 +223,7 @@ export interface Settings {
   readonly weekStart: 'monday' | 'sunday';
   /** The IANA time zone in which users live who have none of their own. */
   readonly defaultTimeZone: string;
-  /** For how many days (of 24 hours) an idempotency key is remembered; null is for ever (spec, "Limits"). */
+  /** For how many days (of 24 hours) an idempotency key is remembered; null is for ever (docs/rules/idempotency.md). */
   readonly idempotencyRetentionDays: number | null;
   /** How often a recap is due: for each day, week, month or year that is over. */
   readonly recapFrequency: (typeof recapFrequencies)[number];

@@ -237,7 +237,7 @@ const weekDays = 7;
 
 /**
  * The first day of a new leaderboard that names none: `today` (`YYYY-MM-DD`), and for a weekly one the next day on which a week starts,
- * which today can be (spec, "Leaderboard rules").
+ * which today can be (docs/rules/leaderboards.md).
  */
 export function firstDayOf(input: LeaderboardInput, today: string, weekStart: Settings['weekStart']): string {
   if (input.runUnit !== 'day' || input.runInterval !== weekDays) return today;

@@ -1,5 +1,5 @@
 /**
- * The rules between what an object was and what it would become: status moves (spec, "States and transitions"; issue 3, "Achievements"),
+ * The rules between what an object was and what it would become: status moves (docs/rules/leaderboards.md, docs/rules/achievements.md),
  * and what stays as it is because data of users would mean something else. They bind archived achievements that come back as well.
  */
 import { dayBefore } from '../shared/calendar.js';
@@ -85,7 +85,7 @@ function keptFields(was: Leaderboard, is: Leaderboard, keyOf: KeyOf): string[] {
   return fields.filter((field) => kept.has(field) && !follows.includes(field));
 }
 
-/** Nothing leads out of Finished (spec), and what has counted until today can't be taken back. */
+/** Nothing leads out of Finished (docs/rules/leaderboards.md), and what has counted until today can't be taken back. */
 function endFault(was: Leaderboard, is: Leaderboard, today: string): string | null {
   if (was.end === is.end) return null;
   if (was.end !== null && was.end < today) return `it finished after ${was.end} and stays finished: make a new one under another key`;
@@ -100,8 +100,8 @@ function endFault(was: Leaderboard, is: Leaderboard, today: string): string | nu
 type Shown = 'new' | 'inactive' | 'scheduled' | 'active' | 'finished';
 
 /**
- * Why a leaderboard that is shown as something can't be asked to become something else; null if it can, as far as its status goes (spec,
- * "States and transitions": one with a start in the future is scheduled and not made active, and the rest is up to time). `start` is what
+ * Why a leaderboard that is shown as something can't be asked to become something else; null if it can, as far as its status goes
+ * (docs/rules/leaderboards.md: one with a start in the future is scheduled and not made active, and the rest is up to time). `start` is what
  * was asked for, or is stored, and undefined for one that is still to be chosen.
  */
 export function statusRefusal(shown: Shown, asked: Shown, start: string | undefined, today: string): string | null {

@@ -53,6 +53,17 @@ describe('The documents', () => {
     });
   }
 
+  it('are there where the code names them', () => {
+    const sources = ['src', 'lua', 'test'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => /\.(?:ts|lua)$/.test(name))
+        .map((name) => join(folder, name)),
+    );
+    expect(sources).to.include.members(['src/shared/limits.ts', 'lua/event.lua']);
+    const named = sources.flatMap((name) => [...read(name).matchAll(/\bdocs\/[\w/.-]+\.md\b/g)].map(([page]) => ({ name, page })));
+    expect(named.filter(({ page }) => !existsSync(join(root, page)))).to.deep.equal([]);
+  });
+
   it('list every page of rules in the index, and name the code at the end of each', () => {
     const names = readdirSync(join(root, 'docs/rules')).filter((name) => name !== 'README.md');
     expect(names).to.have.lengthOf.at.least(15);

@@ -3,7 +3,7 @@ import { LaurelError } from '../../shared/errors.js';
 import { instantShape } from '../../shared/shapes.js';
 import { type Route, type Services, defineRoute } from '../route.js';
 
-/** Without TEST_CLOCK the route does not exist (semantics.md, "Time"). */
+/** Without TEST_CLOCK the route does not exist (docs/rules/time.md). */
 function requireTestClock({ clock }: Services): void {
   if (!clock.settable) throw new LaurelError('not_found', 'There is no test clock: start the service with TEST_CLOCK=1 to have one.');
 }
