@@ -1,7 +1,7 @@
 -- One event, whole: everything that it changes happens in this one call, or nothing does.
 --
 -- It first works out what will change and may refuse; from the line "nothing refuses any more" on it only writes. The order is that of
--- semantics.md, "Events". (Settling, which comes first, commits by itself: what it does has been true for some time.)
+-- docs/rules/events.md. (Settling, which comes first, commits by itself: what it does has been true for some time.)
 local contract = require('contract')
 local achievements = require('achievements')
 local decimal = require('decimal')

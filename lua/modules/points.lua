@@ -118,7 +118,7 @@ local function times_of(tx, trigger, event)
   return 0
 end
 
--- Pays the creation triggers of a new user. Identification comes before the event or call that carries it (semantics.md, "Events"), so what
+-- Pays the creation triggers of a new user. Identification comes before the event or call that carries it (docs/rules/events.md), so what
 -- follows in the same call finds these points there, whatever the order of the triggers.
 function points.earn_creation(tx)
   for _, system in ipairs(tx.plan.systems) do

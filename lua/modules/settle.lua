@@ -1,5 +1,5 @@
 -- What time has done to a user: time triggers that have fired, periods that have passed. Every call about a user settles the user first,
--- and so does the sweep; who comes first makes no difference (docs/rules.md, "Time").
+-- and so does the sweep; who comes first makes no difference (docs/rules/time.md).
 local contract = require('contract')
 local filters = require('filters')
 local leaderboards = require('leaderboards')

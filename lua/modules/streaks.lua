@@ -1,4 +1,4 @@
--- Streaks: three of them for each user, daily, weekly and monthly, all moved by the same streak day (docs/rules.md, "Streaks").
+-- Streaks: three of them for each user, daily, weekly and monthly, all moved by the same streak day (docs/rules/streaks.md).
 --
 -- They are a list in the core of the user (the names of its places are below), because an event looks at nearly all of it. A period is a
 -- number (calendar.lua); 0 stands for none where a period can't be.

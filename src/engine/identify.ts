@@ -16,7 +16,7 @@ function characters(text: string): number {
   return count;
 }
 
-/** What is wrong with an id or an idempotency key, or undefined (semantics.md, "Users"). The sentence lacks its subject. */
+/** What is wrong with an id or an idempotency key, or undefined (docs/rules/users.md). The sentence lacks its subject. */
 export function idProblem(text: string): string | undefined {
   if (text.length === 0 || (text.length > limits.maxIdChars && characters(text) > limits.maxIdChars)) {
     return `must have 1 to ${limits.maxIdChars} characters`;
@@ -81,7 +81,7 @@ export type UserProperties = z.infer<typeof userPropertiesSchema>;
 export type AttributeValues = Readonly<Record<string, string>>;
 
 /**
- * Refuses attribute keys that the configuration does not have, naming all of them at once (spec, "Errors" 1). Each pair is what the
+ * Refuses attribute keys that the configuration does not have, naming all of them at once (docs/rules/attributes.md). Each pair is what the
  * caller sent and where the allowed keys are.
  */
 export function checkAttributeKeys(...sent: readonly (readonly [AttributeValues | undefined, ReadonlyMap<string, Attribute>])[]): void {

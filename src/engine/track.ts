@@ -63,7 +63,7 @@ function idempotency(request: EventRequest, replayed: boolean): Partial<EventRes
 }
 
 /**
- * Counts one event: one call of the function library, in which everything happens or nothing does (semantics.md, "Events"). Throws a
+ * Counts one event: one call of the function library, in which everything happens or nothing does (docs/rules/events.md). Throws a
  * LaurelError for what the configuration or the user's state refuses.
  */
 export async function trackEvent(engine: Engine, tenant: number, request: EventRequest): Promise<EventAnswer> {

@@ -161,7 +161,7 @@ function activationsOf(config: ActiveConfig, today: string): Activation[] {
 
 /**
  * Enters the users who already qualify into what has become active, or has changed: achievements are completed silently, boards are filled
- * with the values that users have (semantics.md). In bounded steps, each noted, so that a pass that was cut off goes on where it was; entering
+ * with the values that users have (docs/rules/achievements.md). In bounded steps, each noted, so that a pass that was cut off goes on where it was; entering
  * somebody twice changes nothing.
  */
 export class Activations {

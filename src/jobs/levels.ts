@@ -33,7 +33,7 @@ const misplaced = `
   select * from page where is_counted or user_id = (select max(user_id) from page) order by user_id`;
 
 /**
- * Counts users by level anew when the levels of a points system have changed (semantics.md, "Points"): each user whose level is another now
+ * Counts users by level anew when the levels of a points system have changed (docs/rules/points.md): each user whose level is another now
  * gets it noted, in Redis and in the ledger. From the switch of the configuration on, events count by the new levels themselves, so
  * everybody is counted right when all who had points by then have been looked at. Cut off anywhere, it begins again; what is done
  * already is not done twice.

@@ -78,7 +78,7 @@ export type Frequency = 'daily' | 'weekly' | 'monthly';
 /** One period of a streak: extended; covered by a freeze, a pause, or a move between zones; lost; or brought back by a restore. */
 export interface PeriodFact {
   readonly frequency: Frequency;
-  /** Counted from 1970 (docs/rules.md, "Time"). */
+  /** Counted from 1970 (docs/rules/time.md). */
   readonly period: number;
   readonly length: number;
   readonly how: 'extended' | 'freeze' | 'pause' | 'move' | 'lost' | 'restored';

@@ -49,7 +49,7 @@ export interface FinalRanking {
 
 const pollMs = 5;
 
-/** Reads what only Postgres keeps, and waits until it has what a caller may know already (semantics.md, "Reads"). */
+/** Reads what only Postgres keeps, and waits until it has what a caller may know already (docs/rules/limits-and-errors.md). */
 export class HistoryReader {
   private readonly pool: pg.Pool;
 

@@ -80,7 +80,7 @@ function freezeFields(config: ActiveConfig, fact: StreakFact | undefined): Parti
   return { freezes, maxFreezes: Math.max(maximum, freezes), freezeAutoEarnInterval: earnInterval, freezeAutoEarnAmount: earnAmount };
 }
 
-/** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (semantics.md, "Streaks"). */
+/** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (docs/rules/streaks.md). */
 export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): BaseStreak {
   const { frequency } = config.document.streaks;
   const shown = freezeFields(config, fact);
@@ -109,7 +109,7 @@ export interface PeriodRow {
   readonly how: string;
 }
 
-/** The last `count` periods up to the current one, oldest first; one without a row had no streak (spec, "Streak"). */
+/** The last `count` periods up to the current one, oldest first; one without a row had no streak (docs/rules/streaks.md). */
 export function historyResponse(
   config: ActiveConfig,
   fact: StreakFact,

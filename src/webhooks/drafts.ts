@@ -28,7 +28,7 @@ export const isOfUser = (entry: LedgerEntry): entry is EntryOfUser => 'rev' in e
 
 /**
  * What an entry tells of its user at once, in the order in which it happened (docs/webhooks.md, "When each kind is sent"). What an activation
- * does is silent (semantics.md, "Achievements"). Only kinds of `kinds` are made.
+ * does is silent (docs/rules/achievements.md). Only kinds of `kinds` are made.
  */
 export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, entry: EntryOfUser): Draft[] {
   if (entry.kind === 'activation') return [];
@@ -49,7 +49,7 @@ export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, 
 
 /**
  * Freezes are earned before they are used; but those that are left when a streak has been lost were earned later. A streak that is lost can begin
- * anew in the same entry (docs/rules.md, "Streaks").
+ * anew in the same entry (docs/rules/streaks.md).
  */
 function emitStreak(config: ActiveConfig, { streaks, periods = [], freezes: earned }: EntryOfUser, say: Emit): void {
   if (streaks === undefined) return;

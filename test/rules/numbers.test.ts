@@ -21,7 +21,7 @@ const config = {
   leaderboards: [{ key: 'n', name: 'N', status: 'active', rankBy: 'metric', metricKey: 'n' }],
 };
 
-/** Numbers as in semantics.md: totals are decimal-clean, points are integers. (Boost arithmetic: points.test.ts.) */
+/** Numbers as in docs/rules/metrics.md: totals are decimal-clean, points are integers. (Boost arithmetic: points.test.ts.) */
 describe('Numbers', () => {
   let world: World;
   before(async () => {

@@ -38,7 +38,7 @@ const whole = {
 };
 const nothing = { name: null, email: null, tz: null, subscribeToEmails: true, deviceTokens: null, attributes: {} };
 
-/** The users of semantics.md, sentence by sentence; what the other files of tests say of users is beyond it. */
+/** The users of docs/rules/users.md; what the other files of tests say of users is beyond it. */
 describe('Users', () => {
   const now = '2040-01-02T12:00:00.000Z';
   let world: World;

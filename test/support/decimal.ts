@@ -4,7 +4,7 @@ export interface Decimal {
   readonly places: number;
 }
 
-/** Digits that a total keeps (semantics.md, "Numbers"). */
+/** Digits that a total keeps (docs/rules/metrics.md). */
 const kept = 15;
 
 export const zero: Decimal = { digits: 0n, places: 0 };

@@ -1,5 +1,5 @@
 /**
- * What semantics.md says that events lead to, in plain TypeScript: totals, points with boosts and levels, leaderboards with ties and
+ * What docs/rules says that events lead to, in plain TypeScript: totals, points with boosts and levels, leaderboards with ties and
  * limits. It shares nothing with src/ and lua/ and computes differently where it can: sums and products are BigInts, a leaderboard is a
  * list that is sorted anew for each change. It takes events one after the other, in the order in which the ledger holds them.
  */

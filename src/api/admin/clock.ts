@@ -3,7 +3,7 @@ import { LaurelError } from '../../shared/errors.js';
 import { instantShape } from '../../shared/shapes.js';
 import { type Route, type Services, defineRoute } from '../route.js';
 
-/** Without TEST_CLOCK the route does not exist (semantics.md, "Time"). */
+/** Without TEST_CLOCK the route does not exist (docs/rules/time.md). */
 function requireTestClock({ clock }: Services): void {
   if (!clock.settable) throw new LaurelError('not_found', 'There is no test clock: start the service with TEST_CLOCK=1 to have one.');
 }
@@ -28,6 +28,7 @@ export const clockRoutes: readonly Route[] = [
     method: 'put',
     path: '/clock',
     operation: 'admin_clock_set',
+    description: 'Only with `TEST_CLOCK=1`, and only forward. Responds when everything that is due by then is done.',
     answers: { 200: clockShape },
     summary: 'Move the test clock forward',
     body: z.object({ now: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' }) }),

@@ -16,6 +16,10 @@ export const eventAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/metrics/events',
     operation: 'admin_metrics_batch_events',
+    description:
+      'Each event is atomic, in the order of the batch. A wrong shape anywhere is a 422, and nothing is counted. An event ' +
+      "that the configuration or the user's state refuses is in `issues`, and the others are counted. After a 503, send the " +
+      'batch again with the same keys.',
     summary: 'Count many events, in order',
     answers: { 202: answerSchema },
     body: batch(batchEventSchema, limits.maxBatchEvents),

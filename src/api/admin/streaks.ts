@@ -17,6 +17,7 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/streaks/freezes',
     operation: 'admin_streaks_freezes_create',
+    description: 'May exceed the configured maximum, up to 100 per user.',
     answers: batchAnswers(z.object({ issues })),
     summary: 'Give users a streak freeze each',
     body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
@@ -33,6 +34,9 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/streaks/pauses',
     operation: 'admin_streaks_pauses_create',
+    description:
+      "Both dates are included. A pause that starts before the user's local date is an issue. A user has at most 100 pauses; " +
+      'a new one replaces the one that ended first.',
     answers: batchAnswers(z.object({ created: z.array(pauseShape), issues })),
     summary: "Pause users' streaks",
     body: z.object({ pauses: batch(z.object({ userId: idSchema, start: dateText, end: dateText })) }),
@@ -80,6 +84,9 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/streaks/restore',
     operation: 'admin_streaks_restore',
+    description:
+      'Sets the streak back to the length that it had when it was last lost. A running streak that is longer is an issue, and ' +
+      'so is a user who never lost one.',
     answers: batchAnswers(z.object({ restoredUsers: z.array(z.string()), issues })),
     summary: 'Restore the streaks that users have lost last',
     body: z.object({ users: batch(z.object({ id: idSchema })) }),

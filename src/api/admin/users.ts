@@ -14,6 +14,7 @@ export const userAdminRoutes: readonly Route[] = [
     method: 'get',
     path: '/users',
     operation: 'admin_users_list',
+    description: 'Sorted by id, byte by byte. `search` matches the start of an id or an email address, or the start of words of a name.',
     summary: 'List users by id, or search them by the start of an id, an email address or the words of a name',
     answers: { 200: z.array(userShape) },
     query: z.object({
@@ -42,6 +43,9 @@ export const userAdminRoutes: readonly Route[] = [
     method: 'delete',
     path: '/users/{id}',
     operation: 'admin_users_delete',
+    description:
+      'Responds when nothing is left of the user in Redis, Postgres or the ledger. An id that never became a user is deleted ' +
+      'too if it has boosts, keys or messages. After a 503, the rest happens by itself, or nothing has been deleted.',
     summary: 'Delete a user and everything that is known of the user',
     answers: { 200: z.object({ id: z.string() }) },
     archivedTenants: true,

@@ -1,5 +1,5 @@
 /**
- * The model: what docs/rules.md and the semantics say about what an event, a call, a configuration change or the passing of time does to
+ * The model: what docs/rules says about what an event, a call, a configuration change or the passing of time does to
  * a user, in plain TypeScript. It shares no code with the engine (types of the configuration document apart), keeps everything in memory
  * and takes the shortest way to say what is meant; test/unit/model.self.test.ts holds it against examples that were worked out by hand.
  */

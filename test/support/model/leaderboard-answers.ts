@@ -31,7 +31,7 @@ function rankedBody(world: World, board: Leaderboard): object {
   }
 }
 
-/** Rankings, and a user's place, say of what a board does not rank by that it is null (spec, "Leaderboard objects"). */
+/** Rankings, and a user's place, say of what a board does not rank by that it is null (docs/rules/leaderboards.md). */
 const rankedOrNull = (world: World, board: Leaderboard): object => ({
   ...{ metricKey: null, metricName: null, pointsSystemKey: null, pointsSystemName: null },
   ...rankedBody(world, board),
