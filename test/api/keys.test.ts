@@ -48,7 +48,7 @@ describe('Keys', () => {
     until('the second process refuses the key', async () => (await eventAt(second.address!, key, user)) === 401);
 
   describe('of the application', () => {
-    it('are made, shown once, and stored as a hash alone', async () => {
+    it('are shown once when created, and stored only as a hash', async () => {
       const reply = await admin('POST', '/application-api-keys', [{ userId: 'ana' }, { userId: 'ben' }]);
       const { created, issues } = batchOf(reply);
       expect([reply.status, issues]).to.deep.equal([201, []]);
@@ -60,7 +60,7 @@ describe('Keys', () => {
       for (const { key } of [ana, ben]) expect(JSON.stringify(rows)).not.to.contain(key.split('.')[1]);
     });
 
-    it('may do what is the user’s own, in every process at once, until they are deleted', async () => {
+    it('give access to their user in every process at once, until they are deleted', async () => {
       for (let round = 0; round < 10; round += 1) {
         const made = await keyFor('ana');
         expect(await eventAt(second.address!, made.key, 'ana')).to.equal(201);
@@ -91,7 +91,7 @@ describe('Keys', () => {
       expect(accepted).to.deep.equal([]);
     });
 
-    it('that are unknown, of another tenant, or named twice are told by index', async () => {
+    it('that are unknown, of another tenant, or named twice are reported by index', async () => {
       const made = await keyFor('ana');
       const tenant = first(batchOf(await admin('POST', '/tenants', [{ customerId: 'other', name: 'Other' }])).created);
       const theirs = await world.request('DELETE', `/admin/v1/application-api-keys?ids=${made.id}`, {
@@ -106,7 +106,7 @@ describe('Keys', () => {
       expect(batchOf(reply)).to.deep.equal({ deleted: [{ id: made.id }], issues: [issue(0, unknownId), issue(2, made.id)] });
     });
 
-    it('end with their user, in every process, and leave no trace of whose they were', async () => {
+    it('are revoked with their user in every process, and lose the id of the user', async () => {
       const made = await keyFor('gone');
       for (const address of [world.address, second.address!]) expect(await eventAt(address, made.key, 'gone')).to.equal(201);
       expect((await admin('DELETE', '/users/gone')).status).to.equal(200);
@@ -145,7 +145,7 @@ describe('Keys', () => {
     });
   });
 
-  it('are refused when they are made up, in whatever form', async () => {
+  it('are refused when they are invented, in every form', async () => {
     const made = await keyFor('ana');
     const other = `${made.prefix}.${'x'.repeat(32)}`;
     for (const key of [
@@ -166,7 +166,7 @@ describe('Keys', () => {
   });
 
   describe('of the account', () => {
-    it('are made, listed, read and renamed', async () => {
+    it('are created, listed, read and renamed', async () => {
       const made = await makeAdmin('CI');
       const { key, ...shown } = itemOf(await admin('GET', `/admin-api-keys/${made.id}`));
       expect(key).to.equal(undefined);
@@ -192,7 +192,7 @@ describe('Keys', () => {
       await refusedElsewhere(old.key, 'ana');
       const statuses = await Promise.all(both.flatMap((key) => [world.address, second.address!].map((at) => eventAt(at, key, 'ana'))));
       expect(statuses).to.deep.equal([401, 401, 201, 201]);
-      // Revoking is for good.
+      // A revoked key can't be activated again.
       expect((await admin('PATCH', '/admin-api-keys', [{ id: old.id, status: 'active' }])).status).to.equal(422);
     });
 
@@ -215,7 +215,7 @@ describe('Keys', () => {
       expect(batchOf(await admin('DELETE', `/admin-api-keys?ids=${bound.id}`)).deleted).to.deep.equal([{ id: bound.id }]);
     });
 
-    it('that are bound to a tenant say so, keep to it when they are rotated, and end with it, in every process', async () => {
+    it('that are bound to a tenant name it, keep it when rotated, and are refused with it, in every process', async () => {
       const tenant = first(batchOf(await admin('POST', '/tenants', [{ customerId: 'bound', name: 'Bound' }])).created);
       const wanted = [
         { name: 'By id', tenantId: tenant.id },
@@ -235,7 +235,7 @@ describe('Keys', () => {
       const all = [...created, rotated];
       const statuses = (): Promise<number[]> =>
         Promise.all(all.flatMap(({ key }) => [world.address, second.address!].map((at) => eventAt(at, key, 'ana'))));
-      // The tenant has no metric, so a key that is let in finds nothing there.
+      // The tenant has no metric, so a request with a valid key is a 404.
       expect(await statuses()).to.deep.equal(Array(6).fill(404));
       await admin('DELETE', `/admin-api-keys?ids=${first(created).id}`);
       await refusedElsewhere(first(created).key, 'ana');
@@ -266,7 +266,7 @@ describe('Keys', () => {
       );
     });
 
-    it('tell when they were last used, which is written down now and then and not with each request', async () => {
+    it('show when they were last used, which is saved once in a while and not with each request', async () => {
       const made = await makeAdmin('Used');
       const lastUsed = async (): Promise<Date | null> =>
         (await world.pool.query<{ at: Date | null }>('select last_used as at from api_keys where id = $1', [made.id])).rows[0]!.at;
@@ -287,7 +287,7 @@ describe('An account whose ADMIN_API_KEY is revoked', () => {
   });
   after(() => stage.stop());
 
-  it('can be given keys from the command line, and stays closed to the revoked one after a new start', async () => {
+  it('gets keys from the command line, and refuses the revoked one after a restart', async () => {
     const keys = (...args: string[]): ReturnType<typeof runLaurel> => runLaurel(['keys', ...args], stage.env);
     const world = await startWorld({ settings: { databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! } });
     const status = async (at: World, key: string): Promise<number> => (await at.request('GET', '/v1/leaderboards', { key })).status;

@@ -17,7 +17,7 @@ const config = (points: number): string =>
     leaderboards: [{ key: 'b', name: 'B', rankBy: 'metric', metricKey: 'm', status: 'active' }],
   });
 
-/** What the reads of this file look at. */
+/** The fields of responses that this file checks. */
 interface Seen {
   readonly points: { readonly p: { readonly total: number } };
   readonly total: number;
@@ -60,7 +60,7 @@ describe('Tenants', () => {
   const elsewhere = async (tenant: string, path = '/v1/leaderboards'): Promise<number> =>
     (await fetch(second.address! + path, { headers: { 'x-api-key': adminKey, 'tenant-id': tenant } })).status;
 
-  it('are created, listed, read, changed and archived; what can’t be done is told by index', async () => {
+  it('are created, listed, read, changed and archived; refused items are reported by index', async () => {
     const { created, issues } = await create('one', 'two', 'one');
     expect(created.map(({ customerId, name, status }) => [customerId, name, status])).to.deep.equal([
       ['one', 'Name of one', 'active'],
@@ -142,7 +142,7 @@ describe('Tenants', () => {
     expect(seen(await event(id, 'ana', 2)).points.p.total).to.equal(14);
     expect(seen(await event(undefined, 'ana', 2)).points.p.total).to.equal(2);
     expect(await elsewhere(id, '/v1/users/ana')).to.equal(200);
-    // A change reaches the other process with its next call, whether or not it was told.
+    // A change reaches the other process with its next call, with or without an announcement.
     await world.configure(config(8), { tenant: id });
     await fetch(`${second.address!}/v1/metrics/m/event`, {
       method: 'POST',
@@ -152,7 +152,7 @@ describe('Tenants', () => {
     expect(seen(await read(id, '/users/ben/points/p')).total).to.equal(8);
   });
 
-  it('have settings of their own: what one changes, others keep', async () => {
+  it('have settings of their own: a change in one changes no other', async () => {
     const ids = (await create('strict', 'lax')).created.map(({ id }) => id);
     const at = (id: string | undefined, method: string, path: string, body?: unknown): Promise<Reply> =>
       world.request(method, path, { headers: to(id), ...(body === undefined ? {} : { body }) });
@@ -209,7 +209,7 @@ describe('Tenants', () => {
     await inParallel(32, async (index) => {
       for (let round = 0; round < rounds; round += 1) {
         const [t, user] = [(index + round) % tenants.length, (index * 7 + round) % users];
-        // What is added tells the tenant by its last digit.
+        // The value identifies the tenant by its last digit.
         const value = 10 ** t;
         const address = round % 2 === 0 ? world.address : second.address!;
         const headers = { ...to(tenants[t]), 'idempotency-key': `${index}-${round >> 2}` };
@@ -240,7 +240,7 @@ describe('Tenants', () => {
     }
   });
 
-  it('answer 503 alone when what Redis has of them is lost, until it is back', async () => {
+  it('are a 503, and other tenants are not, while Redis lacks their data', async () => {
     const id = await createOne('lost');
     await world.configure(config(1), { tenant: id });
     await event(id, 'ana', 1);
