@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Engine } from '../src/engine/engine.js';
-import { trackEvent } from '../src/engine/track.js';
+import { trackEvent } from '../src/engine/events.js';
 import { keyNames, userRecords } from '../src/redis/contract.js';
 import { placeOf } from '../src/redis/layout.js';
 import { engineAlone } from './engine-alone.js';

@@ -28,7 +28,7 @@ local function read_attributes(args, first, last)
 end
 
 -- What is kept of an idempotency key: the event's id as bytes, and the moment, in milliseconds, from which on the key ages
--- (src/redis/idempotency.ts).
+-- (src/redis/encoding.ts).
 local USED_KEY, ID_BYTES = '>I6', 16
 
 -- The id, as bytes, of the event that used a key; nil for one that is older than the configuration keeps them.

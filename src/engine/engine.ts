@@ -22,8 +22,8 @@ import {
 } from '../redis/contract.js';
 import { redisFailure } from '../redis/failure.js';
 import type { FunctionLibrary } from '../redis/library.js';
-import { packMessage } from '../redis/message.js';
-import { trimLedger } from '../redis/stream.js';
+import { packMessage } from '../redis/encoding.js';
+import { trimLedger } from '../redis/partition.js';
 import { outOfSync, type Comparison } from './failures.js';
 
 type ContextualFunction = Exclude<FunctionName, PlainFunction>;

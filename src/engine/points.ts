@@ -8,7 +8,7 @@ import { boostResponse, boostsOf, boostStatusOn, sharedBoosts } from '../respons
 import { rangeWidth } from '../responses/points.js';
 import { levelResponse, triggerResponse } from '../responses/points.js';
 import type { BoostResponse, LevelCountResponse, LevelResponse, RangeResponse, SystemWithTriggersResponse } from '../responses/points.js';
-import { checkAttributeKeys } from './identify.js';
+import { checkAttributeKeys } from './user-properties.js';
 import { text, type Engine } from './engine.js';
 import type { Stores } from './leaderboards.js';
 import { readUser } from './users.js';

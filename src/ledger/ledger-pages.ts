@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../shared/limits.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields } from '../redis/contract.js';
-import { isBelow, trimmedUpTo } from '../redis/stream.js';
+import { isBelow, trimmedUpTo } from '../redis/partition.js';
 import { readEntry, type StreamEntry } from './dead-letters.js';
 import type { StreamId } from './offsets.js';
 

@@ -17,7 +17,7 @@ export const keyNames = {
   clock: 'clock',
   /** Hash per user (userRecords). Followed by the user's id. */
   user: 'u:',
-  /** Hash per metric and user: idempotency key → event id and when (redis/idempotency.ts). Followed by the metric's no, a colon and the user's id. */
+  /** Hash per metric and user: idempotency key → event id and when (redis/encoding.ts). Followed by the metric's no, a colon and the user's id. */
   idempotency: 'i:',
   /** List per points system and user: the newest awards first. Followed by the system's no, a colon and the user's id. */
   awards: 'a:',
@@ -204,7 +204,7 @@ export const functions = {
   /** Puts a configuration version into force, unless a newer one is. `blob` is the plan, `channel` is told of the switch. */
   activate: [...context, 'blob', 'planTtlS', 'channel'],
   /**
-   * One event. `idempotencyKey` is in the form of redis/idempotency.ts, empty for none; `idBytes` is the event's id as bytes.
+   * One event. `idempotencyKey` is in the form of redis/encoding.ts, empty for none; `idBytes` is the event's id as bytes.
    * After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value.
    */
   track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'idBytes', 'patchPairs'],

@@ -5,7 +5,7 @@ import { limits } from '../shared/limits.js';
 import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields, restoringFields } from '../redis/contract.js';
-import { isBelow, trimmedUpTo } from '../redis/stream.js';
+import { isBelow, trimmedUpTo } from '../redis/partition.js';
 import type { RestoreLock } from './lock.js';
 
 interface Of {

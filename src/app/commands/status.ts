@@ -10,7 +10,7 @@ import { mastersOf } from '../../redis/cluster.js';
 import { connectRedis, messageOf, type RedisConnection } from '../../redis/connection.js';
 import { keyNames, metaFields, partitionPrefix, restoringFields } from '../../redis/contract.js';
 import { infoFields } from '../../redis/server.js';
-import { isBelow } from '../../redis/stream.js';
+import { isBelow } from '../../redis/partition.js';
 import type { Settings } from '../settings.js';
 import { startLocalPostgres } from '../../local-stores/local-postgres.js';
 import { startLocalRedis } from '../../local-stores/local-redis.js';
