@@ -1,5 +1,5 @@
-import { unpackSequence, uuidBytes, uuidOfBytes } from '../redis/encoding.js';
-import { awardMomentBytes, named, placeOf } from '../redis/layout.js';
+import { unpackSequence, uuidOfBytes } from '../redis/encoding.js';
+import { awardMomentBytes, named, placeOf, uuidBytes } from '../redis/layout.js';
 import type { AwardFact } from './entry.js';
 
 const dayMs = 86_400_000;

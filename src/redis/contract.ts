@@ -1,4 +1,4 @@
-import { awardMomentBytes, entryVersion, layoutTables } from './layout.js';
+import { awardMomentBytes, entryVersion, layoutTables, usedKeyMomentBytes, uuidBytes } from './layout.js';
 
 /**
  * The contract between TypeScript and the function library in lua/: key names, fields of a user's hash, the order of arguments and the
@@ -101,8 +101,17 @@ export const restoringFields = {
 /** In the hash `levels`, followed by a points system's no: what everybody has been counted by (lua/modules/levels.lua). */
 export const levelsDefinitionField = 'd-';
 
-/** Fields of the partition's `meta` that both sides know; the last two tell a Postgres that has been put back to an older state. */
+/** Fields of the partition's `meta`; by the last two, a Postgres that has been put back to an older state is detected. */
 export const metaFields = {
+  /** The epoch of this partition, absent while it is being restored. */
+  epoch: 'epoch',
+  /** The version of the active configuration, and the hash of its plan. */
+  version: 'version',
+  plan: 'plan',
+  /** The newest number of the sequence that decides ties on leaderboards. */
+  seq: 'seq',
+  /** How many users there are. */
+  users: 'users',
   /** The restore that may write the partition, or was the last that did (src/restore/lock.ts). */
   restorer: 'restorer',
   /** The `run_id` of the server on which the partition was opened; without it, every call asks for a comparison. */
@@ -378,6 +387,8 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     ...layoutTables(),
     `  entryVersion = ${entryVersion},`,
     `  awardMoment = '>i${awardMomentBytes}',`,
+    `  usedKeyMoment = '>I${usedKeyMomentBytes}',`,
+    `  idBytes = ${uuidBytes},`,
     `  restoring = ${table(Object.entries(restoringFields))},`,
     `  meta = ${table(Object.entries(metaFields))},`,
     `  memberSeq = ${table(Object.entries(memberSeq))},`,

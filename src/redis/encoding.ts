@@ -1,6 +1,6 @@
 import { Packr, Unpackr } from 'msgpackr';
 import { userFields, userRecords } from './contract.js';
-import { placeOf, type Layout, type Place } from './layout.js';
+import { placeOf, usedKeyMomentBytes, uuidBytes, type Layout, type Place } from './layout.js';
 
 /** MessagePack as Lua's cmsgpack writes and reads it: no extensions, numbers as numbers. */
 const packr = new Packr({ useRecords: false });
@@ -27,9 +27,6 @@ export function unpackMessage(blob: unknown): unknown {
 const shortMark = '\u0001';
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const uuidParts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
-export const uuidBytes = 16;
-/** Bytes of a moment in milliseconds since 1970. */
-const momentBytes = 6;
 
 /** A UUID as its 16 bytes. */
 export const bytesOfUuid = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex');
@@ -49,15 +46,15 @@ export function keyOfStored(stored: string): string {
 
 /** What Redis keeps of a key that was used: the event's id, and the moment from which on the key ages, in milliseconds since 1970 (lua/event.lua). */
 export function usedKey(eventId: string, at: number): Buffer {
-  const value = Buffer.concat([bytesOfUuid(eventId), Buffer.alloc(momentBytes)]);
-  value.writeUIntBE(at, uuidBytes, momentBytes);
+  const value = Buffer.concat([bytesOfUuid(eventId), Buffer.alloc(usedKeyMomentBytes)]);
+  value.writeUIntBE(at, uuidBytes, usedKeyMomentBytes);
   return value;
 }
 
 /** The event's id and the moment, as a text; hexadecimal digits of a value of another length. */
 export function usedKeyText(value: Buffer): string {
-  if (value.length !== uuidBytes + momentBytes) return `0x${value.toString('hex')}`;
-  return `${uuidOfBytes(value.subarray(0, uuidBytes))} ${value.readUIntBE(uuidBytes, momentBytes)}`;
+  if (value.length !== uuidBytes + usedKeyMomentBytes) return `0x${value.toString('hex')}`;
+  return `${uuidOfBytes(value.subarray(0, uuidBytes))} ${value.readUIntBE(uuidBytes, usedKeyMomentBytes)}`;
 }
 
 /** A list of the user's hash, unpacked. */

@@ -114,7 +114,7 @@ async function begin(options: RestoreOptions, hold: RestoreLock, committedEpoch:
   const [epoch, begunAt, last, users, current, before, trimmed] = await redis.hmget(
     meta,
     ...[restore, from, cursor, count],
-    ...['epoch', metaFields.restorer, metaFields.trimmed],
+    ...[metaFields.epoch, metaFields.restorer, metaFields.trimmed],
   );
   if (current === committedEpoch && (await hasAllOf({ redis, partition, trimmed }, committedEpoch, lastId))) {
     await hold.renew();
@@ -219,7 +219,7 @@ async function restoreCounters({ pool, tenant, partition }: RestoreOptions, hold
   );
   const counts = completions.flatMap(({ achievement, users }) => [String(achievement), users]);
   await hold.write([
-    ['HSET', partition + keyNames.meta, 'users', all?.users ?? '0', 'seq', all?.seq ?? '0'],
+    ['HSET', partition + keyNames.meta, metaFields.users, all?.users ?? '0', metaFields.seq, all?.seq ?? '0'],
     ...commandsOf('HSET', partition + keyNames.completions, counts),
   ]);
 }
@@ -282,5 +282,9 @@ async function finish(
   if (lastId !== '0-0') commands.push(['XADD', ledger, lastId, 'e', ''], ['XTRIM', ledger, 'MAXLEN', '0']);
   if (testClock && newestAt !== '0') commands.push(['SET', partition + keyNames.clock, newestAt]);
   // Another restore may have the lease by now, and go on here.
-  await hold.write([...commands, ['HSET', meta, 'epoch', epoch, metaFields.past, past], ['HDEL', meta, ...Object.values(restoringFields)]]);
+  await hold.write([
+    ...commands,
+    ['HSET', meta, metaFields.epoch, epoch, metaFields.past, past],
+    ['HDEL', meta, ...Object.values(restoringFields)],
+  ]);
 }

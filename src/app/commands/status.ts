@@ -128,7 +128,7 @@ async function tenantStatus(redis: RedisConnection, partition: string, named: Na
   const [{ lagEntries, lagSeconds }, newest, [held = null, trimmed = null, restoring = null, restored = null]] = await Promise.all([
     readLag(redis, partition, named.no),
     newestOf(redis, partition + keyNames.ledger),
-    redis.hmget(partition + keyNames.meta, 'epoch', metaFields.trimmed, restore, count),
+    redis.hmget(partition + keyNames.meta, metaFields.epoch, metaFields.trimmed, restore, count),
   ]);
   const inSync = isInSync(committed, held, newest, trimmed);
   return {
