@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { AroundCall, Engine } from '../src/engine/engine.js';
+import type { Engine } from '../src/engine/engine.js';
+import type { AroundCall } from '../src/engine/function-calls.js';
 import { trackBatch } from '../src/engine/events.js';
 import { trackEvent, type EventRequest } from '../src/engine/events.js';
 import { identifyUser } from '../src/engine/users.js';

@@ -7,8 +7,9 @@ import { type EventResponse, completedBlock, leaderboardsBlock, pointsBlock } fr
 import { eventStreak } from '../responses/streaks.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { type Call, type Engine, type Reply, text } from './engine.js';
-import { refusal } from './failures.js';
+import type { Call, Engine } from './engine.js';
+import { type Reply, text } from './function-calls.js';
+import { refusal } from './refusals.js';
 import { type AttributeValues, type UserProperties, attributePairs, checkAttributeKeys, userPatch } from './user-properties.js';
 
 /** One event as a caller sends it, checked but for what only the configuration knows. */

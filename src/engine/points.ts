@@ -9,7 +9,8 @@ import { rangeWidth } from '../responses/points.js';
 import { levelResponse, triggerResponse } from '../responses/points.js';
 import type { BoostResponse, LevelCountResponse, LevelResponse, RangeResponse, SystemWithTriggersResponse } from '../responses/points.js';
 import { checkAttributeKeys } from './user-properties.js';
-import { text, type Engine } from './engine.js';
+import type { Engine } from './engine.js';
+import { text } from './function-calls.js';
 import type { Stores } from './leaderboards.js';
 import { readUser } from './users.js';
 

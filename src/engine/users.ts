@@ -18,8 +18,9 @@ import { type PreferencesResponse, type UserResponse, userResponse } from '../re
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { readCounts } from './achievements.js';
-import { type Engine, text } from './engine.js';
-import { refusal } from './failures.js';
+import type { Engine } from './engine.js';
+import { text } from './function-calls.js';
+import { refusal } from './refusals.js';
 import { type UserProperties, checkAttributeKeys, userPatch } from './user-properties.js';
 
 /** `create` refuses a user who exists, `update` one who does not, `upsert` neither. */

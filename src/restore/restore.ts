@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { loadConfig } from '../config/store.js';
-import type { Comparison } from '../engine/failures.js';
+import type { Comparison } from '../engine/sync.js';
 import type { ConfigDocument } from '../config/model.js';
 import type { ActiveRedis } from '../ledger/active-redis.js';
 import { objectionSentence, type Need, type Objection } from '../ledger/active-redis-rules.js';
