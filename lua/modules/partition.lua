@@ -106,6 +106,18 @@ function partition.enter(keys, args)
   return entered
 end
 
+-- Whether a stream id, `milliseconds-number`, is of an earlier entry than another (src/redis/partition.ts does the same:
+-- test/rules/vectors.test.ts).
+function partition.is_below(a, b)
+  local a_ms, a_seq = a:match('^(%d+)-(%d+)$')
+  local b_ms, b_seq = b:match('^(%d+)-(%d+)$')
+  a_ms, b_ms = tonumber(a_ms), tonumber(b_ms)
+  if a_ms ~= b_ms then
+    return a_ms < b_ms
+  end
+  return tonumber(a_seq) < tonumber(b_seq)
+end
+
 -- The id of the newest entry that the ledger has ever held, '0-0' for none.
 function partition.last_ledger_id(part)
   if redis.call('EXISTS', part.ledger) == 0 then

@@ -10,17 +10,6 @@ local meta, outcome = contract.meta, contract.outcome
 
 local NO_WRITES, WRITES = { 'no-writes' }, {}
 
--- Whether a stream id, `milliseconds-number`, is of an earlier entry than another (src/redis/partition.ts does the same).
-local function is_below(a, b)
-  local a_ms, a_seq = a:match('^(%d+)-(%d+)$')
-  local b_ms, b_seq = b:match('^(%d+)-(%d+)$')
-  a_ms, b_ms = tonumber(a_ms), tonumber(b_ms)
-  if a_ms ~= b_ms then
-    return a_ms < b_ms
-  end
-  return tonumber(a_seq) < tonumber(b_seq)
-end
-
 -- Closes a partition that lacks what Postgres has, and wakes the workers; adds to the reply how many have received that.
 local function close(part, noted, reply)
   part.server = nil
@@ -40,7 +29,7 @@ local function lost_by_postgres(found, epoch, last_id)
     return past and (' ' .. past .. ' '):find(' ' .. epoch .. ' ', 1, true) and held
   end
   local trimmed_in, id = (trimmed or ''):match('^(%S+) (%S+)$')
-  return trimmed_in == epoch and is_below(last_id, id) and id
+  return trimmed_in == epoch and partition.is_below(last_id, id) and id
 end
 
 -- Opens the partition if it is in sync with Postgres, which has committed up to `lastId` of the ledger of `epoch`. An empty partition of
@@ -65,7 +54,7 @@ command.unchecked('open', WRITES, function(keys, args, position)
   if not held and last_id ~= '0-0' then
     return close(part, noted, { outcome.behind, '' })
   end
-  if is_below(newest, last_id) then
+  if partition.is_below(newest, last_id) then
     return close(part, noted, { outcome.behind, newest })
   end
   if part.server and part.server == noted and part.epoch == epoch then
@@ -88,7 +77,7 @@ command.unchecked('awaitEntries', NO_WRITES, function(keys, args, position)
   if epoch and epoch ~= args[position.epoch] then
     return { outcome.foreign }
   end
-  if (not epoch and last_id ~= '0-0') or is_below(partition.last_ledger_id(part), last_id) then
+  if (not epoch and last_id ~= '0-0') or partition.is_below(partition.last_ledger_id(part), last_id) then
     return { outcome.behind }
   end
   -- Committed entries are trimmed. Entries that are still there were committed by a worker that was killed before that: trim them.

@@ -8,7 +8,7 @@ import { objectionSentence, type Need, type Objection } from '../ledger/active-r
 import { acquireRestoreLease, advanceOffset, releaseLeases, splitId, type Lease, type StreamId } from '../ledger/offsets.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { levelsDefinition, levelsOf } from '../plan/levels.js';
+import { levelsDefinition, levelsOf } from '../plan/points.js';
 import { inTransaction, readAllUsers } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '../redis/contract.js';
