@@ -1,4 +1,4 @@
-import type { EventRequest } from '../src/engine/track.js';
+import type { EventRequest } from '../src/engine/events.js';
 import { seeded } from './events.js';
 
 /** Any number would do; it is the same in every run. */

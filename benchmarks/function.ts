@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Engine } from '../src/engine/engine.js';
-import { trackEvent, type EventRequest } from '../src/engine/track.js';
+import { trackEvent, type EventRequest } from '../src/engine/events.js';
 import { keyNames } from '../src/redis/contract.js';
 import { inside, Monitor } from '../test/support/monitor.js';
 import { statsOf, total, type CommandStats } from './command-stats.js';

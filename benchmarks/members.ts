@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Engine } from '../src/engine/engine.js';
-import { trackEvent } from '../src/engine/track.js';
-import { keyNames, userRecords } from '../src/redis/contract.js';
+import { trackEvent } from '../src/engine/events.js';
+import { keyNames, metaFields, userRecords } from '../src/redis/contract.js';
 import { placeOf } from '../src/redis/layout.js';
 import { engineAlone } from './engine-alone.js';
 import { statsOf } from './command-stats.js';
@@ -119,7 +119,7 @@ class Fill {
       const last = Math.min(first + writtenAtOnce, this.options.members) - 1;
       await this.redis.eval(copyUsers, 1, `${users}template`, users, held ?? '', ...fields, run, first, last);
     }
-    await this.redis.hincrby(partition + keyNames.meta, 'seq', this.options.members);
+    await this.redis.hincrby(partition + keyNames.meta, metaFields.seq, this.options.members);
   }
 
   private below(count: number): number {

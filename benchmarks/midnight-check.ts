@@ -2,7 +2,7 @@ import { defaultTenant } from '../src/access/tenants.js';
 import type { Context } from '../src/app/context.js';
 import { dateToDay } from '../src/shared/calendar.js';
 import { keyNames, userRecords } from '../src/redis/contract.js';
-import { at, listOf } from '../src/redis/user-hash.js';
+import { at, listOf } from '../src/redis/encoding.js';
 import type { RedisConnection } from '../src/redis/connection.js';
 import type { Population, User } from './midnight-users.js';
 

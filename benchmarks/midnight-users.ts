@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defaultTenant } from '../src/access/tenants.js';
 import type { Context } from '../src/app/context.js';
-import { trackEvent } from '../src/engine/track.js';
+import { trackEvent } from '../src/engine/events.js';
 import type { BenchmarkEvent } from './events.js';
 import type { Watch } from './watch.js';
 

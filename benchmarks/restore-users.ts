@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { defaultTenant } from '../src/access/tenants.js';
 import type { Context } from '../src/app/context.js';
-import { trackEvent } from '../src/engine/track.js';
+import { trackEvent } from '../src/engine/events.js';
 import { keyNames } from '../src/redis/contract.js';
 import { startService } from '../src/app/service.js';
 import type { Settings } from '../src/app/settings.js';

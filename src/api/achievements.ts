@@ -5,7 +5,7 @@ import { completionShape } from '../responses/events.js';
 import { readUserAchievements } from '../engine/users.js';
 import { attributeFilters, keyText, onlyTrueText } from './query.js';
 import { defineRoute, type Route } from './route.js';
-import { idSchema, userPropertiesSchema } from '../engine/identify.js';
+import { idSchema, userPropertiesSchema } from '../engine/user-properties.js';
 
 export const achievementRoutes: readonly Route[] = [
   defineRoute({

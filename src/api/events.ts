@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { attributesSchema, idSchema, userPropertiesSchema } from '../engine/identify.js';
-import { trackEvent } from '../engine/track.js';
+import { attributesSchema, idSchema, userPropertiesSchema } from '../engine/user-properties.js';
+import { trackEvent } from '../engine/events.js';
 import { eventShape } from '../responses/events.js';
 import { limits } from '../shared/limits.js';
 import { keyText } from './query.js';

@@ -5,7 +5,7 @@ import { limits } from '../shared/limits.js';
 import { attributeFilters, booleanText, integerText, keyText } from './query.js';
 import { defineRoute, type Route } from './route.js';
 import { dateText } from '../shared/shapes.js';
-import { idSchema } from '../engine/identify.js';
+import { idSchema } from '../engine/user-properties.js';
 
 const runText = dateText.optional().meta({ description: 'A date of a past run; the current run without it.' });
 

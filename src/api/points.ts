@@ -3,7 +3,7 @@ import { readBoosts, readLevels, readSystem, readUserBoosts, summariseLevels, su
 import { boostShape, levelCountShape, levelShape, rangeShape, systemWithTriggersShape } from '../responses/points.js';
 import { attributeFilters, booleanText, keyText } from './query.js';
 import { defineRoute, type Route } from './route.js';
-import { idSchema } from '../engine/identify.js';
+import { idSchema } from '../engine/user-properties.js';
 
 const params = z.object({ key: keyText('points system') });
 

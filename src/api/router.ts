@@ -5,7 +5,7 @@ import helmet from 'koa-helmet';
 import type { Logger } from 'pino';
 import type { Principal } from '../access/key-ring.js';
 import { defaultTenant } from '../access/tenants.js';
-import { idProblem } from '../engine/identify.js';
+import { idProblem } from '../engine/user-properties.js';
 import type { Refusals } from '../logging/refusals.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';

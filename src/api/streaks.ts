@@ -4,7 +4,7 @@ import { limits } from '../shared/limits.js';
 import { callersIdsText, integerText } from './query.js';
 import { defineRoute, type Route } from './route.js';
 import { longestStreakShape, streakRankingShape, streakShape } from '../responses/streaks.js';
-import { idSchema } from '../engine/identify.js';
+import { idSchema } from '../engine/user-properties.js';
 
 export const streakRoutes: readonly Route[] = [
   defineRoute({

@@ -8,7 +8,7 @@ import { limits } from '../shared/limits.js';
 import { keyText, optionalIntegerText } from './query.js';
 import { defineRoute, type Route } from './route.js';
 import { dateText } from '../shared/shapes.js';
-import { idSchema } from '../engine/identify.js';
+import { idSchema } from '../engine/user-properties.js';
 
 const date = dateText.refine((text) => text >= '0001-01-01', 'must be a date from 0001-01-01 on').optional();
 const otherSpelling = date.meta({ description: 'An alias: send only one of the two.' });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { evaluationMode } from '../config/fields.js';
-import { idSchema, userPropertiesSchema } from '../engine/identify.js';
+import { idSchema, userPropertiesSchema } from '../engine/user-properties.js';
 import {
   type IdentifyMode,
   channels,

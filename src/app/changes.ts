@@ -1,7 +1,7 @@
 import { newestVersions } from '../config/store.js';
 import type { Rounds } from '../jobs/rounds.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
-import type { Listener } from '../redis/listener.js';
+import type { Listener } from '../redis/connection.js';
 import { limits } from '../shared/limits.js';
 import type { Context } from './context.js';
 

@@ -1,4 +1,5 @@
-import { text, type Engine } from './engine.js';
+import type { Engine } from './engine.js';
+import { text } from './function-calls.js';
 import { LaurelError } from '../shared/errors.js';
 import { outcomes } from '../redis/contract.js';
 

@@ -2,7 +2,7 @@ import { DateTime } from 'luxon';
 import type { AttributeSums, DaySpan, DaySummary, RankedDay } from '../ledger/aggregates.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields, userRecords } from '../redis/contract.js';
-import { at, listOf } from '../redis/user-hash.js';
+import { at, listOf } from '../redis/encoding.js';
 import { completedResponse } from '../responses/achievements.js';
 import { leaderboardResponse } from '../responses/leaderboards.js';
 import { userResponse } from '../responses/users.js';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limits } from '../shared/limits.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields } from '../redis/contract.js';
-import { isBelow, trimmedUpTo } from '../redis/stream.js';
+import { isBelow, trimmedUpTo } from '../redis/partition.js';
 import { readEntry, type StreamEntry } from './dead-letters.js';
 import type { StreamId } from './offsets.js';
 
@@ -31,10 +31,10 @@ export async function readPages(redis: RedisConnection, partition: string, { epo
   for (let last = after; ;) {
     const count = Math.min(limits.writeBehindReadEntries, most - entries.length);
     const [found, trimmed, page, version] = await Promise.all([
-      redis.hget(partition + keyNames.meta, 'epoch'),
+      redis.hget(partition + keyNames.meta, metaFields.epoch),
       redis.hget(partition + keyNames.meta, metaFields.trimmed),
       redis.xrangeBuffer(partition + keyNames.ledger, `(${last}`, '+', 'COUNT', count),
-      redis.hget(partition + keyNames.meta, 'version'),
+      redis.hget(partition + keyNames.meta, metaFields.version),
     ]);
     if (found !== epoch) return 'replaced';
     // What is missing in between is in neither.

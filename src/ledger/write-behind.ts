@@ -9,7 +9,7 @@ import { readLag, WriteBehindProgress, type LedgerLag } from './lag.js';
 import { LeaseLost, loadOffsets, releaseLeases, type StreamId } from './offsets.js';
 import { Partitions } from './partitions.js';
 import { FailureLog } from '../logging/failure-log.js';
-import { isBelow, newestId } from '../redis/stream.js';
+import { isBelow, newestId } from '../redis/partition.js';
 import { RedisReplaced, TenantWriter, type Publisher } from './tenant-writer.js';
 
 /** What is known of a ledger: whether it has entries that are not committed, or Redis lacks what Postgres has or is of another life. */

@@ -108,6 +108,12 @@ const layouts = {
   recentAward: ['dayOffset', 'trigger', 'ordinal', 'awarded', 'total', 'boosts'],
 } as const;
 
+/** Bytes of an id (a UUID) where it is packed. */
+export const uuidBytes = 16;
+
+/** Bytes of the moment behind the id of the event that used an idempotency key, the first one highest. */
+export const usedKeyMomentBytes = 6;
+
 /** Bytes of the moment of a recent award, the first one highest, with a sign. */
 export const awardMomentBytes = 6;
 
@@ -135,10 +141,12 @@ export function named(layout: Layout, list: readonly unknown[]): Record<string, 
 
 /**
  * The layouts as Lua tables: place → position from 1, and `size`. A streak in the core is one place there, its base: to which the position of a
- * place of the streak is added.
+ * place of the streak is added. `list_entry` makes the list of an entry of the ledger from a table of its fields.
  */
 export function layoutTables(): string[] {
-  return Object.entries(layouts).map(([layout, places]) => {
+  // Absent fields are false: cmsgpack would pack a list with holes as a map.
+  const fields = layouts.entry.map((field) => (field === 'version' ? entryVersion : `entry.${field} or false`));
+  const tables = Object.entries(layouts).map(([layout, places]) => {
     const positions = new Map<string, number>();
     for (const [at, place] of places.entries()) {
       const [name, within] = place.split('.') as [string, string?];
@@ -146,4 +154,5 @@ export function layoutTables(): string[] {
     }
     return `  ${layout} = { ${[...positions].map(([name, at]) => `${name} = ${at}`).join(', ')}, size = ${places.length} },`;
   });
+  return [...tables, `  list_entry = function(entry) return { ${fields.join(', ')} } end,`];
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type StoredStreaks, type StreakFact, streakPlace } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-import { at } from '../redis/user-hash.js';
+import { at } from '../redis/encoding.js';
 import { datesOf, periodOf, weekShiftOf } from '../shared/calendar.js';
 import { dateShape, instantShape } from '../shared/shapes.js';
 

@@ -5,7 +5,7 @@ import { limits } from '../shared/limits.js';
 import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields, restoringFields } from '../redis/contract.js';
-import { isBelow, trimmedUpTo } from '../redis/stream.js';
+import { isBelow, trimmedUpTo } from '../redis/partition.js';
 import type { RestoreLock } from './lock.js';
 
 interface Of {
@@ -20,7 +20,7 @@ interface Of {
  * unless they are saved. Empty where there is no epoch. `meta` keeps it until the restore ends, so that one that was cut off saves them.
  */
 export async function leftBehind({ redis, pool, tenant, partition }: Of, committedEpoch: string, lastId: StreamId): Promise<string> {
-  const [epoch, trimmed, left] = await redis.hmget(partition + keyNames.meta, 'epoch', metaFields.trimmed, restoringFields.left);
+  const [epoch, trimmed, left] = await redis.hmget(partition + keyNames.meta, metaFields.epoch, metaFields.trimmed, restoringFields.left);
   if (!epoch) return left ?? '';
   if (epoch === committedEpoch) return `${epoch} ${lastId}`;
   const { rows } = await pool.query<{ last: StreamId | null }>(

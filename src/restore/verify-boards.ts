@@ -4,7 +4,7 @@ import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
 import { readAllUsers } from '../postgres/pool.js';
 import { boardKey, boardMember, keyNames, parseMember } from '../redis/contract.js';
-import { partitionKeys } from '../redis/scan.js';
+import { partitionKeys } from '../redis/partition.js';
 import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
 
 interface Board {

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { userRecords } from '../../src/redis/contract.js';
 import { placeOf } from '../../src/redis/layout.js';
-import { packMessage } from '../../src/redis/message.js';
-import { listOf, type UserHash } from '../../src/redis/user-hash.js';
+import { type UserHash, listOf, packMessage } from '../../src/redis/encoding.js';
 import { bodyOf, configText, read, readPoints, track, until, userPath } from '../support/answers.js';
 import { differences } from '../support/differences.js';
 import { Monitor, wordsOf } from '../support/monitor.js';

@@ -31,7 +31,7 @@ function expectFull({ status, headers, body }: Reply, what: string): void {
   expect(status, `${what}: ${JSON.stringify(body)}`).to.equal(503);
   expect(headers.get('retry-after'), what).to.equal(String(limits.ledgerFullRetryS));
   expect(body).to.deep.equal({
-    error: 'Nothing can be stored for now: Postgres is away or slow, and the ledger is as long as it may be. Try again later.',
+    error: 'Nothing can be stored for now: Postgres is away or slow, and the ledger is at its limit. Try again later.',
   });
 }
 
@@ -68,7 +68,7 @@ describe('A ledger that is as long as it may be', () => {
   it('is named by the readiness', async () => {
     const reply = await world.get('/health/ready');
     expect(reply.status).to.equal(503);
-    expect(JSON.stringify(reply.body)).to.include('the ledger is as long as it may be');
+    expect(JSON.stringify(reply.body)).to.include('the ledger is at its limit');
   });
 
   it('answers reads, and replays of what it has counted', async () => {

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import type pg from 'pg';
 import { userFields, userRecords } from '../../src/redis/contract.js';
 import { userLayouts } from '../../src/redis/layout.js';
-import { packMessage, unpackMessage } from '../../src/redis/message.js';
+import { packMessage, unpackMessage } from '../../src/redis/encoding.js';
 import { bodyOf, configText, read, readPlace, readPoints, readProfile, track, userPath } from '../support/answers.js';
 import { stores } from '../support/stores.js';
 import { freshDatabase, startWorld, tenant, type TestDatabase, type World } from '../support/world.js';

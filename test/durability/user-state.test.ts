@@ -6,7 +6,7 @@ import { configFileOf } from '../../src/config/file.js';
 import { emptyConfig } from '../../src/config/model.js';
 import { keyNames } from '../../src/redis/contract.js';
 import { bundleLibrary } from '../../src/redis/library.js';
-import { packMessage, unpackMessage } from '../../src/redis/message.js';
+import { packMessage, unpackMessage } from '../../src/redis/encoding.js';
 import { startArena, type Arena, type Loss } from '../support/engine-subject.js';
 import { baseMs } from '../support/model/documents.js';
 import { OwnRedis } from '../support/own-redis.js';

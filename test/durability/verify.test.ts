@@ -5,8 +5,7 @@ import { limits } from '../../src/shared/limits.js';
 import { verifyTenant } from '../../src/restore/verify.js';
 import { keyNames, userRecords } from '../../src/redis/contract.js';
 import { placeOf } from '../../src/redis/layout.js';
-import { packMessage } from '../../src/redis/message.js';
-import { listOf } from '../../src/redis/user-hash.js';
+import { listOf, packMessage } from '../../src/redis/encoding.js';
 import { startWorld, tenant, type World } from '../support/world.js';
 
 /** What somebody did behind Laurel's back, and who or what the difference that is found names. */

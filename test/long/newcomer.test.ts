@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
-import { totalsOf } from '../../src/redis/user-hash.js';
+import { totalsOf } from '../../src/redis/encoding.js';
 import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../../src/local-stores/local-redis.js';
 import { ProcessHandle } from '../../src/local-stores/processes.js';

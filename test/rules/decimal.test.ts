@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type Decimal, decimalOf, errorOfSum, numberOf, sum, zero } from '../support/decimal.js';
-import { loadLuaModule, type LuaModule } from '../support/lua-module.js';
+import { loadLuaFunctions, type LuaFunctions } from '../support/lua-functions.js';
 
 /** How often each property is tried. fast-check prints the seed of a run that fails. */
 const numRuns = 3_000;
@@ -25,12 +25,12 @@ function oracle(factors: readonly bigint[], scale: number, rounding: Rounding): 
 }
 
 describe('Products of points and boosts', () => {
-  let decimal: LuaModule;
+  let decimal: LuaFunctions;
   before(async () => {
-    decimal = await loadLuaModule('decimal', {
+    decimal = await loadLuaFunctions({
       product: `local factors = {}
         for i = 3, #args do factors[i - 2] = tonumber(args[i]) end
-        return string.format('%.0f', decimal.scaled_product(factors, tonumber(args[1]), args[2]))`,
+        return string.format('%.0f', require('decimal').scaled_product(factors, tonumber(args[1]), args[2]))`,
     });
   });
   after(() => decimal.stop());
@@ -99,10 +99,10 @@ describe('Products of points and boosts', () => {
 });
 
 describe('Sums of decimal numbers', () => {
-  let decimal: LuaModule;
+  let decimal: LuaFunctions;
   before(async () => {
-    decimal = await loadLuaModule('decimal', {
-      totals: `local total, texts = 0, {}
+    decimal = await loadLuaFunctions({
+      totals: `local decimal, total, texts = require('decimal'), 0, {}
         for i = 1, #args do
           total = decimal.add(total, tonumber(args[i]))
           texts[i] = decimal.text(total)

@@ -5,8 +5,7 @@ import { lengthsOf } from '../../src/ledger/batch.js';
 import { unpackAwards } from '../../src/ledger/recent-awards.js';
 import { limits } from '../../src/shared/limits.js';
 import { keyNames, parseMember, userFields, userRecords } from '../../src/redis/contract.js';
-import { keyOfStored, usedKeyText } from '../../src/redis/idempotency.js';
-import { at, listOf, mapOf, profileOf, totalsOf, type UserHash } from '../../src/redis/user-hash.js';
+import { type UserHash, at, keyOfStored, listOf, mapOf, profileOf, totalsOf, usedKeyText } from '../../src/redis/encoding.js';
 import { keysOf } from './world.js';
 
 /** Facts by name, such as `points 4 of ana` → `120`. The same names are given to what Redis and what Postgres holds. */

@@ -6,9 +6,8 @@ import { isPastEpoch, loadOffset } from '../../src/ledger/offsets.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
 import { limits } from '../../src/shared/limits.js';
 import { createPool } from '../../src/postgres/pool.js';
-import { redisOptions } from '../../src/redis/connection.js';
+import { Listener, redisOptions } from '../../src/redis/connection.js';
 import { bundleLibrary } from '../../src/redis/library.js';
-import { Listener } from '../../src/redis/listener.js';
 import { tenant, type World } from './world.js';
 
 /** A write-behind worker of its own beside a world without one. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { trackBatch } from '../../engine/track.js';
+import { trackBatch } from '../../engine/events.js';
 import { limits } from '../../shared/limits.js';
 import { eventSchema } from '../events.js';
 import { defineRoute, type Route } from '../route.js';
-import { idSchema } from '../../engine/identify.js';
+import { idSchema } from '../../engine/user-properties.js';
 import { batch, issueOf, issueSchema } from './requests.js';
 
 const batchEventSchema = eventSchema.extend({ key: z.string(), idempotencyKey: idSchema.optional() });

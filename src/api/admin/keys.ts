@@ -9,7 +9,7 @@ import {
   updateAdminKeys,
 } from '../../access/admin-keys.js';
 import { createApplicationKeys, deleteApplicationKeys } from '../../access/key-store.js';
-import { idSchema, textSchema } from '../../engine/identify.js';
+import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { instantShape } from '../../shared/shapes.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addPause, grantFreeze, removePause, restoreStreak } from '../../engine/streaks.js';
 import { defineRoute, type Route } from '../route.js';
 import { dateShape, dateText } from '../../shared/shapes.js';
-import { idSchema } from '../../engine/identify.js';
+import { idSchema } from '../../engine/user-properties.js';
 import { batch, batchAnswers, batchStatus, deletedSchema, eachItem, idList, issueSchema } from './requests.js';
 
 const issues = z.array(issueSchema);

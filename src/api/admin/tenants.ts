@@ -13,7 +13,7 @@ import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { defineRoute, type Route, type Services } from '../route.js';
 import { instantShape } from '../../shared/shapes.js';
-import { idSchema, textSchema } from '../../engine/identify.js';
+import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { batch, batchAnswers, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './requests.js';
 
 /** The contract's `AdminTenant`. */

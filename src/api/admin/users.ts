@@ -4,7 +4,7 @@ import { limits } from '../../shared/limits.js';
 import { integerText } from '../query.js';
 import { defineRoute, type Route } from '../route.js';
 import { userResponse } from '../../responses/users.js';
-import { idSchema, textSchema } from '../../engine/identify.js';
+import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { userShape } from '../../responses/users.js';
 
 const userParams = z.object({ id: idSchema });

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { type EventEntry, streakFact, unpackFacts } from '../ledger/entry.js';
 import { type ActiveConfig, requireMetric } from '../plan/active-config.js';
 import { orderArguments, outcomes } from '../redis/contract.js';
-import { bytesOfUuid, storedKey, uuidOfBytes } from '../redis/idempotency.js';
-import { unpackMessage } from '../redis/message.js';
+import { bytesOfUuid, storedKey, unpackMessage, uuidOfBytes } from '../redis/encoding.js';
 import { type EventResponse, completedBlock, leaderboardsBlock, pointsBlock } from '../responses/events.js';
 import { eventStreak } from '../responses/streaks.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { type Call, type Engine, type Reply, text } from './engine.js';
-import { refusal } from './failures.js';
-import { type AttributeValues, type UserProperties, attributePairs, checkAttributeKeys, userPatch } from './identify.js';
+import type { Call, Engine } from './engine.js';
+import { type Reply, text } from './function-calls.js';
+import { refusal } from './refusals.js';
+import { type AttributeValues, type UserProperties, attributePairs, checkAttributeKeys, userPatch } from './user-properties.js';
 
 /** One event as a caller sends it, checked but for what only the configuration knows. */
 export interface EventRequest {
