@@ -80,7 +80,7 @@ describe('While Postgres is away', () => {
     await sendAllTheWhile();
     expect((await world.get('/v1/leaderboards')).status).to.equal(200);
     expectNotReady(await world.get('/admin/v1/users'));
-    // Who has not called for a while has to be looked up.
+    // A key unused for a while has to be looked up.
     expectNotReady(await world.request('GET', '/v1/users/ana', { key: unknown }));
     // A change of keys, or of the configuration, can't be stored.
     expectNotReady(await world.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'New' }] }));
@@ -107,7 +107,7 @@ describe('A process that is cut off from Postgres while another is not', () => {
     await world.stop();
   });
 
-  it('does not let a key in that the other has revoked, and lets in who may call when it is back', async () => {
+  it('refuses a key that the other process has revoked, and accepts valid keys once Postgres is back', async () => {
     const made = await world.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'Leaver' }] });
     const [{ id, key }] = (made.body as { created: [{ id: string; key: string }] }).created;
     const askSecond = async (by: string): Promise<number> =>

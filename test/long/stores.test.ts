@@ -143,7 +143,7 @@ describe('The local stores', () => {
 
   for (const kind of kinds) {
     describe(kind.name, () => {
-      it('keeps its data across a stop and a start, and a stop leaves no process', async () => {
+      it('keeps its data across a restart, and stops without leaving a process', async () => {
         const dataDir = join(await temporaryFolder(), 'not yet there');
         chmodSync(dirname(dataDir), 0o711);
         const first = await start(kind, dataDir);
@@ -183,7 +183,7 @@ describe('The local stores', () => {
         expect(await kind.read(store.url)).to.equal('before');
       });
 
-      it('is one server for all who start it at the same time, and ends with the last of them', async () => {
+      it('is one server for all processes that start it concurrently, and stops with the last of them', async () => {
         const dataDir = await temporaryFolder();
         const [here, alsoHere, elsewhere, alsoElsewhere] = await Promise.all([
           start(kind, dataDir),
@@ -243,7 +243,7 @@ describe('The local stores', () => {
   }
 
   describe('Redis', () => {
-    it('listens at a socket that nobody else can reach, keeps every write and evicts nothing', async () => {
+    it('listens on a private socket, persists every write and evicts nothing', async () => {
       const dataDir = await temporaryFolder();
       const { url } = await start(kinds[0]!, dataDir);
       const socket = join(dataDir, 'redis', 'redis.sock');
@@ -360,7 +360,7 @@ describe('The local stores', () => {
       await query(url, 'create table made (value text)');
     });
 
-    it('lets nobody in with a wrong password', async () => {
+    it('refuses a wrong password', async () => {
       const { url } = await start(kinds[1]!, await temporaryFolder());
       const wrong = new URL(url);
       wrong.password = 'wrong';

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { stores } from './stores.js';
 
-/** One module of lua/ in a function library of its own, so that a test can call what is inside the event's one call. */
+/** One module of lua/ in its own function library, so that a test can call its internals. */
 export interface LuaModule {
-  /** Calls a function of the test library with texts, and returns the text that it answers with. */
+  /** Calls a function of the test library with texts, and returns its result as a text. */
   call(name: string, args: readonly (string | number)[]): Promise<string>;
   stop(): Promise<void>;
 }
