@@ -147,6 +147,8 @@ export interface Kind<N extends ListName = ListName> {
   /** The field that decides which other fields an object has, and these by its value. */
   readonly by: string | undefined;
   readonly variants: Variants;
+  /** The fields that not all variants have. */
+  readonly varying: ReadonlySet<string>;
   /** An object of a file without the elements of the lists in it. */
   readonly schema: MapSchema;
   /** Each set makes another object, unless it makes the same. */
@@ -184,7 +186,7 @@ function kind<N extends ListName>(list: N, { check = (schema) => schema, ...spec
   );
   const plain = object({ key: keySchema, ...shape, ...Object.fromEntries(inside.map((name) => [name, rawList])) });
   const schema = check(by === undefined ? plain : plain.superRefine(fieldsOfVariant(by, variants), whatever)) as unknown as MapSchema;
-  return { file: list, comesBack: true, most: limits.maxConfigObjects, by, ...spec, list, variants, inside, fields, schema };
+  return { file: list, comesBack: true, most: limits.maxConfigObjects, by, ...spec, list, variants, varying, inside, fields, schema };
 }
 
 const name = 'unnamed';
@@ -453,11 +455,11 @@ export const configFileSchema = object(
   Object.fromEntries(fileParts.map((part) => [fileNameOf(part), isSingle(part) ? z.unknown().optional() : rawList])),
 );
 
-/** Whether the object that these fields are of has a field: those of another variant are not its own. */
-export function belongs({ by, variants }: Pick<Kind, 'by' | 'variants'>, { file }: Field, object: object): boolean {
-  const variant = by === undefined ? undefined : variants[String((object as Record<string, unknown>)[by])];
-  if (!variant || [...variant.needs, ...(variant.may ?? [])].includes(file)) return true;
-  return !Object.values(variants).some(({ needs, may = [] }) => [...needs, ...may].includes(file));
+/** Whether a field is one of an object, or else of another variant of its kind. */
+export function belongs({ by = '', variants, varying }: Kind, { file }: Field, object: object): boolean {
+  if (!varying.has(file)) return true;
+  const variant = variants[String((object as Record<string, unknown>)[by])];
+  return variant !== undefined && (variant.needs.includes(file) || (variant.may ?? []).includes(file));
 }
 
 /** What sentences and references call an object. The type of an attribute is part of what it is: two of different types may share a key. */
