@@ -157,6 +157,8 @@ export interface Kind<N extends ListName = ListName> {
   readonly inside: readonly ListName[];
   /** Whether an archived object comes back, with its data, when its key does. Otherwise the key then gets a new object. */
   readonly comesBack: boolean;
+  /** Fields of a file that an active object cannot change, because data of users would mean something else. */
+  readonly permanent: ReadonlySet<string>;
   /** How many there can be that are not archived: in all points systems together, for levels, triggers and boosts. */
   readonly most: number;
 }
@@ -173,6 +175,7 @@ interface KindSpec {
   readonly standIns: StandIns;
   readonly inside?: readonly ListName[];
   readonly comesBack?: boolean;
+  readonly permanent?: readonly string[];
   readonly most?: number;
   readonly fields: object;
 }
@@ -186,7 +189,20 @@ function kind<N extends ListName>(list: N, { check = (schema) => schema, ...spec
   );
   const plain = object({ key: keySchema, ...shape, ...Object.fromEntries(inside.map((name) => [name, rawList])) });
   const schema = check(by === undefined ? plain : plain.superRefine(fieldsOfVariant(by, variants), whatever)) as unknown as MapSchema;
-  return { file: list, comesBack: true, most: limits.maxConfigObjects, by, ...spec, list, variants, varying, inside, fields, schema };
+  return {
+    file: list,
+    comesBack: true,
+    most: limits.maxConfigObjects,
+    by,
+    ...spec,
+    list,
+    variants,
+    varying,
+    inside,
+    permanent: new Set(spec.permanent),
+    fields,
+    schema,
+  };
 }
 
 const name = 'unnamed';
@@ -312,6 +328,7 @@ export const kinds: { readonly [N in ListName]: Kind<N> } = {
     standIns: [{ name, start: firstDay }],
     // Its ranks and values are of a time that is over.
     comesBack: false,
+    permanent: ['rankBy', 'metricKey', 'pointsSystemKey', 'start', 'startTime', 'endTime', 'breakdownAttributes', 'runUnit', 'runInterval'],
     by: 'rankBy',
     variants: { metric: { needs: ['metricKey'] }, points: { needs: ['pointsSystemKey'] }, streak: { needs: [] } },
     check: (schema) => schema.superRefine(streakRuns, whatever),
