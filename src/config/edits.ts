@@ -8,7 +8,8 @@ import { type FileFields, fileObject, type KeyOf, requestFields } from './conver
 import { exportConfig, keysOf } from './export.js';
 import { configFileOf } from './file.js';
 import { freeKey } from './keys.js';
-import { belongs, identityOf, type Kind, kindOf, kinds, type SingleName, singles, topLists } from './kinds.js';
+import { belongs, identityOf, type Kind, kindOf } from './kind.js';
+import { kinds, type SingleName, singles, topLists } from './kinds.js';
 import { type ConfigDocument, type ConfigObject, type Lists, type ListName, type PointsSystem, type TopListName, listIn } from './model.js';
 import { partsOf } from './parts.js';
 import { type Problem, requestSentence } from './problems.js';

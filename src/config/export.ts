@@ -1,7 +1,8 @@
 /** A configuration as a file that applies as it: what readConfigFile takes, made from what is stored. */
 import { stringify } from 'yaml';
 import { fileFields, type FileFields, fileObject, type KeyOf } from './convert.js';
-import { fileNameOf, fileParts, isSingle, type Kind, kinds, singles, topLists } from './kinds.js';
+import { type Kind } from './kind.js';
+import { fileNameOf, fileParts, isSingle, kinds, singles, topLists } from './kinds.js';
 import { type ConfigDocument, type ConfigObject, listIn } from './model.js';
 
 /** The key of everything that can be referred to in a document. */

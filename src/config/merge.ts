@@ -2,7 +2,8 @@
 import { type Change, fieldChanges, objectName } from './changes.js';
 import { type FileFields, type Identity, type KeyOf, type Resolve, storedObject, storedSingle } from './convert.js';
 import { type ConfigFile, type Placed, type PlacedSingle } from './file.js';
-import { fileNames, identityOf, type Kind, kindOf, kinds, type ReferenceKind, type SingleName, singles } from './kinds.js';
+import { identityOf, type Kind, kindOf, type ReferenceKind } from './kind.js';
+import { fileNames, kinds, type SingleName, singles } from './kinds.js';
 import { type ConfigDocument, type ConfigObject, type Lists, type ListName, listIn } from './model.js';
 import { type ConfigProblem, type FileProblem, type Problem, type Subject } from './problems.js';
 import { type Path } from './yaml.js';

@@ -1,5 +1,6 @@
 /** References between the objects of a configuration, and what is wrong with them: nothing there, archived, the same thing twice. */
-import { type Field, kindOf, kinds, type ReferenceKind, type Repetition, singles, topLists } from './kinds.js';
+import { type Field, kindOf, type ReferenceKind, type Repetition } from './kind.js';
+import { kinds, singles, topLists } from './kinds.js';
 import { type Achievement, type ConfigDocument, type ConfigObject } from './model.js';
 import { type At, type Parts } from './parts.js';
 import { type ConfigProblem, named, type Subject } from './problems.js';

@@ -3,7 +3,8 @@ import { dayBefore } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { cycleProblems } from './cycles.js';
 import { withSeconds } from './fields.js';
-import { identityOf, type Kind, kinds } from './kinds.js';
+import { identityOf, type Kind } from './kind.js';
+import { kinds } from './kinds.js';
 import {
   type ConfigDocument,
   type ConfigObject,

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { apiNameOf } from '../../config/convert.js';
 import { day, filledText } from '../../config/fields.js';
-import { belongs, type Field, kinds } from '../../config/kinds.js';
+import { belongs, type Field } from '../../config/kind.js';
+import { kinds } from '../../config/kinds.js';
 import type { ConfigObject, ListName, Lists } from '../../config/model.js';
 import { dateShape } from '../../shared/shapes.js';
 import type { Services } from '../route.js';
