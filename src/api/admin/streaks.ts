@@ -88,7 +88,7 @@ export const streakAdminRoutes: readonly Route[] = [
       'Sets the streak back to the length that it had when it was last lost. A running streak that is longer is an issue, and ' +
       'so is a user who never lost one.',
     answers: batchAnswers(z.object({ restoredUsers: z.array(z.string()), issues })),
-    summary: 'Restore the streaks that users have lost last',
+    summary: 'Restore the last streaks that users lost',
     body: z.object({ users: batch(z.object({ id: idSchema })) }),
     handle: async ({ services, tenant, body }) => {
       const restoredUsers: string[] = [];
