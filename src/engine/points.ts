@@ -64,7 +64,7 @@ export interface LevelCounts {
   readonly levels: readonly PointsLevel[];
   /** Users by level `no`. */
   readonly counts: ReadonlyMap<number, number>;
-  /** What users have been counted by (plan/points.ts), empty when that is no longer in force; undefined when they never were. */
+  /** The definition by which users are counted (plan/points.ts), empty when it is not the active one; undefined before the first count. */
   readonly countedBy: string | undefined;
   readonly users: number;
   readonly ledgerId: string;

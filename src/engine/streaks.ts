@@ -85,7 +85,7 @@ const sentences: Readonly<Record<number, string>> = {
 function itemResult(outcome: number): ItemResult {
   if (outcome === outcomes.ok) return undefined;
   const sentence = sentences[outcome];
-  if (sentence === undefined) throw new Error(`the function library answered ${outcome}, which nobody expects here`);
+  if (sentence === undefined) throw new Error(`unexpected outcome ${outcome} of the function library`);
   return sentence;
 }
 

@@ -232,7 +232,7 @@ function response(config: ActiveConfig, profile: ProfileFact): PreferencesRespon
   return { notifications: Object.fromEntries(notifications), streak: { enabled, evaluationMode: mode, metrics: shown } };
 }
 
-/** Changes what a user prefers, and answers with all of it. Throws a 404 for an unknown user, a 422 for what is not allowed. */
+/** Changes the preferences of a user, and returns all of them. Throws a 404 for an unknown user, a 422 for what is not allowed. */
 export async function setPreferences(engine: Engine, tenant: number, user: string, preferences: Preferences): Promise<PreferencesResponse> {
   const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'setPreferences', (active) => {

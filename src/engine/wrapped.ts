@@ -67,7 +67,7 @@ interface Year {
   readonly completed: readonly { readonly no: number; readonly at: number; readonly day: number }[];
 }
 
-/** Object `no` → the user's percentile; undefined for a period of which none is told. */
+/** Object `no` → the user's percentile; undefined for a period without percentiles. */
 type Percentiles = ReadonlyMap<number, number> | undefined;
 
 const percentOf = (change: number, before: number): number => {

@@ -163,7 +163,7 @@ export const sharedBoosts = (system: PointsSystem): PointsBoost[] =>
   system.boosts.filter(({ archived, userId }) => !archived && userId === null);
 
 /**
- * The boosts that apply to a user on the user's local date (docs/rules/points.md): everybody's, those whose filters match, and the user's
+ * The boosts that apply to a user on the user's local date (docs/rules/points.md): those of all users, those whose filters match, and the user's
  * own.
  */
 export function boostsOf(config: ActiveConfig, system: PointsSystem, user: string, profile: ProfileFact, date: string): PointsBoost[] {
