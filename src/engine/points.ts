@@ -53,7 +53,7 @@ export async function readBoosts({ engine, clock }: Stores, tenant: number, key:
 export async function readUserBoosts(engine: Engine, tenant: number, user: string, key: string): Promise<BoostResponse[]> {
   const { config, profile, day } = await readUser(engine, tenant, user);
   const date = dayToDate(day);
-  return boostsOf(config, requireSystem(config, key), user, profile, date).map((boost) => boostResponse(boost, date));
+  return boostsOf(config, requireSystem(config, key), { id: user, profile }, date).map((boost) => boostResponse(boost, date));
 }
 
 /** What Redis counts of a system's levels. */

@@ -241,9 +241,7 @@ function eventDates(board: Leaderboard, run: number): Partial<LeaderboardRespons
 /** A leaderboard, with the dates of a run and the values of a group. */
 export function boardRunResponse(
   config: ActiveConfig,
-  board: Leaderboard,
-  run: number,
-  group: string | undefined,
+  { board, run, group }: { readonly board: Leaderboard; readonly run: number; readonly group: string | undefined },
   today: string,
 ): BoardRunResponse {
   return { ...leaderboardResponse(config, board, today), ...eventDates(board, run), ...breakdownBlock(config, board, group) };
@@ -253,7 +251,7 @@ export function boardRunResponse(
 export function eventLeaderboardResponse(config: ActiveConfig, fact: BoardFact, today: string): EventLeaderboardResponse {
   const board = mustGet(config.leaderboardByNo, fact.no, 'leaderboard');
   return {
-    ...boardRunResponse(config, board, fact.run, fact.group, today),
+    ...boardRunResponse(config, { board, run: fact.run, group: fact.group }, today),
     threshold: fact.threshold,
     previousRank: fact.previousRank ?? null,
     rank: fact.rank ?? null,
