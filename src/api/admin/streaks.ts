@@ -46,7 +46,7 @@ export const streakAdminRoutes: readonly Route[] = [
         body.pauses,
         async ({ userId, start, end }) => {
           if (end < start) return 'The end of a pause must not be before its start.';
-          const { id, problem } = await addPause(services.engine, tenant, userId, start, end);
+          const { id, problem } = await addPause(services.engine, tenant, userId, { start, end });
           if (problem === undefined) created.push({ id, userId, start, end, status: 'active' });
           return problem;
         },
