@@ -125,7 +125,7 @@ describe('Numbers', () => {
         let total = zero;
         expect(found).to.deep.equal(values.map((next) => numberOf((total = sum(total, next)))));
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 });

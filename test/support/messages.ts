@@ -39,11 +39,12 @@ export interface Message {
 /** An endpoint that subscribes to some kinds, in a configuration file. Nobody listens there, on this machine, so that no test asks for a name outside. */
 export const subscription = (...events: string[]): object => ({ key: 'all', name: 'All', url: 'http://127.0.0.1:1/', events });
 
-/** All messages of the default tenant, the oldest first, when Postgres has everything that the ledger holds now. */
+/** All messages of the world's tenant, the oldest first, once Postgres has everything that the ledger holds now. */
 export async function messagesOf(world: World): Promise<Message[]> {
   await world.drain();
   const { rows } = await world.pool.query<Message>(
-    'select kind, subject, user_id as "user", at, payload from outbox where tenant = 1 order by id',
+    'select kind, subject, user_id as "user", at, payload from outbox where tenant = $1 order by id',
+    [world.tenant],
   );
   return rows;
 }

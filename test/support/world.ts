@@ -10,6 +10,7 @@ import { hasCommitted } from '../../src/ledger/offsets.js';
 import { mastersOf } from '../../src/redis/cluster.js';
 import { connectRedis, redisOptions } from '../../src/redis/connection.js';
 import { keyNames, metaFields, partitionPrefix } from '../../src/redis/contract.js';
+import { Sweep } from '../../src/jobs/sweep.js';
 import { startService, type Roles } from '../../src/app/service.js';
 import type { Settings } from '../../src/app/settings.js';
 import { holdToReference } from './reference.js';
@@ -105,12 +106,16 @@ export interface World {
   readonly settings: Settings;
   readonly pool: pg.Pool;
   readonly redis: Redis;
+  /** The `no` of the tenant that requests mean. */
+  readonly tenant: number;
   /** The start of the tenant's keys. */
   readonly partition: string;
   request(method: string, path: string, options?: RequestOptions): Promise<Reply>;
   get(path: string): Promise<Reply>;
   event(metric: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
   setClock(iso: string): Promise<void>;
+  /** Moves the test clock of one tenant, by its no, and does what is due by then. */
+  advance(no: number, iso: string): Promise<void>;
   /** Applies a configuration file, of the default tenant if none is named, and returns when this service works with it. */
   configure(text: string, how?: { prune?: boolean; tenant?: string }): Promise<void>;
   /** Waits until the write-behind has committed everything that the ledger of a tenant, by its no, holds now. */
@@ -240,6 +245,10 @@ async function snapshot(redis: Redis, pool: pg.Pool, partition: string): Promise
   return JSON.stringify(dump, null, 1);
 }
 
+async function deleteKeys(redis: Redis, prefix: string): Promise<void> {
+  await Promise.all((await keysOf(redis, prefix)).map((key) => redis.del(key)));
+}
+
 /** A connection for a test to look with. One to a cluster takes the same commands. */
 async function ownConnection(url: string): Promise<Redis> {
   if (url.includes('+')) return (await connectRedis({ url }, () => undefined)) as Redis;
@@ -261,6 +270,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
     options.roles ?? { api: true, worker: true },
   );
+  const { engine, clock, history } = service.base;
+  const sweep = new Sweep({ engine, clock, history, pool: service.base.pool, log: options.log ?? pino({ level: 'silent' }) });
   const redis = await ownConnection(settings.redisUrl ?? '');
   const partition = partitionPrefix(settings.redisPrefix, tenant);
   const address = service.address ?? '';
@@ -271,13 +282,17 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     settings,
     pool: database.pool,
     redis,
+    tenant,
     partition,
     request: (method, path, request = {}) => send(address, method, path, request),
     get: (path) => send(address, 'GET', path, {}),
     event: (metric, body, headers = {}) => send(address, 'POST', `/v1/metrics/${metric}/event`, { body, headers }),
     setClock: async (iso) => {
-      const reply = await send(address, 'PUT', '/admin/v1/clock', { body: { now: iso } });
+      const reply = await world.request('PUT', '/admin/v1/clock', { body: { now: iso } });
       if (reply.status !== 200) throw new Error(`the clock refused ${iso}: ${JSON.stringify(reply.body)}`);
+    },
+    advance: async (no, iso) => {
+      await sweep.advance(no, Date.parse(iso));
     },
     configure: async (text, how = {}) => {
       await applyConfig(service.context, { name: 'test.yaml', text }, { prune: how.prune === true, dryRun: false, tenant: how.tenant });
@@ -299,12 +314,50 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     stop: async () => {
       await world.stopService();
       // Of all tenants, and of the account.
-      const keys = await keysOf(redis, `{${settings.redisPrefix}:`);
-      await Promise.all(keys.map((key) => redis.del(key)));
+      await deleteKeys(redis, `{${settings.redisPrefix}:`);
       redis.disconnect();
       await database.drop();
     },
   };
   if (options.now !== null) await world.setClock(options.now ?? defaultNow);
+  return world;
+}
+
+/** A world for `startTenant`: the test clock of its default tenant stays unset, so that each tenant has a clock of its own. */
+export const startHost = (): Promise<World> => startWorld({ now: null, settings: { testClock: true } });
+
+/**
+ * A new tenant of a host, as a world. It costs a tenth of a service with a database: files whose tests each need an empty state share
+ * one host. `snapshot` covers the tables of all tenants, and `stopService` stops the host.
+ */
+export async function startTenant(host: World, options: Pick<WorldOptions, 'config'> & { readonly now?: string } = {}): Promise<World> {
+  const customerId = uniqueName();
+  const { status, body } = await host.request('POST', '/admin/v1/tenants', { body: [{ customerId, name: customerId }] });
+  if (status !== 201) throw new Error(`the tenant was refused: ${JSON.stringify(body)}`);
+  const { rows } = await host.pool.query<{ no: number; id: string }>('select no, id from tenants where customer_id = $1', [customerId]);
+  const { no = 0, id = '' } = rows[0] ?? {};
+  const partition = partitionPrefix(host.settings.redisPrefix, no);
+  const request: World['request'] = (method, path, { headers, ...rest } = {}) =>
+    host.request(method, path, { ...rest, headers: { 'tenant-id': customerId, ...headers } });
+  const world: World = {
+    ...host,
+    tenant: no,
+    partition,
+    request,
+    get: (path) => request('GET', path),
+    event: (metric, event, headers = {}) => request('POST', `/v1/metrics/${metric}/event`, { body: event, headers }),
+    setClock: (iso) => host.advance(no, iso),
+    configure: (text, how = {}) => host.configure(text, { ...how, tenant: customerId }),
+    drain: (of = no) => host.drain(of),
+    ledgerEnd: () => lastLedgerId(host.redis, partition + keyNames.ledger),
+    snapshot: () => snapshot(host.redis, host.pool, partition),
+    // An archived tenant leaves the worker nothing to do.
+    stop: async () => {
+      await host.request('DELETE', `/admin/v1/tenants?ids=${id}`);
+      await deleteKeys(host.redis, partition);
+    },
+  };
+  if (options.config !== undefined) await world.configure(options.config);
+  await world.setClock(options.now ?? defaultNow);
   return world;
 }
