@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { bodyOf, configText, readBoard, readPoints, track, until } from '../support/answers.js';
-import { startWorld, type World } from '../support/world.js';
+import { startHost, startTenant, type World } from '../support/world.js';
 
 const base = '/admin/v1';
 
@@ -16,9 +16,14 @@ interface Batch {
 }
 
 describe('A change through the Admin API', () => {
+  let host: World;
   let world: World;
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
   beforeEach(async () => {
-    world = await startWorld({ config: configText({ metrics: [{ key: 'cards', name: 'Cards' }] }) });
+    world = await startTenant(host, { config: configText({ metrics: [{ key: 'cards', name: 'Cards' }] }) });
   });
   afterEach(() => world.stop());
 
@@ -35,7 +40,9 @@ describe('A change through the Admin API', () => {
   const list = async (path: string): Promise<Item[]> => bodyOf(await world.get(`${base}${path}?limit=100`), 200);
   const idOf = async (path: string, key: string): Promise<string> => (await list(path)).find((one) => one.key === key)?.id ?? '';
   const versions = async (): Promise<number> => {
-    const { rows } = await world.pool.query<{ version: number }>('select max(version) as version from config_versions');
+    const { rows } = await world.pool.query<{ version: number }>('select max(version) as version from config_versions where tenant = $1', [
+      world.tenant,
+    ]);
     return rows[0]?.version ?? 0;
   };
   const triggerBy = (metricId: string, points: number) => ({ type: 'metric', points, metricId, metricThreshold: 1, status: 'active' });

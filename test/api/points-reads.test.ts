@@ -7,7 +7,7 @@ import { differences } from '../support/differences.js';
 import { Monitor, wordsOf } from '../support/monitor.js';
 import { Random, runSeed } from '../support/random.js';
 import { startSecond } from '../support/second.js';
-import { adminKey, startWorld, type World } from '../support/world.js';
+import { adminKey, startHost, startTenant, startWorld, type World } from '../support/world.js';
 
 interface Named {
   readonly key: string;
@@ -91,7 +91,7 @@ describe('A points system', () => {
           },
         ],
       });
-    const own = await startWorld({ config: locking('active') });
+    const own = await startTenant(world, { config: locking('active') });
     const triggers = async (): Promise<number> => (await read<{ triggers: unknown[] }>(own, '/v1/points/p')).triggers.length;
     bodyOf(await own.request('POST', '/v1/achievements/a/complete', { body: { user: { id: 'ana' } } }), 201);
     expect(await triggers()).to.equal(1);
@@ -155,9 +155,14 @@ describe('A points system', () => {
 });
 
 describe('A points summary', () => {
+  let host: World;
   let world: World;
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
   beforeEach(async () => {
-    world = await startWorld({ config: config({ boosts: [] }) });
+    world = await startTenant(host, { config: config({ boosts: [] }) });
   });
   afterEach(() => world.stop());
 

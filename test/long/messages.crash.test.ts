@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { Client } from '../support/client.js';
 import { fromSources, killChildren, LaurelProcess, serve } from '../support/process.js';
-import { Random, runSeed } from '../support/random.js';
+import { countFrom, Random, runSeed } from '../support/random.js';
 import { startReceiver, type Receiver } from '../support/receiver.js';
 import { configFile, setStage, until, type Stage } from '../support/stage.js';
 import { adminKey } from '../support/world.js';
 
 /** `WORKER_KILLS=20` is the whole of it: 5,000 level changes. */
-const kills = Number(process.env['WORKER_KILLS'] ?? 3);
+const kills = countFrom('WORKER_KILLS', 3);
 const rounds = kills;
 const users = 250;
 

@@ -8,11 +8,12 @@ import { allReads, askOf } from '../support/model/reads.js';
 import { stepArbitrary } from '../support/model/step-arbitraries.js';
 import { normalise, type EventRequest, type Subject } from '../support/model/subject.js';
 import type { Answer } from '../support/model/world.js';
+import { countFrom } from '../support/random.js';
 
 /** How many histories, how long they are at the most, and from which seed: the longer run is `npm run model`. */
-const histories = Number(process.env['MODEL_HISTORIES'] ?? 100);
-const maxSteps = Number(process.env['MODEL_STEPS'] ?? 200);
-const seed = Number(process.env['MODEL_SEED'] ?? 20_400_102);
+const histories = countFrom('MODEL_HISTORIES', 100);
+const maxSteps = countFrom('MODEL_STEPS', 200);
+const seed = countFrom('MODEL_SEED', 20_400_102);
 const longestMs = 180 * 60_000;
 
 const events: fc.Arbitrary<EventRequest[]> = fc.uniqueArray(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { startArena, type Arena, type Session, type Loss } from '../support/engine-subject.js';
 import { playHistories } from '../support/histories.js';
+import { countFrom } from '../support/random.js';
 import { historyArbitrary } from '../support/model/arbitraries.js';
 import { baseMs } from '../support/model/documents.js';
 import { printHistory, runHistory } from '../support/model/history.js';
@@ -8,9 +9,9 @@ import { Model } from '../support/model/index.js';
 import type { Subject } from '../support/model/subject.js';
 
 /** How many histories, how long they are at the most, and from which seed. */
-const histories = Number(process.env['RESTORE_HISTORIES'] ?? 40);
-const maxSteps = Number(process.env['RESTORE_STEPS'] ?? 100);
-const seed = Number(process.env['RESTORE_SEED'] ?? 20_500_101);
+const histories = countFrom('RESTORE_HISTORIES', 40);
+const maxSteps = countFrom('RESTORE_STEPS', 100);
+const seed = countFrom('RESTORE_SEED', 20_500_101);
 const longestMs = 90 * 60_000;
 
 /** After so many calls since the one before, Redis is lost, or a copy is taken that it may come back as. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { answer, bodyOf, configText, type EventBody, type Profile, readPoints, readProfile, track, userPath } from '../support/answers.js';
-import { startWorld, type Reply, type World } from '../support/world.js';
+import { startHost, startTenant, startWorld, type Reply, type World } from '../support/world.js';
 
 type Properties = Readonly<Record<string, unknown>>;
 
@@ -335,6 +335,12 @@ describe('Users: when one was created and updated', () => {
 });
 
 describe('Users: `control` is decided once, at creation, by a hash of the user id against the account’s control ratio.', () => {
+  let host: World;
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
+
   const ids = Array.from({ length: 300 }, (_, i) => `user-${i}`);
   /** Whom a ratio puts into the control group, of so many ids. */
   async function controlled(
@@ -342,10 +348,7 @@ describe('Users: `control` is decided once, at creation, by a hash of the user i
     list: readonly string[],
     create: (world: World, id: string) => Promise<boolean>,
   ): Promise<string[]> {
-    const world = await startWorld({
-      config: configText({ ...config, settings: { controlRatio: ratio } }),
-      roles: { api: true, worker: false },
-    });
+    const world = await startTenant(host, { config: configText({ ...config, settings: { controlRatio: ratio } }) });
     try {
       const found: string[] = [];
       for (let from = 0; from < list.length; from += 100) {
@@ -381,7 +384,7 @@ describe('Users: `control` is decided once, at creation, by a hash of the user i
   });
 
   it('is decided when a user is created, and stays', async () => {
-    const world = await startWorld({ config: configText({ ...config, settings: { controlRatio: 1 } }) });
+    const world = await startTenant(host, { config: configText({ ...config, settings: { controlRatio: 1 } }) });
     try {
       await byPut(world, 'ana');
       await world.configure(configText({ settings: { controlRatio: 0 } }));

@@ -11,7 +11,7 @@ function largest(milliseconds, count) {
 }
 
 /**
- * Mocha's spec reporter, plus two files' worth of figures:
+ * Mocha's spec reporter, plus figures about the run:
  * - MOCHA_COUNTS names the file that receives the counts. It is written at the end of a run only, so that an aborted run leaves no file
  *   and .ci/run can't take it for a passed one.
  * - MOCHA_SLOWEST=20 lists the 20 slowest files (tests and hooks) and the 20 slowest tests.
