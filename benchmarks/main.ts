@@ -99,7 +99,7 @@ program
 
 program
   .command('soak')
-  .description('Half of what the service can do, for a time: memory and stream stay level, and every event is answered')
+  .description('Half of what the service can do, for a time: memory and stream stay flat, and every event gets a 2xx')
   .option('--minutes <number>', 'how long', count, 60)
   .option('--capacity-seconds <number>', 'length of the measurement of what it can do', count, 10)
   .option('--connections <number>', 'connections that send at the same time', count, 32)

@@ -121,7 +121,7 @@ describe('A process that is cut off from Postgres while another is not', () => {
     // It has received the announcement, and cannot read which key it is about.
     await until('the second process accepts no key', async () => (await askSecond(key)) === 503);
     expect(await askSecond(adminKey)).to.equal(503);
-    await network.mend();
+    await network.heal();
     await until('the second process to read the change', async () => (await askSecond(adminKey)) === 200);
     expect(await askSecond(key)).to.equal(401);
   });

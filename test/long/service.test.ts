@@ -276,7 +276,7 @@ describe('A service whose Postgres goes away', () => {
     expectNotReady(await place(), /^The service is not ready: its Postgres is away\. Try again shortly\.$/);
     // Events go on, so the service is ready (docs/running.md).
     expect(statusOf(await client.send(address, 'GET', '/health/ready'))).to.equal(200);
-    await net.mend();
+    await net.heal();
     await expectInSync();
   });
 
@@ -284,7 +284,7 @@ describe('A service whose Postgres goes away', () => {
     await net.cut();
     await stage.redis.publish(`${stage.partition}changes`, 'config');
     for (let round = 0; round < 5; round += 1) expect((await many(20)).map(statusOf)).to.deep.equal(Array(20).fill(201));
-    await net.mend();
+    await net.heal();
     await expectInSync();
   });
 
@@ -292,7 +292,7 @@ describe('A service whose Postgres goes away', () => {
     await net.cut();
     await stage.redis.function('FLUSH');
     for (const answer of await many(5)) expectNotReady(answer, /^The service is not ready: its Postgres is away\./);
-    await net.mend();
+    await net.heal();
     expect((await many(5)).map(statusOf)).to.deep.equal(Array(5).fill(201));
     await expectInSync();
   });

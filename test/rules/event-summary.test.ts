@@ -407,7 +407,7 @@ describe(`Event summaries of a random history (SEED=${seed})`, () => {
     const random = new Random(seed);
     world = await startWorld({ config: config('monday') });
     let now = Date.parse('2040-02-20T00:00:00Z');
-    for (let i = 0; i < 250; i += 1) {
+    for (let i = 0; i < 120; i += 1) {
       now += random.below(12) * hourMs;
       if (random.chance(0.05)) now += random.below(40) * 24 * hourMs;
       await world.setClock(new Date(now).toISOString());

@@ -16,11 +16,11 @@ export async function playOnModel(
     name: 'The model',
     arbitrary: historyArbitrary({ maxSteps }),
     play: async (history) => {
-      const contestant = await arena.enter(history.config, baseMs);
+      const session = await arena.enter(history.config, baseMs);
       try {
-        await runHistory(history, new Model(history.config, baseMs), contestant.subject);
+        await runHistory(history, new Model(history.config, baseMs), session.subject);
       } finally {
-        await contestant.leave();
+        await session.leave();
       }
     },
     print: printHistory,

@@ -84,7 +84,7 @@ export class Network {
     for (const socket of this.sockets) socket.resume();
   }
 
-  /** Breaks every connection and refuses new ones, until `mend`. */
+  /** Breaks every connection and refuses new ones, until `heal`. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
     for (const socket of this.sockets) socket.destroy();
@@ -92,7 +92,7 @@ export class Network {
   }
 
   /** Takes connections again, at the same address. */
-  async mend(): Promise<void> {
+  async heal(): Promise<void> {
     await listen(this.server, Number(new URL(this.url).port));
   }
 

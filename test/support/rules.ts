@@ -96,11 +96,11 @@ export function tablesOnRealStores(): Says {
       for (const row of rows) {
         it(row.rule, async () => {
           const document = documentOf(given, row.given);
-          const contestant = await arena.enter(document, baseMs);
+          const session = await arena.enter(document, baseMs);
           try {
-            await playRow(row, given, { ...contestant, document });
+            await playRow(row, given, { ...session, document });
           } finally {
-            await contestant.leave();
+            await session.leave();
           }
           // The model is what the engine is compared with on random histories, so the same examples have to hold for it.
           const model = new Model(document, baseMs);

@@ -68,11 +68,11 @@ interface Found {
 async function playOne(arena: Arena, history: History): Promise<Omit<Found, 'index'> | undefined> {
   const end = new AbortController();
   const play = async (): Promise<undefined> => {
-    const contestant = await arena.enter(history.config, baseMs);
+    const session = await arena.enter(history.config, baseMs);
     try {
-      await runHistory(history, new Model(history.config, baseMs), contestant.subject);
+      await runHistory(history, new Model(history.config, baseMs), session.subject);
     } finally {
-      await contestant.leave();
+      await session.leave();
     }
   };
   const hang = delay(hangMs, { difference: `no end within ${hangMs / 1_000} s`, hung: true }, { signal: end.signal });
