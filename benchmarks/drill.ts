@@ -137,7 +137,7 @@ class Drill {
   private async loadAndBackUp(backup: string): Promise<void> {
     const url = await this.serve();
     const half = Math.ceil(this.options.seconds / 2);
-    this.say('Events come in; Postgres is backed up meanwhile.');
+    this.say('Events come in while Postgres is backed up.');
     await this.step('load', async () => this.answered(await this.send(url, half)));
     const going = this.send(url, half);
     await this.step('base backup of Postgres, under load', async () => {

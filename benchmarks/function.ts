@@ -73,7 +73,7 @@ class Comparison {
     options.print(functionReport(rounds));
   }
 
-  /** The same events on both sides. Who comes first changes from round to round. */
+  /** The same events on both sides. The first side alternates by round. */
   private async round(count: number, no: number): Promise<Round> {
     const requests = Array.from({ length: count }, this.nextEvent);
     const commands = await this.monitored(() => this.send(watched, requests));

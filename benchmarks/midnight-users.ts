@@ -31,7 +31,7 @@ export interface User {
 export interface Population {
   readonly size: number;
   user(index: number): User;
-  /** Users who send nothing, from all over. */
+  /** Idle users of all zones. */
   readonly sample: readonly User[];
   /** An event of one of the others. */
   readonly nextEvent: () => BenchmarkEvent;

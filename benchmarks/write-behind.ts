@@ -130,7 +130,7 @@ async function withPostgres<T>(work: (server: Server) => Promise<T>): Promise<T>
   const folder = await mkdtemp(join(tmpdir(), 'laurel-bench-'));
   const log = (): void => undefined;
   try {
-    // Under root, Postgres runs as another user, who has to get through this folder.
+    // Under root, Postgres runs as another user, which must be able to enter this folder.
     await chmod(folder, 0o755);
     const store = await startLocalPostgres({ dataDir: folder, log });
     try {

@@ -10,7 +10,7 @@ import { normalise, type EventRequest, type Subject } from '../support/model/sub
 import type { Answer } from '../support/model/world.js';
 import { countFrom } from '../support/random.js';
 
-/** How many histories, how long they are at the most, and from which seed: the longer run is `npm run model`. */
+/** Number of histories, their longest length, and the first seed. `npm run model` plays more. */
 const histories = countFrom('MODEL_HISTORIES', 100);
 const maxSteps = countFrom('MODEL_STEPS', 200);
 const seed = countFrom('MODEL_SEED', 20_400_102);
@@ -21,7 +21,7 @@ const events: fc.Arbitrary<EventRequest[]> = fc.uniqueArray(
   { minLength: 1, maxLength: 4, selector: ({ user }) => user.id },
 );
 
-/** Everything that can be read of users and boards, without what differs from one tenant to another. */
+/** All reads of users and leaderboards, without fields that differ between tenants. */
 async function everything(subject: Subject, document: Parameters<typeof askOf>[0], userIds: readonly string[]): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const read of allReads(document, userIds)) {
@@ -40,12 +40,12 @@ describe('The engine, on random histories', () => {
   });
   after(() => arena.stop());
 
-  it(`answers as the model does (${histories} histories from seed ${seed})`, async function () {
+  it(`responds as the model does (${histories} histories from seed ${seed})`, async function () {
     this.timeout(longestMs);
     await playOnModel(arena, { histories, maxSteps, seed, shrink: process.env['MODEL_SHRINK'] !== undefined });
   });
 
-  it('leave the same after a first event as after an identification and that event', async function () {
+  it('ends in the same state after a first event as after an identification and that event', async function () {
     this.timeout(10 * 60_000);
     await fc.assert(
       fc.asyncProperty(documentSpecArbitrary.map(buildDocument), events, async (document, requests) => {

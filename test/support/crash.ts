@@ -10,10 +10,10 @@ import { expectRanks, expectTotals, prepare, readEvents, type EventRow } from '.
 import { adminKey } from './world.js';
 
 const clients = 32;
-/** A life of the service ends after so many answers at most. */
+/** The service is killed after at most this many responses. */
 const maxAnswersOfALife = 1_200;
 
-/** Defines the tests of a service that is killed under load again and again. */
+/** Defines the tests of a service killed repeatedly under load. */
 export function describeCrash(kills: number): void {
   const seed = runSeed();
   describe(`kill -9 of the service, ${kills} times under load (SEED=${seed})`, function () {
@@ -46,7 +46,7 @@ export function describeCrash(kills: number): void {
         const enough = traffic.tally.answers + 1 + moments.below(maxAnswersOfALife);
         await traffic.during(`${enough} answers`, () => traffic.tally.answers >= enough);
         await service.kill();
-        // The dead holder's lease would run out after limits.leaseMs; ended here, so that every life writes behind too.
+        // The killed holder's lease would expire after limits.leaseMs; ended here, so that each process also writes behind.
         await stage.pool.query(`update stream_offsets set lease_until = '-infinity'`);
         start();
       }

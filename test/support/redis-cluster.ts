@@ -17,7 +17,7 @@ export interface TestCluster {
   /** As REDIS_URL names it: by all of its nodes. */
   readonly url: string;
   readonly nodes: readonly ClusterServer[];
-  /** Starts a replica of a node, and returns when it has what the node has, and every node takes every other for alive: those who elect it. */
+  /** Starts a replica of a node. Returns once it is in sync and all nodes, which elect it, see each other alive. */
   addReplica(of: ClusterServer): Promise<ClusterServer>;
   stop(): Promise<void>;
 }

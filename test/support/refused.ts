@@ -3,7 +3,7 @@ import type { Described } from './openapi.js';
 import { call } from './valid-input.js';
 import type { Reply, World } from './world.js';
 
-/** What is wrong with the answer to bad input; undefined when it is refused with a sentence, or reported as an issue with one. */
+/** The problem with a response to bad input; undefined for a refusal or an issue with a sentence. */
 function complaint({ status, body }: Reply, { partly }: BadInput): string | undefined {
   const sentence = /^[A-Z`][^]*\.$/;
   const { error, issues = [], ...done } = body as Record<string, unknown> & { error?: unknown; issues?: { message: string }[] };

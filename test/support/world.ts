@@ -21,14 +21,14 @@ export const tenant = 1;
 const drainPollMs = 3;
 const drainTimeoutMs = 60_000;
 
-/** A Monday, after the day on which anybody reads this: the test clock only goes forward. */
+/** A Monday in the future: the test clock only moves forward. */
 export const defaultNow = '2040-01-02T12:00:00.000Z';
 
-/** What a service of Laurel's own stores begins with; the run's are an operator's. */
+/** The configuration that a service on Laurel's own stores starts with. */
 export const sampleConfig = fileURLToPath(new URL('../../examples/study-app.yaml', import.meta.url));
 
 let names = 0;
-/** A name that nothing else in this run has. */
+/** A name that is unique in this run. */
 const uniqueName = (): string => `t${process.pid}_${(names += 1)}`;
 
 export interface TestDatabase {
@@ -37,7 +37,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database that its test has made, and takes away. */
+/** A database that its test creates and drops. */
 function givenDatabase(url: string): TestDatabase {
   const pool = new pg.Pool({ connectionString: url, max: 4 });
   pool.on('error', () => undefined);
@@ -48,7 +48,7 @@ function givenDatabase(url: string): TestDatabase {
 export async function freshDatabase({ connections = 4 } = {}): Promise<TestDatabase> {
   const { postgresUrl, template } = await stores();
   const name = uniqueName();
-  // Copying files costs half of what logging each page costs.
+  // Copying files costs half as much as logging each page.
   await administer(postgresUrl, `create database ${name} template ${template} strategy file_copy`);
   const url = withDatabase(postgresUrl, name);
   const pool = new pg.Pool({ connectionString: url, max: connections });
@@ -66,14 +66,14 @@ export async function freshDatabase({ connections = 4 } = {}): Promise<TestDatab
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed body, a text if it is not JSON; tests look into it by path. */
+  /** The parsed body, a text if it is not JSON. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly body: any;
 }
 
 export interface RequestOptions {
   readonly body?: unknown;
-  /** A body that is sent as it is. */
+  /** A body sent verbatim. */
   readonly raw?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Null sends none. */
@@ -116,13 +116,13 @@ export interface World {
   setClock(iso: string): Promise<void>;
   /** Moves the test clock of one tenant, by its no, and does what is due by then. */
   advance(no: number, iso: string): Promise<void>;
-  /** Applies a configuration file, of the default tenant if none is named, and returns when this service works with it. */
+  /** Applies a configuration file, to the default tenant if none is named, and returns once this service uses it. */
   configure(text: string, how?: { prune?: boolean; tenant?: string }): Promise<void>;
-  /** Waits until the write-behind has committed everything that the ledger of a tenant, by its no, holds now. */
+  /** Waits until the write-behind has committed the current ledger of a tenant, by its no. */
   drain(no?: number): Promise<void>;
   /** The id of the newest entry of the ledger: nothing changes in Redis without one. */
   ledgerEnd(): Promise<string>;
-  /** Everything that the tenant has in Redis, and every row in Postgres, as text to compare. */
+  /** All keys of the tenant in Redis, and every row in Postgres, as text to compare. */
   snapshot(): Promise<string>;
   stopService(): Promise<void>;
   stop(): Promise<void>;
@@ -192,7 +192,7 @@ async function lastLedgerId(redis: Redis, ledger: string): Promise<string> {
 }
 
 /**
- * The tables that requests may change: all but the progress of the write-behind and of the jobs. A partition is read with its table.
+ * The tables that requests may change: all but the progress of the write-behind and the jobs. Partitions are read with their table.
  */
 const tablesQuery = `
   select relname as name from pg_class
@@ -200,7 +200,7 @@ const tablesQuery = `
      and relname not in ('migrations', 'stream_offsets', 'activations', 'active_redis', 'redis_confirmations')
    order by relname`;
 
-/** When a key was last used is noted for every request, bad ones included. */
+/** Every request, also a refused one, updates when its key was last used. */
 const rowsQuery = (table: string): string =>
   `select to_jsonb(t) - array['last_used', 'last_used_at'] as row from ${table} as t order by t::text`;
 
@@ -249,7 +249,7 @@ async function deleteKeys(redis: Redis, prefix: string): Promise<void> {
   await Promise.all((await keysOf(redis, prefix)).map((key) => redis.del(key)));
 }
 
-/** A connection for a test to look with. One to a cluster takes the same commands. */
+/** The test's own connection. One to a cluster takes the same commands. */
 async function ownConnection(url: string): Promise<Redis> {
   if (url.includes('+')) return (await connectRedis({ url }, () => undefined)) as Redis;
   const redis = new Redis(url, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
@@ -261,7 +261,7 @@ async function ownConnection(url: string): Promise<Redis> {
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = options.databaseUrl === undefined ? await freshDatabase() : givenDatabase(options.databaseUrl);
   const started = await settingsOf(database.url, options);
-  // Another service on these stores goes on with the configuration in force.
+  // Another service on these stores uses the active configuration.
   const settings = { ...started, config: options.config === undefined ? null : started.config };
   const service = await startService(
     {

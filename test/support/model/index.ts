@@ -182,7 +182,7 @@ export class Model implements Operations {
     return byKey(this.world.config.leaderboards.filter(isOpen), key);
   }
 
-  /** The user whom a read is about, settled; a 404 for one whom nobody has heard of. */
+  /** The user of a read, settled; a 404 for an unknown one. */
   private settled(id: string): User {
     const user = knownUser(this.world, id);
     settleStored(this.world, user, this.world.now);
@@ -193,7 +193,7 @@ export class Model implements Operations {
     return this.answer(() => ({ status: 200, body: body() }));
   }
 
-  /** An administrator's call about one user, who is settled first. Its issues are a 422. */
+  /** A call of the Admin API about one user, settled first. Its issues are a 422. */
   private administer(userId: string, act: (user: User) => unknown): Answer {
     const user = this.world.users.get(userId);
     if (!user) return { status: 422 };
