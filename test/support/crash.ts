@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import { Client } from './client.js';
-import { Model } from './model.js';
 import { killChildren, serve, type LaurelProcess } from './process.js';
 import { Random, runSeed } from './random.js';
 import { richConfig } from './rich-config.js';
 import { configFile, setStage, type Stage } from './stage.js';
 import { expectExactlyOnce, expectExplained, SteadyTraffic } from './steady-traffic.js';
-import { expectRanks, expectTotals, prepare, readEvents, type EventRow } from './traffic.js';
+import { expectRanks, expectTotals, prepare, readEvents, TrafficModel, type EventRow } from './traffic.js';
 import { adminKey } from './world.js';
 
 const clients = 32;
@@ -19,7 +18,7 @@ export function describeCrash(kills: number): void {
   describe(`kill -9 of the service, ${kills} times under load (SEED=${seed})`, function () {
     this.timeout(600_000);
     const moments = new Random(seed);
-    const model = new Model(richConfig);
+    const model = new TrafficModel();
     let stage: Stage;
     let client: Client;
     let traffic: SteadyTraffic;

@@ -2,10 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Client, inParallel, NoAnswer, type Answer } from './client.js';
-import type { Model } from './model.js';
 import { Random } from './random.js';
 import { until } from './stage.js';
-import { draw, modelEvent, said, sendDrawn, type Drawn, type EventRow } from './traffic.js';
+import { draw, said, sendDrawn, type Drawn, type EventRow, type Said, type TrafficModel } from './traffic.js';
 import { adminKey } from './world.js';
 
 /** Pause before an unacknowledged event is sent again. */
@@ -18,7 +17,7 @@ export interface Acknowledged {
   readonly drawn: Drawn;
   readonly eventId: string;
   /** The response of the event itself, in the model's terms; undefined when only a replay got one. */
-  readonly said: ReturnType<typeof said> | undefined;
+  readonly said: Said | undefined;
 }
 
 export interface SteadyTrafficOptions {
@@ -205,10 +204,10 @@ export function expectExactlyOnce(ledger: readonly EventRow[], acknowledged: Rea
 }
 
 /** Plays the ledger on the model, which must explain every response. */
-export function expectExplained(model: Model, ledger: readonly EventRow[], acknowledged: ReadonlyMap<string, Acknowledged>): void {
-  for (const { id, key, day } of ledger) {
+export function expectExplained(model: TrafficModel, ledger: readonly EventRow[], acknowledged: ReadonlyMap<string, Acknowledged>): void {
+  for (const { id, key, at } of ledger) {
     const { drawn, said: answer } = acknowledged.get(key!)!;
-    const expected = model.track(modelEvent(drawn, day));
+    const expected = model.track(drawn, at);
     if (answer) expect(answer, `event ${id}: ${JSON.stringify(drawn)}`).to.deep.equal(expected);
   }
 }

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Model } from '../../support/model.js';
 import { runLaurel } from '../../support/process.js';
 import { Random } from '../../support/random.js';
-import { richConfig } from '../../support/rich-config.js';
 import { expectExactlyOnce, expectExplained, type Tally } from '../../support/steady-traffic.js';
-import { expectRanks, expectTotals, readEvents } from '../../support/traffic.js';
+import { expectRanks, expectTotals, readEvents, TrafficModel } from '../../support/traffic.js';
 import { openArena, type Arena } from './arena.js';
 import { chaosFaults, stopPostgres, type ChaosFault, type Scene } from './faults.js';
 
@@ -90,7 +88,7 @@ class Play {
   private readonly random: Random;
   private readonly deck: Deck;
   private readonly scene: Scene;
-  private readonly model = new Model(richConfig);
+  private readonly model = new TrafficModel();
   private ordinal = 0;
   private events = 0;
 
