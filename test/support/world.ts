@@ -270,8 +270,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
     options.roles ?? { api: true, worker: true },
   );
-  const { engine, clock, history } = service.base;
-  const sweep = new Sweep({ engine, clock, history, pool: service.base.pool, log: options.log ?? pino({ level: 'silent' }) });
+  const { engine, clock, history } = service.context;
+  const sweep = new Sweep({ engine, clock, history, pool: service.context.pool, log: options.log ?? pino({ level: 'silent' }) });
   const redis = await ownConnection(settings.redisUrl ?? '');
   const partition = partitionPrefix(settings.redisPrefix, tenant);
   const address = service.address ?? '';
