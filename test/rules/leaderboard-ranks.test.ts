@@ -58,7 +58,7 @@ const ranks: readonly Rule[] = [
 
 const ties: readonly Rule[] = [
   {
-    rule: 'rank whoever reached the value first, whatever the ids',
+    rule: 'rank the user who reached the value first higher, whatever the ids',
     steps: ['zoe 10: 1 - 0', 'abe 10: 2 - 0', 'mia 10: 3 - 0'],
     board: ['1 zoe 10', '2 abe 10', '3 mia 10'],
   },
@@ -135,7 +135,7 @@ const full: readonly Rule[] = [
     board: ['1 carl 5', '2 dora 3'],
   },
   {
-    rule: 'keeps the threshold of the last place, whoever moves above it or to it',
+    rule: 'keeps the threshold of the last rank when users move above it or to it',
     maxParticipants: 3,
     steps: [
       'ana 10: 1 - 0',
