@@ -143,7 +143,7 @@ describe('The local stores', () => {
 
   for (const kind of kinds) {
     describe(kind.name, () => {
-      it('keeps its data across a stop and a start, and a stop leaves no process', async () => {
+      it('keeps its data across a restart, and stops without leaving a process', async () => {
         const dataDir = join(await temporaryFolder(), 'not yet there');
         chmodSync(dirname(dataDir), 0o711);
         const first = await start(kind, dataDir);
