@@ -35,7 +35,7 @@ function expectFull({ status, headers, body }: Reply, what: string): void {
   });
 }
 
-describe('A ledger at its limit', () => {
+describe('A ledger that is as long as it may be', () => {
   let world: World;
   let worker: Worker | undefined;
   const length = (): Promise<number> => world.redis.xlen(world.partition + keyNames.ledger);
@@ -107,7 +107,7 @@ describe('A ledger at its limit', () => {
       await world.redis.set(world.partition + keyNames.clock, Date.parse('2040-01-05T12:00:00Z'));
       while ((await length()) < most) expect((await event(`u${await length()}`)).status).to.equal(201);
       expect((await world.get('/v1/users/u1')).status).to.equal(200);
-      expectFull(await world.get('/v1/users/bo/streak'), 'a read of somebody whose streak is over');
+      expectFull(await world.get('/v1/users/bo/streak'), 'a read of a user whose streak is over');
       expectFull(await world.request('PUT', '/admin/v1/clock', { body: { now: '2040-01-06T12:00:00Z' } }), 'the sweep');
       expect(await length()).to.equal(most);
       work();

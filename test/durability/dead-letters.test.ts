@@ -85,7 +85,7 @@ describe('An entry that Postgres refuses', () => {
     expect(said.filter((line) => line.startsWith('Postgres refused an entry'))).to.have.length(4);
     expect(said.filter((line) => line.startsWith('the write-behind failed'))).to.deep.equal([]);
     expect(writeBehind.progress.of(tenant).deadLetters).to.equal(4);
-    // The next one finds a ledger that goes on.
+    // The next event is committed again.
     await event('u0', 1);
     await world.drain();
     expect(await count('events')).to.equal(97);
@@ -176,7 +176,7 @@ describe('An entry that Postgres refuses', () => {
     });
   }
 
-  it('is not looked for when Postgres fails for another reason: that is tried again until it is mended', async () => {
+  it('is not looked for when Postgres fails for another reason: that is tried again until it is fixed', async () => {
     await send(10, []);
     await world.pool.query('alter table events rename to elsewhere');
     const { writeBehind } = work();
@@ -187,7 +187,7 @@ describe('An entry that Postgres refuses', () => {
     expect(await count('dead_letters')).to.equal(0);
   });
 
-  it('is not believed to be to blame when many in a row are refused: the ledger waits until that is mended', async () => {
+  it('is not believed to be to blame when many in a row are refused: the ledger waits until that is fixed', async () => {
     await world.pool.query('alter table events add constraint no_poison check (value > 1)');
     const refused = limits.maxDeadLettersInARow + 20;
     await world.request('POST', '/admin/v1/metrics/events', {

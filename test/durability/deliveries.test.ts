@@ -342,7 +342,7 @@ describe('Webhook deliveries', () => {
     expect(waiting).to.deep.equal(Array.from({ length: 2 }, () => ({ claim: null, attempts: 0, due: true })));
   });
 
-  it('of a long queue of one user hold up nobody else', async () => {
+  it('of a long queue of one user delay no other user', async () => {
     configure(['/a']);
     await add(...Array.from({ length: 1_000 }, (_, n) => message('ana', { n })), message('bo', { n: -1 }));
     receiver.answers['/a'] = (request, response) => response.writeHead((request.body as { n: number }).n < 0 ? 200 : 500).end();
@@ -376,7 +376,7 @@ describe('Webhook deliveries', () => {
         );
         return rowCount === 1;
       });
-      // Nobody tells the worker.
+      // The worker is not notified.
       await inTransaction(database.pool, (other) => addToOutbox(other, 1, config, [message('bo', { n: 2 })]));
       await until('the message', () => receiver.received.length === 1);
     } finally {
@@ -386,7 +386,7 @@ describe('Webhook deliveries', () => {
     await until('the removal', async () => (await rows()).length === 1);
   });
 
-  it('are given up by nobody when Postgres fails for a moment', async () => {
+  it('survive a short failure of Postgres', async () => {
     configure(['/a']);
     let isBroken = true;
     receiver.answers['/a'] = (_, response) => {

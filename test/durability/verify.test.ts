@@ -132,7 +132,7 @@ describe('Verifying that Redis and Postgres agree', () => {
     return (await verifyTenant({ tenant, partition, redis, pool, level: () => world.drain() })).differences;
   }
 
-  it('finds nothing where nobody has tampered, also while events come in', async () => {
+  it('finds nothing without tampering, also while events come in', async () => {
     const stop = new AbortController();
     const traffic = (async () => {
       for (let i = 0; !stop.signal.aborted; i += 1) await world.event('flashcards-viewed', { user: { id: `user-${i % 20}` }, value: 1 });

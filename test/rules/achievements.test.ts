@@ -79,7 +79,7 @@ describe('Achievements', () => {
       rule: 'not those of another kind, that are locked, or that there are not',
       lines: [' | ana completes a3 | refused 422', ' | ana completes a4 | refused 422', ' | ana completes a9 | refused 404; known no'],
     },
-    { rule: 'a refused call creates nobody', lines: [' | bo completes a1 city=Nuuk tz=Mars/Olympus | refused 422; known no'] },
+    { rule: 'a refused call creates no user', lines: [' | bo completes a1 city=Nuuk tz=Mars/Olympus | refused 422; known no'] },
   ]);
 
   says('Composite.', {}, [
@@ -152,12 +152,12 @@ describe('Achievements', () => {
 
   says('Statuses inactive → active ↔ locked.', {}, [
     {
-      rule: 'nobody completes what is inactive or locked',
+      rule: 'an inactive or locked achievement can’t be completed',
       given: { achievements: [cards(1, { status: 'inactive' }), cards(1, { status: 'locked' })] },
       lines: [' | ana cards 5 | completed -'],
     },
     {
-      rule: 'who has one keeps it when it is locked, and nobody completes it until it is active again',
+      rule: 'a locked achievement stays with its users, and can’t be completed until it is active again',
       given: { achievements: [cards(5)] },
       lines: [
         ' | ana cards 5 | completed a1',

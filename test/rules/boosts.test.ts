@@ -190,12 +190,12 @@ describe('Boosts', () => {
   describe('for some users', () => {
     const lisbon = { city: 'Lisbon' };
     const cases: readonly (readonly [who: string, user: EventUser, earns: number])[] = [
-      ['everybody gets what is for everybody', 'somebody', 20],
+      ['a boost without a user is for all users', 'any', 20],
       ['a cohort gets its own as well', { id: 'local', attributes: lisbon }, 60],
       ['which goes by exact values', { id: 'other', attributes: { city: 'LISBON' } }, 20],
       ['one user gets that for the one user', 'vip', 100],
       ['and all that apply, once the attribute is there', { id: 'vip', attributes: lisbon }, 300],
-      ['but nobody whose id only begins like it', 'vip2', 20],
+      ['but not for an id that only begins like it', 'vip2', 20],
     ];
     for (const [who, user, earns] of cases) {
       it(who, async () => {

@@ -52,7 +52,7 @@ describe('The default time zone', () => {
     bodyOf(await world.request('PATCH', '/admin/v1/settings', { body: { defaultTimeZone: zone } }), 200);
   };
 
-  it('is that of users who have none: their days, boosts, windows and time triggers go by it', async () => {
+  it('applies to users without one: their days, boosts, windows and time triggers follow it', async () => {
     // 01:00 on the 3rd in Tokyo.
     await start('Asia/Tokyo', '2040-01-02T16:00:00Z');
     expect((await track(world, 'cards', { user: 'ana', value: 1 })).points['xp']?.added).to.equal(20);
@@ -88,7 +88,7 @@ describe('The default time zone', () => {
     ['Pacific/Honolulu', 'Pacific/Kiritimati'],
   ];
   for (const [from, to] of moves) {
-    it(`costs nobody a streak, and gives nobody one, when it goes from ${from} to ${to}`, async () => {
+    it(`neither ends nor extends a streak when it changes from ${from} to ${to}`, async () => {
       await start(from, '2040-01-01T12:00:00Z');
       for (const user of ['ana', 'ben']) await track(world, 'cards', { user, value: 1 });
       await world.setClock('2040-01-02T12:00:00Z');
@@ -101,7 +101,7 @@ describe('The default time zone', () => {
       const extended = (await track(world, 'cards', { user: 'ben', value: 1 })).currentStreak.length;
       expect(extended).to.be.within(before, before + 1);
       expect((await track(world, 'cards', { user: 'ben', value: 1 })).currentStreak.length).to.equal(extended);
-      // Nobody does anything any more: it is lost in the new zone as well.
+      // Without further events it is lost in the new zone as well.
       await world.setClock('2040-01-06T12:00:00Z');
       expect((await streak('ben')).length).to.equal(0);
     });

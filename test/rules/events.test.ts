@@ -45,7 +45,7 @@ describe('Events', () => {
 
   says('One event is one atomic step: either all of it happens, or nothing does.', everyStep, [
     {
-      rule: 'a refused event creates nobody, and uses up no Idempotency-Key',
+      rule: 'a refused event creates no user, and uses no Idempotency-Key',
       lines: [
         ' | ana cards 5 tz=Mars/Olympus key=k | refused 422; known no; board[cards] -',
         ' | ana cards 1000000000000001 key=k | refused 422; known no',
@@ -53,7 +53,7 @@ describe('Events', () => {
       ],
     },
     {
-      rule: 'nor does it change somebody who is known',
+      rule: 'nor does it change a known user',
       lines: [
         ' | ana cards 1000000000000000 name=Ana | total 1000000000000000; streak 1; points 30',
         '01-03 12:00 | ana cards 1 name=Other city=Nuuk | refused 422; profile[name] Ana; profile[city] -; streak 1; history 1 0; points 30',
@@ -119,14 +119,14 @@ describe('Events', () => {
       },
       {
         rule: 'creation triggers first, then the others in the order of the configuration, each boosted, the last ones cut by the cap',
-        lines: ['01-02 23:00 | ana cards 5 city=Nuuk tz=NZ | awarded 6 20 2 2; told xp-l2; rank[xp] - > 1; rank[streak] - > 1'],
+        lines: ['01-02 23:00 | ana cards 5 city=Nuuk tz=NZ | awarded 6 20 2 2; newLevel xp-l2; rank[xp] - > 1; rank[streak] - > 1'],
       },
       {
         rule: 'an identification before the event leaves the same totals',
         lines: [
           '01-02 23:00 | ana is city=Nuuk tz=NZ | points 6; level -; board[xp@city:Nuuk] ana 6',
-          ' | ana cards 5 | awarded 20 2 2; told xp-l2',
-          ' | bo cards 5 city=Nuuk tz=NZ | awarded 6 20 2 2; told xp-l2; board[xp@city:Nuuk] ana 30, bo 30',
+          ' | ana cards 5 | awarded 20 2 2; newLevel xp-l2',
+          ' | bo cards 5 city=Nuuk tz=NZ | awarded 6 20 2 2; newLevel xp-l2; board[xp@city:Nuuk] ana 30, bo 30',
         ],
       },
       {
@@ -217,7 +217,7 @@ describe('Events', () => {
       lines: [
         ' | ana cards 1 | awarded 12 -5; added 7; points 7; level -; rank - > 1',
         ' | bo is known | points 12; level p1-l1',
-        ' | bo cards 1 | awarded -5; points 7; told -; board ana 7, bo 7',
+        ' | bo cards 1 | awarded -5; points 7; newLevel -; board ana 7, bo 7',
       ],
     },
     {

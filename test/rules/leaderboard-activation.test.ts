@@ -75,7 +75,7 @@ describe('A leaderboard that becomes active', () => {
     await activate({ key: 'totals' }, { key: 'points', by: 'points' });
     expect(await readBoard(world, 'totals')).to.deep.equal(['1 zoe 20', '2 mia 20', '3 abe 20', '4 leo 20']);
     expect(await readBoard(world, 'points')).to.deep.equal(['1 zoe 2', '2 mia 2', '3 abe 2', '4 leo 2']);
-    // Who reaches the value now is behind them, and who is on the board goes on from there.
+    // A user who reaches the value now ranks behind them; participants continue from their values.
     await play(['new', 20], ['mia', 1]);
     expect(await readBoard(world, 'totals')).to.deep.equal(['1 mia 21', '2 zoe 20', '3 abe 20', '4 leo 20', '5 new 20']);
   });
@@ -88,7 +88,7 @@ describe('A leaderboard that becomes active', () => {
     expect(leaderboards['totals']).to.include({ rank: 2, previousRank: null, threshold: 20 });
   });
 
-  it('gives the places that the users who came meanwhile have earned', async () => {
+  it('ranks users by their current values, changed during the activation', async () => {
     await play(['ana', 10], ['ben', 20]);
     await world.configure(withBoards({ key: 'totals' }));
     await track(world, 'm', { user: 'ana', value: 100 });
@@ -96,7 +96,7 @@ describe('A leaderboard that becomes active', () => {
     expect(await readBoard(world, 'totals')).to.deep.equal(['1 ana 110', '2 ben 20']);
   });
 
-  it('enters nobody as long as it is inactive, and everybody when it is not any more', async () => {
+  it('enters no user while it is inactive, and all users once it is active', async () => {
     await play(['ana', 10]);
     await activate({ key: 'totals', status: 'inactive' }, { key: 'other' });
     await play(['ben', 20]);
@@ -113,7 +113,7 @@ describe('A leaderboard that becomes active', () => {
     expect(await readBoard(world, 'second')).to.deep.equal(['1 ben 20']);
   });
 
-  it('says in Postgres what it says in Redis', async () => {
+  it('has the same rankings in Postgres as in Redis', async () => {
     await play(['ana', 10], ['ben', 20], ['carl', 20]);
     await activate({ key: 'totals', maxParticipants: 2 });
     await world.drain();

@@ -75,7 +75,7 @@ describe('The days of a leaderboard', () => {
     expect(await listed('?includeFinished=true')).to.deep.equal(lines(['active', 'scheduled', 'finished']));
   });
 
-  it('say nothing of an inactive one, which nobody sees', async () => {
+  it('do not show an inactive one', async () => {
     for (const path of [
       '/v1/leaderboards/is-inactive',
       '/v1/users/utc/leaderboards/is-inactive',

@@ -2,15 +2,12 @@ import { expect } from 'chai';
 import { bodyOf, configText, readBoard, readPlace, track } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
 
-/** What the answer to an event says of the board: nothing, or rank, previous rank and the value that the board now asks for. */
-type Said = 'nothing' | readonly [rank: number | null, previousRank: number | null, threshold: number];
-
 interface Rule {
   readonly rule: string;
   /** 1,000 if it is left out. */
   readonly maxParticipants?: number;
-  /** Who adds how much, and what is said. */
-  readonly steps: readonly (readonly [user: string, value: number, said: Said])[];
+  /** `user value: rank previousRank threshold`, the last three as the event's response has them, or `nothing`. */
+  readonly steps: readonly string[];
   /** The board in the end. */
   readonly board: readonly string[];
 }
@@ -18,146 +15,81 @@ interface Rule {
 const ranks: readonly Rule[] = [
   {
     rule: 'count from 1, the highest value first',
-    steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ben', 30, [1, null, 0]],
-      ['carl', 20, [2, null, 0]],
-      ['dora', 5, [4, null, 0]],
-    ],
+    steps: ['ana 10: 1 - 0', 'ben 30: 1 - 0', 'carl 20: 2 - 0', 'dora 5: 4 - 0'],
     board: ['1 ben 30', '2 carl 20', '3 ana 10', '4 dora 5'],
   },
   {
     rule: 'are said with the one before, up and down',
-    steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ben', 20, [1, null, 0]],
-      ['carl', 30, [1, null, 0]],
-      ['ana', 15, [2, 3, 0]],
-      ['ana', 15, [1, 2, 0]],
-      ['ana', -35, [3, 1, 0]],
-    ],
+    steps: ['ana 10: 1 - 0', 'ben 20: 1 - 0', 'carl 30: 1 - 0', 'ana 15: 2 3 0', 'ana 15: 1 2 0', 'ana -35: 3 1 0'],
     board: ['1 carl 30', '2 ben 20', '3 ana 5'],
   },
   {
     rule: 'are said when the value changes and the rank does not',
-    steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ana', 1, [1, 1, 0]],
-    ],
+    steps: ['ana 10: 1 - 0', 'ana 1: 1 1 0'],
     board: ['1 ana 11'],
   },
   {
     rule: 'are not said when nothing changes',
-    steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ana', 0, 'nothing'],
-    ],
+    steps: ['ana 10: 1 - 0', 'ana 0: nothing'],
     board: ['1 ana 10'],
   },
-  { rule: 'are for values of 0 too', steps: [['ana', 0, [1, null, 0]]], board: ['1 ana 0'] },
+  { rule: 'are for values of 0 too', steps: ['ana 0: 1 - 0'], board: ['1 ana 0'] },
   {
     rule: 'are for parts of numbers too',
-    steps: [
-      ['ana', 0.1, [1, null, 0]],
-      ['ben', 0.25, [1, null, 0]],
-      ['ana', 0.2, [1, 2, 0]],
-    ],
+    steps: ['ana 0.1: 1 - 0', 'ben 0.25: 1 - 0', 'ana 0.2: 1 2 0'],
     board: ['1 ana 0.3', '2 ben 0.25'],
   },
   {
     rule: 'are for values below 0 too',
-    steps: [
-      ['ana', -5, [1, null, 0]],
-      ['ben', 0, [1, null, 0]],
-      ['ana', 6, [1, 2, 0]],
-    ],
+    steps: ['ana -5: 1 - 0', 'ben 0: 1 - 0', 'ana 6: 1 2 0'],
     board: ['1 ana 1', '2 ben 0'],
   },
   {
     rule: 'are kept by those who fall below 0',
-    steps: [
-      ['ana', 5, [1, null, 0]],
-      ['ben', 3, [2, null, 0]],
-      ['ana', -10, [2, 1, 0]],
-      ['ben', -13, [2, 1, 0]],
-    ],
+    steps: ['ana 5: 1 - 0', 'ben 3: 2 - 0', 'ana -10: 2 1 0', 'ben -13: 2 1 0'],
     board: ['1 ana -5', '2 ben -10'],
   },
   {
     rule: 'tell apart the largest of numbers',
-    steps: [
-      ['ana', 999_999_999_999_999, [1, null, 0]],
-      ['ben', 1e15, [1, null, 0]],
-      ['carl', 999_999_999_999_998, [3, null, 0]],
-    ],
+    steps: ['ana 999999999999999: 1 - 0', 'ben 1e15: 1 - 0', 'carl 999999999999998: 3 - 0'],
     board: ['1 ben 1000000000000000', '2 ana 999999999999999', '3 carl 999999999999998'],
   },
 ];
 
 const ties: readonly Rule[] = [
   {
-    rule: 'rank whoever reached the value first, whatever the ids',
-    steps: [
-      ['zoe', 10, [1, null, 0]],
-      ['abe', 10, [2, null, 0]],
-      ['mia', 10, [3, null, 0]],
-    ],
+    rule: 'rank the user who reached the value first higher, whatever the ids',
+    steps: ['zoe 10: 1 - 0', 'abe 10: 2 - 0', 'mia 10: 3 - 0'],
     board: ['1 zoe 10', '2 abe 10', '3 mia 10'],
   },
   {
     rule: 'go by when the value was reached, not by who came first',
-    steps: [
-      ['ana', 4, [1, null, 0]],
-      ['ben', 10, [1, null, 0]],
-      ['ana', 6, [2, 2, 0]],
-    ],
+    steps: ['ana 4: 1 - 0', 'ben 10: 1 - 0', 'ana 6: 2 2 0'],
     board: ['1 ben 10', '2 ana 10'],
   },
   {
     rule: 'are not lost by the same value again',
-    steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ben', 10, [2, null, 0]],
-      ['ana', 0, 'nothing'],
-    ],
+    steps: ['ana 10: 1 - 0', 'ben 10: 2 - 0', 'ana 0: nothing'],
     board: ['1 ana 10', '2 ben 10'],
   },
   {
     rule: 'are lost by leaving the value and coming back',
-    steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ben', 10, [2, null, 0]],
-      ['ana', 1, [1, 1, 0]],
-      ['ana', -1, [2, 1, 0]],
-    ],
+    steps: ['ana 10: 1 - 0', 'ben 10: 2 - 0', 'ana 1: 1 1 0', 'ana -1: 2 1 0'],
     board: ['1 ben 10', '2 ana 10'],
   },
   {
     rule: 'are lost by falling to the value as well',
-    steps: [
-      ['ana', 12, [1, null, 0]],
-      ['ben', 10, [2, null, 0]],
-      ['ana', -2, [2, 1, 0]],
-    ],
+    steps: ['ana 12: 1 - 0', 'ben 10: 2 - 0', 'ana -2: 2 1 0'],
     board: ['1 ben 10', '2 ana 10'],
   },
   {
     rule: 'are found between sums of parts',
-    steps: [
-      ['ana', 0.3, [1, null, 0]],
-      ['ben', 0.1, [2, null, 0]],
-      ['ben', 0.2, [2, 2, 0]],
-    ],
+    steps: ['ana 0.3: 1 - 0', 'ben 0.1: 2 - 0', 'ben 0.2: 2 2 0'],
     board: ['1 ana 0.3', '2 ben 0.3'],
   },
   {
     rule: 'below 0 are the same',
-    steps: [
-      ['ana', 1, [1, null, 0]],
-      ['ben', 1, [2, null, 0]],
-      ['ben', -3, [2, 2, 0]],
-      ['ana', -3, [2, 1, 0]],
-    ],
+    steps: ['ana 1: 1 - 0', 'ben 1: 2 - 0', 'ben -3: 2 2 0', 'ana -3: 2 1 0'],
     board: ['1 ben -2', '2 ana -2'],
   },
 ];
@@ -166,102 +98,70 @@ const full: readonly Rule[] = [
   {
     rule: 'asks for more than the lowest value once it is full, and for nothing before',
     maxParticipants: 2,
-    steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ben', 5, [2, null, 5]],
-      ['ana', 1, [1, 1, 5]],
-      ['ben', 2, [2, 2, 7]],
-    ],
+    steps: ['ana 10: 1 - 0', 'ben 5: 2 - 5', 'ana 1: 1 1 5', 'ben 2: 2 2 7'],
     board: ['1 ana 11', '2 ben 7'],
   },
   {
     rule: 'takes a newcomer above the lowest, who is outside then, and not one with the same value',
     maxParticipants: 2,
-    steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ben', 5, [2, null, 5]],
-      ['carl', 5, 'nothing'],
-      ['carl', 1, [2, null, 6]],
-    ],
+    steps: ['ana 10: 1 - 0', 'ben 5: 2 - 5', 'carl 5: nothing', 'carl 1: 2 - 6'],
     board: ['1 ana 10', '2 carl 6'],
   },
   {
     rule: 'takes back a user who was outside, as a newcomer',
     maxParticipants: 2,
-    steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ben', 5, [2, null, 5]],
-      ['carl', 6, [2, null, 6]],
-      ['ben', 1, 'nothing'],
-      ['ben', 1, [2, null, 7]],
-      ['carl', 10, [1, null, 10]],
-    ],
+    steps: ['ana 10: 1 - 0', 'ben 5: 2 - 5', 'carl 6: 2 - 6', 'ben 1: nothing', 'ben 1: 2 - 7', 'carl 10: 1 - 10'],
     board: ['1 carl 16', '2 ana 10'],
   },
   {
     rule: 'lets go of the last of those who tie for the lowest',
     maxParticipants: 3,
-    steps: [
-      ['ana', 5, [1, null, 0]],
-      ['ben', 5, [2, null, 0]],
-      ['carl', 5, [3, null, 5]],
-      ['dora', 6, [1, null, 5]],
-    ],
+    steps: ['ana 5: 1 - 0', 'ben 5: 2 - 0', 'carl 5: 3 - 5', 'dora 6: 1 - 5'],
     board: ['1 dora 6', '2 ana 5', '3 ben 5'],
   },
   {
     rule: 'gives the place of a participant who falls to the best outside',
     maxParticipants: 2,
     steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ben', 5, [2, null, 5]],
-      ['carl', 4, 'nothing'],
-      ['dora', 3, 'nothing'],
-      ['ana', -8, [null, 1, 4]],
-      ['carl', 1, [2, 2, 5]],
-      ['ben', -5, [null, 1, 3]],
-      ['dora', 0, 'nothing'],
+      'ana 10: 1 - 0',
+      'ben 5: 2 - 5',
+      'carl 4: nothing',
+      'dora 3: nothing',
+      'ana -8: - 1 4',
+      'carl 1: 2 2 5',
+      'ben -5: - 1 3',
+      'dora 0: nothing',
     ],
     board: ['1 carl 5', '2 dora 3'],
   },
   {
-    rule: 'keeps the threshold of the last place, whoever moves above it or to it',
+    rule: 'keeps the threshold of the last rank when users move above it or to it',
     maxParticipants: 3,
     steps: [
-      ['ana', 10, [1, null, 0]],
-      ['ben', 8, [2, null, 0]],
-      ['carl', 6, [3, null, 6]],
-      ['dora', 4, 'nothing'],
-      ['dora', 1, 'nothing'],
-      ['ana', -3, [2, 1, 6]],
-      ['ana', -1, [3, 2, 6]],
-      ['ana', 5, [1, 3, 6]],
-      ['carl', 1, [3, 3, 7]],
-      ['carl', 2, [2, 3, 8]],
-      ['dora', 4, [3, null, 9]],
+      'ana 10: 1 - 0',
+      'ben 8: 2 - 0',
+      'carl 6: 3 - 6',
+      'dora 4: nothing',
+      'dora 1: nothing',
+      'ana -3: 2 1 6',
+      'ana -1: 3 2 6',
+      'ana 5: 1 3 6',
+      'carl 1: 3 3 7',
+      'carl 2: 2 3 8',
+      'dora 4: 3 - 9',
     ],
     board: ['1 ana 11', '2 carl 9', '3 dora 9'],
   },
   {
     rule: 'of one is held by the first of the highest',
     maxParticipants: 1,
-    steps: [
-      ['ana', 1, [1, null, 1]],
-      ['ben', 1, 'nothing'],
-      ['ben', 0.5, [1, null, 1.5]],
-      ['ana', 0.5, 'nothing'],
-    ],
+    steps: ['ana 1: 1 - 1', 'ben 1: nothing', 'ben 0.5: 1 - 1.5', 'ana 0.5: nothing'],
     board: ['1 ben 1.5'],
   },
   {
     rule: 'may ask for less than 0',
     maxParticipants: 1,
-    steps: [
-      ['ana', 1, [1, null, 1]],
-      ['ana', -5, [1, 1, -4]],
-      ['ben', -4, 'nothing'],
-      ['ben', 1, [1, null, -3]],
-    ],
+    steps: ['ana 1: 1 - 1', 'ana -5: 1 1 -4', 'ben -4: nothing', 'ben 1: 1 - -3'],
     board: ['1 ben -3'],
   },
 ];
@@ -290,9 +190,15 @@ const config = {
 };
 
 /** What can be played with points: whole numbers that stay above 0, and an event that changes them. */
+function parse(step: string): readonly [user: string, value: number, expected: string] {
+  const [, user, value, expected] = /^(\w+) (\S+): (.+)$/.exec(step) ?? [];
+  if (user === undefined || expected === undefined) throw new Error(`"${step}" is not a step`);
+  return [user, Number(value), expected];
+}
+
 const playsWithPoints = ({ steps }: Rule): boolean => {
   const totals = new Map<string, number>();
-  return steps.every(([user, value]) => {
+  return steps.map(parse).every(([user, value]) => {
     const total = (totals.get(user) ?? 0) + value;
     totals.set(user, total);
     return Number.isInteger(value) && total > 0 && total < 1e12;
@@ -313,13 +219,13 @@ describe('Leaderboards', () => {
           it(rule, async () => {
             const index = rules.findIndex((other) => other.rule === rule);
             const key = `by-${by}-${index}`;
-            for (const [user, value, said] of steps) {
+            for (const [user, value, expected] of steps.map(parse)) {
               const metric = by === 'metric' ? 'm' : value < 0 ? 'down' : 'up';
               const event = { user, value: by === 'metric' ? value : Math.abs(value) };
               const { leaderboards } = await track(world, `${metric}${index}`, event);
               const block = leaderboards[key];
-              const heard = block ? [block.rank, block.previousRank, block.threshold] : 'nothing';
-              expect(heard, `after ${user} ${value}`).to.deep.equal(said);
+              const found = block ? `${block.rank ?? '-'} ${block.previousRank ?? '-'} ${block.threshold}` : 'nothing';
+              expect(found, `after ${user} ${value}`).to.equal(expected);
             }
             expect(await readBoard(world, key)).to.deep.equal(board);
           });

@@ -184,7 +184,7 @@ describe('Leaderboards', () => {
       ],
     },
     {
-      rule: 'in Honolulu the first week goes on when the second has begun in Auckland',
+      rule: 'in Honolulu the first week continues when the second has begun in Auckland',
       given: one(weekly),
       lines: [
         ' | ana moves to HI |',
@@ -490,7 +490,7 @@ describe('Leaderboards', () => {
         ],
       },
       {
-        rule: 'inactive to active, and scheduled to active by itself, enter the users; after the end nobody joins, and the rankings can be read',
+        rule: 'inactive to active, and scheduled to active by itself, enter the users; after the end no user joins, and the rankings can be read',
         lines: [
           ' | ana cards 5 | board[now] ana 5; board[later] -',
           ' | operator: opens hidden | board[hidden] ana 5',

@@ -40,7 +40,7 @@ describe('What makes no message', () => {
   };
   const kinds = async (): Promise<string[]> => (await messagesOf(world)).map(({ kind, user }) => `${kind} ${user ?? ''}`);
 
-  it('anything that nobody subscribes to: nothing is kept of it', async () => {
+  it('anything without a subscription: nothing is stored', async () => {
     world = await startWorld({ config: configText({ ...base, points: [points], leaderboards: [board] }) });
     await events(10);
     await pass(world, 30 * minute);
@@ -54,7 +54,7 @@ describe('What makes no message', () => {
     for (const table of tables.slice(2)) expect((await world.pool.query(`select 1 from ${table}`)).rows, table).to.deep.equal([]);
   });
 
-  it('what happened before somebody subscribed; what happens right after is told', async () => {
+  it('what happened before the subscription; what happens right after is sent', async () => {
     world = await startWorld({ config: configText({ ...base, points: [points], leaderboards: [board] }) });
     await events(10);
     await pass(world, minute);
@@ -62,7 +62,7 @@ describe('What makes no message', () => {
     await world.configure(configText(receiver));
     await track(world, 'm', { user: 'cy', value: -1.5 });
     await pass(world, minute);
-    // Cy was first, and has passed nobody; Bo and Ana have passed nobody either, but Bo is first now.
+    // Cy was first, and has passed no user; neither have Bo and Ana, but Bo is first now.
     expect((await kinds()).sort()).to.deep.equal(['leaderboard.changed ', 'leaderboard.rank_changed bo', 'leaderboard.rank_changed cy']);
   });
 
@@ -87,15 +87,15 @@ describe('What makes no message', () => {
     expect(rows).to.have.lengthOf(3);
     await pass(world, 60 * minute);
     const after = (await messagesOf(world)).slice(before.length);
-    // That there are rankings is told; that everybody has a place is not.
+    // The first rankings are sent, the first rank of each user is not.
     expect(after.map(({ kind }) => kind).sort()).to.deep.equal(['leaderboard.changed', 'leaderboard.started']);
     await track(world, 'm', { user: 'ana', value: 0.5 });
     await pass(world, minute);
     expect((await kinds()).slice(before.length + 2)).to.deep.equal(['leaderboard.changed ']);
   });
 
-  /** What is told of four users' days, with or without a loss of Redis in between. */
-  async function told(loses: boolean): Promise<string[]> {
+  /** The messages of four users' days, with or without a loss of Redis in between. */
+  async function messagesOfDays(loses: boolean): Promise<string[]> {
     world = await startWorld({
       config: configText({
         ...base,
@@ -125,10 +125,10 @@ describe('What makes no message', () => {
     return kinds();
   }
 
-  it('a restore of Redis: everything that is told is told once, as if nothing had been lost', async () => {
-    const expected = await told(false);
+  it('a restore of Redis: each message is sent once, as if nothing had been lost', async () => {
+    const expected = await messagesOfDays(false);
     await world.stop();
     expect(expected.filter((kind) => kind.endsWith(' ana'))).to.include.members(['streak.lost ana', 'streak.freeze_consumed ana']);
-    expect((await told(true)).sort()).to.deep.equal(expected.sort());
+    expect((await messagesOfDays(true)).sort()).to.deep.equal(expected.sort());
   });
 });

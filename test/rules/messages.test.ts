@@ -131,7 +131,7 @@ describe('Messages', () => {
     expect(levels).to.deep.include(level);
   });
 
-  it('points.changed: what the answer told of the first change, and 15 minutes later everything since then', async () => {
+  it('points.changed: the first change at once, and 15 minutes later everything since then', async () => {
     await pass(world, minute);
     const block = (await event('dora', 11, 'w')).points['p'];
     await pass(world, 1_000);
@@ -184,15 +184,15 @@ describe('Messages', () => {
       );
     await event('finn', 200.5);
     await pass(world, 1_000);
-    const told = [
+    const published = [
       ['finn', 2, 200, 1, 400.5],
-      // She was told last that she is first with 100.
+      // The last message to her said: first with 100.
       ['eve', 1, 100, 2, 400],
     ];
-    expect(await places()).to.deep.equal(told);
+    expect(await places()).to.deep.equal(published);
     await event('gus', 400.25);
     await pass(world, minute);
-    // Gus has passed Eve, who has just been told, and Ana and Bo.
+    // Gus has passed Eve, who has just received a message, and Ana and Bo.
     const { rankings } = await read<{ rankings: { userId: string; value: number }[] }>(world, '/v1/leaderboards/all?limit=1000');
     const [ana, bo] = ['ana', 'bo'].map((id) => rankings.find(({ userId }) => userId === id)!.value);
     expect(await places()).to.deep.equal([
@@ -302,15 +302,17 @@ describe('Messages', () => {
       const now = Date.UTC(2040, 1, day, 12);
       await Promise.all(workers.map((worker, i) => worker.tell(active, i === 0 ? now - 24 * hour : now, 1)));
     }
-    const told = (await messagesOf(world)).filter(({ kind }) => kind === 'leaderboard.started').map(({ payload }) => payload.leaderboard);
-    expect(told.flatMap((of) => (of?.key === 'day' && of.start > '2040-02-12' ? [of.start] : []))).to.deep.equal(
+    const started = (await messagesOf(world))
+      .filter(({ kind }) => kind === 'leaderboard.started')
+      .map(({ payload }) => payload.leaderboard);
+    expect(started.flatMap((of) => (of?.key === 'day' && of.start > '2040-02-12' ? [of.start] : []))).to.deep.equal(
       Array.from({ length: 8 }, (_, i) => `2040-02-${13 + i}`),
     );
   });
 });
 
 describe('A participant limit that is changed', () => {
-  it('is told like any other change of places, of a board on which nothing had changed too', async () => {
+  it('is published like any other change of ranks, also of a leaderboard without other changes', async () => {
     const limited = (maxParticipants: number, ...heard: readonly string[]): string =>
       configText({
         metrics: [{ key: 'm', name: 'M' }],

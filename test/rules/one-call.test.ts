@@ -100,7 +100,7 @@ describe('One event', () => {
     });
   }
 
-  it('that takes somebody’s last place on a full leaderboard is one call', async () => {
+  it('that takes the last rank of a full leaderboard is one call', async () => {
     for (let i = 0; i < 25; i += 1) await event('cards', { user: { id: `p${i}` }, value: 10 + i });
     const { result, sent } = await during(() => event('cards', { user: { id: 'late' }, value: 400 }));
     expect((result.body as { leaderboards: object }).leaderboards).to.include.keys('best-cards', 'all-cards');
@@ -160,7 +160,7 @@ describe('One event', () => {
     });
     const keys = await keysOfCommands([...sent, ...inside]);
     for (const key of keys) expect(key.startsWith(world.partition), key).to.be.true;
-    // Besides the calls: the test's own flush and the loading of the library, and a zone that nobody had used before.
+    // Besides the calls: the test's own flush and the loading of the library, and a new zone.
     const commands = new Set(wordsOf(sent).map(([name]) => name?.toLowerCase()));
     expect([...commands].sort()).to.deep.equal(['fcall', 'function', 'hlen', 'hset']);
   });

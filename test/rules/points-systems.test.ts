@@ -87,7 +87,7 @@ describe('A configuration that changes:', () => {
     expect([await added(4), await added(1)]).to.deep.equal([0, 10]);
   });
 
-  it('a trigger that is inactive for a while does not count what happens then, and goes on from where it was', async () => {
+  it('a trigger that is inactive for a while skips the events of that time, and continues from its old progress', async () => {
     const becomes = (status: string): Promise<void> =>
       world.configure(configText({ points: [{ key: 'xp', name: 'XP', triggers: [{ ...trigger, status }] }] }));
     await track(world, 'read', { user: 'ben', value: 3 });

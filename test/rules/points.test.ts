@@ -296,19 +296,19 @@ describe('Points', () => {
 
   says('Level: the highest level whose `points` ≤ total. Changing levels re-evaluates every user.', {}, [
     {
-      rule: 'it is told when it changes, and not otherwise',
+      rule: 'the response has it when it changes, and not otherwise',
       given: system([perCards(1, 1), { type: 'metric', metric: 'mistakes', threshold: 1, points: -1 }], { levels: [10, 20, 50] }),
       lines: [
-        ' | ana cards 9 | told silent; level -',
-        ' | ana cards 1 | told p1-l1; level p1-l1',
-        ' | ana cards 9 | told silent',
-        ' | ana cards 41 | told p1-l3; points 60',
-        ' | ana mistakes 11 | told p1-l2; points 49',
-        ' | ana mistakes 40 | told -; level -; points 9',
+        ' | ana cards 9 | newLevel silent; level -',
+        ' | ana cards 1 | newLevel p1-l1; level p1-l1',
+        ' | ana cards 9 | newLevel silent',
+        ' | ana cards 41 | newLevel p1-l3; points 60',
+        ' | ana mistakes 11 | newLevel p1-l2; points 49',
+        ' | ana mistakes 40 | newLevel -; level -; points 9',
       ],
     },
     {
-      rule: 'levels that are changed are those of everybody at once',
+      rule: 'changed levels apply to all users at once',
       given: system([perCards(1, 1)], { levels: [10, 30] }),
       lines: [
         ' | ana cards 9 | level -',
@@ -316,7 +316,7 @@ describe('Points', () => {
         ' | operator: level 1 at 9 | ana level p1-l1; bo level p1-l1',
         ' | operator: level 2 at 15 | ana level p1-l1; bo level p1-l2',
         ' | operator: level 1 at 16 | ana level -; bo level p1-l2',
-        ' | bo cards 1 | told p1-l1',
+        ' | bo cards 1 | newLevel p1-l1',
       ],
     },
   ]);

@@ -142,7 +142,7 @@ describe('Streaks', () => {
   ]);
 
   says(
-    'All three frequencies are tracked for everybody, so that the operator can switch without losing history.',
+    'All three frequencies are tracked for all users, so that the operator can switch without losing history.',
     { known: ['ana'], streaks: {} },
     [
       {
@@ -360,7 +360,7 @@ describe('Streaks', () => {
       ],
     },
     {
-      rule: 'nobody has more than 100, and an unknown user gets none',
+      rule: 'a user has at most 100, and an unknown user gets none',
       lines: [
         ' | nobody gets a freeze | refused 422',
         ...Array.from({ length: 100 }, () => ' | ana gets a freeze |'),

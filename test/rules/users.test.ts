@@ -189,7 +189,7 @@ describe('Users', () => {
       ['', false],
     ];
     for (const [tz, isKnown] of zones) {
-      it(`${JSON.stringify(tz)} is ${isKnown ? 'known' : 'refused, and nobody is created'}`, async () => {
+      it(`${JSON.stringify(tz)} is ${isKnown ? 'known' : 'refused, and no user is created'}`, async () => {
         const id = fresh();
         const reply = await ways['PUT /users/{id}'](world, id, { tz });
         expect(reply.status).to.equal(isKnown ? 200 : 422);
@@ -205,7 +205,7 @@ describe('Users', () => {
       return world.snapshot();
     };
     for (const way of creating) {
-      it(`${way} creates nobody otherwise`, async () => {
+      it(`${way} creates no user otherwise`, async () => {
         const id = fresh();
         const before = await settled();
         const reply = await ways[way](world, id, { name: 'Ana', subscribeToEmails: true });

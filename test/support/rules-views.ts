@@ -147,7 +147,7 @@ const views: Readonly<Record<string, View>> = {
         .join(', '),
     ),
   /** What the call says of the level: `silent` if it has not changed. */
-  told: (look) => {
+  newLevel: (look) => {
     const block = said(look);
     return block === undefined || !('level' in block) ? 'silent' : orDash(block.level?.key);
   },
