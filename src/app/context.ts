@@ -101,7 +101,7 @@ export class Context {
       autoRestore: settings.autoRestore,
       fence: {
         claim: (need) => withPostgresErrors(this.active.claim(need)),
-        look: (need) => withPostgresErrors(this.active.look(need)),
+        look: (need) => withPostgresErrors(this.active.check(need)),
       },
       aroundCall: options.aroundCall,
     });
@@ -249,6 +249,6 @@ function confirmEachSecond({ active, lifecycle, log }: Context): void {
   lifecycle.onStop('confirmation of the active Redis', async () => {
     await seconds.stop();
     await confirming;
-    await active.leave().catch(() => undefined);
+    await active.finishShutdown().catch(() => undefined);
   });
 }

@@ -30,7 +30,7 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
     ...writeBehindOptions(context, wakeDeliverer),
     redis: await context.connectAgain('Redis connection of the write-behind'),
     onReplaced: (tenant) => reconciler.resync(tenant),
-    aroundBatch: watch.aroundBatch,
+    traceBatch: watch.aroundBatch,
   });
   watch.writeBehind(writeBehind);
   const scanAll = (): void => {
@@ -41,7 +41,7 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
   await listener.on('written', (tenant) => writeBehind.wake(Number(tenant)), scanAll);
   writeBehind.start();
   lifecycle.onStop('write-behind', async () => {
-    const isLast = await active.beginLeaving().catch(() => true);
+    const isLast = await active.beginShutdown().catch(() => true);
     await writeBehind.stop(isLast ? limits.stopDrainMs : limits.stopHandOverMs);
   });
   // It stops first, because the write-behind waits for it.
@@ -61,7 +61,7 @@ const writeBehindOptions = ({ account, engine, pool, log }: Context, wakeDeliver
 export function drainAsLast(context: Context): void {
   context.lifecycle.onStop('ledgers', async () => {
     // Unavailable stores can't be drained.
-    if (!(await context.active.beginLeaving().catch(() => false))) return;
+    if (!(await context.active.beginShutdown().catch(() => false))) return;
     const onReplaced = (): Promise<void> => Promise.resolve();
     const options = { ...writeBehindOptions(context, () => undefined), redis: context.redis, onReplaced };
     await new WriteBehind(options).stop(limits.stopDrainMs);

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { zoneDataVersion, zoneOffsets } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
-import type { Need, Objection } from '../ledger/active-redis-rules.js';
+import type { ClaimPurpose, Objection } from '../ledger/active-redis-rules.js';
 import type { CommittedOffset } from '../ledger/offsets.js';
 import { limits } from '../shared/limits.js';
 import { ActiveConfig } from '../plan/active-config.js';
@@ -46,8 +46,8 @@ export type AroundCall = <T>(name: FunctionName, call: () => Promise<T>) => Prom
 
 /** Sees to it that only one Redis is served from for a database (ledger/active-redis.ts). */
 export interface Fence {
-  claim(need: Need): Promise<Objection | undefined>;
-  look(need: Need): Promise<Objection | undefined>;
+  claim(need: ClaimPurpose): Promise<Objection | undefined>;
+  look(need: ClaimPurpose): Promise<Objection | undefined>;
 }
 
 export interface EngineOptions {

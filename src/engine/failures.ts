@@ -1,4 +1,4 @@
-import { type Objection, objectionSentence } from '../ledger/active-redis-rules.js';
+import { type Objection, objectionMessage } from '../ledger/active-redis-rules.js';
 import type { CommittedOffset } from '../ledger/offsets.js';
 import { outcomes } from '../redis/contract.js';
 import { LaurelError } from '../shared/errors.js';
@@ -83,7 +83,7 @@ export function outOfSync(comparison: Comparison, autoRestore: boolean): LaurelE
     );
   }
   if (comparison.objection) {
-    return new LaurelError('not_ready', objectionSentence(comparison.objection), {
+    return new LaurelError('not_ready', objectionMessage(comparison.objection), {
       ...{ retryAfterS: limits.restoreRetryAfterS, reason: 'out_of_sync' },
     });
   }

@@ -60,7 +60,7 @@ export class Deletion {
     // Old runs that are not final yet, which only Postgres knows that the user is on. What comes in until the call below is in the user's hash.
     const { ledgerId } = await this.clock.ledgerId(tenant);
     await this.history.waitFor(tenant, ledgerId);
-    const places = await this.history.openPlaces(tenant, user);
+    const places = await this.history.openParticipations(tenant, user);
     const pairs = places.flatMap(({ leaderboard, run, group, seq }) => [String(leaderboard), String(run), group, seq]);
     const entryId = randomUUID();
     const { outcome, values } = await this.engine.call(tenant, 'deleteUser', ({ document }) => ({

@@ -9,7 +9,7 @@ import { statusOn } from '../responses/leaderboards.js';
 import { runEnd, runOf } from '../responses/leaderboards.js';
 import { DueMessages } from '../webhooks/due.js';
 import { DueEmails } from '../webhooks/emails.js';
-import { noteMoment } from '../ledger/offsets.js';
+import { saveClock } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../shared/limits.js';
 import { Activations } from './activations.js';
@@ -110,7 +110,7 @@ export class Sweep {
       await this.history.waitFor(tenant, (await this.clock.ledgerId(tenant)).ledgerId);
       await this.tell(tenant, toMs, Infinity);
     }
-    await noteMoment(this.pool, tenant, toMs);
+    await saveClock(this.pool, tenant, toMs);
     return toMs;
   }
 

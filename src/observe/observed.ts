@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
 import type { AroundCall } from '../engine/engine.js';
-import type { AroundBatch, WriteBehind } from '../ledger/write-behind.js';
+import type { TraceBatch, WriteBehind } from '../ledger/write-behind.js';
 import type { Refusals } from '../logging/refusals.js';
 import type { RedisConnection } from '../redis/connection.js';
 import type { LaurelError } from '../shared/errors.js';
@@ -56,7 +56,7 @@ export class Observed {
   readonly answered: ((request: AnsweredRequest) => void) | undefined;
   readonly around: Tracing['request'] | undefined;
   readonly aroundCall: AroundCall | undefined;
-  readonly aroundBatch: AroundBatch | undefined;
+  readonly aroundBatch: TraceBatch | undefined;
   private readonly settings: ObservedSettings;
   private readonly tracing: Tracing | undefined;
   private writer: WriteBehind | undefined;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { AroundCall } from '../engine/engine.js';
 import type { LedgerProgress, WriteBehindProgress } from '../ledger/lag.js';
-import { runningRestores } from '../ledger/offsets.js';
+import { restoringTenants } from '../ledger/offsets.js';
 import type { Refusals } from '../logging/refusals.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { readRestoredUsers } from '../restore/restore.js';
@@ -135,7 +135,7 @@ export function restoreMetrics(registry: Registry, { redis, pool, partition }: R
          from (select count(*) as count from past_epochs where ended > now() - interval '1 hour' group by tenant) as counted`,
     );
     repeated.set(rows[0]?.most ?? 0);
-    const tenants = await runningRestores(pool);
+    const tenants = await restoringTenants(pool);
     running.set(tenants.length);
     const counted = new Map<number, number>();
     for (const tenant of tenants) counted.set(tenant, totals.get(tenant) ?? (await countStoredUsers(pool, tenant)));
@@ -249,7 +249,7 @@ export function writeBehindMetrics(registry: Registry, progress: WriteBehindProg
   const deadLetters = new Counter({
     ...{ name: 'laurel_write_behind_dead_letters_total', help: 'Ledger entries that this process put among the dead letters.', registers },
   });
-  progress.onBatch = (_tenant, entries, ms) => {
+  progress.onBatch = (entries, ms) => {
     sizes.observe(entries);
     durations.observe(ms / 1000);
   };

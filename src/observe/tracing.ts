@@ -5,7 +5,7 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
 import type { AroundCall } from '../engine/engine.js';
-import type { AroundBatch } from '../ledger/write-behind.js';
+import type { TraceBatch } from '../ledger/write-behind.js';
 import { limits } from '../shared/limits.js';
 import type { AnsweredRequest } from './service-metrics.js';
 
@@ -20,7 +20,7 @@ interface Asked {
 export interface Tracing {
   readonly request: (request: Asked, answer: () => Promise<void>, outcome: () => AnsweredRequest) => Promise<void>;
   readonly call: AroundCall;
-  readonly batch: AroundBatch;
+  readonly batch: TraceBatch;
   /** Sends what has not been sent. */
   stop(): Promise<void>;
 }
@@ -90,7 +90,7 @@ function traceCall(tracer: Tracer): AroundCall {
 }
 
 /** A span for each batch; made when it is over, since most looks find nothing to write. */
-function traceBatch(tracer: Tracer): AroundBatch {
+function traceBatch(tracer: Tracer): TraceBatch {
   return async (tenant, write) => {
     const startTime = Date.now();
     const begin = (): Span => tracer.startSpan('write-behind batch', { startTime, root: true, attributes: { 'laurel.tenant': tenant } });

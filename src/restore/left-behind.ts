@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { keepDiscarded, readEntry } from '../ledger/dead-letters.js';
+import { saveDiscarded } from '../ledger/dead-letters.js';
+import { readEntry } from '../ledger/stream-entries.js';
 import type { StreamId } from '../ledger/offsets.js';
 import { limits } from '../shared/limits.js';
 import { inTransaction } from '../postgres/pool.js';
@@ -41,7 +42,7 @@ export async function saveLeftBehind({ redis, pool, tenant, partition }: Of, hol
     const entries = page.map(([id, fields]) => readEntry(id.toString(), fields));
     const last = entries.at(-1);
     if (!last) return saved;
-    await inTransaction(pool, (client) => keepDiscarded(client, tenant, epoch, entries));
+    await inTransaction(pool, (client) => saveDiscarded(client, tenant, epoch, entries));
     await hold.renew();
     saved += entries.length;
     after = last.id;

@@ -106,7 +106,7 @@ export class RestoreLock {
 
   private async renewNow(): Promise<void> {
     const { pool, lease, lastId } = this.options;
-    await advanceOffset(pool, lease, lastId, lastId);
+    await advanceOffset(pool, lease, { from: lastId, to: lastId });
     this.renewedMs = performance.now();
   }
 

@@ -66,10 +66,10 @@ export class Reconciler {
     for (let said = ''; !this.stopping.signal.aborted;) {
       const { found, epoch, newest, offset, objection } = await engine.compare(tenant);
       if (found === 'in_sync') return;
-      if (objection && (objection.why === 'superseded' || !autoRestore || found === 'fenced')) {
-        if (said !== objection.why) this.warnFenced(tenant, objection);
-        said = objection.why;
-        if (objection.why === 'superseded' || !autoRestore) return;
+      if (objection && (objection.reason === 'superseded' || !autoRestore || found === 'fenced')) {
+        if (said !== objection.reason) this.warnFenced(tenant, objection);
+        said = objection.reason;
+        if (objection.reason === 'superseded' || !autoRestore) return;
         await this.pause();
         continue;
       }
@@ -88,15 +88,15 @@ export class Reconciler {
       // While another worker restores it, or another Redis is active, once.
       if (said !== offset.epoch && !objection)
         log.warn({ tenant, found, newest, committed: offset.lastId }, 'Redis lacks what Postgres has, and is restored');
-      if (objection && said !== objection.why) this.warnFenced(tenant, objection);
-      said = objection?.why ?? offset.epoch;
+      if (objection && said !== objection.reason) this.warnFenced(tenant, objection);
+      said = objection?.reason ?? offset.epoch;
       if (!(await this.restore(tenant, found))) await this.pause();
     }
   }
 
-  private warnFenced(tenant: number, { why, mine, other, by }: Objection): void {
-    const fields = { tenant, why, redis: mine.address, prefix: mine.prefix, active: other.address, activePrefix: other.prefix };
-    this.options.log.error({ ...fields, host: by?.host, pid: by?.pid }, 'another Redis is active for this Postgres');
+  private warnFenced(tenant: number, { reason, own, other, confirmedBy }: Objection): void {
+    const fields = { tenant, why: reason, redis: own.address, prefix: own.prefix, active: other.address, activePrefix: other.prefix };
+    this.options.log.error({ ...fields, host: confirmedBy?.host, pid: confirmedBy?.pid }, 'another Redis is active for this Postgres');
   }
 
   /** Returns false while another restore is at work, or another Redis is active. */

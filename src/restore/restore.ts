@@ -4,7 +4,7 @@ import { loadConfig } from '../config/store.js';
 import type { Comparison } from '../engine/failures.js';
 import type { ConfigDocument } from '../config/model.js';
 import type { ActiveRedis } from '../ledger/active-redis.js';
-import { objectionSentence, type Need, type Objection } from '../ledger/active-redis-rules.js';
+import { objectionMessage, type ClaimPurpose, type Objection } from '../ledger/active-redis-rules.js';
 import { acquireRestoreLease, advanceOffset, releaseLeases, splitId, type Lease, type StreamId } from '../ledger/offsets.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
@@ -30,7 +30,7 @@ export interface RestoreOptions {
   readonly testClock: boolean;
   /** What allows the restore, and what it is wanted for. */
   readonly active: ActiveRedis;
-  readonly need: Need;
+  readonly need: ClaimPurpose;
   /** Hears how many of the users are back. */
   readonly onProgress?: (restored: number, users: number) => void;
   /** Ends the restore between two steps; what is back by then stays. */
@@ -46,12 +46,12 @@ export interface Restored {
 }
 
 /** What a restore is wanted for, where Redis and Postgres compare so. */
-export const needOf = (found: Comparison['found']): Need => ({ epoch: found === 'past' || found === 'ahead' ? 'past' : 'none' });
+export const needOf = (found: Comparison['found']): ClaimPurpose => ({ epoch: found === 'past' || found === 'ahead' ? 'past' : 'none' });
 
 /** Another Redis is active, or was until now. */
 export class RestoreFenced extends OperatorError {
   constructor(objection: Objection) {
-    super(objectionSentence(objection));
+    super(objectionMessage(objection));
     this.name = 'RestoreFenced';
   }
 }
@@ -78,7 +78,7 @@ export async function restoreTenant(options: RestoreOptions): Promise<Restored |
   const { active, need } = options;
   const objection = await active.claim(need);
   if (objection) throw new RestoreFenced(objection);
-  return active.during(() => restoreActive(options));
+  return active.whileRestoring(() => restoreActive(options));
 }
 
 async function restoreActive(options: RestoreOptions): Promise<Restored | undefined> {
@@ -259,8 +259,8 @@ async function finish(
   epoch: string,
 ): Promise<void> {
   const { newestAt, past } = await inTransaction(pool, async (client) => {
-    await active.hold(client);
-    await advanceOffset(client, lease, lastId, lastId);
+    await active.lockActive(client);
+    await advanceOffset(client, lease, { from: lastId, to: lastId });
     if (lease.epoch !== epoch) {
       await client.query('insert into past_epochs (tenant, epoch, last_ms, last_seq) values ($1, $2, $3, $4) on conflict do nothing', [
         tenant,

@@ -34,7 +34,7 @@ function tellerOf(config: ActiveConfig): Publish | undefined {
 /** Tells of entries under the newest configuration. `wake` hears that there are messages to deliver. */
 export function createPublisher(engine: Pick<Engine, 'config' | 'refreshConfig'>, wake: () => void): Publisher {
   return {
-    tellerOf: async (tenant, version) => {
+    publishFor: async (tenant, version) => {
       const config = await engine.config(tenant);
       // Another process may have been quicker to know of a receiver, and of what the entries name.
       return tellerOf(config.version < version ? await engine.refreshConfig(tenant) : config);
