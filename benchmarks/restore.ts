@@ -165,7 +165,7 @@ async function restoreAll({ options: { print, signal }, partition, users }: Run,
   const redis = context.redis as Redis;
   const { seconds, cpuS, redisCpuS } = await taken(redis, () =>
     withBar('Restoring', users, (onProgress) =>
-      restoreTenant({ tenant, partition, redis, pool, active, need: { epoch: 'none' }, testClock: true, signal, onProgress }),
+      restoreTenant({ tenant, partition, redis, pool, active, purpose: { epoch: 'none' }, testClock: true, signal, onProgress }),
     ),
   );
   const memory = /^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1];

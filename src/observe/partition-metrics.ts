@@ -3,7 +3,7 @@ import { readLag, type LedgerLag } from '../ledger/lag.js';
 import { limits } from '../shared/limits.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames } from '../redis/contract.js';
-import { isHalfRestored } from '../restore/restore.js';
+import { hasUnfinishedRestore } from '../restore/restore.js';
 import { absentGauge } from './observation.js';
 import type { Refresh } from './observation.js';
 
@@ -77,7 +77,7 @@ async function look({ redis, partition, testClock }: PartitionsOptions, tenant: 
   const [lag, dueUsers, isHalf] = await Promise.all([
     readLag(redis, keys, tenant),
     redis.zcount(due, '-inf', now),
-    isHalfRestored(redis, keys),
+    hasUnfinishedRestore(redis, keys),
   ]);
   const [, first] = dueUsers === 0 ? [] : await redis.zrangebyscore(due, '(0', now, 'WITHSCORES', 'LIMIT', 0, 1);
   return { ...lag, dueUsers, isHalfRestored: isHalf, lateSeconds: first === undefined ? 0 : Math.max(now - Number(first), 0) / 1000 };

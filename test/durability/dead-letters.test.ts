@@ -82,7 +82,7 @@ describe('An entry that Postgres refuses', () => {
       expect({ kind, sqlstate }).to.deep.equal({ kind: 'event', sqlstate: '23514' });
       expect(reason).to.contain('no_poison');
     }
-    expect(said.filter((line) => line.startsWith('Postgres refused an entry'))).to.have.length(4);
+    expect(said.filter((line) => line.startsWith('Postgres refused a ledger entry'))).to.have.length(4);
     expect(said.filter((line) => line.startsWith('write-behind failed'))).to.deep.equal([]);
     expect(writeBehind.progress.of(tenant).deadLetters).to.equal(4);
     // The next one finds a ledger that goes on.

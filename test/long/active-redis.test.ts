@@ -235,7 +235,7 @@ describe('A second Redis, or prefix, on the same Postgres', () => {
     const prefix = `${world.settings.redisPrefix}-taken`;
     const taker = activeRedis(world.redis, world.pool, prefix);
     const options = { tenant, partition: partitionPrefix(prefix, tenant), redis: world.redis, pool: world.pool, testClock: true };
-    await restoreTenant({ ...options, active: taker, need: { epoch: 'none' } });
+    await restoreTenant({ ...options, active: taker, purpose: { epoch: 'none' } });
     const refused = await until('a 503', async () => {
       const reply = await world.event('flashcards-viewed', { user: { id: 'ana' }, value: 5 });
       return reply.status === 503 && (reply.body as { error: string }).error;

@@ -204,7 +204,7 @@ describe('laurel restore and laurel verify', () => {
     const holding = (holder: string): RestoreLock =>
       new RestoreLock({ ...{ redis, pool, partition }, lease: { tenant, holder, fence: '1', epoch: '', lastsMs: 1_000 }, lastId: '0-0' });
     const write = (users: readonly StoredUser[], restorer: string, before: string): Promise<unknown> =>
-      writeUsers(holding(restorer), partition, users, before, 2).catch((error: unknown) => (error as Error).name);
+      writeUsers(holding(restorer), partition, users, { before, count: 2 }).catch((error: unknown) => (error as Error).name);
     const refused = 'LeaseLost';
     expect(await write(two, 'this one', one[1]!.id)).to.equal(refused);
     expect(await write(one, 'another', '')).to.equal(refused);

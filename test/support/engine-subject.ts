@@ -30,7 +30,7 @@ import { attributeFilters } from '../../src/api/query.js';
 import { userPropertiesSchema, type UserProperties } from '../../src/engine/identify.js';
 import { bundleLibrary, type FunctionLibrary } from '../../src/redis/library.js';
 import { Listener } from '../../src/redis/listener.js';
-import type { Difference } from '../../src/restore/facts.js';
+import type { Difference } from '../../src/restore/differences.js';
 import { Reconciler } from '../../src/restore/reconcile.js';
 import { restoreTenant } from '../../src/restore/restore.js';
 import { verifyTenant } from '../../src/restore/verify.js';
@@ -330,7 +330,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           const nowMs = await clock.now(tenant);
           await lose(how);
           if (how === 'emptyByHand') {
-            await restoreTenant({ tenant, partition, redis, pool, active, need: { epoch: 'none' }, testClock: true }).catch(
+            await restoreTenant({ tenant, partition, redis, pool, active, purpose: { epoch: 'none' }, testClock: true }).catch(
               (error: unknown) => {
                 // The worker was faster.
                 if (!(error instanceof LeaseLost)) throw error;

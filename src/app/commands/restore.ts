@@ -8,8 +8,8 @@ import { OperatorError } from '../../shared/errors.js';
 import { LeaseLost } from '../../ledger/offsets.js';
 import { limits } from '../../shared/limits.js';
 import { messageOf } from '../../redis/connection.js';
-import type { Difference } from '../../restore/facts.js';
-import { needOf, restoreTenant, RestoreFenced } from '../../restore/restore.js';
+import type { Difference } from '../../restore/differences.js';
+import { claimPurposeOf, restoreTenant, RestoreFenced } from '../../restore/restore.js';
 import { verifyTenant } from '../../restore/verify.js';
 import type { Print } from './keys.js';
 
@@ -115,12 +115,12 @@ async function restoreOne(context: Context, print: Print, { no: tenant, name }: 
   const partition = engine.partition(tenant);
   let back = 0;
   try {
-    const need = { ...needOf(found), isExplicit: true };
-    const against = await active.claim(need);
-    if (against) throw new RestoreFenced(against);
+    const purpose = { ...claimPurposeOf(found), isExplicit: true };
+    const objection = await active.claim(purpose);
+    if (objection) throw new RestoreFenced(objection);
     const restored = await withProgress(`Restoring ${name}`, (onProgress) =>
       restoreTenant({
-        ...{ tenant, partition, redis, pool, active, need, testClock: clock.settable, ...(signal ? { signal } : {}) },
+        ...{ tenant, partition, redis, pool, active, purpose, testClock: clock.settable, ...(signal ? { signal } : {}) },
         onProgress: (restored, all) => {
           onProgress((back = restored), all);
         },
