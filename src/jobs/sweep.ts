@@ -122,8 +122,8 @@ export class Sweep {
   private async tell(tenant: number, now: number, transactions: number): Promise<void> {
     if (!(await this.isHeard(tenant))) return;
     const config = await this.engine.config(tenant);
-    await this.messages.tell(config, now, transactions);
-    await this.emails.tell(config, now, transactions);
+    await this.messages.publish(config, now, transactions);
+    await this.emails.publish(config, now, transactions);
   }
 
   /**

@@ -310,7 +310,7 @@ export class ActiveRedis {
   /** While this process confirms its Redis, the confirmations of killed processes on the same Redis are redundant. */
   private async deleteStaleConfirmations(servers: readonly string[]): Promise<void> {
     await this.options.pool.query({
-      name: 'forget-killed',
+      name: 'delete-stale-confirmations',
       text: `delete from redis_confirmations
               where greatest(confirmed_at, asked_at) < clock_timestamp() + $1 * interval '1 millisecond'
                 and (confirmed_at is null or (prefix = $2 and servers && $3::text[]))`,

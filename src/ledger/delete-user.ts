@@ -87,10 +87,10 @@ async function deleteRows(client: pg.ClientBase, table: string, user: readonly [
 /** Deletes the groups without participants: their names contain attributes of former participants. */
 async function deleteEmptyGroups(client: pg.ClientBase, table: string, tenant: number): Promise<void> {
   await client.query(
-    `delete from ${table} as told
+    `delete from ${table} as state
       where tenant = $1 and "group" <> '' and not exists (
         select 1 from leaderboard_entries as entry
-         where entry.tenant = told.tenant and entry.leaderboard = told.leaderboard and entry.run = told.run and entry."group" = told."group")`,
+         where entry.tenant = state.tenant and entry.leaderboard = state.leaderboard and entry.run = state.run and entry."group" = state."group")`,
     [tenant],
   );
 }

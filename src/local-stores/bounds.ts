@@ -7,7 +7,7 @@ export const storeBounds = {
   /** How often a file, a process or a port is looked at again while waiting. */
   pollMs: 25,
   /** How long a server may take to answer at all. */
-  answerMs: 60_000,
+  responseMs: 60_000,
   /** How long a server that answers may take to read its data back (the append-only file, the write-ahead log). */
   loadMs: 10 * 60_000,
   /** How long one attempt to connect, or one command of a check, may take. */

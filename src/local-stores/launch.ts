@@ -79,7 +79,7 @@ export function connectionProblem(error: unknown): string {
  * @throws OperatorError when it is alive and does not get there in time.
  */
 export async function waitUntilReady(name: string, server: ProcessHandle, look: () => Promise<Sight>): Promise<number | null> {
-  let deadline = performance.now() + storeBounds.answerMs;
+  let deadline = performance.now() + storeBounds.responseMs;
   let isLoading = false;
   let last = '';
   const found = await poll<number | 'ended' | 'late'>(async () => {
@@ -92,7 +92,7 @@ export async function waitUntilReady(name: string, server: ProcessHandle, look: 
     }
     last = sight.state === 'none' ? sight.why : 'It is still reading its data.';
     return performance.now() > deadline ? 'late' : null;
-  }, storeBounds.loadMs + storeBounds.answerMs);
+  }, storeBounds.loadMs + storeBounds.responseMs);
   if (typeof found === 'number') return found;
   if (found === 'ended') return null;
   throw new OperatorError(

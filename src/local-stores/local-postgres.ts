@@ -227,7 +227,7 @@ async function startOrFind(
     if (started !== null) return { pid: started, adopted: false };
     const running = await findRunning(folder);
     return running === null ? null : { pid: running, adopted: true };
-  }, storeBounds.answerMs);
+  }, storeBounds.responseMs);
   if (found) return found;
   throw new OperatorError(`Postgres did not start. The end of its log (${folder.log}) says why.`);
 }

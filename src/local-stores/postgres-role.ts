@@ -72,7 +72,7 @@ export async function onConnection<T>(url: string, queryTimeoutMs: number, work:
  * @param home folder of the server.
  */
 export async function prepareRole(url: string, home: string): Promise<void> {
-  const found = await onConnection(url, storeBounds.answerMs, async (client) => {
+  const found = await onConnection(url, storeBounds.responseMs, async (client) => {
     const { rows } = await client.query<{ rolsuper: boolean; owns: boolean }>(
       `select rolsuper, exists (select from pg_database where datname = $1 and datdba = pg_roles.oid) as owns
        from pg_roles where rolname = current_user`,
@@ -83,7 +83,7 @@ export async function prepareRole(url: string, home: string): Promise<void> {
   });
   if (found?.owns && !found.rolsuper) return;
   const admin = await administratorUrl(url, home);
-  await onConnection(admin, storeBounds.answerMs, async (client) => {
+  await onConnection(admin, storeBounds.responseMs, async (client) => {
     // A process of an earlier version connects again, now as the ordinary role.
     await client.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -93,7 +93,7 @@ export async function prepareRole(url: string, home: string): Promise<void> {
     if (rowCount === 0) await client.query(`create database ${database}`);
   });
   const inDatabase = Object.assign(new URL(admin), { pathname: `/${database}` }).href;
-  await onConnection(inDatabase, storeBounds.answerMs, (client) => client.query(giveDatabase));
+  await onConnection(inDatabase, storeBounds.responseMs, (client) => client.query(giveDatabase));
 }
 
 /** One transaction. It works as a second superuser, because no role can rename itself. `show data_directory` needs pg_read_all_settings. */

@@ -185,7 +185,7 @@ export function unreadyMetrics(registry: Registry, refusals: Refusals, checkRead
 
 /** What is watched of the deliveries of webhooks (webhooks/deliverer.ts). */
 export interface WatchedDeliveries {
-  readonly counts: { readonly tried: number; readonly delivered: number; readonly failed: number };
+  readonly counts: { readonly attempts: number; readonly delivered: number; readonly failed: number };
   backlog(): Promise<{ readonly switchedOff: number; readonly overdueMs: number }>;
 }
 
@@ -216,7 +216,7 @@ export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries)
   return async () => {
     const { counts } = deliverer;
     tries.reset();
-    tries.inc(counts.tried);
+    tries.inc(counts.attempts);
     ended.reset();
     ended.inc({ result: 'delivered' }, counts.delivered);
     ended.inc({ result: 'failed' }, counts.failed);
