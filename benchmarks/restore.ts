@@ -195,14 +195,14 @@ async function verifyAll({ options: { print, signal }, partition, users }: Run, 
   const { pool, engine, clock, history } = context;
   const redis = context.redis as Redis;
   await engine.open(tenant);
-  const level = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
+  const waitForLedger = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   const { result, seconds } = await taken(redis, () =>
     withBar('Comparing', users, (show) => {
       const onProgress = (compared: number): void => {
         signal.throwIfAborted();
         show(compared);
       };
-      return verifyTenant({ tenant, partition, redis, pool, level, onProgress });
+      return verifyTenant({ tenant, partition, redis, pool, waitForLedger, onProgress });
     }),
   );
   const { differences } = result;

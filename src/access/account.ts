@@ -187,7 +187,7 @@ export class Account {
       isRunning = true;
       work()
         .then(() => {
-          watch.answered();
+          watch.succeeded();
         })
         .catch((error: unknown) => {
           watch.failed(error);

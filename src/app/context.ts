@@ -228,7 +228,7 @@ function watchRedis(redis: RedisConnection, watch: StoreWatch, lifecycle: Lifecy
     if (!isStopping) watch.failed(new Error('The connection is closed.'));
   });
   redis.on('ready', () => {
-    watch.answered();
+    watch.succeeded();
   });
   lifecycle.onStop('Redis watch', () => {
     isStopping = true;

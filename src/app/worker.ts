@@ -1,5 +1,5 @@
 import { eachSecond } from '../jobs/job.js';
-import type { Rounds } from '../jobs/rounds.js';
+import type { Sweeper } from '../jobs/sweeper.js';
 import { WriteBehind } from '../ledger/write-behind.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
 import type { Observed } from '../observe/observed.js';
@@ -30,7 +30,7 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
     ...writeBehindOptions(context, wakeDeliverer),
     redis: await context.connectAgain('Redis connection of the write-behind'),
     onReplaced: (tenant) => reconciler.resync(tenant),
-    traceBatch: watch.aroundBatch,
+    traceBatch: watch.traceBatch,
   });
   watch.writeBehind(writeBehind);
   const scanAll = (): void => {
@@ -82,12 +82,12 @@ export function startDeliverer({ engine, pool, settings, lifecycle, log }: Conte
 }
 
 /** Sweeps once a second. */
-export function startSweep({ lifecycle, log }: Context, rounds: Rounds): void {
+export function startSweep({ lifecycle, log }: Context, sweeper: Sweeper): void {
   const seconds = eachSecond(() => {
-    rounds.begin();
+    sweeper.sweepNext();
   }, log);
   lifecycle.onStop('sweep', async () => {
     await seconds.stop();
-    await rounds.stop();
+    await sweeper.stop();
   });
 }

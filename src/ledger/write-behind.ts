@@ -81,12 +81,12 @@ export class WriteBehind {
     const { log } = options;
     this.scans = new FailureLog(log, {
       failed: 'ledger scan failed, will retry',
-      over: 'ledger scan recovered',
+      recovered: 'ledger scan recovered',
       level: 'warn',
     });
     this.batches = new FailureLog(log, {
       failed: 'write-behind failed, will retry',
-      over: 'write-behind recovered',
+      recovered: 'write-behind recovered',
       level: 'error',
     });
     this.partitions = new MonthlyPartitions(options.pool);

@@ -69,20 +69,20 @@ export class Observation {
 
   /** One look at a time, which nobody waits for longer than allowed. */
   private bounded(refresh: Refresh): () => Promise<void> {
-    let looking: Promise<void> | undefined;
+    let running: Promise<void> | undefined;
     return async () => {
-      looking ??= refresh()
+      running ??= refresh()
         .catch((error: unknown) => {
           this.log.debug({ err: error }, 'some metrics could not be looked up');
         })
-        .finally(() => (looking = undefined));
-      await atMost(looking, limits.metricsWaitMs);
+        .finally(() => (running = undefined));
+      await waitAtMost(running, limits.metricsWaitMs);
     };
   }
 }
 
 /** Waits for some work, but not longer than `ms`. */
-async function atMost(work: Promise<void>, ms: number): Promise<void> {
+async function waitAtMost(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);

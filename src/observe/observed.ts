@@ -11,7 +11,7 @@ import type { LaurelError } from '../shared/errors.js';
 import { Observation } from './observation.js';
 import { partitionMetrics } from './partition-metrics.js';
 import {
-  type AnsweredRequest,
+  type HandledRequest,
   type WatchedDeliveries,
   countRequests,
   deadLetterMetrics,
@@ -53,10 +53,10 @@ export interface ObservedStores {
 export class Observed {
   /** Undefined without METRICS_PORT. Others add their concerns to it. */
   readonly metrics: Observation | undefined;
-  readonly answered: ((request: AnsweredRequest) => void) | undefined;
-  readonly around: Tracing['request'] | undefined;
+  readonly onResponse: ((request: HandledRequest) => void) | undefined;
+  readonly traceRequest: Tracing['request'] | undefined;
   readonly aroundCall: AroundCall | undefined;
-  readonly aroundBatch: TraceBatch | undefined;
+  readonly traceBatch: TraceBatch | undefined;
   private readonly settings: ObservedSettings;
   private readonly tracing: Tracing | undefined;
   private writer: WriteBehind | undefined;
@@ -69,7 +69,7 @@ export class Observed {
     this.settings = settings;
     this.tracing = tracing;
     this.metrics = settings.metricsPort === null ? undefined : new Observation(log);
-    let answered: Observed['answered'];
+    let answered: Observed['onResponse'];
     let timed: AroundCall | undefined;
     this.metrics?.add((registry) => {
       const role = new Gauge({
@@ -82,10 +82,10 @@ export class Observed {
       timed = timeFunctions(registry);
       return undefined;
     });
-    this.answered = answered;
-    this.around = tracing?.request;
+    this.onResponse = answered;
+    this.traceRequest = tracing?.request;
     this.aroundCall = tracing && timed ? nested(timed, tracing.call) : (timed ?? tracing?.call);
-    this.aroundBatch = tracing?.batch;
+    this.traceBatch = tracing?.batch;
   }
 
   /** Loads what is switched on. */
@@ -160,18 +160,18 @@ const nested =
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /** Whether a request carries the token. Digests are compared, so that the time it takes tells nothing of either text or its length. */
-function carries({ headers }: IncomingMessage, token: string): boolean {
+function hasToken({ headers }: IncomingMessage, token: string): boolean {
   const [scheme = '', sent = ''] = (headers.authorization ?? '').split(' ');
   return scheme.toLowerCase() === 'bearer' && timingSafeEqual(digest(sent), digest(token));
 }
 
-function answer(response: ServerResponse, status: number, type: string, body: string, headers: Record<string, string> = {}): void {
+function respond(response: ServerResponse, status: number, type: string, body: string, headers: Record<string, string> = {}): void {
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store', ...headers });
   response.end(body);
 }
 
-const refuse = (response: ServerResponse, status: number, sentence: string, headers?: Record<string, string>): void => {
-  answer(response, status, 'application/json', JSON.stringify({ error: sentence }), headers);
+const respondError = (response: ServerResponse, status: number, sentence: string, headers?: Record<string, string>): void => {
+  respond(response, status, 'application/json', JSON.stringify({ error: sentence }), headers);
 };
 
 /** Answers `GET /metrics`, for a token if there is one (docs/operations/monitoring.md), and nothing else. */
@@ -181,18 +181,18 @@ export function metricsEndpoint(
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     if (request.url?.split('?', 1)[0] !== '/metrics') {
-      refuse(response, 404, 'There is only /metrics here.');
+      respondError(response, 404, 'There is only /metrics here.');
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
-      refuse(response, 405, 'The metrics are read with GET.', { Allow: 'GET, HEAD' });
-    } else if (token !== null && !carries(request, token)) {
-      refuse(response, 401, 'Send METRICS_TOKEN as `Authorization: Bearer …`.', { 'WWW-Authenticate': 'Bearer' });
+      respondError(response, 405, 'The metrics are read with GET.', { Allow: 'GET, HEAD' });
+    } else if (token !== null && !hasToken(request, token)) {
+      respondError(response, 401, 'Send METRICS_TOKEN as `Authorization: Bearer …`.', { 'WWW-Authenticate': 'Bearer' });
     } else {
       observation.read().then(
         (text) => {
-          answer(response, 200, observation.contentType, text);
+          respond(response, 200, observation.contentType, text);
         },
         () => {
-          refuse(response, 500, 'The metrics could not be put together.');
+          respondError(response, 500, 'The metrics could not be put together.');
         },
       );
     }

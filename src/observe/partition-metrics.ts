@@ -8,7 +8,7 @@ import { absentGauge } from './observation.js';
 import type { Refresh } from './observation.js';
 
 /** Seconds of lag from which a tenant is worth a name. */
-const worthNamingS = 10;
+const namedLagS = 10;
 
 export interface PartitionsOptions {
   /** A connection of its own: nobody's event waits behind these questions. */
@@ -31,10 +31,10 @@ interface Backlog extends LedgerLag {
   readonly dueUsers: number;
   /** How long it has been due to the first of them, as far as that is known: after a restore everybody is due at no certain moment. */
   readonly lateSeconds: number;
-  readonly isHalfRestored: boolean;
+  readonly hasUnfinishedRestore: boolean;
 }
 
-const isIdle = ({ lagEntries, dueUsers, isHalfRestored: isHalf }: Backlog): boolean => lagEntries === 0 && dueUsers === 0 && !isHalf;
+const isIdle = ({ lagEntries, dueUsers, hasUnfinishedRestore: isHalf }: Backlog): boolean => lagEntries === 0 && dueUsers === 0 && !isHalf;
 
 /**
  * The backlogs of tenants: their ledgers and their sweeps. There may be 100,000 tenants, so a scrape looks at those that are known to have
@@ -58,7 +58,7 @@ export function partitionMetrics(registry: Registry, options: PartitionsOptions)
     const busy = [...new Set([...options.busy(), ...known.keys()])].slice(0, limits.metricsBusyTenants);
     const looked = [...new Set([...busy, ...inTurn(tenants)])];
     const nowMs = redisMs(await options.redis.time());
-    for (const backlog of await Promise.all(looked.map((tenant) => look(options, tenant, nowMs)))) {
+    for (const backlog of await Promise.all(looked.map((tenant) => readBacklog(options, tenant, nowMs)))) {
       if (isIdle(backlog)) known.delete(backlog.tenant);
       else known.set(backlog.tenant, backlog);
     }
@@ -69,7 +69,7 @@ export function partitionMetrics(registry: Registry, options: PartitionsOptions)
 const redisMs = ([seconds, micros]: readonly (number | string)[]): number => Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
 
 /** What there is to do for one tenant: in one round trip with the others if there is nothing, which is the rule. */
-async function look({ redis, partition, testClock }: PartitionsOptions, tenant: number, nowMs: number): Promise<Backlog> {
+async function readBacklog({ redis, partition, testClock }: PartitionsOptions, tenant: number, nowMs: number): Promise<Backlog> {
   const keys = partition(tenant);
   const set = testClock ? await redis.get(keys + keyNames.clock) : null;
   const now = set === null ? nowMs : Number(set);
@@ -80,7 +80,7 @@ async function look({ redis, partition, testClock }: PartitionsOptions, tenant: 
     hasUnfinishedRestore(redis, keys),
   ]);
   const [, first] = dueUsers === 0 ? [] : await redis.zrangebyscore(due, '(0', now, 'WITHSCORES', 'LIMIT', 0, 1);
-  return { ...lag, dueUsers, isHalfRestored: isHalf, lateSeconds: first === undefined ? 0 : Math.max(now - Number(first), 0) / 1000 };
+  return { ...lag, dueUsers, hasUnfinishedRestore: isHalf, lateSeconds: first === undefined ? 0 : Math.max(now - Number(first), 0) / 1000 };
 }
 
 interface PartitionGauges {
@@ -101,7 +101,7 @@ function makeGauges(registry: Registry): PartitionGauges {
   const known = gauge('laurel_tenants', 'Tenants that there are.');
   const worst = new Gauge({
     name: 'laurel_tenant_lag_seconds',
-    help: `Lag of the ${limits.metricsWorstTenants} ledgers furthest behind, by the tenant's no, of those that are more than ${worthNamingS} s behind.`,
+    help: `Lag of the ${limits.metricsWorstTenants} ledgers furthest behind, by the tenant's no, of those that are more than ${namedLagS} s behind.`,
     labelNames: ['tenant'],
     registers: [registry],
   });
@@ -120,9 +120,9 @@ function makeGauges(registry: Registry): PartitionGauges {
       behind.set(backlogs.filter(({ lagEntries }) => lagEntries > 0).length);
       due.set(total(backlogs, ({ dueUsers }) => dueUsers));
       late.set(most(backlogs, ({ lateSeconds }) => lateSeconds));
-      half.set(backlogs.filter(({ isHalfRestored: isHalf }) => isHalf).length);
+      half.set(backlogs.filter(({ hasUnfinishedRestore: isHalf }) => isHalf).length);
       known.set(tenants);
-      const named = backlogs.filter(({ lagSeconds }) => lagSeconds > worthNamingS).sort((a, b) => b.lagSeconds - a.lagSeconds);
+      const named = backlogs.filter(({ lagSeconds }) => lagSeconds > namedLagS).sort((a, b) => b.lagSeconds - a.lagSeconds);
       for (const { tenant, lagSeconds } of named.slice(0, limits.metricsWorstTenants)) worst.set({ tenant }, lagSeconds);
     },
   };

@@ -73,7 +73,7 @@ export function timeFunctions(registry: Registry): AroundCall {
 export const durationBuckets = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 /** A request that has been answered. */
-export interface AnsweredRequest {
+export interface HandledRequest {
   readonly method: string;
   /** The pattern of the route, `none` for an address that there is not. */
   readonly route: string;
@@ -85,7 +85,7 @@ export interface AnsweredRequest {
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** Counts requests by route and status, and how long they took by route. Returns what is to be told of each. */
-export function countRequests(registry: Registry): (request: AnsweredRequest) => void {
+export function countRequests(registry: Registry): (request: HandledRequest) => void {
   const requests = new Counter({
     name: 'laurel_http_requests_total',
     help: 'Requests that have been answered, by method, route (its pattern) and status.',
@@ -141,7 +141,7 @@ export function restoreMetrics(registry: Registry, { redis, pool, partition }: R
     for (const tenant of tenants) counted.set(tenant, totals.get(tenant) ?? (await countStoredUsers(pool, tenant)));
     totals = counted;
     const back = await Promise.all(tenants.map((tenant) => readRestoredUsers(redis, partition(tenant))));
-    users.set(back.reduce((sum, count) => sum + count, 0));
+    users.set(back.reduce((setTotal, count) => setTotal + count, 0));
     expected.set([...totals.values()].reduce((sum, count) => sum + count, 0));
   };
 }

@@ -7,10 +7,10 @@ import type { Logger } from 'pino';
 import type { AroundCall } from '../engine/engine.js';
 import type { TraceBatch } from '../ledger/write-behind.js';
 import { limits } from '../shared/limits.js';
-import type { AnsweredRequest } from './service-metrics.js';
+import type { HandledRequest } from './service-metrics.js';
 
 /** A request that is to be answered. */
-interface Asked {
+interface TracedRequest {
   readonly id: string;
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
@@ -18,7 +18,7 @@ interface Asked {
 
 /** Spans for requests, for the calls of the function library that they make, and for the batches of the write-behind. */
 export interface Tracing {
-  readonly request: (request: Asked, answer: () => Promise<void>, outcome: () => AnsweredRequest) => Promise<void>;
+  readonly request: (request: TracedRequest, answer: () => Promise<void>, outcome: () => HandledRequest) => Promise<void>;
   readonly call: AroundCall;
   readonly batch: TraceBatch;
   /** Sends what has not been sent. */

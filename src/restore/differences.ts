@@ -9,7 +9,7 @@ export interface VerifyOptions {
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   /** Resolves when Postgres has committed every entry that the ledger has at the time of the call. */
-  readonly level: () => Promise<void>;
+  readonly waitForLedger: () => Promise<void>;
   readonly onProgress?: (compared: number, users: number) => void;
 }
 

@@ -66,12 +66,12 @@ async function storedScores({ pool, tenant }: VerifyOptions, board: Board, users
 
 /** Compares the sorted set of a board, page by page, with the scores of the same users in Postgres. */
 async function compareRedis(options: VerifyOptions, board: Board): Promise<Difference[]> {
-  const { redis, partition, level } = options;
+  const { redis, partition, waitForLedger } = options;
   const key = boardKey(partition, board.leaderboard, board.run, board.group);
   const found: Difference[] = [];
   let cursor = '0';
   do {
-    await level();
+    await waitForLedger();
     const [next, page] = await redis.zscanBuffer(key, cursor, 'COUNT', limits.verifyPlaces);
     const held = page.flatMap((member, i) => (i % 2 === 0 ? [{ ...parseMember(member), value: Number(page[i + 1]?.toString()) }] : []));
     const stored = await storedScores(
@@ -87,12 +87,12 @@ async function compareRedis(options: VerifyOptions, board: Board): Promise<Diffe
 
 /** Finds scores in Postgres that the sorted set of a board lacks, page by page. */
 async function findMissing(options: VerifyOptions, board: Board): Promise<Difference[]> {
-  const { redis, partition, pool, tenant, level } = options;
+  const { redis, partition, pool, tenant, waitForLedger } = options;
   const { leaderboard, run, group } = board;
   const key = boardKey(partition, leaderboard, run, group);
   const found: Difference[] = [];
   for (let last = '', isLast = false; !isLast;) {
-    await level();
+    await waitForLedger();
     const rows = await readAllUsers<Row & pg.QueryResultRow>(pool, `${ofBoard} and user_id > $5 order by user_id limit $6`, [
       ...[tenant, leaderboard, run, group, last, limits.verifyPlaces],
     ]);

@@ -131,7 +131,7 @@ async function readRedisUsers({ redis, partition }: VerifyOptions, users: readon
 
 /** Compares users once. Returns their differences by user. */
 async function compareOnce(options: VerifyOptions, ids: readonly string[]): Promise<Map<string, Difference[]>> {
-  await options.level();
+  await options.waitForLedger();
   const users = await readComparedUsers(options, ids);
   const held = await readRedisUsers(options, users);
   const found = new Map<string, Difference[]>();
@@ -156,7 +156,7 @@ async function orphans(options: VerifyOptions): Promise<Difference[]> {
   const found: Difference[] = [];
   for await (const keys of partitionKeys(redis, partition, start)) {
     if (keys.length === 0) continue;
-    await options.level();
+    await options.waitForLedger();
     const { rows } = await pool.query<{ id: string }>(
       `select id from unnest($2::text[]) as held (id) where not exists (select 1 from users where tenant = $1 and users.id = held.id)`,
       [tenant, keys.map((key) => key.slice(start.length))],
@@ -174,8 +174,8 @@ const counters = `
   union all select 'users at level ' || level, count(*)::text from user_points where tenant = $1 and level is not null group by level`;
 
 /** Compares the counts over all users. */
-async function compareCounters({ redis, partition, pool, tenant, level }: VerifyOptions): Promise<Difference[]> {
-  await level();
+async function compareCounters({ redis, partition, pool, tenant, waitForLedger }: VerifyOptions): Promise<Difference[]> {
+  await waitForLedger();
   const rows = await readAllUsers<{ what: string; value: string }>(pool, counters, [tenant]);
   const [users, completions, levels] = await Promise.all([
     redis.hget(partition + keyNames.meta, 'users'),
@@ -195,7 +195,7 @@ async function compareCounters({ redis, partition, pool, tenant, level }: Verify
 export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
   const { tenant, pool, onProgress } = options;
   // Users that only the ledger has so far must be compared too.
-  await options.level();
+  await options.waitForLedger();
   const total = await countStoredUsers(pool, tenant);
   const differences: Difference[] = [];
   let compared = 0;

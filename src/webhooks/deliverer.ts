@@ -50,7 +50,7 @@ export class Deliverer {
     const { pool, log, configuration, transport } = options;
     this.pollFailures = new FailureLog(log, {
       failed: 'webhook delivery poll failed, will retry',
-      over: 'webhook delivery poll recovered',
+      recovered: 'webhook delivery poll recovered',
       level: 'warn',
     });
     const limit = pLimit(limits.webhookBatches);

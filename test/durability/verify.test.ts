@@ -124,7 +124,7 @@ describe('Verifying that Redis and Postgres agree', () => {
 
   async function differences(): Promise<readonly Difference[]> {
     const { redis, pool, partition } = world;
-    return (await verifyTenant({ tenant, partition, redis, pool, level: () => world.drain() })).differences;
+    return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger: () => world.drain() })).differences;
   }
 
   it('finds nothing where nobody has tampered, also while events come in', async () => {
@@ -164,7 +164,7 @@ describe('An award for a day that began before the award in front of it', () => 
 
   const verified = async (): Promise<readonly Difference[]> => {
     const { redis, pool, partition } = world;
-    return (await verifyTenant({ tenant, partition, redis, pool, level: () => world.drain() })).differences;
+    return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger: () => world.drain() })).differences;
   };
 
   it('comes after it, also when there are more awards than are kept', async () => {

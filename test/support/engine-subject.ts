@@ -343,8 +343,8 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           if (how === 'older' || ledgerId === '0-0') await clock.set(tenant, nowMs);
         },
         verify: async () => {
-          const level = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
-          return (await verifyTenant({ tenant, partition, redis, pool, level })).differences;
+          const waitForLedger = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
+          return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger })).differences;
         },
         leave: async () => {
           await writeBehind.stop(drainMs);

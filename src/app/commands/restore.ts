@@ -13,14 +13,14 @@ import { claimPurposeOf, restoreTenant, RestoreFenced } from '../../restore/rest
 import { verifyTenant } from '../../restore/verify.js';
 import type { Print } from './keys.js';
 
-interface Named {
+interface NamedTenant {
   readonly no: number;
   readonly name: string;
 }
 
 /** The tenant that is asked for by its id or its customer's, or all of them. Throws an OperatorError for an unknown one. */
-async function tenantsFor(context: Context, asked: string | undefined): Promise<Named[]> {
-  const all: Named[] = [{ no: defaultTenant, name: 'the default tenant' }];
+async function tenantsFor(context: Context, asked: string | undefined): Promise<NamedTenant[]> {
+  const all: NamedTenant[] = [{ no: defaultTenant, name: 'the default tenant' }];
   const known = await listTenants(context.pool, { limit: limits.maxTenants, skip: 0 });
   if (asked === undefined) return [...all, ...known.map(({ no, name }) => ({ no, name: `tenant ${name}` }))];
   const found = known.find(({ id, customerId }) => id === asked || customerId === asked);
@@ -52,7 +52,7 @@ async function withProgress<T>(what: string, work: (onProgress: (done: number, a
   }
 }
 
-export interface RestoreHow {
+export interface RestoreCommand {
   readonly tenant?: string;
   /** Gives up what Redis has that a Postgres that was put back to an older state lacks. */
   readonly discard?: boolean;
@@ -61,7 +61,7 @@ export interface RestoreHow {
 }
 
 /** `laurel restore`: restores the partitions of Redis that lack data that Postgres has. Partitions in sync are left alone. */
-export async function restore(context: Context, print: Print, how: RestoreHow): Promise<void> {
+export async function restore(context: Context, print: Print, how: RestoreCommand): Promise<void> {
   await context.engine.loadLibrary();
   for (const named of await tenantsFor(context, how.tenant)) {
     await untilUnfenced(() => restoreWhenFree(context, print, named, how), print);
@@ -84,7 +84,7 @@ async function untilUnfenced(work: () => Promise<void>, print: Print): Promise<v
   }
 }
 
-async function restoreWhenFree(context: Context, print: Print, named: Named, how: RestoreHow): Promise<void> {
+async function restoreWhenFree(context: Context, print: Print, named: NamedTenant, how: RestoreCommand): Promise<void> {
   how.signal?.throwIfAborted();
   if (await restoreOne(context, print, named, how)) return;
   print(`A worker, or another laurel restore, is at work on ${named.name}: waiting for it.`);
@@ -97,7 +97,12 @@ async function restoreWhenFree(context: Context, print: Print, named: Named, how
 const inSyncSentence = (name: string): string => `Redis is in sync with Postgres for ${name}: nothing to restore.`;
 
 /** Returns false while another restore is at work on the tenant. */
-async function restoreOne(context: Context, print: Print, { no: tenant, name }: Named, { discard, signal }: RestoreHow): Promise<boolean> {
+async function restoreOne(
+  context: Context,
+  print: Print,
+  { no: tenant, name }: NamedTenant,
+  { discard, signal }: RestoreCommand,
+): Promise<boolean> {
   const { engine, pool, redis, clock, active } = context;
   const compared = await engine.compare(tenant);
   const { found, epoch, objection } = compared;
@@ -156,7 +161,7 @@ export function openReport(file: string): number {
   }
 }
 
-export interface VerifyHow {
+export interface VerifyCommand {
   readonly tenant?: string | undefined;
   /** An open file that takes the differences as JSON. */
   readonly report?: number | undefined;
@@ -167,7 +172,7 @@ export interface VerifyHow {
 type Found = Difference & { readonly tenant: string };
 
 /** `laurel verify`: compares Redis with Postgres. Throws an OperatorError when they differ, or could not be compared. */
-export async function verify(context: Context, print: Print, how: VerifyHow): Promise<void> {
+export async function verify(context: Context, print: Print, how: VerifyCommand): Promise<void> {
   const differences: Found[] = [];
   let outOfSync = 0;
   for (const named of await tenantsFor(context, how.tenant)) {
@@ -184,18 +189,23 @@ export async function verify(context: Context, print: Print, how: VerifyHow): Pr
 }
 
 /** Returns undefined for a tenant whose Redis is out of sync. */
-async function verifyOne(context: Context, print: Print, { no: tenant, name }: Named, { signal }: VerifyHow): Promise<Found[] | undefined> {
+async function verifyOne(
+  context: Context,
+  print: Print,
+  { no: tenant, name }: NamedTenant,
+  { signal }: VerifyCommand,
+): Promise<Found[] | undefined> {
   const { engine, pool, redis, clock, history } = context;
   const problem = await engine.outOfSync(tenant);
   if (problem) {
     print(`${name.charAt(0).toUpperCase()}${name.slice(1)} is out of sync. ${problem.message}`);
     return undefined;
   }
-  const level = async (): Promise<void> => {
+  const waitForLedger = async (): Promise<void> => {
     signal?.throwIfAborted();
     await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   };
-  const options = { tenant, partition: engine.partition(tenant), redis, pool, level };
+  const options = { tenant, partition: engine.partition(tenant), redis, pool, waitForLedger };
   const found = await withProgress(`Comparing ${name}`, (onProgress) => verifyTenant({ ...options, onProgress }));
   print(`${found.users} users of ${name}: ${found.differences.length} differences.`);
   for (const { what, redis: inRedis, postgres } of found.differences)
