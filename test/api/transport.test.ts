@@ -60,7 +60,7 @@ describe('A webhook is sent', function () {
       it(`that a name leads to: ${address}`, async () => {
         const outcome = await post(`https://hooks.example.com:${port()}/`, { allowPrivate: false, resolve: leadingTo([address]) });
         expect(outcome).to.include({ isAccepted: false, status: null });
-        expect(outcome.error).to.include('hooks.example.com is, or leads to, a private address');
+        expect(outcome.error).to.include('hooks.example.com is, or resolves to, a private address');
         expect(receiver.received).to.deep.equal([]);
       });
     }
@@ -94,7 +94,7 @@ describe('A webhook is sent', function () {
           });
         });
       expect(await ask()).to.equal('[{"address":"8.8.8.8","family":4}]');
-      expect(await ask()).to.include('hooks.example.com is, or leads to, a private address');
+      expect(await ask()).to.include('hooks.example.com is, or resolves to, a private address');
     });
 
     it('that a name leads to besides public ones', async () => {

@@ -146,9 +146,7 @@ describe('laurel restore and laurel verify', () => {
     const interrupted = await start();
     await until(async () => (await back()) > 0, interrupted);
     expect(await interrupted.stop('SIGINT')).to.deep.equal({ code: 1, signal: null });
-    expect(interrupted.log).to.match(
-      /Interrupted: \d+ users of the default tenant are back, .* Run laurel restore again to go on from there/,
-    );
+    expect(interrupted.log).to.match(/Interrupted: \d+ users of the default tenant are restored, .* Run laurel restore again to resume/);
     expect(await isAtWork(), 'it has given its lease back').to.equal(false);
     const before = await back();
     const first = await start();

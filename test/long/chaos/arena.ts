@@ -78,7 +78,7 @@ async function build(options: ArenaOptions, undo: (() => unknown)[], close: () =
   const ports = [await freePort(), await freePort()] as const;
   const api = (no: 0 | 1): Supervised =>
     start(`API ${no + 1}`, ['serve', '--api-only'], { PORT: String(ports[no]) }, /^Laurel is ready at/m);
-  const worker = (no: 0 | 1): Supervised => start(`worker ${no + 1}`, ['worker'], {}, /^Laurel works on the ledger/m);
+  const worker = (no: 0 | 1): Supervised => start(`worker ${no + 1}`, ['worker'], {}, /^The Laurel worker is running/m);
   const apis = [api(0), api(1)] as const;
   const workers = [worker(0), worker(1)] as const;
   const services = [...apis, ...workers];
