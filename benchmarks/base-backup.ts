@@ -9,7 +9,7 @@ const ignoreMissing = (error: unknown): void => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
 };
 
-/** Copies a folder with its owners and modes. What disappears meanwhile is left out: Postgres brings it back from its log. */
+/** Copies a folder with its owners and modes. Files that disappear during the copy are skipped: Postgres recovers them from its log. */
 export async function copyTree(from: string, to: string, skip: ReadonlySet<string> = new Set()): Promise<void> {
   const { mode, uid, gid } = await stat(from);
   await mkdir(to, { recursive: true });

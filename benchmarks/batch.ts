@@ -21,7 +21,7 @@ export interface BatchOptions {
 interface Round {
   readonly single: LoadResult;
   readonly batch: LoadResult;
-  /** Few single events, by themselves and beside one who sends batches. */
+  /** A few single events, alone and beside a client that sends batches. */
   readonly alone: LoadResult;
   readonly beside: LoadResult;
 }

@@ -6,7 +6,7 @@ import type * as apply from '../src/config/apply.js';
 import type * as file from '../src/config/file.js';
 import type * as model from '../src/config/model.js';
 import type * as engine from '../src/engine/engine.js';
-import type * as track from '../src/engine/track.js';
+import type * as track from '../src/engine/events.js';
 import type * as offsets from '../src/ledger/offsets.js';
 import type * as writeBehind from '../src/ledger/write-behind.js';
 import type * as pool from '../src/postgres/pool.js';
@@ -27,7 +27,7 @@ export async function loadCheckout(root: string) {
     ...((await source('config/file.ts')) as typeof file),
     ...((await source('config/model.ts')) as typeof model),
     ...((await source('engine/engine.ts')) as typeof engine),
-    ...((await source('engine/track.ts')) as typeof track),
+    ...((await source('engine/events.ts')) as typeof track),
     ...((await source('ledger/offsets.ts')) as typeof offsets),
     ...((await source('ledger/write-behind.ts')) as typeof writeBehind),
     ...((await source('postgres/pool.ts')) as typeof pool),

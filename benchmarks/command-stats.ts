@@ -19,7 +19,7 @@ export async function readStats(redis: Redis): Promise<CommandStats> {
   );
 }
 
-/** Statistics of what `work` did. Nobody else may use this Redis meanwhile. */
+/** Command statistics of `work`. No other client may use this Redis during it. */
 export async function statsOf(redis: Redis, work: () => Promise<unknown>): Promise<CommandStats> {
   await redis.config('RESETSTAT');
   await work();

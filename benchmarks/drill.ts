@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startLocalPostgres } from '../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../src/local-stores/local-redis.js';
 import type { LocalStore } from '../src/local-stores/local-store.js';
-import { administratorUrl } from '../src/local-stores/postgres-role.js';
+import { administratorUrl } from '../src/local-stores/postgres-cluster.js';
 import { connectRedis } from '../src/redis/connection.js';
 import { dataFolder, putBackBaseBackup, takeBaseBackup, withClient } from './base-backup.js';
 import type { BenchmarkEvent } from './events.js';
@@ -137,7 +137,7 @@ class Drill {
   private async loadAndBackUp(backup: string): Promise<void> {
     const url = await this.serve();
     const half = Math.ceil(this.options.seconds / 2);
-    this.say('Events come in; Postgres is backed up meanwhile.');
+    this.say('Events come in while Postgres is backed up.');
     await this.step('load', async () => this.answered(await this.send(url, half)));
     const going = this.send(url, half);
     await this.step('base backup of Postgres, under load', async () => {

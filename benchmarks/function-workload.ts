@@ -1,9 +1,9 @@
-import type { EventRequest } from '../src/engine/track.js';
+import type { EventRequest } from '../src/engine/events.js';
 import { seeded } from './events.js';
 
 /** Any number would do; it is the same in every run. */
 export const seed = 20_260_101;
-/** As many as a leaderboard holds, so that all three are full and everybody is on them. */
+/** As many as a leaderboard holds, so that all three are full and hold all users. */
 export const users = 1_000;
 const zones = ['Europe/Lisbon', 'Asia/Tokyo', 'America/Lima', 'Africa/Nairobi', 'Pacific/Auckland'] as const;
 const cities = ['Lisbon', 'Nuuk', 'Lima'] as const;

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Engine } from '../src/engine/engine.js';
-import { trackEvent, type EventRequest } from '../src/engine/track.js';
+import { trackEvent, type EventRequest } from '../src/engine/events.js';
 import { keyNames } from '../src/redis/contract.js';
 import { inside, Monitor } from '../test/support/monitor.js';
 import { statsOf, total, type CommandStats } from './command-stats.js';
@@ -73,7 +73,7 @@ class Comparison {
     options.print(functionReport(rounds));
   }
 
-  /** The same events on both sides. Who comes first changes from round to round. */
+  /** The same events on both sides. The first side alternates by round. */
   private async round(count: number, no: number): Promise<Round> {
     const requests = Array.from({ length: count }, this.nextEvent);
     const commands = await this.monitored(() => this.send(watched, requests));

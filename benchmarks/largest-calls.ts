@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { AroundCall, Engine } from '../src/engine/engine.js';
-import { trackBatch } from '../src/engine/track.js';
-import { trackEvent, type EventRequest } from '../src/engine/track.js';
+import type { Engine } from '../src/engine/engine.js';
+import type { AroundCall } from '../src/engine/function-calls.js';
+import { trackBatch } from '../src/engine/events.js';
+import { trackEvent, type EventRequest } from '../src/engine/events.js';
 import { identifyUser } from '../src/engine/users.js';
 import { limits } from '../src/shared/limits.js';
 import { engineAlone } from './engine-alone.js';

@@ -15,10 +15,10 @@ import { measureWriteBehind } from './write-behind.js';
 
 const program = new Command('bench').description('Measures Laurel on this machine. How: benchmarks/README.md.');
 
-/** What every run is given besides its own options, which its command reads. */
+/** Given to every run, besides its own options. */
 const tools = { signal: interruption(), print: (line: string) => console.log(line) };
 
-/** What a command does with the options that it has read. A run that says that it has missed its target fails the command. */
+/** Runs a command. One that misses its target fails. */
 function doing<Options>(run: (options: Options & typeof tools) => Promise<unknown>): (options: Options) => Promise<void> {
   return async (options) => {
     if ((await run({ ...options, ...tools })) === false) process.exitCode = 1;
@@ -53,7 +53,7 @@ program
   .option('--starts <number>', 'how many times the process of each side is started', count, 3)
   .option('--rounds <number>', 'rounds of each side that count, after each start', count, 3)
   .option('--events <number>', 'events of the ledger', count, 40_000)
-  .option('--users <number>', 'users who have sent them', count, 4_000)
+  .option('--users <number>', 'users that have sent them', count, 4_000)
   .action(doing(measureWriteBehind));
 program
   .command('memory')
@@ -75,11 +75,11 @@ program
   .action(doing(largest));
 program
   .command('midnight')
-  .description('Users whose streaks are due at midnight in 24 zones: what the sweep takes, and what events take meanwhile')
+  .description('Users whose streaks are due at midnight in 24 zones: the time of the sweep, and of events during it')
   .option('--users <number>', 'how many users', count, 1_000_000)
-  .option('--rate <number>', 'events a second meanwhile', count, 300)
+  .option('--rate <number>', 'events a second during it', count, 300)
   .option('--connections <number>', 'connections that send them', count, 32)
-  .option('--seconds <number>', 'length of the measurement with nobody due', count, 20)
+  .option('--seconds <number>', 'length of the measurement with no user due', count, 20)
   .action(doing(midnight));
 
 program
@@ -99,7 +99,7 @@ program
 
 program
   .command('soak')
-  .description('Half of what the service can do, for a time: memory and stream stay level, and every event is answered')
+  .description('Half of what the service can do, for a time: memory and stream stay flat, and every event gets a 2xx')
   .option('--minutes <number>', 'how long', count, 60)
   .option('--capacity-seconds <number>', 'length of the measurement of what it can do', count, 10)
   .option('--connections <number>', 'connections that send at the same time', count, 32)

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Engine } from '../src/engine/engine.js';
-import { trackEvent } from '../src/engine/track.js';
-import { keyNames, userRecords } from '../src/redis/contract.js';
+import { trackEvent } from '../src/engine/events.js';
+import { keyNames, metaFields, userRecords } from '../src/redis/contract.js';
 import { placeOf } from '../src/redis/layout.js';
 import { engineAlone } from './engine-alone.js';
 import { statsOf } from './command-stats.js';
@@ -13,7 +13,7 @@ const tenant = 1;
 const seed = 20_260_101;
 /** Participants of each leaderboard: the most there may be. */
 const participants = 1_000;
-/** Users who are written in one step. */
+/** Users written per step. */
 const writtenAtOnce = 5_000;
 /** Events of one measurement: few, so that a moment at which the machine is busy elsewhere spoils one only. */
 const measuredEvents = 100;
@@ -31,7 +31,7 @@ const kinds: readonly (readonly [kind: string, board: object | undefined])[] = [
 ];
 
 /**
- * Writes users like one who has had an event, each with a total and a place of the own: KEYS: the user to copy, ARGV: the start of users' keys,
+ * Writes copies of a user who has had an event, each with its own total and rank: KEYS: the user to copy, ARGV: the start of users' keys,
  * the sorted set, the metric's record, the leaderboard, the run (empty without a leaderboard), and from which user to which.
  */
 const copyUsers = `
@@ -73,7 +73,7 @@ export async function measureMembers(options: MembersOptions): Promise<void> {
 interface Measured {
   /** Of Redis' memory, for each user. */
   readonly bytes: number;
-  /** Who sends an event, and how long the function takes for it in the calmest tenth of the rounds. */
+  /** The sender of an event, and the time of the function in the calmest tenth of the rounds. */
   readonly times: readonly (readonly [who: string, us: number])[];
 }
 
@@ -119,7 +119,7 @@ class Fill {
       const last = Math.min(first + writtenAtOnce, this.options.members) - 1;
       await this.redis.eval(copyUsers, 1, `${users}template`, users, held ?? '', ...fields, run, first, last);
     }
-    await this.redis.hincrby(partition + keyNames.meta, 'seq', this.options.members);
+    await this.redis.hincrby(partition + keyNames.meta, metaFields.seq, this.options.members);
   }
 
   private below(count: number): number {

@@ -5,7 +5,7 @@ import { withSides, type AgainstOptions, type Side } from './sides.js';
 
 const sentAtOnce = 100;
 const scannedKeys = 1_000;
-/** Idempotency keys of a user on one metric: few, and as many as one who comes back for months has. */
+/** Idempotency keys of a user on one metric: a few, and those of months of use. */
 const keysPerUser = [10, 200] as const;
 
 export interface MemoryOptions extends AgainstOptions {

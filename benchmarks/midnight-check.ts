@@ -2,7 +2,7 @@ import { defaultTenant } from '../src/access/tenants.js';
 import type { Context } from '../src/app/context.js';
 import { dateToDay } from '../src/shared/calendar.js';
 import { keyNames, userRecords } from '../src/redis/contract.js';
-import { at, listOf } from '../src/redis/user-hash.js';
+import { at, listOf } from '../src/redis/encoding.js';
 import type { RedisConnection } from '../src/redis/connection.js';
 import type { Population, User } from './midnight-users.js';
 
@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 const shownProblems = 10;
 
-/** Who has missed the first day, or the second too. */
+/** Users who missed the first day, or the second too. */
 export type Missed = 'first' | 'second';
 
 export interface CheckOptions {
@@ -33,7 +33,7 @@ interface State {
 
 /**
  * What the rules make of a user whose only event was on 2 January: the first missed day costs the freeze or the streak, the second the streak
- * of whoever had a freeze. The weekly streak, which nobody sees, is lost when the week from 9 January on is over.
+ * of users with a freeze. The weekly streak, which is not shown, is lost when the week from 9 January on is over.
  */
 function expected({ hasFreeze }: User, missed: Missed): State {
   return hasFreeze && missed === 'first'
@@ -41,7 +41,7 @@ function expected({ hasFreeze }: User, missed: Missed): State {
     : { length: 0, freezes: 0, dueDay: dateToDay('2040-01-16') };
 }
 
-/** What is wrong: users who are still due, and those of the sample who are not as they should be. A read must have nothing left to settle. */
+/** Problems: users who are still due, and wrong users of the sample. A read must have nothing left to settle. */
 export async function checkAfter(context: Context, users: Population, { url, apiKey, missed }: CheckOptions): Promise<string[]> {
   const { redis } = context;
   const partition = context.engine.partition(defaultTenant);
@@ -62,7 +62,7 @@ export async function checkAfter(context: Context, users: Population, { url, api
     const reply = await fetch(`${url}/v1/users/${user.id}/streak`, { headers: { 'x-api-key': apiKey } });
     const body = (await reply.json()) as { length: number; freezes: number };
     const dueAt = dueDay * dayMs - user.hoursEast * hourMs;
-    // Whoever had lost the streak before has nothing that time could take, and a read notes the new day.
+    // A user whose streak was already lost has nothing to lose, and a read records the new day.
     const wasDue = missed === 'first' || user.hasFreeze;
     if (wasDue && (await revisionOf(redis, key)) !== revision) problems.push(`${user.id} had not been settled before a read`);
     if (body.length !== length || body.freezes !== freezes) problems.push(`${user.id} has ${JSON.stringify(body)}`);

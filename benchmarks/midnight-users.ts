@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defaultTenant } from '../src/access/tenants.js';
 import type { Context } from '../src/app/context.js';
-import { trackEvent } from '../src/engine/track.js';
+import { trackEvent } from '../src/engine/events.js';
 import type { BenchmarkEvent } from './events.js';
 import type { Watch } from './watch.js';
 
@@ -31,7 +31,7 @@ export interface User {
 export interface Population {
   readonly size: number;
   user(index: number): User;
-  /** Users who send nothing, from all over. */
+  /** Idle users of all zones. */
   readonly sample: readonly User[];
   /** An event of one of the others. */
   readonly nextEvent: () => BenchmarkEvent;

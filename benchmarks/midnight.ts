@@ -21,7 +21,7 @@ const tenant = defaultTenant;
 const hourMs = 3_600_000;
 /** At this moment it is Monday, 2 January 2040, in all of the zones, from its first minute to its last hour. */
 const loadedAtMs = Date.parse('2040-01-02T12:00:00Z');
-/** Nobody has missed a day yet; an hour later, those furthest east have. */
+/** No user has missed a day yet; an hour later, those furthest east have. */
 const beforeMs = Date.parse('2040-01-03T12:00:00Z');
 const configFile = fileURLToPath(new URL('midnight.yaml', import.meta.url));
 const pollMs = 20;
@@ -60,7 +60,7 @@ const ms = (value: number): string => value.toFixed(1).padStart(8);
 const whole = (value: number): string => Math.round(value).toLocaleString('en');
 
 /**
- * A tenant full of users whose streaks are due at midnight in 24 zones. Returns whether everybody was settled rightly and every event
+ * A tenant full of users whose streaks are due at midnight in 24 zones. Returns whether all users were settled correctly and every event
  * answered.
  */
 export async function midnight(options: MidnightOptions): Promise<boolean> {
@@ -68,7 +68,7 @@ export async function midnight(options: MidnightOptions): Promise<boolean> {
   try {
     const dataDir = await mkdtemp(join(tmpdir(), 'laurel-bench-'));
     undo.push(() => rm(dataDir, { recursive: true, force: true }));
-    // Under root, Laurel's Postgres runs as another user, who has to get through this folder.
+    // Under root, Laurel's Postgres runs as another user, which must be able to enter this folder.
     await chmod(dataDir, 0o755);
     const settings = parseSettings({ DATA_DIR: dataDir, TEST_CLOCK: '1', CONFIG: configFile });
     const context = await Context.start({ settings, log: pino({ level: 'warn' }), print: options.print });
@@ -106,7 +106,7 @@ async function measure(run: Run): Promise<boolean> {
   print(`Redis memory: ${whole(bytes / options.users)} bytes a user.`);
 
   await context.clock.set(tenant, beforeMs);
-  const calm = await phase(run, 'nobody due', async (signal) => {
+  const calm = await phase(run, 'no user due', async (signal) => {
     await wait(options.seconds * 1_000, signal);
   });
   const hours = Array.from({ length: 24 }, (_, hour) => beforeMs + (hour + 1) * hourMs);
@@ -114,7 +114,7 @@ async function measure(run: Run): Promise<boolean> {
     for (const hour of hours) await settledAt(run, hour, signal);
   });
   const afterFirst = await check(run, 'first');
-  // As if the service had been away: everybody who has a streak left misses the second day at once.
+  // As if the service had been away: all users with a streak left miss the second day at once.
   const late = await phase(run, '24 midnights at once', (signal) => settledAt(run, beforeMs + 48 * hourMs, signal));
   const afterSecond = await check(run, 'second');
   for (const [name, busy] of [
@@ -122,7 +122,7 @@ async function measure(run: Run): Promise<boolean> {
     ['at once', late],
   ] as const) {
     print(
-      `Events, midnights ${name} / nobody due: p50 ×${(busy.events.p50Ms / calm.events.p50Ms).toFixed(1)}, p99 ×${(busy.events.p99Ms / calm.events.p99Ms).toFixed(1)}`,
+      `Events, midnights ${name} / no user due: p50 ×${(busy.events.p50Ms / calm.events.p50Ms).toFixed(1)}, p99 ×${(busy.events.p99Ms / calm.events.p99Ms).toFixed(1)}`,
     );
   }
   const failed = [calm, midnights, late].reduce((sum, { events }) => sum + events.failed, 0);
@@ -174,7 +174,7 @@ async function phase(run: Run, name: string, work: (signal: AbortSignal) => Prom
   return { events, seconds };
 }
 
-/** Moves the clock as a clock moves, and leaves what has become due to the worker's sweep. Returns when nobody is due any more. */
+/** Moves the clock in real time, and leaves due users to the worker's sweep. Returns when no user is due. */
 async function settledAt(run: Run, moment: number, signal: AbortSignal): Promise<void> {
   const { context, watch } = run;
   const due = await context.redis.zcount(run.partition + keyNames.due, '-inf', moment);
@@ -187,7 +187,7 @@ async function settledAt(run: Run, moment: number, signal: AbortSignal): Promise
 async function check(run: Run, missed: Missed): Promise<boolean> {
   const problems = await checkAfter(run.context, run.users, { url: run.url, apiKey, missed });
   run.options.print(
-    problems.length === 0 ? '  everybody is settled, and the sample is as the rules say' : `  WRONG:\n    ${problems.join('\n    ')}`,
+    problems.length === 0 ? '  all users are settled, and the sample follows the rules' : `  WRONG:\n    ${problems.join('\n    ')}`,
   );
   return problems.length === 0;
 }

@@ -4,14 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { defaultTenant } from '../src/access/tenants.js';
 import type { Context } from '../src/app/context.js';
-import { trackEvent } from '../src/engine/track.js';
+import { trackEvent } from '../src/engine/events.js';
 import { keyNames } from '../src/redis/contract.js';
 import { startService } from '../src/app/service.js';
 import type { Settings } from '../src/app/settings.js';
 import { seeded } from './events.js';
 
 const tenant = defaultTenant;
-/** Users who are really played; all others are copies of them. */
+/** Users with real events; all others are copies of them. */
 const playedUsers = 1_000;
 const startMs = Date.parse('2040-01-02T12:00:00Z');
 const dayMs = 86_400_000;
@@ -19,7 +19,7 @@ const eventsPerDay = 2;
 const maxValue = 20;
 const zones = ['UTC', 'Europe/Lisbon', 'Asia/Kolkata', 'America/New_York'];
 const inFlight = 64;
-/** Copies of everybody that one transaction makes. */
+/** Copies of all users made by one transaction. */
 const copiesAtOnce = 20;
 const config = fileURLToPath(new URL('../examples/study-app.yaml', import.meta.url));
 
@@ -34,7 +34,7 @@ export interface FillOptions {
   readonly onProgress: (users: number) => void;
 }
 
-/** `user-0000-0123` is the 124th user who is played, `user-0042-0123` the 42nd copy. */
+/** `user-0000-0123` is the 124th user with real events, `user-0042-0123` the 42nd copy. */
 const userId = (index: number): string => `user-0000-${String(index).padStart(4, '0')}`;
 
 /** Fills an empty Postgres with users as the engine and the write-behind leave them. Returns how many there are. */
@@ -107,7 +107,7 @@ const tables: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   leaderboard_entries: { ...ofUser, seq: 'seq + copy * $4::bigint' },
 };
 
-/** The statement that copies the rows of the users who were played. */
+/** The statement that copies the rows of the users with real events. */
 async function copyStatement(pool: pg.Pool, table: string, changed: Readonly<Record<string, string>>): Promise<string> {
   const { rows } = await pool.query<{ name: string }>(
     `select quote_ident(attname) as name from pg_attribute

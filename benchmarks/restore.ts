@@ -27,7 +27,7 @@ import { percentile } from './stats.js';
 const tenant = defaultTenant;
 const apiKey = 'benchmark.0123456789abcdef';
 const shownDifferences = 10;
-/** Users who are read from Postgres with nothing else to do. */
+/** Users read from Postgres without restoring them. */
 const readUsers = 50_000;
 /** Commands that the restore makes for a user: the hash, the idempotency keys and the newest awards. */
 const commandsPerUser = 3;
@@ -69,7 +69,7 @@ export async function restore(options: RestoreBenchOptions): Promise<boolean> {
     if (options.folder === undefined) undo.push(() => rm(folder, { recursive: true, force: true }));
     const plainFolder = join(folder, 'plain');
     await mkdir(plainFolder, { recursive: true });
-    // Under root, Laurel's Postgres runs as another user, who has to get through this folder.
+    // Under root, Laurel's Postgres runs as another user, which must be able to enter this folder.
     await chmod(folder, 0o755);
     const log = (): void => undefined;
     const redis = await startLocalRedis({ dataDir: folder, log });
@@ -124,7 +124,7 @@ async function measure(run: Run): Promise<boolean> {
   const { settings, options } = run;
   const context = await Context.start({ settings, log: pino({ level: 'warn' }), print: options.print });
   try {
-    // What the users who were played have left behind.
+    // Leftovers of the users with real events.
     await context.redis.flushall();
     await run.plainRedis.flushall();
     await readAlone(run, context);
@@ -211,7 +211,7 @@ async function verifyAll({ options: { print, signal }, partition, users }: Run, 
   return differences.length === 0;
 }
 
-/** The service takes up the restored Redis, and works out when something is next due to everybody; events are sent to it meanwhile. */
+/** The service loads the restored Redis and computes the next due moment of all users, while events are sent to it. */
 async function sweepAll({ options: { print, signal }, settings, partition, users, plainRedis }: Run): Promise<void> {
   const service = await startService({ settings, log: pino({ level: 'warn' }), print }, { api: true, worker: true });
   try {
@@ -238,7 +238,7 @@ async function sweepAll({ options: { print, signal }, settings, partition, users
     );
     const sorted = Float64Array.from(latencies).sort();
     print(
-      `Due moments worked out:      ${seconds.toFixed(1)} s, ${whole(users / seconds)} users/s; meanwhile ${sorted.length} events, ${failed} failed, p50 ${percentile(sorted, 0.5).toFixed(1)} ms, p99 ${percentile(sorted, 0.99).toFixed(1)} ms, longest ${percentile(sorted, 1).toFixed(1)} ms`,
+      `Due moments computed:        ${seconds.toFixed(1)} s, ${whole(users / seconds)} users/s; during it ${sorted.length} events, ${failed} failed, p50 ${percentile(sorted, 0.5).toFixed(1)} ms, p99 ${percentile(sorted, 0.99).toFixed(1)} ms, longest ${percentile(sorted, 1).toFixed(1)} ms`,
     );
   } finally {
     await service.stop();

@@ -44,8 +44,8 @@ interface Subject {
 }
 
 /**
- * Measures what the service can do, then loads it with half of that for a time. Returns whether its memory and its stream stayed flat, and
- * every event was answered with a 2xx.
+ * Measures what the service can do, then loads it with half of that for a time. Returns whether memory and stream stayed flat and
+ * every event got a 2xx.
  */
 export function soak(options: SoakOptions): Promise<boolean> {
   return inWorkshop(options.print, async ({ folder, redis, processes }) => {
@@ -102,7 +102,7 @@ function report({ print }: SoakOptions, { server }: Subject, { series, result, r
   return failed === 0 && complaints.length === 0 && trends.every(({ isFlat }) => isFlat);
 }
 
-/** Looks at the service until it is told to end: its memory and its stream each second, what its heap holds some times. */
+/** Samples the service until aborted: memory and stream every second, the heap after a full collection less often. */
 async function watch({ server, redis }: Subject, durationMs: number, signal: AbortSignal): Promise<Series[]> {
   const ledger = partitionPrefix(settingsSchema.parse({}).REDIS_PREFIX, defaultTenant) + keyNames.ledger;
   const collectMs = Math.max(shortestCollectionMs, durationMs / collections);

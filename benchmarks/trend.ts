@@ -1,11 +1,11 @@
 import { median } from './stats.js';
 
-/** Something that was measured again and again while a load went on. */
+/** A value sampled during a load. */
 export interface Series {
   readonly name: string;
-  /** What the numbers are divided by to be shown, and what they are then called. */
+  /** Divisor and name of the unit in the output. */
   readonly unit: readonly [size: number, name: string];
-  /** What the last third may have more than the first, as a share of the first, and besides that. */
+  /** Allowed growth of the last third over the first: a share of the first, plus an amount. */
   readonly allowed: readonly [share: number, more: number];
   readonly points: readonly { readonly atS: number; readonly value: number }[];
 }
@@ -16,17 +16,17 @@ export interface Trend {
   readonly first: number;
   readonly last: number;
   readonly highest: number;
-  /** By least squares, an hour. */
+  /** By least squares, per hour. */
   readonly slope: number;
   readonly line: string;
 }
 
-/** The part of the time that is left out at the start, in which caches and pools fill. */
+/** Share of the time left out at the start, while caches and pools fill. */
 const settlingShare = 0.2;
 
 /**
- * Whether a series stays flat: the first fifth of the time is left out, and of the rest the median of the last third may exceed that of the
- * first third by what is allowed at the most. Medians, since one full collection or one slow second of a shared machine says nothing.
+ * Whether a series stays flat. The first fifth of the time is left out; of the rest, the median of the last third may exceed that of the
+ * first third by `allowed`. Medians, because one full collection or one slow second of a shared machine means nothing.
  */
 export function judge({ name, unit: [size, unit], allowed: [share, more], points }: Series): Trend {
   const endS = points.at(-1)?.atS ?? 0;
@@ -40,11 +40,11 @@ export function judge({ name, unit: [size, unit], allowed: [share, more], points
   const shown = (value: number): string => `${(value / size).toFixed(1)} ${unit}`;
   const line =
     `${name}: first third ${shown(first)}, last third ${shown(last)}, highest ${shown(highest)}, ` +
-    `slope ${shown(slope)} an hour: ${isFlat ? 'flat' : `GROWING (allowed: ${shown(first * (1 + share) + more)})`}`;
+    `slope ${shown(slope)} an hour: ${isFlat ? 'flat' : `NOT FLAT (allowed: ${shown(first * (1 + share) + more)})`}`;
   return { isFlat, first, last, highest, slope, line };
 }
 
-/** The slope of the line that fits best, a second. */
+/** Slope of the least-squares line, per second. */
 function slopeOf(points: Series['points']): number {
   const mean = (of: (point: Series['points'][number]) => number): number =>
     points.reduce((sum, point) => sum + of(point), 0) / points.length;

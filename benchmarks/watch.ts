@@ -4,7 +4,7 @@ import { keyNames } from '../src/redis/contract.js';
 import { percentile } from './stats.js';
 
 const everyMs = 200;
-/** Calls that take less are not counted: a sweep that finds nobody, for one. */
+/** Shorter calls do not count, such as a sweep that finds no due user. */
 const slowUs = 100;
 const slowlogEntries = 8_192;
 

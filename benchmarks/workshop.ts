@@ -23,7 +23,7 @@ export async function inWorkshop<T>(print: (line: string) => void, work: (worksh
   try {
     const folder = await mkdtemp(join(tmpdir(), 'laurel-bench-'));
     undo.push(() => rm(folder, { recursive: true, force: true }));
-    // Under root, Laurel's Postgres runs as another user, who has to get through this folder.
+    // Under root, Laurel's Postgres runs as another user, which must be able to enter this folder.
     await chmod(folder, 0o755);
     const store = await startLocalRedis({ dataDir: folder, log: print });
     undo.push(() => store.stop());

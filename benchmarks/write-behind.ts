@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startLocalPostgres } from '../src/local-stores/local-postgres.js';
 import { findPostgresHome } from '../src/local-stores/postgres-home.js';
-import { administratorUrl, onConnection } from '../src/local-stores/postgres-role.js';
+import { administratorUrl, onConnection } from '../src/local-stores/postgres-cluster.js';
 import { inTurn, pairReport, type Measure } from './pairs.js';
 import { serverCpuS } from './server-cpu.js';
 import type { Drained, SideKeys } from './side-work.js';
@@ -130,7 +130,7 @@ async function withPostgres<T>(work: (server: Server) => Promise<T>): Promise<T>
   const folder = await mkdtemp(join(tmpdir(), 'laurel-bench-'));
   const log = (): void => undefined;
   try {
-    // Under root, Postgres runs as another user, who has to get through this folder.
+    // Under root, Postgres runs as another user, which must be able to enter this folder.
     await chmod(folder, 0o755);
     const store = await startLocalPostgres({ dataDir: folder, log });
     try {

@@ -1,6 +1,6 @@
 /**
- * Lints lua/ with luacheck, which npm does not carry. In CI it is installed when missing, so that a clean machine needs no preparation;
- * on a person's own machine nothing is installed unasked.
+ * Lints lua/ with luacheck, which is not on npm. In CI, installs it when missing, so that a clean machine needs no preparation; elsewhere it
+ * installs nothing.
  */
 import { spawnSync } from 'node:child_process';
 import { dirname } from 'node:path';

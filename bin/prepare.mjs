@@ -1,7 +1,6 @@
 /**
- * Makes a clone ready to run: the locked dependencies, and a build of the sources that are there. Both are done only when something has
- * changed, which is told by a hash that is kept with the result. Everything it says goes to standard error, so that the output of a
- * `laurel` command can be piped.
+ * Makes a clone ready to run: installs the locked dependencies and builds the sources, each only when its inputs have changed since the hash that
+ * is stored with its result. Writes to standard error only, so that the output of a `laurel` command can be piped.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** The hash of these files: their names within `folder`, and what is in them. */
+/** The hash of these files: their names within `folder`, and their contents. */
 export function hashFiles(folder, files) {
   const hash = createHash('sha256');
   for (const file of [...files].sort()) {
@@ -25,7 +24,7 @@ function readIfThere(file) {
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : null;
 }
 
-/** A failure whose message is all that the person who started this needs. */
+/** A failure whose message is enough for the operator. */
 function stopped(message) {
   return Object.assign(new Error(message), { name: 'OperatorError' });
 }
@@ -33,8 +32,8 @@ function stopped(message) {
 const dependencyRecord = (folder) => join(folder, 'node_modules', '.laurel-lock-hash');
 
 /**
- * Whether node_modules holds what the lock file says. One that somebody has installed by hand has no record: it counts when npm has written
- * it after the lock file, and when the compiler, which `npm ci` leaves out under NODE_ENV=production, is in it.
+ * Whether node_modules matches the lock file. A folder that was installed by hand has no record: it counts if npm has written it after the lock file,
+ * and if it has the compiler, which `npm ci` leaves out under NODE_ENV=production.
  */
 export function isInstalled(folder) {
   const lockFile = join(folder, 'package-lock.json');
@@ -45,10 +44,10 @@ export function isInstalled(folder) {
   return existsSync(written) && statSync(written).mtimeMs >= statSync(lockFile).mtimeMs;
 }
 
-/** Whether node_modules only leads to a folder elsewhere, which another checkout may live on. */
+/** Whether node_modules is a link to another folder, which another checkout may use. */
 const isLink = (folder) => lstatSync(join(folder, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink() === true;
 
-/** The npm that runs us, if one does, else the one on the PATH. */
+/** Runs the npm that has started this process, else the one on the PATH. */
 function npm(folder, args) {
   const own = process.env.npm_execpath;
   const [program, first] = own?.endsWith('.js') ? [process.execPath, [own]] : ['npm', []];
@@ -56,9 +55,9 @@ function npm(folder, args) {
 }
 
 /**
- * Installs the locked dependencies if they are missing or older than package-lock.json. `npm ci` begins with deleting what is in node_modules, so
- * nothing is installed, and nothing written, through a link.
- * @throws an OperatorError when npm fails, or would empty a folder elsewhere.
+ * Installs the locked dependencies if they are missing or older than package-lock.json. `npm ci` first deletes the contents of node_modules, so this
+ * installs and writes nothing through a link.
+ * @throws an OperatorError when npm fails, or would empty another folder.
  */
 export function prepare(folder = root) {
   if (isLink(folder)) {
@@ -79,7 +78,7 @@ export function prepare(folder = root) {
   if (readIfThere(dependencyRecord(folder)) !== hash) writeFileSync(dependencyRecord(folder), `${hash}\n`);
 }
 
-/** What the content of dist follows from. The lock file is in it because it decides which compiler. */
+/** The inputs of dist. The lock file decides the version of the compiler. */
 function sourcesOf(folder) {
   const sources = readdirSync(join(folder, 'src'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -94,12 +93,12 @@ export function isBuilt(folder) {
 }
 
 /**
- * Compiles src into dist. The folder is emptied first, so that it never holds the output of a source that is gone, and the record is written
- * last, so that a build that was cut off is done again.
- * @throws an OperatorError when the compiler finds a mistake.
+ * Compiles src into dist. Empties the folder first, so that it never holds the output of a deleted source, and writes the record last, so that the
+ * next start repeats a build that was cut off.
+ * @throws an OperatorError when the compiler finds an error.
  */
 export function build(folder = root) {
-  // Taken before the compiler reads them: a source that is saved meanwhile leads to another build and not to a stale one.
+  // Computed before the compiler reads the sources: one that is saved in between leads to another build and not to a stale one.
   const hash = hashFiles(folder, sourcesOf(folder));
   rmSync(join(folder, 'dist'), { recursive: true, force: true });
   const compiler = join(folder, 'node_modules', 'typescript', 'bin', 'tsc');
@@ -108,7 +107,7 @@ export function build(folder = root) {
   writeFileSync(buildRecord(folder), `${hash}\n`);
 }
 
-/** Makes dist current. A copy without sources (a container image) has nothing to install and nothing to build. */
+/** Brings dist up to date. A copy without sources (a container image) has nothing to install or build. */
 export function ensureBuilt(folder = root) {
   if (!existsSync(join(folder, 'src'))) return;
   prepare(folder);
@@ -117,7 +116,7 @@ export function ensureBuilt(folder = root) {
   build(folder);
 }
 
-/** `node bin/prepare.mjs` installs; with `build` it compiles as well, always. */
+/** `node bin/prepare.mjs` installs; with `build`, it always compiles as well. */
 function runAsScript() {
   try {
     prepare();

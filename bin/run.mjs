@@ -1,6 +1,6 @@
 /**
- * What `npm start` and the `laurel` command share: check Node, make the clone ready, and run Laurel in this very process, so that a signal
- * reaches it without going through another one. It imports nothing before the check, because an old Node might not get any further.
+ * The common part of `npm start` and the `laurel` command: checks the version of Node, makes the clone ready, and runs Laurel in this process, so
+ * that signals reach it directly. It imports nothing before the check, because an import might fail in an old Node.
  */
 const oldestNode = 20;
 

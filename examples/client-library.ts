@@ -9,7 +9,7 @@ const metric = 'flashcards-viewed';
 const pointsSystem = 'points';
 const leaderboard = 'all-time';
 
-/** Who learns, and how many flashcards at a time. */
+/** The learners, and how many flashcards each views per event. */
 const learners = [
   { id: 'ada', name: 'Ada', city: 'London', flashcards: 4 },
   { id: 'grace', name: 'Grace', city: 'New York', flashcards: 3 },

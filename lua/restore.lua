@@ -8,7 +8,7 @@
 local contract = require('contract')
 local restorer, may_be_served, commands, last = ARGV[1], ARGV[2] == '1', ARGV[3], ARGV[4]
 
-local found = redis.call('HMGET', KEYS[1], contract.meta.restorer, 'epoch', contract.restoring.cursor)
+local found = redis.call('HMGET', KEYS[1], contract.meta.restorer, contract.meta.epoch, contract.restoring.cursor)
 if (found[1] or '') ~= restorer or (found[2] and not may_be_served) or (last and (found[3] or '') ~= last) then
   return 0
 end

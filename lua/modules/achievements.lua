@@ -18,8 +18,8 @@ local function can_complete(tx, achievement)
   return achievement.active and not achievements.completed(tx)[achievement.key] and filters.match_user(achievement.user, tx)
 end
 
--- Whether the user now has everything that a composite needs; true only once in a turn. `tx.checked` notes how many of its prerequisites
--- were found completed, so that a turn reads each of them once, however many it completes.
+-- Whether the user now has everything that a composite needs; true only once in a transaction. `tx.checked` has how many of its
+-- prerequisites were found completed, so a transaction reads each of them once, however many it completes.
 local function has_all(tx, composite)
   local completed, needs, at = achievements.completed(tx), composite.needs, tx.checked[composite.key] or 0
   if at == #needs then
@@ -38,7 +38,7 @@ local function complete(tx, achievement)
   tx.achieved_now[achievement.no] = true
 end
 
--- Completes the composites for which something that has been completed in this turn was the last, however deep.
+-- Completes the composites whose last prerequisite this transaction has completed, however deep.
 function achievements.follow(tx)
   local i = 0
   while i < #tx.achieved do
@@ -131,7 +131,7 @@ function achievements.enter(tx, achievement)
   achievements.follow(tx)
 end
 
--- Writes down what has been completed in this turn, and counts it.
+-- Saves and counts what this transaction has completed.
 function achievements.save(tx)
   if #tx.achieved == 0 then
     return

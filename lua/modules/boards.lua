@@ -1,7 +1,7 @@
--- The sorted sets of leaderboards: (value, member), where the member starts with the number at which the value was reached.
+-- The sorted sets of leaderboards: (value, member), where the member starts with the sequence number at which the value was reached.
 --
--- Ranks fall with the value. Among equal values Redis orders by member, byte by byte, so the number is counted down and the board is read
--- in reverse: whoever reached the value first is first, exactly, however close in time.
+-- Ranks fall with the value. Among equal values Redis orders by member, byte by byte, so the number is counted down and the set is read in
+-- reverse: the user who reached the value first is first, exactly, however close in time.
 local contract = require('contract')
 local decimal = require('decimal')
 
@@ -24,9 +24,37 @@ function boards.user_of(member)
   return member:sub((member:byte() >= 128 and SHORT or LONG) + 1)
 end
 
--- The key of one run of a board, and of one group of it where the board is broken down.
+-- The sorted set of one run of a leaderboard, or of one group of it where the leaderboard is broken down.
 function boards.key(part, no, run, group)
   return part.board .. no .. ':' .. run .. (group and ':' .. group or '')
+end
+
+local MAX_GROUP_BYTES = contract.limit.maxGroupBytes
+
+-- The start of a text that takes at most so many bytes, without half a character at its end.
+local function start_of(text, bytes)
+  if #text <= bytes then
+    return text
+  end
+  while bytes > 0 and text:byte(bytes + 1) >= 0x80 and text:byte(bytes + 1) < 0xc0 do
+    bytes = bytes - 1
+  end
+  return text:sub(1, bytes)
+end
+
+-- The group of attribute values: each with its length, so that no two combinations are alike; nil when one is missing. Of values too long
+-- for an index of Postgres only the starts count. (src/responses/leaderboards.ts does the same: test/rules/vectors.test.ts.)
+function boards.group(attributes, breakdown)
+  local parts, most = {}, math.floor(MAX_GROUP_BYTES / #breakdown)
+  for i, name in ipairs(breakdown) do
+    local value = attributes[name]
+    if not value then
+      return nil
+    end
+    value = start_of(value, most)
+    parts[i] = #value .. ':' .. value
+  end
+  return table.concat(parts)
 end
 
 -- A member's rank from 1, nil for none.
@@ -35,22 +63,39 @@ function boards.rank(key, member)
   return rank and rank + 1 or nil
 end
 
--- The last place of a full board: its member and value; nil while there is room. (`lastPlace` is the last place's index, as text.)
-local function last_place(key, board)
-  local last = redis.call('ZREVRANGE', key, board.lastPlace, board.lastPlace, 'WITHSCORES')
+-- A user's entry on one run and group of a leaderboard, which the functions below take: the leaderboard in the plan, the run, the group
+-- (nil for none), the key of the sorted set, and the sequence number and value that the user has there (nil for none).
+function boards.entry(part, board, run, group)
+  -- (Lua makes a text of a number by way of its decimals, which takes as long as a command.)
+  local key = boards.key(part, board.key, run == 0 and '0' or string.format('%d', run), group)
+  return { board = board, run = run, group = group, key = key, seq = nil, value = nil }
+end
+
+-- Removes an entry. A group without members is deleted: its name is made of the attributes of those who were in it.
+function boards.remove(part, entry, user)
+  redis.call('ZREM', entry.key, boards.member(entry.seq, user))
+  if entry.group and redis.call('EXISTS', entry.key) == 0 then
+    redis.call('SREM', part.groups .. entry.board.key .. ':' .. entry.run, entry.group)
+  end
+end
+
+-- The last participant of a full board: member and value; nil while there is room. (`lastPlace` is its index, as text.)
+local function last_place(entry)
+  local index = entry.board.lastPlace
+  local last = redis.call('ZREVRANGE', entry.key, index, index, 'WITHSCORES')
   return last[1], last[2] and tonumber(last[2])
 end
 
--- The value that a newcomer has to beat: that of the last place on a full board, 0 while there is room.
-function boards.threshold(key, board)
-  local _, value = last_place(key, board)
+-- The value that a newcomer has to beat: that of the last participant of a full board, 0 while there is room.
+function boards.threshold(entry)
+  local _, value = last_place(entry)
   return value or 0
 end
 
 -- A member's rank within the limit of the board; nil beyond it.
-function boards.participant_rank(key, board, member)
-  local rank = boards.rank(key, member)
-  return rank and rank <= board.max and rank or nil
+function boards.participant_rank(entry, member)
+  local rank = boards.rank(entry.key, member)
+  return rank and rank <= entry.board.max and rank or nil
 end
 
 -- Whether a member with a value is not below the last place.
@@ -72,8 +117,9 @@ end
 
 -- Replaces a user's member (`old`, nil for none) by `new` with a value. Returns the ranks before and after (nil beyond the limit), the
 -- threshold after it, and whether the user is new to the set.
-function boards.move(key, board, old, new, value)
-  local last, last_value = last_place(key, board)
+function boards.move(entry, old, new, value)
+  local key, max = entry.key, entry.board.max
+  local last, last_value = last_place(entry)
   local previous = old and rank_before(key, old, last, last_value)
   local is_new = not old or redis.call('ZREM', key, old) == 0
   redis.call('ZADD', key, decimal.text(value), new)
@@ -81,14 +127,14 @@ function boards.move(key, board, old, new, value)
     return nil, nil, last_value, is_new
   end
   local rank = boards.rank(key, new)
-  if rank == board.max then
+  if rank == max then
     return previous, rank, value, is_new
   elseif not last and not is_new then
     return previous, rank, 0, is_new
-  elseif last and previous and previous < board.max and rank < board.max then
+  elseif last and previous and previous < max and rank < max then
     return previous, rank, last_value, is_new
   end
-  return previous, rank < board.max and rank or nil, boards.threshold(key, board), is_new
+  return previous, rank < max and rank or nil, boards.threshold(entry), is_new
 end
 
 return boards

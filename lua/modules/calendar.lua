@@ -1,16 +1,10 @@
 -- Periods of local days: weeks, months and the runs of leaderboards. A day is counted from 1970-01-01, a Thursday.
+local cache = require('cache')
+
 local calendar = {}
 
--- Months that have been worked out: most users are in the same one. Day -> period, and period -> first day.
-local month_of, first_of, noted = {}, {}, 0
-local MAX_NOTED = 1000
-
-local function make_room()
-  if noted >= MAX_NOTED then
-    month_of, first_of, noted = {}, {}, 0
-  end
-  noted = noted + 1
-end
+-- Months that are cached: most users are in the same one.
+local MAX_CACHED = 1000
 
 -- Year, month (1 to 12) and day of the month of a day (the proleptic Gregorian calendar, reckoned in eras of 400 years from March on).
 function calendar.date(day)
@@ -45,6 +39,15 @@ function calendar.add_months(start, months)
   return math.min(first + day - 1, following - 1)
 end
 
+local month_of = cache.new(MAX_CACHED, function(day)
+  local year, month = calendar.date(day)
+  return (year - 1970) * 12 + month - 1
+end)
+
+local first_of_month = cache.new(MAX_CACHED, function(period)
+  return calendar.day(1970, period + 1, 1)
+end)
+
 -- Which period a day is in: the frequency's count of days, weeks or months. `week_shift` is 3 for weeks from Monday, 4 from Sunday.
 function calendar.period(frequency, day, week_shift)
   if frequency == 'daily' then
@@ -52,14 +55,7 @@ function calendar.period(frequency, day, week_shift)
   elseif frequency == 'weekly' then
     return math.floor((day + week_shift) / 7)
   end
-  local known = month_of[day]
-  if not known then
-    local year, month = calendar.date(day)
-    known = (year - 1970) * 12 + month - 1
-    make_room()
-    month_of[day] = known
-  end
-  return known
+  return month_of(day)
 end
 
 -- The first day of a period.
@@ -69,13 +65,7 @@ function calendar.first_day(frequency, period, week_shift)
   elseif frequency == 'weekly' then
     return period * 7 - week_shift
   end
-  local first = first_of[period]
-  if not first then
-    first = calendar.day(1970, period + 1, 1)
-    make_room()
-    first_of[period] = first
-  end
-  return first
+  return first_of_month(period)
 end
 
 -- The first day of the run of a repeating leaderboard that a day is in. Days before `start` are in no run.

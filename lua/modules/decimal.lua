@@ -6,7 +6,7 @@ local EXACT = 9007199254740992
 -- Digits of one limb. A limb times a factor of at most 15 digits is split below, so that every step stays under EXACT.
 local LIMB = 10000000
 
--- A total as it is kept: rounded to 15 significant digits, so that ten times 0.1 is 1 (semantics.md, "Numbers").
+-- A total as it is kept: rounded to 15 significant digits, so that ten times 0.1 is 1 (docs/rules/metrics.md).
 function decimal.clean(number)
   return tonumber(string.format('%.15g', number))
 end

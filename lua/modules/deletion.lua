@@ -1,15 +1,12 @@
--- Deleting a user for good: everything that Redis has of the user goes in one call, and the ledger tells Postgres, which follows in the
--- same order. What it takes grows with the configuration alone: the metrics, systems and boards that there are.
+-- Deletions: of a user for good, and of idempotency keys that have grown too old.
 local contract = require('contract')
-local commands = require('commands')
+local command = require('command')
 local leaderboards = require('leaderboards')
 local ledger = require('ledger')
 local partition = require('partition')
 local outcome, record = contract.outcome, contract.record
 
-local deletion = {}
-
--- Every record of the user's hash but the texts: what the user had under earlier configurations is in it as well.
+-- Every record of the user's hash but the texts, also those of earlier configurations.
 local function read_hash(key)
   local all, records = redis.call('HGETALL', key), {}
   for i = 1, #all, 2 do
@@ -20,18 +17,18 @@ local function read_hash(key)
   return records
 end
 
--- Takes the user off every board: those that the hash knows, and the places that the caller has found in Postgres.
-local function leave_boards(part, user, records, args, first)
+-- Removes the user from every board: those of which the hash has the place, and the places that the caller has found in Postgres.
+local function leave_boards(tx, records, args, first)
   for name, stored in pairs(records) do
-    leaderboards.remove_noted(part, user, leaderboards.places_in(name, stored) or {})
+    leaderboards.remove_stored(tx, leaderboards.places_in(name, stored) or {})
   end
   for i = first, #args, 4 do
-    local group = args[i + 2]
-    leaderboards.remove(part, user, args[i], args[i + 1], group ~= '' and group or nil, tonumber(args[i + 3]))
+    local no, run, group, seq = args[i], tonumber(args[i + 1]), args[i + 2], tonumber(args[i + 3])
+    leaderboards.remove(tx, { no = no, run = run, group = group ~= '' and group or nil, seq = seq })
   end
 end
 
--- Counts down. A count that nobody is left in goes: it is as if there had never been one.
+-- Counts down, and deletes a count of nobody: it is as if there had never been one.
 local function decrement(counts, name)
   if redis.call('HINCRBY', counts, name, -1) <= 0 then
     redis.call('HDEL', counts, name)
@@ -40,7 +37,7 @@ end
 
 -- Counts the user out wherever users are counted.
 local function count_out(part, records)
-  redis.call('HINCRBY', part.meta, 'users', -1)
+  redis.call('HINCRBY', part.meta, contract.meta.users, -1)
   for no in pairs(records[record.achievements] or {}) do
     decrement(part.completions, no)
   end
@@ -59,19 +56,16 @@ local function unlink_each(start, numbers, user)
   end
 end
 
--- Answers with the id of the deletion in the ledger. A user who exists is settled first, as before everything: whether what was due had
--- been done a moment ago makes no difference to others. Of an id without a user, Redis has nothing, but Postgres may. The worker is woken
--- each time: it does not look at the ledgers of archived tenants by itself.
-local function delete_user(keys, args)
-  local position = contract.arg.deleteUser
-  local tx, first = commands.begin(keys, args, position, args[position.entryId])
-  if not tx then
-    return first
-  end
+-- Deletes a user: everything that Redis has of the user goes in one call, and Postgres follows in the order of the ledger. What the call
+-- takes grows with the configuration alone: the metrics, systems and boards that there are. A user who exists is settled first, as before
+-- everything, which makes no difference to others. Of an id without a user, Redis has nothing, but Postgres may. The worker is woken each
+-- time: it does not poll the ledgers of archived tenants.
+-- Arguments: user, entryId, metrics, systems, then leaderboard, run, group and seq of each place. Replies: ok and the ledger's newest id.
+command.of_user('deleteUser', { writes = true }, function(tx, args, position)
   local part, user = tx.part, tx.user
   if tx.exists then
     local records = read_hash(tx.key)
-    leave_boards(part, user, records, args, position.rest)
+    leave_boards(tx, records, args, position.rest)
     count_out(part, records)
     redis.call('ZREM', part.due, user)
     unlink_each(part.idempotency, args[position.metrics], user)
@@ -81,10 +75,17 @@ local function delete_user(keys, args)
   part.is_awaited = true
   ledger.append(part, { kind = 'deletion', id = args[position.entryId], user = user, at = tx.now })
   return { outcome.ok, partition.last_ledger_id(part) }
-end
+end)
 
-function deletion.register()
-  redis.register_function(contract.name .. '_deleteUser', delete_user)
-end
-
-return deletion
+-- Deletes idempotency keys, except those that another event has used since.
+-- Arguments: metric, user, key and the event's id as bytes, of each. Replies: ok.
+command.on_partition('deleteKeys', function(call, args, position)
+  for i = position.rest, #args, 4 do
+    local used_keys, used, id = call.part.idempotency .. args[i] .. ':' .. args[i + 1], args[i + 2], args[i + 3]
+    local stored = redis.call('HGET', used_keys, used)
+    if stored and stored:sub(1, #id) == id then
+      redis.call('HDEL', used_keys, used)
+    end
+  end
+  return { outcome.ok }
+end)

@@ -1,10 +1,9 @@
--- How many users have each level of a points system. Every user is counted at the level noted with the user, which every award keeps right
--- (points.lua). When the levels themselves change, the worker counts everybody anew (src/jobs/levels.ts); until it has, the counts
--- are not those of the levels in force, and readers are told so.
+-- How many users have each level of a points system. Every user is counted at the level stored with the user, which every award keeps right
+-- (points.lua). When the levels themselves change, the worker counts all users anew (src/jobs/levels.ts); until it has, the counts are not
+-- those of the active levels, and `readLevels` shows that.
 local contract = require('contract')
-local commands = require('commands')
+local command = require('command')
 local partition = require('partition')
-local plans = require('plans')
 local points = require('points')
 local settle = require('settle')
 local transaction = require('transaction')
@@ -12,7 +11,7 @@ local outcome = contract.outcome
 
 local levels = {}
 
--- In the hash of counts, beside the numbers of levels: what everybody has been counted by. Empty once that is no longer in force.
+-- Field of the hash of counts, with the system's no: the definition by which all users are counted. Empty once it is not the active one.
 local DEFINITION = contract.levelsDefinition
 
 local function system_of(plan, no)
@@ -24,7 +23,7 @@ local function system_of(plan, no)
   return nil
 end
 
--- A new plan with other levels: what everybody has been counted by is no longer what is in force.
+-- Marks the counts of systems whose levels another plan defines otherwise.
 function levels.expire(part, plan)
   for _, system in ipairs(plan.systems) do
     local counted_by = redis.call('HGET', part.levels, DEFINITION .. system.no)
@@ -34,13 +33,9 @@ function levels.expire(part, plan)
   end
 end
 
--- Counts a user at the level that the user now has.
-local function relevel(keys, args)
-  local position = contract.arg.relevel
-  local tx, first = commands.begin(keys, args, position, args[position.entryId])
-  if not tx then
-    return first
-  end
+-- Counts a user at the level that the user now has. `stored` is the level that Postgres has, 0 for none.
+-- Arguments: user, entryId, system, stored. Replies: ok.
+command.of_user('relevel', { writes = true }, function(tx, args, position)
   local system = system_of(tx.plan, tonumber(args[position.system]))
   local total = system and transaction.get(tx, system.record)[contract.points.total]
   if not tx.exists or not total then
@@ -51,43 +46,31 @@ local function relevel(keys, args)
   if before ~= level or tonumber(args[position.stored]) ~= level then
     transaction.change(tx, system.record)
     local entry = settle.facts(tx, { kind = 'activation', id = args[position.entryId] })
+    -- Layout `pointsFact`.
     entry.points = { { system.no, total, total, level, before, true, {} } }
     transaction.commit(tx, entry)
   end
   return { outcome.ok }
-end
+end)
 
-local function levels_counted(keys, args)
-  local position = contract.arg.levelsCounted
-  local part, plan = plans.enter(keys, args)
-  if not part then
-    return plan
-  end
-  local system = system_of(plan, tonumber(args[position.system]))
+-- Stores that all users are counted by a definition of a system's levels, if it is the active one.
+-- Arguments: system, definition. Replies: ok.
+command.with_plan('levelsCounted', function(call, args, position)
+  local system = system_of(call.plan, tonumber(args[position.system]))
   if system and system.levelsAre == args[position.definition] then
-    redis.call('HSET', part.levels, DEFINITION .. system.no, system.levelsAre)
+    redis.call('HSET', call.part.levels, DEFINITION .. system.no, system.levelsAre)
   end
   return { outcome.ok }
-end
+end)
 
--- What everybody has been counted by (false for never), the counts of the listed levels, the number of users, and the newest ledger id.
-local function read_levels(keys, args)
-  local position = contract.arg.readLevels
-  local part, context = partition.enter(keys, args)
-  if not part then
-    return context
-  end
+-- Reads how many users have each level.
+-- Arguments: system, the no of each level. Replies: ok, the definition by which all users are counted (false for none yet), the counts, the
+-- number of users, and the ledger's newest id.
+command.reading('readLevels', function(call, args, position)
+  local part = call.part
   local counts = redis.call('HMGET', part.levels, DEFINITION .. args[position.system], unpack(args, position.rest))
   local counted_by = table.remove(counts, 1)
-  local users = redis.call('HGET', part.meta, 'users') or '0'
-  return { outcome.ok, counted_by, counts, users, partition.last_ledger_id(part) }
-end
-
-function levels.register()
-  local name = contract.name
-  redis.register_function(name .. '_relevel', relevel)
-  redis.register_function(name .. '_levelsCounted', levels_counted)
-  redis.register_function({ function_name = name .. '_readLevels', callback = read_levels, flags = { 'no-writes' } })
-end
+  return { outcome.ok, counted_by, counts, partition.users(part), partition.last_ledger_id(part) }
+end)
 
 return levels

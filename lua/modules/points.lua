@@ -4,7 +4,8 @@ local boosts = require('boosts')
 local decimal = require('decimal')
 local filters = require('filters')
 local transaction = require('transaction')
-local limit, metric_place, place, fact = contract.limit, contract.metric, contract.points, contract.awardFact
+local limit, outcome, fact = contract.limit, contract.outcome, contract.awardFact
+local metric_place, place = contract.metric, contract.points
 
 local points = {}
 
@@ -65,22 +66,23 @@ local function within(total, cap, earned)
   return math.max(earned, -total)
 end
 
--- The state of a system in this turn: its total, and what has been awarded so far.
+-- The state of a system in this transaction: its total, and what has been awarded so far.
 local function state_of(tx, system)
   local state = tx.earned[system.no]
   if not state then
     local stored = transaction.get(tx, system.record)[place.total]
     local total = stored or 0
-    state = { system = system, had = stored and true or false, before = total, total = total, awards = {} }
+    state = { tx = tx, system = system, had = stored and true or false, before = total, total = total, awards = {} }
     tx.earned[system.no] = state
     tx.earned_order[#tx.earned_order + 1] = state
   end
   return state
 end
 
--- Awards `times` times what a trigger gives, as of the moment `at` on the local day `day`. Returns what was really added.
-local function award(tx, system, trigger, times, at, day)
-  local state = state_of(tx, system)
+-- Awards `times` times what a trigger gives. `when` has its moment `now` and local day `day`: the transaction, or an occurrence of
+-- settle.lua. Returns what was really added.
+local function award(state, trigger, times, when)
+  local tx, system, day = state.tx, state.system, when.day
   local earned, applied = times * trigger.points, nil
   if trigger.points > 0 then
     if state.active_day ~= day then
@@ -96,7 +98,7 @@ local function award(tx, system, trigger, times, at, day)
     state.total = state.total + awarded
     local list = state.awards
     -- Layout `awardFact`.
-    list[#list + 1] = { trigger.no, tx.ordinal, awarded, state.total, applied or {}, at, day }
+    list[#list + 1] = { trigger.no, tx.ordinal, awarded, state.total, applied or {}, when.now, day }
     tx.ordinal = tx.ordinal + 1
   end
   return awarded
@@ -118,20 +120,20 @@ local function times_of(tx, trigger, event)
   return 0
 end
 
--- Pays the creation triggers of a new user. Identification comes before the event or call that carries it (semantics.md, "Events"), so what
--- follows in the same call finds these points there, whatever the order of the triggers.
+-- Pays the creation triggers of a new user. Identification comes before the event or call that carries it (docs/rules/events.md), so what
+-- follows in the same call has these points, whatever the order of the triggers.
 function points.earn_creation(tx)
   for _, system in ipairs(tx.plan.systems) do
     for _, trigger in ipairs(system.triggers) do
       if trigger.kind == 'user_creation' and filters.match_user(trigger.user, tx) then
-        award(tx, system, trigger, 1, tx.now, tx.day)
+        award(state_of(tx, system), trigger, 1, tx)
       end
     end
   end
 end
 
--- Works out what the event or call earns by the triggers of `systems`, the creation of the user apart. Returns nil, or why it is refused:
--- 'range' when a sum went out of range, 'blocked' when a trigger with blockIfOutOfPoints can't be paid.
+-- Works out what the event or call earns by the triggers of `systems`, the creation of the user apart. Returns nil, or the outcome that
+-- refuses it: totalOutOfRange for a sum, outOfPoints for a trigger with blockIfOutOfPoints that can't be paid.
 function points.earn(tx, systems, event)
   local metric = event and event.metric
   for i = 1, #systems do
@@ -142,13 +144,14 @@ function points.earn(tx, systems, event)
       if (not trigger.metric or trigger.metric == metric) and filters.match_user(trigger.user, tx) then
         local times = times_of(tx, trigger, event)
         if not times then
-          return 'range'
+          return outcome.totalOutOfRange
         end
         if times > 0 then
-          if trigger.blocks and state_of(tx, system).total + times * trigger.points < 0 then
-            return 'blocked'
+          local state = state_of(tx, system)
+          if trigger.blocks and state.total + times * trigger.points < 0 then
+            return outcome.outOfPoints
           end
-          award(tx, system, trigger, times, tx.now, tx.day)
+          award(state, trigger, times, tx)
         end
       end
     end
@@ -157,6 +160,7 @@ function points.earn(tx, systems, event)
 end
 
 points.award = award
+points.state_of = state_of
 points.level_at = level_at
 points.count_level = count_level
 
@@ -195,7 +199,7 @@ local function elements_of(awards, id)
   return elements
 end
 
--- Writes down the new totals and the recent awards, and returns the facts of the systems that changed.
+-- Saves the new totals and the recent awards, and returns the facts of the systems that changed.
 function points.save(tx, id)
   local facts, id_bytes = {}, tx.id_bytes
   for _, state in ipairs(tx.earned_order) do
@@ -224,7 +228,7 @@ function points.save(tx, id)
   return facts
 end
 
--- Forgets what has been earned, after a commit or for a new turn.
+-- Resets what has been earned, after a commit or for a new transaction.
 function points.start(tx)
   tx.earned, tx.earned_order = {}, {}
 end

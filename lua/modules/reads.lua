@@ -2,32 +2,26 @@
 local contract = require('contract')
 local boards = require('boards')
 local calendar = require('calendar')
-local commands = require('commands')
+local command = require('command')
 local leaderboards = require('leaderboards')
 local partition = require('partition')
-local plans = require('plans')
 local settle = require('settle')
 local streaks = require('streaks')
-local transaction = require('transaction')
 local outcome, record = contract.outcome, contract.record
 
-local reads = {}
+local KNOWN = { exists = true }
 
--- Every field of a user, the newest awards of one points system, the streak, the counts of completions and of users, the newest ledger id,
--- the moment and the user's local day.
-local function read_user(keys, args)
-  local position = contract.arg.readUser
-  local tx, first = commands.read_known(keys, args, position)
-  if not tx then
-    return first
-  end
-  local system, awards = args[position.system], {}
+-- Reads everything of a user.
+-- Arguments: user, entryId (for settling), system, awards, completions. Replies: ok, the fields of the user's hash, the newest `awards`
+-- awards of `system` (none when it is empty), the packed streak, the counts of completions if `completions` is 1, the number of users, the
+-- ledger's newest id, the time and the user's local day; userUnknown.
+command.of_user('readUser', KNOWN, function(tx, args, position)
+  local part, system, awards, completions = tx.part, args[position.system], {}, {}
   if system ~= '' then
-    awards = redis.call('LRANGE', tx.part.awards .. system .. ':' .. tx.user, 0, tonumber(args[position.awards]) - 1)
+    awards = redis.call('LRANGE', part.awards .. system .. ':' .. tx.user, 0, tonumber(args[position.awards]) - 1)
   end
-  local completions = {}
   if args[position.completions] == '1' then
-    completions = redis.call('HGETALL', tx.part.completions)
+    completions = redis.call('HGETALL', part.completions)
   end
   return {
     outcome.ok,
@@ -35,72 +29,55 @@ local function read_user(keys, args)
     awards,
     cmsgpack.pack(streaks.fact(tx) or false),
     completions,
-    redis.call('HGET', tx.part.meta, 'users') or '0',
-    partition.last_ledger_id(tx.part),
+    partition.users(part),
+    partition.last_ledger_id(part),
     string.format('%.0f', tx.now),
     tx.day,
   }
-end
+end)
 
--- The shown streaks of several users, each settled: pairs of an entry id and a user. False for an unknown user. Where settling them is much
--- work, the call is made again, and finds the first of them settled.
-local function read_streaks(keys, args)
-  local position = contract.arg.readStreaks
-  local part, plan, context = plans.enter(keys, args)
-  if not part then
-    return plan
-  end
+-- Reads the shown streaks of several users, each settled. If that is more work than one call may do, it replies again, and the next call
+-- finds the first of them settled.
+-- Arguments: an entry id and a user of each. Replies: ok and the packed streaks, false for an unknown user; again, unknownZone.
+command.with_plan('readStreaks', function(call, args, position)
   local facts = {}
-  settle.begin()
+  settle.start_budget()
   for i = position.rest, #args, 2 do
-    if settle.has_done_enough() then
+    if settle.is_spent() then
       return { outcome.again }
     end
-    local tx, unknown = transaction.fetch(part, plan, context, args[i + 1], plan.records, nil)
+    local tx, refused = command.begin(call, args[i + 1], args[i], nil)
     if not tx then
-      return unknown
-    end
-    unknown = settle.run(tx, args[i])
-    if unknown then
-      return unknown
+      return refused
     end
     facts[#facts + 1] = tx.exists and streaks.fact(tx) or false
   end
   return { outcome.ok, cmsgpack.pack(facts) }
-end
+end)
 
--- The counts of completions, and of users.
-local function read_counts(keys, args)
-  local part, context = partition.enter(keys, args)
-  if not part then
-    return context
-  end
-  return { outcome.ok, redis.call('HGETALL', part.completions), redis.call('HGET', part.meta, 'users') or '0' }
-end
+-- Replies: ok, the counts of completions, and the number of users.
+command.reading('readCounts', function(call)
+  return { outcome.ok, redis.call('HGETALL', call.part.completions), partition.users(call.part) }
+end)
 
--- The member that a user has on a run of a board, and its group, from the record that notes the place; nil when there is none.
-local function member_of(part, no, run, user, name)
+-- What the user's record stores of the user's place on a board; nil or false for nothing.
+local function stored_place(part, user, args, position)
+  local name = args[position.record]
   local blob = redis.call('HGET', part.user .. user, name)
   local places = blob and leaderboards.places_in(name, cmsgpack.unpack(blob))
-  if not places then
-    return nil
-  end
-  return leaderboards.noted_member(places[no], run, user)
+  return places and places[args[position.leaderboard]]
 end
 
--- A page of a board: rank, user, name and value of each row, down to the last place (`max`). With a user, the offset counts from that
--- user's place, and a user who is not on the board gets no rows.
-local function read_board(keys, args)
-  local position = contract.arg.readBoard
-  local part, context = partition.enter(keys, args)
-  if not part then
-    return context
-  end
-  local no, run, group = args[position.leaderboard], args[position.run], args[position.group]
-  local key = boards.key(part, no, run, group ~= '' and group or nil)
-  local from, user, max = tonumber(args[position.offset]), args[position.user], tonumber(args[position.max])
+-- Reads a page of a board, down to the last participant. With a user, the offset counts from that user's rank, and a user who has none gets
+-- no rows.
+-- Arguments: leaderboard, record, max, run, group (empty for none), offset, limit, user (empty for none). Replies: ok and the rows: rank,
+-- user, name and value.
+command.reading('readBoard', function(call, args, position)
+  local part, run, group, user = call.part, args[position.run], args[position.group], args[position.user]
+  local key = boards.key(part, args[position.leaderboard], run, group ~= '' and group or nil)
+  local from, max = tonumber(args[position.offset]), tonumber(args[position.max])
   if user ~= '' then
-    local member = member_of(part, no, tonumber(run), user, args[position.record])
+    local member = leaderboards.stored_member(stored_place(part, user, args, position), tonumber(run), user)
     local rank = member and boards.rank(key, member)
     if not rank or rank > max then
       return { outcome.ok, {} }
@@ -118,22 +95,18 @@ local function read_board(keys, args)
     rows[#rows + 1] = { from + (i + 1) / 2, id, redis.call('HGET', part.user .. id, record.name), page[i + 1] }
   end
   return { outcome.ok, rows }
-end
+end)
 
--- One user's place on a board, the user settled: rank and value (false where there is none), the newest ledger id, which the history that
--- Postgres holds must have reached, and the run. An empty run is the one that the user's local date is in.
-local function read_place(keys, args)
-  local position = contract.arg.readPlace
-  local tx, first = commands.read_known(keys, args, position)
-  if not tx then
-    return first
-  end
+-- Reads one user's rank and value on a board, the user settled.
+-- Arguments: user, entryId (for settling), leaderboard, record, max, run (empty for the one that the user's local date is in). Replies: ok,
+-- rank and value (false for none), the ledger's newest id, which the history in Postgres must have reached, and the run; userUnknown.
+command.of_user('readPlace', KNOWN, function(tx, args, position)
   local no, run = args[position.leaderboard], args[position.run]
   local board = tx.plan.boards[no]
   if run == '' then
     run = board and board.unit and calendar.run(board, math.max(math.min(tx.day, board.last or tx.day), board.first)) or 0
   end
-  local member, group = member_of(tx.part, no, tonumber(run), tx.user, args[position.record])
+  local member, group = leaderboards.stored_member(stored_place(tx.part, tx.user, args, position), tonumber(run), tx.user)
   local rank, value
   if member then
     local key = boards.key(tx.part, no, run, group)
@@ -143,15 +116,4 @@ local function read_place(keys, args)
     end
   end
   return { outcome.ok, rank or false, value or false, partition.last_ledger_id(tx.part), tonumber(run) }
-end
-
-function reads.register()
-  local name = contract.name
-  redis.register_function(name .. '_readUser', read_user)
-  redis.register_function(name .. '_readStreaks', read_streaks)
-  redis.register_function(name .. '_readPlace', read_place)
-  redis.register_function({ function_name = name .. '_readBoard', callback = read_board, flags = { 'no-writes' } })
-  redis.register_function({ function_name = name .. '_readCounts', callback = read_counts, flags = { 'no-writes' } })
-end
-
-return reads
+end)

@@ -1,6 +1,7 @@
 -- What time has done to a user: time triggers that have fired, periods that have passed. Every call about a user settles the user first,
--- and so does the sweep; who comes first makes no difference (docs/rules.md, "Time").
+-- and so does the sweep; it makes no difference which of them comes first (docs/rules/time.md).
 local contract = require('contract')
+local achievements = require('achievements')
 local filters = require('filters')
 local leaderboards = require('leaderboards')
 local ledger = require('ledger')
@@ -8,31 +9,33 @@ local points = require('points')
 local streaks = require('streaks')
 local time = require('time')
 local transaction = require('transaction')
+local users = require('users')
 local core, limit, outcome = contract.core, contract.limit, contract.outcome
 
 local settle = {}
 
 local HOUR_MS = 3600000
 
--- What this call has done by settling users, by the estimates of the plan, in µs.
+-- The work of settling users in this call, by the estimates of the plan, in µs.
 local done_us = 0
 
--- The occurrences of one time trigger after `from` and up to `to`, added to `list`. Hours are counted from the UTC hour of the user's
--- creation, days from the local day of it; a day's moment is its local midnight, or now where a move has skipped that.
-local function collect(tx, list, system, trigger, span, order)
+-- Adds the occurrences of a time trigger within a span to `list`. Hours are counted from the UTC hour of the user's creation, days from its
+-- local day; the moment of a day is its local midnight, or now where a move has skipped that.
+local function collect(tx, list, timed, span)
+  local system, trigger = tx.plan.systems[timed.system], timed.trigger
   if trigger.unit == 'hours' then
     local first = math.floor(tx.exists / HOUR_MS)
     local n = math.floor((span.from_hour - first) / trigger.interval) + 1
     for hour = first + n * trigger.interval, span.to_hour, trigger.interval do
-      list[#list + 1] = { at = hour * HOUR_MS, day = nil, order = order, system = system, trigger = trigger }
+      list[#list + 1] = { now = hour * HOUR_MS, day = nil, order = #list, system = system, trigger = trigger }
     end
     return
   end
   local first = tx.created_day
   local n = math.floor((span.from_day - first) / trigger.interval) + 1
   for day = first + n * trigger.interval, span.to_day, trigger.interval do
-    local at = math.min(time.day_start(tx.context.zones, transaction.zone(tx), day), tx.now)
-    list[#list + 1] = { at = at, day = day, order = order, system = system, trigger = trigger }
+    local at = math.min(time.day_start(tx, transaction.zone(tx), day), tx.now)
+    list[#list + 1] = { now = at, day = day, order = #list, system = system, trigger = trigger }
   end
 end
 
@@ -47,7 +50,7 @@ local function next_span(tx)
   local most = tx.plan.settleHours
   if to_hour - from_hour > most then
     to_hour = from_hour + most
-    local day = time.local_day(tx.part, tx.context.zones, transaction.zone(tx), to_hour * HOUR_MS)
+    local day = time.local_day(tx, transaction.zone(tx), to_hour * HOUR_MS)
     to_day = math.max(math.min(to_day, day or math.floor(to_hour / 24)), from_day)
     return { from_hour = from_hour, to_hour = to_hour, from_day = from_day, to_day = to_day, more = true }
   end
@@ -56,13 +59,13 @@ end
 
 local function fire(tx, occurrence)
   local trigger = occurrence.trigger
-  if occurrence.at <= trigger.since or not filters.match_user(trigger.user, tx) then
+  if occurrence.now <= trigger.since or not filters.match_user(trigger.user, tx) then
     return
   end
-  local day = occurrence.day or time.local_day(tx.part, tx.context.zones, transaction.zone(tx), occurrence.at) or tx.day
-  local awarded = points.award(tx, occurrence.system, trigger, 1, occurrence.at, day)
+  occurrence.day = occurrence.day or time.local_day(tx, transaction.zone(tx), occurrence.now) or tx.day
+  local awarded = points.award(points.state_of(tx, occurrence.system), trigger, 1, occurrence)
   if awarded ~= 0 then
-    leaderboards.enter_gains(tx, occurrence.system.boards, awarded, occurrence.at, day)
+    leaderboards.enter_gains(tx, occurrence.system.boards, awarded, occurrence)
   end
 end
 
@@ -73,12 +76,12 @@ local function fire_triggers(tx)
     return false
   end
   local list = {}
-  for order, timed in ipairs(tx.plan.timeTriggers) do
-    collect(tx, list, tx.plan.systems[timed.system], timed.trigger, span, order)
+  for _, timed in ipairs(tx.plan.timeTriggers) do
+    collect(tx, list, timed, span)
   end
   table.sort(list, function(a, b)
-    if a.at ~= b.at then
-      return a.at < b.at
+    if a.now ~= b.now then
+      return a.now < b.now
     end
     return a.order < b.order
   end)
@@ -94,7 +97,7 @@ local function fire_triggers(tx)
 end
 
 -- Enters the points totals that have changed on the boards that rank them.
-function settle.enter_points(tx)
+local function enter_points(tx)
   for _, state in ipairs(tx.earned_order) do
     if #state.awards > 0 then
       leaderboards.enter_totals(tx, state.system.boards, state.had and state.before or nil, state.total)
@@ -102,12 +105,12 @@ function settle.enter_points(tx)
   end
 end
 
--- Enters the points totals, and what the call has earned on the boards that rank gains.
-function settle.enter_earned(tx)
-  settle.enter_points(tx)
+-- Enters the points totals, and the earned points on the boards that rank gains.
+local function enter_earned(tx)
+  enter_points(tx)
   for _, state in ipairs(tx.earned_order) do
     if #state.awards > 0 then
-      leaderboards.enter_gains(tx, state.system.boards, state.total - state.before, tx.now, tx.day)
+      leaderboards.enter_gains(tx, state.system.boards, state.total - state.before, tx)
     end
   end
 end
@@ -134,15 +137,15 @@ local function next_trigger(tx)
       at = (first + (passed + 1) * trigger.interval) * HOUR_MS
     else
       local passed = math.floor((day - tx.created_day) / trigger.interval)
-      at = time.day_start(tx.context.zones, transaction.zone(tx), tx.created_day + (passed + 1) * trigger.interval)
+      at = time.day_start(tx, transaction.zone(tx), tx.created_day + (passed + 1) * trigger.interval)
     end
     due = due and math.min(due, at) or at
   end
   return due
 end
 
--- Notes when time will next do something to the user, for the sweep. Call before the turn is committed.
-function settle.schedule(tx)
+-- Schedules the user for the sweep: the moment at which time will next do something to the user. Call before the commit.
+local function schedule(tx)
   if not tx.plan.isTimed then
     return
   end
@@ -163,13 +166,13 @@ function settle.schedule(tx)
   end
 end
 
--- Notes anew when time will next do something, for a user to whom nothing has happened although it was due.
+-- Schedules anew a user to whom nothing has happened although it was due.
 function settle.reschedule(tx)
-  settle.schedule(tx)
+  schedule(tx)
   transaction.write_due(tx)
 end
 
--- What has been found out in a turn, as facts for its entry.
+-- Adds what a transaction has found out to its entry.
 function settle.facts(tx, entry)
   entry.points = points.save(tx, entry.id)
   entry.boards = tx.boards
@@ -180,27 +183,43 @@ function settle.facts(tx, entry)
   return entry
 end
 
--- Begins what a turn is to find out, anew.
-function settle.start(tx)
+-- Commits what a command has changed, as an entry of its kind: the boards, the new user or profile, the achievements. `streak_before` is
+-- the length of the shown streak before. Returns the packed entry.
+function settle.commit(tx, entry, streak_before)
+  enter_earned(tx)
+  settle.enter_streak(tx, streak_before)
+  users.save(tx)
+  achievements.save(tx)
+  entry.achieved = tx.achieved
+  settle.facts(tx, entry)
+  entry.profile = tx.profile_changed and users.profile(tx) or nil
+  if tx.reschedules then
+    schedule(tx)
+  end
+  return transaction.commit(tx, entry)
+end
+
+-- Resets what a transaction has found out, at its begin and after settling has committed.
+local function reset(tx)
   points.start(tx)
   leaderboards.start(tx)
   tx.achieved, tx.achieved_now, tx.checked, tx.periods, tx.freezes_earned = {}, {}, {}, {}, 0
   tx.extended, tx.created, tx.settled, tx.streak_changed = false, false, false, false
 end
 
--- A call that settles several users begins the count of what it does, and leaves the rest to the next call once that is enough.
-function settle.begin()
+-- A call that settles several users starts a budget of work, and leaves the rest to the next call once it is spent.
+function settle.start_budget()
   done_us = 0
 end
 
-function settle.has_done_enough()
+function settle.is_spent()
   return done_us >= limit.callWorkUs
 end
 
--- Settles a user up to now, and commits what that changed as an entry of its own. Returns nil, or the outcome that the caller has to act
--- on: there is more than one call may do, a time zone is not known, or what time has done can't be stored.
+-- Settles a user up to now, and commits what that changed as an entry of its own. Returns nil, or the reply that the caller has to act on:
+-- there is more than one call may do, a time zone is not known, or the ledger is full.
 function settle.run(tx, id)
-  settle.start(tx)
+  reset(tx)
   if not tx.exists or not tx.plan.isTimed then
     return nil
   end
@@ -214,18 +233,18 @@ function settle.run(tx, id)
     streaks.settle(tx)
   end
   if tx.settled or tx.streaks_settled then
-    if ledger.is_full(tx.part, tx.context) then
+    if ledger.is_full(tx) then
       return { outcome.ledgerFull }
     end
-    settle.enter_points(tx)
+    enter_points(tx)
     settle.enter_streak(tx, before)
     local entry = settle.facts(tx, { kind = 'settle', id = id })
     if not more then
-      settle.schedule(tx)
+      schedule(tx)
     end
     transaction.commit(tx, entry)
     done_us = done_us + tx.plan.settleWorkUs
-    settle.start(tx)
+    reset(tx)
   end
   return more and { outcome.again } or nil
 end

@@ -1,4 +1,4 @@
--- Streaks: three of them for each user, daily, weekly and monthly, all moved by the same streak day (docs/rules.md, "Streaks").
+-- Streaks: three of them for each user, daily, weekly and monthly, all moved by the same streak day (docs/rules/streaks.md).
 --
 -- They are a list in the core of the user (the names of its places are below), because an event looks at nearly all of it. A period is a
 -- number (calendar.lua); 0 stands for none where a period can't be.
@@ -30,7 +30,7 @@ local function home(tx, zone)
   return lives_in_default and tx.plan.zone ~= 'UTC' and tx.plan.zone
 end
 
--- The core of a turn, which has the streaks; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
+-- The core of a transaction, which has the streaks; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
 function streaks.of(tx)
   local settings, all = tx.plan.streaks, tx.core
   if not settings or not tx.exists then
@@ -49,7 +49,7 @@ function streaks.of(tx)
   return all
 end
 
--- The streaks of a turn, and the base of the one that the operator has chosen to show; nil while streaks are not enabled.
+-- The streaks of a transaction, and the base of the one that the operator has chosen to show; nil while streaks are not enabled.
 local function shown_of(tx)
   local all = streaks.of(tx)
   return all, all and base_of[tx.plan.streaks.frequency]
@@ -60,7 +60,7 @@ function streaks.length(tx)
   return all and all[shown + LENGTH] or 0
 end
 
--- Notes whether the turn that is about to be committed has changed them. (The initial freezes are a change too.)
+-- Notes whether the transaction has changed them, before its commit. (The initial freezes are a change too.)
 function streaks.save(tx)
   tx.streaks_written = tx.streaks_settled or tx.streaks_counted
   tx.streaks_settled, tx.streaks_counted = false, false
@@ -72,11 +72,12 @@ function streaks.pauses(tx)
 end
 
 -- Whether a pause touches one of the days of a period.
-local function is_paused(tx, frequency, period, shift)
+local function is_paused(tx, frequency, period)
   local pauses = streaks.pauses(tx)
   if #pauses == 0 then
     return false
   end
+  local shift = tx.plan.weekShift
   local first = calendar.first_day(frequency, period, shift)
   local last = calendar.first_day(frequency, period + 1, shift) - 1
   for _, pause in ipairs(pauses) do
@@ -109,22 +110,23 @@ local function lose(tx, all, at)
   tx.streak_changed = true
 end
 
-local function note(tx, frequency, period, length, how)
+-- Notes what became of a period, with the length that the streak now has.
+local function note(tx, frequency, period, how)
   local periods = tx.periods
   -- Layout `periodFact`.
-  periods[#periods + 1] = { frequency, period, length, how }
+  periods[#periods + 1] = { frequency, period, tx.core[base_of[frequency] + LENGTH], how }
 end
 
 -- Takes one streak over the periods that have passed without an extension.
-local function pass_periods(tx, all, frequency, current, shift)
-  local at = base_of[frequency]
+local function pass_periods(tx, all, frequency, current)
+  local at, shift = base_of[frequency], tx.plan.weekShift
   local earned_day = 0
   if all[at + GRACE] > 0 then
     if tx.now < all[at + GRACE] then
       return
     end
     -- What the grace held open is missed when the grace ends.
-    earned_day = time.local_day(tx.part, tx.context.zones, transaction.zone(tx), all[at + GRACE] - 1) or 0
+    earned_day = time.local_day(tx, transaction.zone(tx), all[at + GRACE] - 1) or 0
     all[at + GRACE] = 0
   end
   local freezes = frequency == tx.plan.streaks.frequency
@@ -133,16 +135,16 @@ local function pass_periods(tx, all, frequency, current, shift)
     if freezes then
       earn_freezes(tx, all, math.min(math.max(calendar.first_day(frequency, missed + 1, shift) - 1, earned_day), tx.streak_day))
     end
-    if is_paused(tx, frequency, missed, shift) then
+    if is_paused(tx, frequency, missed) then
       all[at + LAST] = missed
-      note(tx, frequency, missed, all[at + LENGTH], 'pause')
+      note(tx, frequency, missed, 'pause')
     elseif freezes and all[FREEZES] > 0 then
       all[FREEZES] = all[FREEZES] - 1
       all[at + LAST] = missed
-      note(tx, frequency, missed, all[at + LENGTH], 'freeze')
+      note(tx, frequency, missed, 'freeze')
     else
       lose(tx, all, at)
-      note(tx, frequency, missed, all[at + LENGTH], 'lost')
+      note(tx, frequency, missed, 'lost')
     end
   end
 end
@@ -164,7 +166,7 @@ function streaks.settle(tx)
   end
   tx.streak_day = day
   for _, frequency in ipairs(frequencies) do
-    pass_periods(tx, all, frequency, calendar.period(frequency, day, tx.plan.weekShift), tx.plan.weekShift)
+    pass_periods(tx, all, frequency, calendar.period(frequency, day, tx.plan.weekShift))
   end
   earn_freezes(tx, all, day)
   all[DAY] = day
@@ -204,13 +206,13 @@ local function extend(tx, frequency, all, current)
     all[at + STARTED] = current
   else
     for skipped = all[at + LAST] + 1, current - 1 do
-      note(tx, frequency, skipped, all[at + LENGTH], 'move')
+      note(tx, frequency, skipped, 'move')
     end
   end
   all[at + LENGTH] = all[at + LENGTH] + 1
   all[at + LAST], all[at + EXTENDED_AT], all[at + GRACE] = current, tx.now, 0
   tx.reschedules = true
-  note(tx, frequency, current, all[at + LENGTH], 'extended')
+  note(tx, frequency, current, 'extended')
   if frequency == tx.plan.streaks.frequency then
     tx.extended, tx.streak_changed = true, true
   end
@@ -275,7 +277,7 @@ function streaks.move(tx, old_zone, zone)
     if all[at + LENGTH] > 0 then
       local current = calendar.period(frequency, all[DAY], tx.plan.weekShift)
       local needed = math.max(all[at + LAST] + 1, current)
-      all[at + GRACE] = time.day_start(tx.context.zones, old_zone, calendar.first_day(frequency, needed + 1, tx.plan.weekShift))
+      all[at + GRACE] = time.day_start(tx, old_zone, calendar.first_day(frequency, needed + 1, tx.plan.weekShift))
     end
   end
   all[HOME] = home(tx, zone)
@@ -290,7 +292,7 @@ function streaks.follow_default(tx)
     return nil
   end
   local old_zone = all[HOME] or 'UTC'
-  local old_day, unknown = time.today(tx.part, tx.context.zones, old_zone, tx.now)
+  local old_day, unknown = time.today(tx, old_zone, tx.now)
   if unknown then
     return unknown
   end
@@ -310,7 +312,7 @@ function streaks.due(tx)
     if all[at + LENGTH] > 0 then
       local first = calendar.first_day(frequency, all[at + LAST] + 2, tx.plan.weekShift)
       -- A user who has moved west can have reached the day already.
-      local moment = first <= all[DAY] and 0 or time.day_start(tx.context.zones, transaction.zone(tx), first)
+      local moment = first <= all[DAY] and 0 or time.day_start(tx, transaction.zone(tx), first)
       moment = math.max(moment, all[at + GRACE])
       due = due and math.min(due, moment) or moment
     end
@@ -336,7 +338,7 @@ function streaks.restore(tx)
   all[shown + LENGTH], all[shown + STARTED] = all[shown + LOST_LENGTH], all[shown + LOST_STARTED]
   all[shown + LOST_LENGTH], all[shown + LOST_STARTED] = 0, NONE
   if all[shown + LENGTH] ~= before then
-    note(tx, tx.plan.streaks.frequency, all[shown + LAST], all[shown + LENGTH], 'restored')
+    note(tx, tx.plan.streaks.frequency, all[shown + LAST], 'restored')
   end
   tx.streak_changed, tx.streaks_settled = true, true
 end

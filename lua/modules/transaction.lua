@@ -1,10 +1,10 @@
--- One user's turn in a call: what is stored of the user, what has been changed of it so far, and the commit of both.
+-- A user transaction, `tx` everywhere: what is stored of one user, what this call has changed of it so far, and the commit of both.
 --
--- The user's hash holds packed records (src/redis/contract.ts, userRecords; their layout: src/redis/layout.ts). A turn is fetched with one
--- HMGET of the records that the call is known to need; any other is fetched when it is asked for. Between fetch and commit everything reads
--- and changes the unpacked tables, so that what comes later in a call sees what came before it. The commit packs those that have changed
--- and writes them with one HSET and one XADD, which carries the same fields and values: the ledger has the state byte for byte. Settling
--- may commit in the middle: it has then been true for some time already.
+-- The user's hash holds packed records (src/redis/contract.ts, userRecords; their layout: src/redis/layout.ts). A transaction begins with
+-- one HMGET of the records that the call is known to need; any other is fetched on first use. Between fetch and commit everything reads and
+-- changes the unpacked tables, so later steps of a call see the changes of earlier ones. The commit packs the changed records and writes
+-- them with one HSET and one XADD, which carries the same fields and values: the ledger has the state byte for byte. Settling may commit in
+-- the middle: what it does has been true for some time already.
 local contract = require('contract')
 local ledger = require('ledger')
 local time = require('time')
@@ -20,7 +20,7 @@ local sizes = {
   [record.streakPlaces] = contract.streakPlaces.size,
 }
 
--- A record in which nothing stands. A list has no holes, since cmsgpack would pack it as a map.
+-- An empty record. A list has no holes, since cmsgpack would pack it as a map.
 local function new_record(name)
   local list = {}
   for i = 1, sizes[name:sub(1, 1)] or 0 do
@@ -29,12 +29,12 @@ local function new_record(name)
   return list
 end
 
--- The zone of users with their own one, the configured one for those who have none.
+-- The user's own zone, or the configured one for a user without one.
 local function zone_of(plan, own)
   return own and own ~= '' and own or plan.zone
 end
 
--- The time zone in which the user lives. (`tx.zone` is one that is being left.)
+-- The time zone in which the user lives. (`tx.zone` is set while a zone is being left.)
 function transaction.zone(tx)
   return tx.zone or zone_of(tx.plan, tx.core[core.tz])
 end
@@ -51,8 +51,8 @@ function transaction.joined(fields, more)
   return list
 end
 
--- Lua hands a function at most 8,000 values, and a large configuration needs more.
-local MAX_VALUES = 7000
+-- A large configuration has more records.
+local MAX_VALUES = ledger.MAX_VALUES
 
 local function read(key, list)
   if #list <= MAX_VALUES then
@@ -79,9 +79,10 @@ end
 -- The records that a change of the profile looks at.
 local of_patch = { record.profile, record.name, record.attributes }
 
--- Starts a turn of `user`. `fields` are the records that the call is going to need, the core first. Nil and an outcome when the user's time
--- zone is not known for this moment.
-function transaction.fetch(part, plan, context, user, fields, patch)
+-- Begins a transaction of `user`. `fields` are the records that the call is going to need, the core first. Nil and a reply when the user's
+-- time zone is not known for this moment.
+function transaction.fetch(call, user, fields, patch)
+  local part, plan = call.part, call.plan
   local list = patch and transaction.joined(fields, of_patch) or fields
   local key = part.user .. user
   local values, blobs = read(key, list), {}
@@ -89,16 +90,16 @@ function transaction.fetch(part, plan, context, user, fields, patch)
     blobs[list[i]] = values[i]
   end
   local all = values[1] and unpack_core(values[1]) or new_record(record.core)
-  local now = time.now(part, context)
-  local day, unknown = time.today(part, context.zones, zone_of(plan, all[core.tz]), now)
+  local now = time.now(call)
+  local day, unknown = time.today(call, zone_of(plan, all[core.tz]), now)
   if not day then
     return nil, unknown
   end
-  -- All fields of a turn that are written later stand here too, so that Lua makes room for them at once.
+  -- Fields that are written later stand here too, so that Lua allocates room for them at once.
   return {
     part = part,
     plan = plan,
-    context = context,
+    context = call.context,
     user = user,
     key = key,
     patch = patch,
@@ -122,7 +123,7 @@ function transaction.fetch(part, plan, context, user, fields, patch)
     streak_changed = false,
     streak_length = nil,
     due = nil,
-    -- Whether what the event changes may change when time next does something to the user.
+    -- Whether the call may change when time next does something to the user.
     reschedules = false,
     extended = false,
     extended_length = nil,
@@ -138,7 +139,7 @@ function transaction.fetch(part, plan, context, user, fields, patch)
   }
 end
 
--- A field of the user's hash as it stands there, false for none.
+-- A stored field of the user's hash, false for none.
 local function blob_of(tx, name)
   local blob = tx.blobs[name]
   if blob == nil then
@@ -159,13 +160,13 @@ function transaction.get(tx, name)
   return found
 end
 
--- The same, to be changed; it is written when the turn is committed.
+-- The same, to be changed; the commit writes it.
 function transaction.change(tx, name)
   tx.changed[name] = true
   return transaction.get(tx, name)
 end
 
--- The table at a place of a record, which is made where there is none; to be changed with the record.
+-- The table at a position of a record, created where there is none; to be changed with the record.
 function transaction.map(list, place)
   local map = list[place]
   if not map then
@@ -194,12 +195,12 @@ function transaction.due(tx)
   return tx.due or blob_of(tx, record.due) or ''
 end
 
--- Changes it. The ledger does not carry it: it follows from the rest.
+-- Sets it. The ledger does not carry it: it follows from the rest.
 function transaction.set_due(tx, text)
   tx.due = text
 end
 
--- Writes it, where nothing else is written of the user.
+-- Writes it alone, where nothing else of the user is written.
 function transaction.write_due(tx)
   if tx.due then
     redis.call('HSET', tx.key, record.due, tx.due)
@@ -207,20 +208,20 @@ function transaction.write_due(tx)
   end
 end
 
--- The next number of the partition's one sequence, one for each commit: ties on leaderboards hang on it.
+-- The next number of the partition's sequence, one for each commit; it decides ties on leaderboards.
 function transaction.seq(tx)
   if not tx.sequence then
-    tx.sequence = redis.call('HINCRBY', tx.part.meta, 'seq', '1')
+    tx.sequence = redis.call('HINCRBY', tx.part.meta, contract.meta.seq, '1')
   end
   return tx.sequence
 end
 
--- Fields and values on their way to Redis. The list is kept between calls, since a new one would have to grow each time, unless a large
--- configuration has made it large: a table does not become smaller.
+-- Fields and values on their way to Redis. The list is reused between calls, since a new one would have to grow each time, unless a large
+-- configuration has made it large: a table does not shrink.
 local set = {}
-local MAX_KEPT = 200
+local MAX_REUSED = 200
 
--- Packs what has been changed into `set`, fields and values in turn, and writes it. Returns how many items there are.
+-- Packs the changed records into `set`, fields and values alternating, and writes them. Returns the number of items.
 local function write(tx)
   local count, records = 0, tx.records
   for name in pairs(tx.changed) do
@@ -239,7 +240,7 @@ local function write(tx)
   return count
 end
 
--- Moves the user's newest day on to that of the event and its awards. An entry that counts something for an earlier day says so
+-- Advances the user's newest day to that of the event and its awards. An entry that counts something for an earlier day has `back` set
 -- (src/ledger/days.ts puts the totals of the days after it right); so does one of a user of whom no newest day is known.
 local function move_newest_day(tx, entry)
   local newest = tx.core[core.newestDay]
@@ -259,7 +260,7 @@ local function move_newest_day(tx, entry)
   end
 end
 
--- Writes what has been changed, and the entry that says so. Returns the packed entry.
+-- Writes the changes and the ledger entry. Returns the packed entry.
 function transaction.commit(tx, entry)
   local rev = (tx.core[core.rev] or 0) + 1
   tx.core[core.rev], tx.changed[record.core] = rev, true
@@ -267,7 +268,7 @@ function transaction.commit(tx, entry)
   move_newest_day(tx, entry)
   local changed = set
   local count = write(tx)
-  if count > MAX_KEPT then
+  if count > MAX_REUSED then
     set = {}
   end
   if tx.due then

@@ -1,4 +1,4 @@
--- Users: what a caller sent of them, and what becomes of it.
+-- Users: the properties that callers send, and what they change.
 local contract = require('contract')
 local leaderboards = require('leaderboards')
 local points = require('points')
@@ -9,7 +9,7 @@ local core, field, record = contract.core, contract.field, contract.record
 
 local users = {}
 
--- Where the properties stand that are not in the record of the profile.
+-- The positions in the core of properties that are not in the record of the profile.
 local core_places = {
   [field.created] = core.created,
   [field.createdDay] = core.createdDay,
@@ -61,8 +61,8 @@ function users.read_patch(args, pairs_count, first)
   return { fields = fields, values = values, stored = {} }, first + 2 * count
 end
 
--- Whether the patch asks for e-mails to a user who ends up without an address.
-function users.lacks_email(tx)
+-- Whether the patch subscribes a user to e-mails who ends up without an address.
+local function lacks_email(tx)
   local patch = tx.patch
   if not patch or patch.values[field.subscribeToEmails] ~= '1' then
     return false
@@ -70,13 +70,13 @@ function users.lacks_email(tx)
   return not (patch.values[field.email] or users.property(tx, field.email))
 end
 
--- The local day that the patch's time zone makes it; that of the turn when it has none. Nil and an outcome when the zone is not known.
-function users.day_after_patch(tx)
+-- The local day in the patch's time zone; the transaction's when the patch has none. Nil and a reply when the zone is not known.
+local function day_after_patch(tx)
   local zone = tx.patch and tx.patch.values[field.tz]
   if not zone then
     return tx.day
   end
-  return time.today(tx.part, tx.context.zones, zone ~= '' and zone or tx.plan.zone, tx.now)
+  return time.today(tx, zone ~= '' and zone or tx.plan.zone, tx.now)
 end
 
 local function is_control(plan, user)
@@ -94,9 +94,17 @@ local function create(tx, day)
   tx.exists, tx.created, tx.created_day, tx.reschedules = tx.now, true, day, true
 end
 
--- Lays the patch over the user, creating a new one, who is paid for that; `day` is the local day in the zone that the user then has.
--- Remembers what was stored before, and whether the profile and the attributes have changed.
-function users.apply(tx, day)
+-- Applies the patch to the user: a new user is created, and paid for that. Notes what was stored before, and whether the profile has
+-- changed. Returns the length of the shown streak before, or nil and the reply that refuses the patch.
+function users.apply_patch(tx)
+  if lacks_email(tx) then
+    return nil, { contract.outcome.emailRequired }
+  end
+  local day, unknown = day_after_patch(tx)
+  if not day then
+    return nil, unknown
+  end
+  local streak_before = streaks.length(tx)
   local changed = not tx.exists
   if changed then
     create(tx, day)
@@ -126,12 +134,13 @@ function users.apply(tx, day)
   if tx.created then
     points.earn_creation(tx)
   end
+  return streak_before
 end
 
--- What a change of profile does beyond the profile; call when nothing refuses any more and what has happened is on the boards.
+-- What a change of profile does beyond the profile. Call when nothing refuses any more, and after what has happened is on the boards.
 function users.save(tx)
   if tx.created then
-    redis.call('HINCRBY', tx.part.meta, 'users', 1)
+    redis.call('HINCRBY', tx.part.meta, contract.meta.users, 1)
   elseif tx.profile_changed and tx.patch then
     leaderboards.regroup(tx)
   end

@@ -1,19 +1,19 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { LaurelError } from '../shared/errors.js';
-import { KeyRing, wrongKey, type Principal } from './key-ring.js';
-import { KeyLookup } from './lookup.js';
-import { KeyUse } from './key-use.js';
-import { keysSince, loadAdminKeys, loadKeys } from './key-store.js';
-import { limits } from '../shared/limits.js';
-import { withPostgresErrors } from '../postgres/pool.js';
-import { accountRevision } from '../postgres/pool.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
 import type { StoreWatch } from '../logging/store-watch.js';
+import { withPostgresErrors } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { Lease } from './lease.js';
-import { TenantDirectory } from './tenants.js';
-import { tenantsSince } from './tenants.js';
+import { accountKeyNames, accountPrefix, channelNames } from '../redis/contract.js';
+import { LaurelError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
+import { accountRevision } from './account-row.js';
+import { KeyRing, wrongKey, type Principal } from './key-ring.js';
+import { keysSince, KeyUse, loadAdminKeys, loadKeys } from './key-store.js';
+import { TenantDirectory, tenantsSince } from './tenants.js';
+
+/** Calls `work` every `ms` until the returned function is called. */
+export type Repeat = (ms: number, work: () => void) => () => void;
 
 export interface AccountOptions {
   readonly redis: RedisConnection;
@@ -21,8 +21,10 @@ export interface AccountOptions {
   readonly prefix: string;
   readonly pool: pg.Pool;
   readonly log: Logger;
-  /** Hear every time that this process has asked a store, and how that went. */
+  /** Receive the outcome of each periodic call of a store. */
   readonly watches: StoreWatches;
+  /** Absent: by the clock of the process. */
+  readonly repeat?: Repeat;
 }
 
 export interface StoreWatches {
@@ -30,140 +32,162 @@ export interface StoreWatches {
   readonly postgres: StoreWatch;
 }
 
+const byClock: Repeat = (ms, work) => {
+  const timer = setInterval(work, ms).unref();
+  return () => {
+    clearInterval(timer);
+  };
+};
+
 /**
- * What this process knows of the account: its tenants, and the keys that may call. It is in memory, so that a request costs no question, and
- * as current as lease.ts says: a tenant or a key that has been archived or revoked is unknown to every process when that has been answered.
+ * The tenants and the valid keys of the account in the memory of this process, so that a request needs no query. The process that revokes a key,
+ * or archives or renames a tenant, applies the change before it responds, and announces it on a Redis channel. Every other process reads the change
+ * from Postgres when it receives the announcement, and refuses requests (503) until it has; if the announcement is lost, it finds the new revision
+ * by polling, every limits.accountPollMs. While Postgres is away and no change was announced, known keys stay valid (docs/keys.md).
  */
 export class Account {
   private readonly options: AccountOptions;
   private readonly directory = new TenantDirectory();
   private readonly ring: KeyRing;
-  private readonly lease: Lease;
   private readonly use = new KeyUse();
   /** Up to where Postgres has been read. */
   private revision = -1;
-  private catching: Promise<void> = Promise.resolve();
-  private timers: NodeJS.Timeout[] = [];
+  /** Announcements that this process has received, and how many of them came before the start of its last successful read. */
+  private announced = 0;
+  private applied = 0;
+  private reading: Promise<void> = Promise.resolve();
+  private nextRead: Promise<void> | undefined;
+  private stops: (() => void)[] = [];
 
   constructor(options: AccountOptions) {
-    const { redis, prefix, pool } = options;
     this.options = options;
-    this.ring = new KeyRing(new KeyLookup((prefixes) => withPostgresErrors(loadKeys(pool, prefixes))));
-    this.lease = new Lease({ redis, prefix, catchUp: () => withPostgresErrors(this.catchUp()) });
-    // Of a cluster, the connection to one node: it may be the one that knows of this process.
-    for (const event of ['close', '-node']) {
-      redis.on(event, () => {
-        this.lease.drop();
-      });
-    }
+    this.ring = new KeyRing((prefixes) => withPostgresErrors(loadKeys(options.pool, prefixes)));
   }
 
-  /** Reads what there is, and keeps up with it from here on. A Redis that can't answer yet is asked again with the first request. */
+  /** Reads all tenants and admin keys, and follows their changes from here on. */
   async start(): Promise<void> {
     await this.catchUp();
-    await this.lease.renew().catch((error: unknown) => {
-      this.options.log.warn({ err: error }, 'this process could not tell others of itself yet, and will try again');
-    });
-    const { redis, postgres } = this.options.watches;
-    this.every(limits.accountRenewMs, () => this.lease.renew(), redis);
-    this.every(limits.accountCheckMs, () => this.catchUp(), postgres);
-    this.every(limits.keyUseMs, () => this.use.flush(this.options.pool), postgres);
+    const { pool, watches } = this.options;
+    this.every(limits.accountPollMs, () => this.catchUp(), watches.postgres);
+    this.every(limits.redisProbeMs, () => this.probeRedis(), watches.redis);
+    this.every(limits.keyUseMs, () => this.use.flush(pool), watches.postgres);
   }
 
   async stop(): Promise<void> {
-    for (const timer of this.timers) clearInterval(timer);
-    this.timers = [];
+    for (const stop of this.stops) stop();
+    this.stops = [];
     await this.use.flush(this.options.pool).catch(() => undefined);
-    await this.lease.leave();
   }
 
-  /** The tenants that there are now, by no. */
+  /** The active tenants, by no. */
   get tenants(): readonly number[] {
     return this.directory.nos;
   }
 
-  /** The tenant that a Tenant-ID header means. */
+  /** The active tenant that a Tenant-ID header names. */
   findTenant(name: string): number | undefined {
     return this.directory.find(name);
   }
 
-  /** The archived tenant that a Tenant-ID header means. */
+  /** The archived tenant that a Tenant-ID header names. */
   findArchivedTenant(id: string): number | undefined {
     return this.directory.findArchived(id);
   }
 
-  /** Somebody has changed something: this process does not wait until it looks by itself. */
-  heard(): void {
-    this.lease.renew().catch((error: unknown) => {
-      this.options.log[isStoreTrouble(error) ? 'debug' : 'warn'](
-        { err: error },
-        'a change of tenants or keys could not be taken over yet, and will be tried again',
-      );
+  /** Reads Postgres if no tenant has this name here: another process may have created one within the last second. */
+  async learnTenant(name: string): Promise<void> {
+    if (this.findTenant(name) === undefined) await withPostgresErrors(this.catchUp());
+  }
+
+  /** Another process has announced a change: until it is read, this process accepts no key. */
+  receiveAnnouncement(): void {
+    this.announced += 1;
+    this.resync();
+  }
+
+  /** Reads changes now: announcements may have been lost. */
+  resync(): void {
+    this.catchUp().catch((error: unknown) => {
+      this.options.log[isStoreTrouble(error) ? 'debug' : 'warn']({ err: error }, 'reading tenants and keys failed, will retry');
     });
   }
 
-  /** Who sent this X-API-KEY header. Throws a 401, or a 503 while this process can't know. */
+  /** The caller that sent this X-API-KEY header, without a promise in steady state. Throws a 401, or a 503 while an announced change cannot be read. */
   authenticate(header: string | undefined): Principal | Promise<Principal> {
-    return this.lease.holds ? this.noted(this.ring.authenticate(header)) : this.authenticateLater(header);
+    if (this.applied < this.announced) return this.authenticateAfterRead(header);
+    const found = this.ring.authenticate(header);
+    return found instanceof Promise || !this.hasTenantOf(found) ? this.admitLater(found) : this.admit(found);
   }
 
-  /**
-   * Makes sure that a principal may still call, after something has been waited for: a key that was revoked while the body was on its way is
-   * not let in.
-   */
-  confirm(principal: Principal, header: string | undefined): Principal | Promise<Principal> {
-    return principal.isLive && this.lease.holds && this.hasTenantOf(principal) ? principal : this.authenticateLater(header);
+  private async authenticateAfterRead(header: string | undefined): Promise<Principal> {
+    await withPostgresErrors(this.catchUp());
+    return this.admitLater(this.ring.authenticate(header));
   }
 
-  /** The keys of an archived tenant end with it. */
+  private async admitLater(found: Principal | Promise<Principal>): Promise<Principal> {
+    const principal = await found;
+    // Another process may have created the tenant within the last second.
+    if (!this.hasTenantOf(principal)) await withPostgresErrors(this.catchUp());
+    return this.admit(principal);
+  }
+
+  private admit(principal: Principal): Principal {
+    if (!this.hasTenantOf(principal)) throw new LaurelError('unauthorized', wrongKey);
+    this.use.note(principal.keyId);
+    return principal;
+  }
+
+  /** False for the keys of an archived tenant, which are no longer valid. */
   private hasTenantOf({ tenant }: Principal): boolean {
     return tenant === null || this.directory.has(tenant);
   }
 
-  private async authenticateLater(header: string | undefined): Promise<Principal> {
-    while (!this.lease.holds) await this.lease.renew();
-    return this.noted(this.ring.authenticate(header));
-  }
-
-  private noted(found: Principal | Promise<Principal>): Principal | Promise<Principal> {
-    if (found instanceof Promise) return found.then((principal) => this.noted(principal));
-    if (!this.hasTenantOf(found)) throw new LaurelError('unauthorized', wrongKey);
-    this.use.note(found.keyId);
-    return found;
-  }
-
-  /** Reads or changes what Postgres has of the account. Throws a 503 when Postgres is away. */
+  /** Reads or changes the account in Postgres. Throws a 503 when Postgres is away. */
   store<T>(work: (pool: pg.Pool) => Promise<T>): Promise<T> {
     return withPostgresErrors(work(this.options.pool));
   }
 
-  /** Writes down when keys were last used, as far as this process knows. */
+  /** Saves when this process last used keys. */
   noteUse(): Promise<void> {
     return this.store((pool) => this.use.flush(pool));
   }
 
-  /** Makes what has been changed of tenants and keys known to every process before it returns. Throws a 503 when that can't be made sure of. */
+  /**
+   * Applies a committed change in this process and announces it to the others. Throws a 503 when Postgres cannot be read. An announcement that
+   * Redis refuses is only logged, since the other processes poll.
+   */
   async announce(): Promise<void> {
     await withPostgresErrors(this.catchUp());
-    await this.lease.announce();
+    const { redis, prefix, log } = this.options;
+    redis.publish(accountPrefix(prefix) + channelNames.changes, '').catch((error: unknown) => {
+      log.debug({ err: error }, 'announcing a change of tenants or keys failed, other processes will poll it');
+    });
   }
 
-  /** One after the other: what was read first must not be taken over last. */
+  /** Reads the changes that are committed at the time of the call. Callers share a read that has not started. */
   private catchUp(): Promise<void> {
-    this.catching = this.catching.then(
-      () => this.readChanges(),
-      () => this.readChanges(),
-    );
-    return this.catching;
+    this.nextRead ??= this.reading
+      .catch(() => undefined)
+      .then(() => {
+        this.nextRead = undefined;
+        this.reading = this.readChanges();
+        return this.reading;
+      });
+    return this.nextRead;
   }
 
-  /** Reads the changes that Postgres has had since the last time. */
   private async readChanges(): Promise<void> {
     const { pool } = this.options;
+    const { announced } = this;
     const newest = await accountRevision(pool);
     // A database that was restored from a backup has gone back.
     if (newest < this.revision) this.revision = -1;
-    if (newest === this.revision) return;
+    if (newest !== this.revision) await this.applyChanges(newest);
+    this.applied = announced;
+  }
+
+  private async applyChanges(newest: number): Promise<void> {
+    const { pool } = this.options;
     const isFirst = this.revision < 0;
     const [tenants, keys] = await Promise.all([
       tenantsSince(pool, this.revision),
@@ -173,16 +197,22 @@ export class Account {
       this.directory.clear();
       this.ring.clear();
     }
-    this.directory.take(tenants);
+    this.directory.update(tenants);
     this.ring.drop(keys.map(({ prefix }) => prefix));
-    for (const key of keys) if (key.tenant === null && (!('isValid' in key) || key.isValid)) this.ring.take(key);
-    if (this.revision < newest) this.revision = newest;
+    for (const key of keys) if (key.tenant === null && (!('isValid' in key) || key.isValid)) this.ring.add(key);
+    this.revision = newest;
   }
 
-  /** One at a time: what a store that is away holds up does not pile up. */
+  /** Writes to Redis, as events do: a full memory or disk is noticed and logged before a request fails. */
+  private async probeRedis(): Promise<void> {
+    const { redis, prefix } = this.options;
+    await redis.set(accountPrefix(prefix) + accountKeyNames.probe, '', 'PX', 2 * limits.redisProbeMs);
+  }
+
+  /** Skips a run while the one before it is waiting for its store. */
   private every(ms: number, work: () => Promise<void>, watch: StoreWatch): void {
     let isRunning = false;
-    const timer = setInterval(() => {
+    const stop = (this.options.repeat ?? byClock)(ms, () => {
       if (isRunning) return;
       isRunning = true;
       work()
@@ -191,11 +221,10 @@ export class Account {
         })
         .catch((error: unknown) => {
           watch.failed(error);
-          this.options.log.debug({ err: error }, 'what this process knows of tenants and keys could not be looked after');
+          this.options.log.debug({ err: error }, 'periodic call of a store failed, will retry');
         })
         .finally(() => (isRunning = false));
-    }, ms);
-    timer.unref();
-    this.timers.push(timer);
+    });
+    this.stops.push(stop);
   }
 }

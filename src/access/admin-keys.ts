@@ -1,8 +1,7 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
-import { changeAccount, namedTwice, repeatedIds } from '../postgres/pool.js';
-import { hashKey, keyPrefix } from './key.js';
-import { makeKey } from './key-store.js';
+import { changeEach, type Problem } from './account-row.js';
+import { hashKey, keyPrefix, makeKey } from './keys.js';
 
 /** An admin key as operators see it. */
 export interface AdminKey {
@@ -18,13 +17,9 @@ export interface AdminKey {
   readonly tenantId: string | null;
 }
 
-/** A key that was made: `key` is shown this once. */
+/** A new key: `key` is shown only once. */
 export interface MadeAdminKey extends AdminKey {
   readonly key: string;
-}
-
-interface Problem {
-  readonly problem: string;
 }
 
 const columns = `id, name, prefix, case when revoked is null then 'active' else 'revoked' end as status, created, revoked,
@@ -59,7 +54,7 @@ export interface NewAdminKey {
   readonly tenant: number | null | undefined;
 }
 
-async function insert(client: pg.PoolClient, revision: number, { name, tenant }: NewAdminKey): Promise<MadeAdminKey | Problem> {
+async function insert(client: pg.PoolClient, { name, tenant }: NewAdminKey, revision: number): Promise<MadeAdminKey | Problem> {
   if (tenant === undefined) return noTenant;
   const { rows: counted } = await client.query<{ count: number }>(
     `select count(*)::int from api_keys where ${known} and tenant is not distinct from $1`,
@@ -78,40 +73,28 @@ async function insert(client: pg.PoolClient, revision: number, { name, tenant }:
   return made ? { ...made, key } : unknown;
 }
 
-/** Makes admin keys. */
-export async function createAdminKeys(pool: pg.Pool, items: readonly NewAdminKey[]): Promise<(MadeAdminKey | Problem)[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: (MadeAdminKey | Problem)[] = [];
-    for (const item of items) outcomes.push(await insert(client, revision, item));
-    return outcomes;
-  });
+/** Creates admin keys. */
+export function createAdminKeys(pool: pg.Pool, items: readonly NewAdminKey[]): Promise<(MadeAdminKey | Problem)[]> {
+  return changeEach(pool, items, insert);
 }
 
-/** Makes a new key in the place of each, for the same tenant; the old ones go on being valid until they are revoked, so that rotation needs no downtime. */
-export async function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<(MadeAdminKey | Problem)[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: (MadeAdminKey | Problem)[] = [];
-    const isRepeated = repeatedIds();
-    for (const id of ids) {
-      if (isRepeated(id)) {
-        outcomes.push(namedTwice);
-        continue;
-      }
-      const { rows } = await client.query<NewAdminKey>(`select name, tenant from api_keys where ${known} and id = $1`, [id]);
-      outcomes.push(rows[0] ? await insert(client, revision, rows[0]) : unknown);
-    }
-    return outcomes;
-  });
+/** Creates a successor of each key, for the same tenant. The old keys stay valid until they are revoked, so rotation needs no downtime. */
+export function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<(MadeAdminKey | Problem)[]> {
+  const rotate = async (client: pg.PoolClient, id: string, revision: number): Promise<MadeAdminKey | Problem> => {
+    const { rows } = await client.query<NewAdminKey>(`select name, tenant from api_keys where ${known} and id = $1`, [id]);
+    return rows[0] ? insert(client, rows[0], revision) : unknown;
+  };
+  return changeEach(pool, ids, rotate, (id) => id);
 }
 
 export interface AdminKeyChange {
   readonly id: string;
   readonly name?: string | undefined;
-  /** Revoking is for good. */
+  /** A revoked key cannot be activated again. */
   readonly status?: 'revoked' | undefined;
 }
 
-/** Whether no other admin key of the account is active. A key that is bound to a tenant does not count: it can't make keys. */
+/** Whether no other admin key of the account is active. Keys that are bound to a tenant don't count: they can't create keys. */
 async function isLastActive(client: pg.PoolClient, id: string): Promise<boolean> {
   const { rows } = await client.query<{ id: string }>(
     `select id from api_keys where ${known} and tenant is null and revoked is null limit 2`,
@@ -119,46 +102,29 @@ async function isLastActive(client: pg.PoolClient, id: string): Promise<boolean>
   return rows.length === 1 && rows[0]?.id === id.toLowerCase();
 }
 
-/** Renames and revokes admin keys. The last one of the account that is active can't be revoked: without it, no call could make another. */
-export async function updateAdminKeys(pool: pg.Pool, items: readonly AdminKeyChange[]): Promise<(AdminKey | Problem)[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: (AdminKey | Problem)[] = [];
-    const isRepeated = repeatedIds();
-    for (const { id, name, status } of items) {
-      if (isRepeated(id)) {
-        outcomes.push(namedTwice);
-        continue;
-      }
-      if (status === 'revoked' && (await isLastActive(client, id))) {
-        outcomes.push(last);
-        continue;
-      }
-      const { rows } = await client.query<AdminKey>(
-        `update api_keys set name = coalesce($2, name), revoked = case when $3 then coalesce(revoked, now()) else revoked end, revision = $4
-          where ${known} and id = $1 returning ${columns}`,
-        [id, name ?? null, status === 'revoked', revision],
-      );
-      outcomes.push(rows[0] ?? unknown);
-    }
-    return outcomes;
-  });
+/** Renames and revokes admin keys. The last active one of the account can't be revoked: without it, no call could create another. */
+export function updateAdminKeys(pool: pg.Pool, items: readonly AdminKeyChange[]): Promise<(AdminKey | Problem)[]> {
+  return changeEach(pool, items, updateAdminKey, ({ id }) => id);
 }
 
-/** Revokes admin keys and takes them off the list. */
-export async function deleteAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<({ readonly id: string } | Problem)[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: ({ readonly id: string } | Problem)[] = [];
-    for (const id of ids) {
-      if (await isLastActive(client, id)) {
-        outcomes.push(last);
-        continue;
-      }
-      const { rows } = await client.query<{ id: string }>(
-        `update api_keys set revoked = coalesce(revoked, now()), deleted = now(), revision = $2 where ${known} and id = $1 returning id`,
-        [id, revision],
-      );
-      outcomes.push(rows[0] ?? unknown);
-    }
-    return outcomes;
+async function updateAdminKey(client: pg.PoolClient, { id, name, status }: AdminKeyChange, revision: number): Promise<AdminKey | Problem> {
+  if (status === 'revoked' && (await isLastActive(client, id))) return last;
+  const { rows } = await client.query<AdminKey>(
+    `update api_keys set name = coalesce($2, name), revoked = case when $3 then coalesce(revoked, now()) else revoked end, revision = $4
+      where ${known} and id = $1 returning ${columns}`,
+    [id, name ?? null, status === 'revoked', revision],
+  );
+  return rows[0] ?? unknown;
+}
+
+/** Revokes admin keys and removes them from the list. */
+export function deleteAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<({ readonly id: string } | Problem)[]> {
+  return changeEach(pool, ids, async (client, id, revision) => {
+    if (await isLastActive(client, id)) return last;
+    const { rows } = await client.query<{ id: string }>(
+      `update api_keys set revoked = coalesce(revoked, now()), deleted = now(), revision = $2 where ${known} and id = $1 returning id`,
+      [id, revision],
+    );
+    return rows[0] ?? unknown;
   });
 }

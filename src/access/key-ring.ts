@@ -1,91 +1,87 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { hashKey, keyPrefix, type StoredKey } from './key.js';
-import type { KeyLookup } from './lookup.js';
+import { hashKey, isMadePrefix, keyPrefix, type StoredKey } from './keys.js';
 
-/** Whom a request comes from. `kind`, `tenant` and `userId` are those of the stored key. */
+/** The caller of a request, from its key. */
 export interface Principal extends Pick<StoredKey, 'kind' | 'tenant' | 'userId'> {
   readonly keyId: string;
-  /** False as soon as the key may have been revoked: authenticate again. */
-  readonly isLive: boolean;
 }
 
 const missing = 'Send your API key in the X-API-KEY header.';
 export const wrongKey = 'This API key is not valid: check the X-API-KEY header.';
-/** The prefixes of keys that Laurel has made; only the first admin key can have another one, and that is always in memory. */
-const madePrefix = /^[0-9a-f]{12}$/;
 
-/** A stored key, and the key itself once it has been seen: comparing with it costs an event a tenth of hashing. */
+/** A valid key, and the key itself once a request has sent it: comparing with it costs an event a tenth of hashing. */
 interface RingKey extends Principal {
   readonly prefix: string;
   readonly hash: Buffer;
   seen: Buffer | undefined;
-  isLive: boolean;
 }
 
-/** Compares in a time that does not tell where two keys of one length differ. */
+/** Compares in a time that does not depend on where two keys of one length differ. */
 function same(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-function matches(key: RingKey, header: string): boolean {
+/** Throws a 401 unless the header is the key itself. */
+function checked(key: RingKey, header: string): Principal {
   const sent = Buffer.from(header);
-  if (key.seen && same(key.seen, sent)) return true;
-  if (!timingSafeEqual(key.hash, hashKey(header))) return false;
-  key.seen = sent;
-  return true;
+  if (!(key.seen && same(key.seen, sent))) {
+    if (!timingSafeEqual(key.hash, hashKey(header))) throw new LaurelError('unauthorized', wrongKey);
+    key.seen = sent;
+  }
+  return key;
 }
 
 /**
- * The keys that may call, by prefix: all admin keys of the account, and the keys of tenants that were used last; the others are looked up. It is
- * as current as its owner keeps it (access/account.ts).
+ * The valid keys in memory, by prefix: all admin keys of the account, and the most recently used keys of tenants (at most limits.maxCachedKeys).
+ * Others are looked up in Postgres. access/account.ts drops keys that have changed.
  */
 export class KeyRing {
   private readonly lookup: KeyLookup;
   private readonly ofAccount = new Map<string, RingKey>();
   private readonly ofTenants = new Map<string, RingKey>();
-  /** Counts the changes: what has been looked up meanwhile may be of before. */
-  private changes = 0;
+  /** Counts calls of `drop`: a look-up that one of them overlaps may have read a key before its revocation. */
+  private drops = 0;
 
-  constructor(lookup: KeyLookup) {
-    this.lookup = lookup;
+  /** `load` returns those of the prefixes that are valid keys. */
+  constructor(load: LoadKeys) {
+    this.lookup = new KeyLookup(load);
   }
 
-  /** Forgets everything. */
   clear(): void {
     this.drop([...this.ofAccount.keys(), ...this.ofTenants.keys()]);
   }
 
-  /** Keys that have been revoked, or may have been changed. */
+  /** Removes keys that are revoked, or may have changed. */
   drop(prefixes: readonly string[]): void {
-    this.changes += 1;
-    for (const prefix of prefixes) this.forget(prefix);
+    this.drops += 1;
+    for (const prefix of prefixes) {
+      this.ofAccount.delete(prefix);
+      this.ofTenants.delete(prefix);
+    }
   }
 
-  private forget(prefix: string): void {
-    const key = this.ofAccount.get(prefix) ?? this.ofTenants.get(prefix);
-    if (key) key.isLive = false;
-    this.ofAccount.delete(prefix);
-    this.ofTenants.delete(prefix);
+  /** Adds a key that is valid now. */
+  add({ id, ...stored }: StoredKey): RingKey {
+    const key = { ...stored, keyId: id, seen: undefined };
+    (key.tenant === null ? this.ofAccount : this.ofTenants).set(key.prefix, key);
+    const [oldest] = this.ofTenants.keys();
+    if (this.ofTenants.size > limits.maxCachedKeys && oldest !== undefined) this.ofTenants.delete(oldest);
+    return key;
   }
 
-  /** Takes a key that is valid now. */
-  take(stored: StoredKey): Principal {
-    return this.keep(stored);
-  }
-
-  /** Who sent this header; at once when the key is in memory. Throws a 401. */
+  /** The caller that sent this header, without a promise when the key is in memory. Throws a 401. */
   authenticate(header: string | undefined): Principal | Promise<Principal> {
     if (header === undefined || header === '') throw new LaurelError('unauthorized', missing);
     const prefix = keyPrefix(header);
     const key = this.ofAccount.get(prefix) ?? this.recent(prefix);
     if (key) return checked(key, header);
-    if (!madePrefix.test(prefix)) throw new LaurelError('unauthorized', wrongKey);
+    if (!isMadePrefix(prefix)) throw new LaurelError('unauthorized', wrongKey);
     return this.find(prefix, header);
   }
 
-  /** A tenant's key that is in memory; it moves to the end, away from those that are forgotten next. */
+  /** A tenant's key that is in memory. It moves to the end of the map, whose start is evicted first. */
   private recent(prefix: string): RingKey | undefined {
     const key = this.ofTenants.get(prefix);
     if (!key) return undefined;
@@ -96,26 +92,57 @@ export class KeyRing {
 
   private async find(prefix: string, header: string): Promise<Principal> {
     for (;;) {
-      const { changes } = this;
+      const { drops } = this;
       const stored = await this.lookup.find(prefix);
-      // It may have been revoked after it was read, and dropped before it was there.
-      if (changes !== this.changes) continue;
+      if (drops !== this.drops) continue;
       if (!stored) throw new LaurelError('unauthorized', wrongKey);
-      return checked(this.keep(stored), header);
+      return checked(this.add(stored), header);
     }
-  }
-
-  private keep({ id, ...stored }: StoredKey): RingKey {
-    const key = { ...stored, keyId: id, seen: undefined, isLive: true };
-    const keys = key.tenant === null ? this.ofAccount : this.ofTenants;
-    keys.set(key.prefix, key);
-    const [oldest] = this.ofTenants.keys();
-    if (this.ofTenants.size > limits.maxCachedKeys && oldest !== undefined) this.forget(oldest);
-    return key;
   }
 }
 
-function checked(key: RingKey, header: string): Principal {
-  if (!matches(key, header)) throw new LaurelError('unauthorized', wrongKey);
-  return key;
+type LoadKeys = (prefixes: readonly string[]) => Promise<readonly StoredKey[]>;
+
+interface Waiting {
+  readonly resolve: (key: StoredKey | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Looks up keys that are not in memory, with one query at a time for all callers that wait: requests with invented keys use at most one connection
+ * to Postgres, however many they are.
+ */
+class KeyLookup {
+  private readonly load: LoadKeys;
+  private waiting = new Map<string, readonly Waiting[]>();
+  private isRunning = false;
+
+  constructor(load: LoadKeys) {
+    this.load = load;
+  }
+
+  /** The valid key with a prefix, read after this call; undefined when there is none. */
+  find(prefix: string): Promise<StoredKey | undefined> {
+    const others = this.waiting.get(prefix) ?? [];
+    return new Promise((resolve, reject) => {
+      this.waiting.set(prefix, [...others, { resolve, reject }]);
+      void this.run();
+    });
+  }
+
+  private async run(): Promise<void> {
+    if (this.isRunning) return;
+    this.isRunning = true;
+    while (this.waiting.size > 0) {
+      const batch = [...this.waiting].slice(0, limits.keyLookupBatch);
+      for (const [prefix] of batch) this.waiting.delete(prefix);
+      try {
+        const found = new Map((await this.load(batch.map(([prefix]) => prefix))).map((key) => [key.prefix, key]));
+        for (const [prefix, callers] of batch) for (const { resolve } of callers) resolve(found.get(prefix));
+      } catch (error) {
+        for (const [, callers] of batch) for (const { reject } of callers) reject(error);
+      }
+    }
+    this.isRunning = false;
+  }
 }

@@ -1,21 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
+import { numberArray, textArray } from '../postgres/arrays.js';
 import { limits } from '../shared/limits.js';
-import { textArray } from '../postgres/arrays.js';
-import { changeAccount } from '../postgres/pool.js';
-import { hashKey, keyPrefix, type StoredKey } from './key.js';
-
-const prefixBytes = 6;
-const bodyBytes = 24;
-
-/** A new key, `prefix.body`. */
-export function makeKey(): string {
-  return `${randomBytes(prefixBytes).toString('hex')}.${randomBytes(bodyBytes).toString('base64url')}`;
-}
+import { changeAccount } from './account-row.js';
+import { hashKey, keyPrefix, makeKey, type StoredKey } from './keys.js';
 
 const columns = `id, kind, tenant, user_id as "userId", prefix, hash`;
 
-/** The admin keys of the account that are valid now; those that are bound to a tenant are looked up when they are used. */
+/** The valid admin keys of the account. Keys that are bound to a tenant are looked up when they are used. */
 export async function loadAdminKeys(pool: pg.Pool): Promise<StoredKey[]> {
   const { rows } = await pool.query<StoredKey>(
     `select ${columns} from api_keys where kind = 'admin' and tenant is null and revoked is null`,
@@ -23,7 +14,7 @@ export async function loadAdminKeys(pool: pg.Pool): Promise<StoredKey[]> {
   return rows;
 }
 
-/** The keys with these prefixes that are valid now. */
+/** The valid keys with these prefixes. */
 export async function loadKeys(pool: pg.Pool, prefixes: readonly string[]): Promise<StoredKey[]> {
   const { rows } = await pool.query<StoredKey>(`select ${columns} from api_keys where prefix = any($1::text[]) and revoked is null`, [
     textArray(prefixes),
@@ -31,7 +22,7 @@ export async function loadKeys(pool: pg.Pool, prefixes: readonly string[]): Prom
   return rows;
 }
 
-/** The keys whose last change is after a revision, and whether they are valid. */
+/** The keys that changed after a revision, and whether they are valid. */
 export async function keysSince(pool: pg.Pool, revision: number): Promise<(StoredKey & { readonly isValid: boolean })[]> {
   const { rows } = await pool.query<StoredKey & { isValid: boolean }>(
     `select ${columns}, revoked is null as "isValid" from api_keys where revision > $1 and revision > 0`,
@@ -40,21 +31,21 @@ export async function keysSince(pool: pg.Pool, revision: number): Promise<(Store
   return rows;
 }
 
-/** What ADMIN_API_KEY, or the lack of any key, led to at a start. */
+/** What a start did about ADMIN_API_KEY, or about the lack of any key. */
 export interface EnsuredKey {
-  /** The key that was made, which is the only time that it can be shown. */
+  /** The key that was created. This is the only time that it can be shown. */
   readonly made: string | undefined;
-  /** Other processes have to know of it. */
+  /** The keys have changed: announce it to other processes. */
   readonly isChanged: boolean;
-  /** ADMIN_API_KEY has been revoked, and stays so. */
+  /** ADMIN_API_KEY is revoked, and stays revoked. */
   readonly isRevoked: boolean;
-  /** Where ADMIN_API_KEY is new: the other keys of the account that are valid, each as its prefix and name. */
+  /** If ADMIN_API_KEY is new: the other valid admin keys of the account, each as its prefix and name. */
   readonly others: readonly string[];
 }
 
 /**
- * Makes sure that there is an admin key. `given` is ADMIN_API_KEY; without it a key is made if there is none. One that has been revoked or
- * deleted stays so, but another body behind its prefix is a new key.
+ * Ensures that there is an admin key. `given` is ADMIN_API_KEY; without it, a key is created if there is none. A revoked or deleted key stays so,
+ * but its prefix with another body is a new key.
  */
 export async function ensureAdminKey(pool: pg.Pool, given: string | null): Promise<EnsuredKey> {
   if (given === null) {
@@ -73,7 +64,7 @@ export async function ensureAdminKey(pool: pg.Pool, given: string | null): Promi
   return { made: undefined, isChanged: true, isRevoked: false, others: await otherAdminKeys(pool, keyPrefix(given)) };
 }
 
-/** The valid admin keys of the account but one, as texts. A prefix is no secret. */
+/** The valid admin keys of the account except one, as texts. A prefix is no secret. */
 async function otherAdminKeys(pool: pg.Pool, prefix: string): Promise<string[]> {
   const { rows } = await pool.query<{ prefix: string; name: string }>(
     `select prefix, name from api_keys where kind = 'admin' and tenant is null and revoked is null and prefix <> $1 order by created limit $2`,
@@ -94,12 +85,12 @@ async function insertGiven(pool: pg.Pool, key: string): Promise<void> {
   );
 }
 
-/** An application key that was made, and why one was not. */
+/** An application key that was created, or why it was not. */
 export type MadeApplicationKey =
   { readonly id: string; readonly userId: string; readonly key: string; readonly prefix: string } | { readonly problem: string };
 
 /**
- * Makes application keys of users of a tenant. They need not be told of: nobody has them in memory, and they are looked up when they are used.
+ * Creates application keys of users of a tenant. They need no announcement: no process has them in memory, and each looks them up when they are used.
  */
 export async function createApplicationKeys(pool: pg.Pool, tenant: number, userIds: readonly string[]): Promise<MadeApplicationKey[]> {
   const { rows } = await pool.query<{ userId: string; count: number }>(
@@ -134,7 +125,7 @@ export async function createApplicationKeys(pool: pg.Pool, tenant: number, userI
   });
 }
 
-/** Revokes application keys of a tenant for good. Returns for each id whether there was such a key. */
+/** Revokes and deletes application keys of a tenant. Returns for each id whether there was such a key. */
 export async function deleteApplicationKeys(pool: pg.Pool, tenant: number, ids: readonly string[]): Promise<boolean[]> {
   return changeAccount(pool, async (client, revision) => {
     const { rows } = await client.query<{ id: string }>(
@@ -143,14 +134,13 @@ export async function deleteApplicationKeys(pool: pg.Pool, tenant: number, ids: 
       [tenant, textArray(ids), revision],
     );
     const found = new Set(rows.map(({ id }) => id));
-    // Named twice, it is there once.
+    // An id that is named twice is found once.
     return ids.map((id) => found.delete(id.toLowerCase()));
   });
 }
 
 /**
- * Revokes all keys of a user, and keeps no trace of whose they were. Whoever calls this has every process told of it (access/account.ts,
- * `announce`).
+ * Revokes all keys of a user and removes the user's id from them. The caller announces the change (access/account.ts).
  */
 export async function eraseUserKeys(pool: pg.Pool, tenant: number, userId: string): Promise<number> {
   return changeAccount(pool, async (client, revision) => {
@@ -161,4 +151,30 @@ export async function eraseUserKeys(pool: pg.Pool, tenant: number, userId: strin
     );
     return rowCount ?? 0;
   });
+}
+
+/** When keys were last used: noted in memory with each request, saved at most once for each key and limits.keyUseMs. */
+export class KeyUse {
+  private used = new Map<string, number>();
+
+  note(keyId: string): void {
+    this.used.set(keyId, Date.now());
+  }
+
+  /** Saves what was noted since the last call. */
+  async flush(pool: pg.Pool): Promise<void> {
+    if (this.used.size === 0) return;
+    const noted = this.used;
+    this.used = new Map();
+    try {
+      await pool.query(
+        `update api_keys as key set last_used = greatest(key.last_used, to_timestamp(row.at / 1000.0))
+           from unnest($1::uuid[], $2::float8[]) as row (id, at) where key.id = row.id`,
+        [textArray([...noted.keys()]), numberArray([...noted.values()])],
+      );
+    } catch (error) {
+      for (const [id, at] of noted) if (!this.used.has(id)) this.used.set(id, at);
+      throw error;
+    }
+  }
 }

@@ -1,13 +1,13 @@
 import type pg from 'pg';
-import { changeAccount, namedTwice, repeatedIds } from '../postgres/pool.js';
 import { limits } from '../shared/limits.js';
+import { changeAccount, changeEach, type Problem } from './account-row.js';
 
-/** The tenant that is meant without a Tenant-ID header: the account itself. It can be neither changed nor archived. */
+/** The tenant of requests without a Tenant-ID header: the account itself. It can be neither changed nor archived. */
 export const defaultTenant = 1;
 
 /** A tenant as it is stored. */
 export interface Tenant {
-  /** What everything else calls it, in Redis and in Postgres. */
+  /** Its number in keys of Redis and rows of Postgres. */
   readonly no: number;
   readonly id: string;
   /** Null for the default tenant only. */
@@ -18,14 +18,14 @@ export interface Tenant {
   readonly updated: Date;
 }
 
-/** What became of an item of a batch: a tenant, or why it could not be done. */
-export type TenantOutcome = Tenant | { readonly problem: string };
+/** The outcome of an item of a batch: the tenant, or why the item was refused. */
+export type TenantOutcome = Tenant | Problem;
 
 const columns = `no, id, customer_id as "customerId", name, status, created, updated`;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const unknown = { problem: 'There is no tenant with this id.' };
 
-/** Tenants other than the default one that are not archived, the oldest first. */
+/** The active tenants without the default one, the oldest first. */
 export async function listTenants(pool: pg.Pool, { limit, skip }: { limit: number; skip: number }): Promise<Tenant[]> {
   const { rows } = await pool.query<Tenant>(
     `select ${columns} from tenants where status = 'active' and no <> $1 order by no limit $2 offset $3`,
@@ -34,8 +34,8 @@ export async function listTenants(pool: pg.Pool, { limit, skip }: { limit: numbe
   return rows;
 }
 
-/** A tenant that is not archived and not the default one, by its id. */
-export async function getTenant(pool: pg.Pool, id: string): Promise<Tenant | undefined> {
+/** An active tenant other than the default one, by its id. */
+export async function getTenant(pool: pg.Pool | pg.PoolClient, id: string): Promise<Tenant | undefined> {
   const { rows } = await pool.query<Tenant>(`select ${columns} from tenants where status = 'active' and no <> $1 and id = $2`, [
     defaultTenant,
     id,
@@ -43,7 +43,7 @@ export async function getTenant(pool: pg.Pool, id: string): Promise<Tenant | und
   return rows[0];
 }
 
-/** A tenant that is not archived, by what a Tenant-ID header may say: its id, or else its customer's. */
+/** An active tenant, by what a Tenant-ID header may name: its id, or else its customer's. */
 export async function findTenant(pool: pg.Pool, name: string): Promise<Tenant | undefined> {
   const { rows } = await pool.query<Tenant>(
     `select ${columns} from tenants where status = 'active' and (id::text = lower($1) or customer_id = $1)
@@ -53,13 +53,13 @@ export async function findTenant(pool: pg.Pool, name: string): Promise<Tenant | 
   return rows[0];
 }
 
-/** The tenants whose last change is after a revision, archived ones included. */
+/** The tenants that changed after a revision, archived ones included. */
 export async function tenantsSince(pool: pg.Pool, revision: number): Promise<Tenant[]> {
   const { rows } = await pool.query<Tenant>(`select ${columns} from tenants where revision > $1 order by no`, [revision]);
   return rows;
 }
 
-/** Why a customer's id can't be a tenant's; `no` is the tenant that may have it already. */
+/** Why a tenant can't have a customerId; `no` is the tenant that may have it already. */
 async function customerProblem(client: pg.PoolClient, customerId: string, no = 0): Promise<string | undefined> {
   const { rows } = await client.query<{ isId: boolean }>(
     `select id::text = lower($1) as "isId" from tenants where (status = 'active' and customer_id = $1 and no <> $2) or id::text = lower($1)`,
@@ -70,7 +70,7 @@ async function customerProblem(client: pg.PoolClient, customerId: string, no = 0
   return 'There is a tenant with this customerId already.';
 }
 
-/** Makes tenants, each with an empty configuration. */
+/** Creates tenants, each with an empty configuration. */
 export async function createTenants(
   pool: pg.Pool,
   items: readonly { readonly customerId: string; readonly name: string }[],
@@ -96,29 +96,19 @@ export async function createTenants(
   });
 }
 
-/** Changes tenants: only what is sent. `updated` moves when something really changes. */
-export async function updateTenants(
-  pool: pg.Pool,
-  items: readonly { readonly id: string; readonly customerId?: string | undefined; readonly name?: string | undefined }[],
-): Promise<TenantOutcome[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: TenantOutcome[] = [];
-    const isRepeated = repeatedIds();
-    for (const item of items) outcomes.push(isRepeated(item.id) ? namedTwice : await updateTenant(client, revision, item));
-    return outcomes;
-  });
+export interface TenantChange {
+  readonly id: string;
+  readonly customerId?: string | undefined;
+  readonly name?: string | undefined;
 }
 
-async function updateTenant(
-  client: pg.PoolClient,
-  revision: number,
-  { id, customerId, name }: { readonly id: string; readonly customerId?: string | undefined; readonly name?: string | undefined },
-): Promise<TenantOutcome> {
-  const { rows } = await client.query<Tenant>(`select ${columns} from tenants where status = 'active' and no <> $1 and id = $2`, [
-    defaultTenant,
-    id,
-  ]);
-  const before = rows[0];
+/** Changes only the fields that are sent. `updated` moves only when a value changes. */
+export function updateTenants(pool: pg.Pool, items: readonly TenantChange[]): Promise<TenantOutcome[]> {
+  return changeEach(pool, items, updateTenant, ({ id }) => id);
+}
+
+async function updateTenant(client: pg.PoolClient, { id, customerId, name }: TenantChange, revision: number): Promise<TenantOutcome> {
+  const before = await getTenant(client, id);
   if (!before) return unknown;
   const [newCustomer, newName] = [customerId ?? before.customerId, name ?? before.name];
   if (newCustomer === before.customerId && newName === before.name) return before;
@@ -131,23 +121,19 @@ async function updateTenant(
   return changed.rows[0] ?? unknown;
 }
 
-/** Archives tenants: nobody can name them any more. What they hold stays where it is. */
-export async function archiveTenants(pool: pg.Pool, ids: readonly string[]): Promise<TenantOutcome[]> {
-  return changeAccount(pool, async (client, revision) => {
-    const outcomes: TenantOutcome[] = [];
-    for (const id of ids) {
-      const { rows } = await client.query<Tenant>(
-        `update tenants set status = 'archived', updated = now(), revision = $3
-          where status = 'active' and no <> $1 and id = $2 returning ${columns}`,
-        [defaultTenant, id, revision],
-      );
-      outcomes.push(rows[0] ?? unknown);
-    }
-    return outcomes;
+/** Archives tenants: requests can no longer name them. Their data stays in the stores. */
+export function archiveTenants(pool: pg.Pool, ids: readonly string[]): Promise<TenantOutcome[]> {
+  return changeEach(pool, ids, async (client, id, revision) => {
+    const { rows } = await client.query<Tenant>(
+      `update tenants set status = 'archived', updated = now(), revision = $3
+        where status = 'active' and no <> $1 and id = $2 returning ${columns}`,
+      [defaultTenant, id, revision],
+    );
+    return rows[0] ?? unknown;
   });
 }
 
-/** The tenants, in the memory of a process. Archived ones are known by their ids alone. */
+/** The tenants in the memory of a process. Archived ones are found by their ids alone. */
 export class TenantDirectory {
   private readonly byNo = new Map<number, Tenant>();
   private readonly byId = new Map<string, Tenant>();
@@ -155,22 +141,22 @@ export class TenantDirectory {
   private readonly archivedById = new Map<string, number>();
   private list: readonly number[] = [defaultTenant];
 
-  /** The nos of all tenants that are not archived, in order. */
+  /** The nos of all active tenants, in order. */
   get nos(): readonly number[] {
     return this.list;
   }
 
-  /** The tenant that a Tenant-ID header means: by its id, or else by its customer's. */
+  /** The active tenant that a Tenant-ID header names: by its id, or else by its customer's. */
   find(name: string): number | undefined {
     return (this.byId.get(name.toLowerCase()) ?? this.byCustomer.get(name))?.no;
   }
 
-  /** Whether a tenant is there and not archived, by no. */
+  /** Whether a tenant is active, by no. */
   has(no: number): boolean {
     return this.byNo.has(no);
   }
 
-  /** The archived tenant with an id. (Its customer's may be that of another tenant by now.) */
+  /** The archived tenant with an id. (Another tenant may have its customerId by now.) */
   findArchived(id: string): number | undefined {
     return this.archivedById.get(id.toLowerCase());
   }
@@ -179,9 +165,9 @@ export class TenantDirectory {
     for (const map of [this.byNo, this.byId, this.byCustomer, this.archivedById]) map.clear();
   }
 
-  /** Takes over tenants as they are now. */
-  take(tenants: readonly Tenant[]): void {
-    // First what they were called, then what they are: two may have exchanged their customers.
+  /** Adds or replaces tenants. */
+  update(tenants: readonly Tenant[]): void {
+    // All old names first: two tenants may have exchanged their customers.
     for (const { no } of tenants) {
       const before = this.byNo.get(no);
       if (before?.customerId !== undefined && before.customerId !== null) this.byCustomer.delete(before.customerId);
@@ -201,12 +187,12 @@ export class TenantDirectory {
   }
 }
 
-/** Notes whether the services run on the test clock. Commands beside them go by this, whatever their own environment says. */
+/** Saves whether the services run on the test clock. Commands follow it, whatever their own environment says. */
 export async function noteTestClock(pool: pg.Pool, isOn: boolean): Promise<void> {
   await pool.query('update account set test_clock = $1 where test_clock is distinct from $1', [isOn]);
 }
 
-/** Whether the services run on the test clock; undefined when none has ever started. */
+/** Whether the services run on the test clock; undefined before the first service has started. */
 export async function notedTestClock(pool: pg.Pool): Promise<boolean | undefined> {
   const { rows } = await pool.query<{ testClock: boolean | null }>('select test_clock as "testClock" from account');
   return rows[0]?.testClock ?? undefined;

@@ -5,13 +5,14 @@ import { completionShape } from '../responses/events.js';
 import { readUserAchievements } from '../engine/users.js';
 import { attributeFilters, keyText, onlyTrueText } from './query.js';
 import { defineRoute, type Route } from './route.js';
-import { idSchema, userPropertiesSchema } from '../engine/identify.js';
+import { idSchema, userPropertiesSchema } from '../engine/user-properties.js';
 
 export const achievementRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/achievements',
     operation: 'achievements_all',
+    description: 'Lists active achievements; `rarity` is the percentage of users who completed one, to two decimals.',
     answers: { 200: z.array(achievementWithStatsShape) },
     summary: 'List all achievements, with how many users have completed each',
     access: 'anyone',
@@ -25,6 +26,9 @@ export const achievementRoutes: readonly Route[] = [
     method: 'post',
     path: '/achievements/{key}/complete',
     operation: 'achievements_complete',
+    description:
+      'Only achievements with the trigger `api`. A second completion is a 422. Points and composite achievements follow as in ' +
+      'an event.',
     answers: { 201: completionShape },
     summary: 'Complete an achievement for a user',
     access: ({ body }) => [body.user.id],
@@ -39,6 +43,7 @@ export const achievementRoutes: readonly Route[] = [
     method: 'get',
     path: '/users/{id}/achievements',
     operation: 'users_achievements',
+    description: 'A locked achievement is listed only if the user has completed it.',
     answers: { 200: z.array(userAchievementWithStatsShape) },
     summary: "Read a user's achievements",
     access: ({ params }) => [params.id],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { attributesSchema, idSchema, userPropertiesSchema } from '../engine/identify.js';
-import { trackEvent } from '../engine/track.js';
+import { attributesSchema, idSchema, userPropertiesSchema } from '../engine/user-properties.js';
+import { trackEvent } from '../engine/events.js';
 import { eventShape } from '../responses/events.js';
 import { limits } from '../shared/limits.js';
 import { keyText } from './query.js';
@@ -23,6 +23,9 @@ export const metricRoutes: readonly Route[] = [
     method: 'post',
     path: '/metrics/{key}/event',
     operation: 'metrics_event',
+    description:
+      'All effects of the event happen in one atomic step, or none; the response contains everything that it changed. A ' +
+      'request with an `Idempotency-Key` that this user has used on this metric responds with 202 and changes nothing.',
     answers: { 201: eventShape, 202: eventShape },
     idempotent: true,
     summary: 'Track an event of a user on a metric',

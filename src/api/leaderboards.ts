@@ -5,7 +5,7 @@ import { limits } from '../shared/limits.js';
 import { attributeFilters, booleanText, integerText, keyText } from './query.js';
 import { defineRoute, type Route } from './route.js';
 import { dateText } from '../shared/shapes.js';
-import { idSchema } from '../engine/identify.js';
+import { idSchema } from '../engine/user-properties.js';
 
 const runText = dateText.optional().meta({ description: 'A date of a past run; the current run without it.' });
 
@@ -27,6 +27,10 @@ export const leaderboardRoutes: readonly Route[] = [
     method: 'get',
     path: '/leaderboards/{key}',
     operation: 'leaderboards_get',
+    description:
+      'A leaderboard with breakdown needs `userAttributes` with a value for each of its attributes; on others the parameter ' +
+      "is a 422. Without `run`, the run of today's UTC date is read. A run that has not begun is empty, and a date before the " +
+      'first run is a 422. With `userId`, a user without a rank gets no rows.',
     answers: { 200: rankingsShape },
     summary: 'Read a page of a leaderboard, of its current run or a past one',
     access: ({ query }) => (query.userId === undefined ? [] : [query.userId]),
@@ -47,6 +51,10 @@ export const leaderboardRoutes: readonly Route[] = [
     method: 'get',
     path: '/users/{id}/leaderboards/{key}',
     operation: 'users_leaderboard',
+    description:
+      "Without `run`, the run of the user's local date is read. `rank` and `value` are null for a user beyond " +
+      "`maxParticipants`. `history` has a row for each local date on which the user's own events changed the rank or value, " +
+      'the oldest first.',
     answers: { 200: userLeaderboardShape },
     summary: "Read a user's rank on a leaderboard, and its history by day",
     access: ({ params }) => [params.id],

@@ -3,7 +3,7 @@ import { readBoosts, readLevels, readSystem, readUserBoosts, summariseLevels, su
 import { boostShape, levelCountShape, levelShape, rangeShape, systemWithTriggersShape } from '../responses/points.js';
 import { attributeFilters, booleanText, keyText } from './query.js';
 import { defineRoute, type Route } from './route.js';
-import { idSchema } from '../engine/identify.js';
+import { idSchema } from '../engine/user-properties.js';
 
 const params = z.object({ key: keyText('points system') });
 
@@ -12,6 +12,7 @@ export const pointsRoutes: readonly Route[] = [
     method: 'get',
     path: '/points/{key}',
     operation: 'points_system',
+    description: 'Triggers of locked achievements are left out.',
     answers: { 200: systemWithTriggersShape },
     summary: 'Read a points system and its active triggers',
     access: 'anyone',
@@ -22,6 +23,7 @@ export const pointsRoutes: readonly Route[] = [
     method: 'get',
     path: '/points/{key}/summary',
     operation: 'points_summary',
+    description: 'The first range is users with 0 points. Up to ten ranges of one width follow, up to the highest total.',
     answers: { 200: z.array(rangeShape) },
     summary: 'Count users by ranges of points',
     access: 'anyone',
@@ -46,6 +48,7 @@ export const pointsRoutes: readonly Route[] = [
     method: 'get',
     path: '/points/{key}/level-summary',
     operation: 'points_level_summary',
+    description: 'A level of 0 points is the level of every user without a higher one. A points system without levels is a 422.',
     answers: { 200: z.array(levelCountShape) },
     summary: 'Count users by level',
     access: 'anyone',
@@ -56,6 +59,7 @@ export const pointsRoutes: readonly Route[] = [
     method: 'get',
     path: '/points/{key}/boosts',
     operation: 'points_boosts',
+    description: '`status` uses the UTC date.',
     answers: { 200: z.array(boostShape) },
     summary: 'Read the boosts of a points system that apply to all users',
     access: 'anyone',
@@ -70,6 +74,7 @@ export const pointsRoutes: readonly Route[] = [
     method: 'get',
     path: '/users/{id}/points/{key}/boosts',
     operation: 'users_points_boosts',
+    description: "Those that apply on the user's local date, with the user's current attributes.",
     answers: { 200: z.array(boostShape) },
     summary: 'Read the boosts that apply to a user now',
     access: ({ params: { id } }) => [id],

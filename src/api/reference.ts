@@ -201,6 +201,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
   return {
     operationId: route.operation,
     summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
     tags: [tagOf(route)],
     // Generating the document throws if a schema is not an object; the tests generate it.
     requestParams: { path: route.params as never, query: route.query as never },

@@ -67,6 +67,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   readonly path: string;
   readonly summary: string;
+  /** The rules of this operation alone, for the reference. What holds for a domain is in docs/rules. */
+  readonly description?: string;
   /** The operation's name in the reference: the contract's `operationId` where it has one. */
   readonly operation: string;
   /** The body of each successful response, by status. */

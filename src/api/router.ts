@@ -5,7 +5,7 @@ import helmet from 'koa-helmet';
 import type { Logger } from 'pino';
 import type { Principal } from '../access/key-ring.js';
 import { defaultTenant } from '../access/tenants.js';
-import { idProblem } from '../engine/identify.js';
+import { idProblem } from '../engine/user-properties.js';
 import type { Refusals } from '../logging/refusals.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
@@ -149,9 +149,11 @@ function idempotencyKey(context: Koa.Context): string | undefined {
   return key;
 }
 
-function tenantOf(context: Koa.Context, principal: Principal, route: Route, { account }: Services): number {
+async function tenantOf(context: Koa.Context, principal: Principal, route: Route, { account }: Services): Promise<number> {
   const header = context.req.headers['tenant-id'];
-  return tenantFor(principal, header === undefined ? undefined : decodeHeader(String(header)), account, route);
+  const named = header === undefined ? undefined : decodeHeader(String(header));
+  if (named !== undefined && principal.tenant === null) await account.learnTenant(named);
+  return tenantFor(principal, named, account, route);
 }
 
 function bodyOf(context: Koa.Context, route: Route): unknown {
@@ -170,7 +172,7 @@ function admit(api: Api, route: Route, { services, rateLimit }: AppOptions): Mid
   return async (context, next) => {
     const principal = await services.account.authenticate(keyOf(context));
     if (rateLimit) await rateLimit.count(principal.keyId, (headers) => context.set(headers));
-    const tenant = tenantOf(context, principal, route, services);
+    const tenant = await tenantOf(context, principal, route, services);
     checkCaller(principal, api, route);
     context.state['principal'] = principal;
     context.state['tenant'] = tenant;
@@ -180,12 +182,8 @@ function admit(api: Api, route: Route, { services, rateLimit }: AppOptions): Mid
 
 function handler(route: Route, { services }: AppOptions): Middleware {
   return async (context) => {
-    const admitted = context.state['principal'] as Principal;
-    // The body may have taken long to arrive, so the key and the tenant are checked again.
-    const principal = await services.account.confirm(admitted, keyOf(context));
+    const principal = context.state['principal'] as Principal;
     const tenant = context.state['tenant'] as number;
-    if (tenant !== tenantOf(context, principal, route, services))
-      throw new LaurelError('not_found', 'This tenant changed while the request was in progress.');
     checkAddress(context);
     const params = parsePart(route.params, context['params'] as unknown, 'The path');
     const query = parsePart(route.query, context.query, 'The query');

@@ -4,13 +4,16 @@ import { limits } from '../shared/limits.js';
 import { callersIdsText, integerText } from './query.js';
 import { defineRoute, type Route } from './route.js';
 import { longestStreakShape, streakRankingShape, streakShape } from '../responses/streaks.js';
-import { idSchema } from '../engine/identify.js';
+import { idSchema } from '../engine/user-properties.js';
 
 export const streakRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/users/{id}/streak',
     operation: 'users_streak',
+    description:
+      'A period in which the streak is not yet extended has length 0 in `streakHistory`. `pauses` lists those that end on the ' +
+      "user's local date or later. Freeze fields are present where freezes are configured or the user holds one.",
     answers: { 200: streakShape },
     summary: "Read a user's streak and the history of its last periods",
     access: ({ params }) => [params.id],
@@ -25,6 +28,7 @@ export const streakRoutes: readonly Route[] = [
     method: 'get',
     path: '/streaks/rankings',
     operation: 'streaks_rankings',
+    description: 'By the configured frequency. A streak that has just ended leaves the list within a second.',
     answers: { 200: z.array(longestStreakShape) },
     summary: 'List the users with the longest streaks, now or ever',
     access: 'admin',
@@ -35,6 +39,7 @@ export const streakRoutes: readonly Route[] = [
     method: 'get',
     path: '/streaks',
     operation: 'streaks_list',
+    description: 'An unknown user has length 0.',
     answers: { 200: z.array(streakRankingShape) },
     summary: 'Rank users by the length of their streaks',
     access: ({ query }) => query.userIds,

@@ -8,7 +8,7 @@ import { limits } from '../shared/limits.js';
 import { keyText, optionalIntegerText } from './query.js';
 import { defineRoute, type Route } from './route.js';
 import { dateText } from '../shared/shapes.js';
-import { idSchema } from '../engine/identify.js';
+import { idSchema } from '../engine/user-properties.js';
 
 const date = dateText.refine((text) => text >= '0001-01-01', 'must be a date from 0001-01-01 on').optional();
 const otherSpelling = date.meta({ description: 'An alias: send only one of the two.' });
@@ -59,6 +59,8 @@ export const summaryRoutes: readonly Route[] = [
     method: 'get',
     path: '/users/{id}/metrics/{key}/event-summary',
     operation: 'users_metric_event_summary',
+    description:
+      'Buckets without events are sent with change 0. A week or month that reaches beyond the span counts only the days ' + 'inside.',
     answers: { 200: z.array(summaryItemShape) },
     summary: "Sum up a user's events on a metric by day, week or month",
     access: ({ params: { id } }) => [id],
@@ -73,6 +75,8 @@ export const summaryRoutes: readonly Route[] = [
     method: 'get',
     path: '/users/{id}/points/{key}/event-summary',
     operation: 'users_points_event_summary',
+    description:
+      'Buckets without awards are sent with change 0. A week or month that reaches beyond the span counts only the days ' + 'inside.',
     answers: { 200: z.array(summaryItemShape) },
     summary: "Sum up a user's awards in a points system by day, week or month",
     access: ({ params: { id } }) => [id],
@@ -87,6 +91,9 @@ export const summaryRoutes: readonly Route[] = [
     method: 'get',
     path: '/users/{id}/wrapped',
     operation: 'users_wrapped',
+    description:
+      "A year that has not begun in the user's calendar is a 422. A year without events has zeros. `percentileThisPeriod` is " +
+      'the percentage of the other active users who changed less.',
     answers: { 200: wrappedShape },
     summary: "Read a user's year in review",
     access: ({ params: { id } }) => [id],

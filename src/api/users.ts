@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { evaluationMode } from '../config/fields.js';
-import { idSchema, userPropertiesSchema } from '../engine/identify.js';
+import { idSchema, userPropertiesSchema } from '../engine/user-properties.js';
 import {
   type IdentifyMode,
   channels,
@@ -45,6 +45,7 @@ export const userRoutes: readonly Route[] = [
     method: 'post',
     path: '/users',
     operation: 'users_create',
+    description: 'A known id is a 422.',
     answers: { 201: userShape },
     summary: 'Create a user',
     access: ({ body }) => [body.id],
@@ -99,6 +100,7 @@ export const userRoutes: readonly Route[] = [
     method: 'get',
     path: '/users/{id}/points/{key}',
     operation: 'users_points',
+    description: '`level` is null if there are no levels or none is reached.',
     answers: { 200: userPointsShape },
     summary: "Read a user's points, level and most recent awards",
     access: ({ params }) => [params.id],
@@ -146,6 +148,7 @@ export const preferenceRoutes: readonly Route[] = [
     method: 'patch',
     path: '/users/{id}/preferences',
     operation: 'users_update_preferences',
+    description: 'An empty list of channels switches a type off. Setting `streak` while personalization is off is a 403.',
     answers: { 200: preferencesShape },
     summary: "Change a user's preferences: only the fields you send",
     access: ofUser,

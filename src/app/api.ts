@@ -71,7 +71,6 @@ function deletionOf(context: Context): Deletion {
   const { account } = context;
   return new Deletion(context, async (tenant, user) => {
     await account.store((keys) => eraseUserKeys(keys, tenant, user));
-    // Even when no key was erased: this may be a retry after an announcement that failed.
     await account.announce();
   });
 }

@@ -1,7 +1,7 @@
 import { newestVersions } from '../config/store.js';
 import type { Sweeper } from '../jobs/sweeper.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
-import type { Listener } from '../redis/listener.js';
+import type { Listener } from '../redis/connection.js';
 import { limits } from '../shared/limits.js';
 import type { Context } from './context.js';
 
@@ -23,12 +23,12 @@ export async function watchChanges(context: Context, listener: Listener, sweeper
     for (const [tenant, version] of newest) if (version !== held.get(tenant)) await engine.refreshConfig(tenant);
   };
   const onAnnouncement = (subject: string): void => {
-    if (subject === 'account') account.heard();
+    if (subject === 'account') account.receiveAnnouncement();
     else refresh(Number(subject));
   };
   // A subscriber misses what is announced while it is disconnected, so it checks everything after it reconnects.
   await listener.on('changes', onAnnouncement, () => {
-    account.heard();
+    account.resync();
     queue.add(refreshChanged);
   });
   lifecycle.onStop('configuration changes', () => queue.stop());

@@ -5,7 +5,7 @@ import { Sweep } from '../jobs/sweep.js';
 import type { ProcessRole } from '../ledger/active-redis-rules.js';
 import { metricsEndpoint, Observed } from '../observe/observed.js';
 import { refusedStart } from '../redis/failure.js';
-import { Listener } from '../redis/listener.js';
+import { Listener } from '../redis/connection.js';
 import { limits } from '../shared/limits.js';
 import { startApi } from './api.js';
 import { watchChanges } from './changes.js';

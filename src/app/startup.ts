@@ -12,7 +12,7 @@ import type { Context } from './context.js';
 const sampleConfig = fileURLToPath(new URL('../../examples/study-app.yaml', import.meta.url));
 
 /** Loads keys and tenants, and makes sure that there is an admin key. Returns a key that was generated. */
-export async function startAccount({ pool, account, settings, lifecycle, log, print }: Context): Promise<string | undefined> {
+export async function startAccount({ pool, account, settings, lifecycle, print }: Context): Promise<string | undefined> {
   await noteTestClock(pool, settings.testClock);
   const { made, isChanged, isRevoked, others } = await ensureAdminKey(pool, settings.adminApiKey);
   if (isRevoked) print('ADMIN_API_KEY has been revoked: requests with it are refused.');
@@ -20,11 +20,7 @@ export async function startAccount({ pool, account, settings, lifecycle, log, pr
     print(`ADMIN_API_KEY is new. Earlier admin keys are still valid: ${others.join(', ')}. To revoke one: laurel keys revoke PREFIX.`);
   }
   await lifecycle.start('keys and tenants', account.start(), () => account.stop());
-  if (isChanged) {
-    await account.announce().catch((error: unknown) => {
-      log.warn({ err: error }, 'new admin key not announced, other processes load it within seconds');
-    });
-  }
+  if (isChanged) await account.announce();
   return made;
 }
 

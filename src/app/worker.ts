@@ -3,7 +3,7 @@ import type { Sweeper } from '../jobs/sweeper.js';
 import { WriteBehind } from '../ledger/write-behind.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
 import type { Observed } from '../observe/observed.js';
-import type { Listener } from '../redis/listener.js';
+import type { Listener } from '../redis/connection.js';
 import { Reconciler } from '../restore/reconcile.js';
 import { limits } from '../shared/limits.js';
 import { Deliverer } from '../webhooks/deliverer.js';

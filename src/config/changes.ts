@@ -1,18 +1,7 @@
 /** The difference between two configurations, as data and as lines for an operator. */
 import { isDeepStrictEqual } from 'node:util';
-import { type AttributeFilter, type ConfigObject, type Settings, type StreakCondition, type StreakSettings } from './model.js';
-
-export type ObjectKind =
-  | 'user attribute'
-  | 'event attribute'
-  | 'metric'
-  | 'points system'
-  | 'level'
-  | 'trigger'
-  | 'boost'
-  | 'achievement'
-  | 'leaderboard'
-  | 'webhook';
+import { flatFields, type KeyOf } from './convert.js';
+import { type Field, type ObjectKind, type SingleName } from './kinds.js';
 
 /**
  * `field` is the file's, with `badge.url` for the badge and `freezes.initial` and its like. Values have keys in place of ids; a list is one
@@ -35,66 +24,22 @@ export interface ObjectChange {
   readonly fields: readonly FieldChange[];
 }
 
-/** What there is one of, under no key. */
+/** A change of what there is one of, under no key. */
 export interface SettingsChange {
   readonly action: 'change';
-  readonly kind: 'settings' | 'streaks';
+  readonly kind: SingleName;
   readonly fields: readonly FieldChange[];
 }
 
 export type Change = ObjectChange | SettingsChange;
 
-/** What identifies an object, and the lists that are compared object by object. */
-const notCompared: ReadonlySet<string> = new Set(['id', 'no', 'key', 'created', 'updated', 'archived', 'levels', 'triggers', 'boosts']);
-
-type KeyOf = (id: string) => string;
-
-/** The fields of what is stored as a file has them. `keyOf` gives the key of the object with an id. */
-function fileFields(stored: object, keyOf: KeyOf): Map<string, unknown> {
-  const entries = Object.entries(stored) as [string, unknown][];
-  return new Map(entries.filter(([field]) => !notCompared.has(field)).flatMap(([field, value]) => fileField(field, value, keyOf)));
-}
-
-function fileField(field: string, value: unknown, keyOf: KeyOf): [string, unknown][] {
-  switch (field) {
-    case 'badgeUrl':
-      return [['badge.url', value]];
-    case 'metricId':
-      return [['metricKey', keyOf(String(value))]];
-    case 'pointsSystemId':
-      return [['pointsSystemKey', keyOf(String(value))]];
-    case 'achievementId':
-      return [['achievementKey', keyOf(String(value))]];
-    case 'achievementIds':
-      return [['achievementKeys', (value as readonly string[]).map(keyOf)]];
-    case 'breakdownAttributes':
-      return [[field, (value as readonly string[]).map(keyOf)]];
-    case 'userAttributes':
-    case 'eventAttributes':
-      return [
-        [
-          field,
-          (value as readonly AttributeFilter[]).map(
-            ({ attributeId, attributeValue }) => `${keyOf(attributeId)} = ${JSON.stringify(attributeValue)}`,
-          ),
-        ],
-      ];
-    case 'metrics':
-      return [[field, (value as readonly StreakCondition[]).map(({ metricId, threshold }) => `${keyOf(metricId)} >= ${threshold}`)]];
-    case 'freezes':
-      return Object.entries(value as StreakSettings['freezes']).map(([name, amount]) => [`freezes.${name}`, amount]);
-    default:
-      return [[field, value]];
-  }
-}
-
 /**
- * What differs between two states of one object, or of the settings, lists of a points system left out. A field that only one of them
+ * What differs between two states of one object, or of the settings, without the lists of a points system. A field that only one of them
  * has is undefined in the other. `keyOf` gives the key of the object with an id, in both states.
  */
-export function fieldChanges<T extends ConfigObject | Settings | StreakSettings>(from: T, to: T, keyOf: KeyOf): FieldChange[] {
-  const before = fileFields(from, keyOf);
-  const after = fileFields(to, keyOf);
+export function fieldChanges<T extends object>(fields: readonly Field[], from: T, to: T, keyOf: KeyOf): FieldChange[] {
+  const before = flatFields(fields, from, keyOf);
+  const after = flatFields(fields, to, keyOf);
   return [...new Set([...before.keys(), ...after.keys()])]
     .map((field) => ({ field, from: before.get(field), to: after.get(field) }))
     .filter((change) => !isDeepStrictEqual(change.from, change.to));

@@ -1,23 +1,23 @@
 /** Composite achievements that need themselves. */
 import { type Achievement } from './model.js';
 import { type At, type Parts } from './parts.js';
-import { type ConfigProblem, named } from './problems.js';
+import { type ConfigProblem } from './problems.js';
 import { neededBy } from './references.js';
 
 /** The ids of achievements, and for each of them those that it needs. */
 type Needs = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Achievements that need themselves, through however many others. A problem names one circle; another that shares an achievement with it
- * is told once this one is broken.
+ * Achievements that need themselves, through however many others. A problem names one cycle; another cycle that shares an achievement with it
+ * is reported once this one is broken.
  */
 export function cycleProblems({ achievements }: Parts): ConfigProblem[] {
   const byId = new Map(achievements.map((at) => [at.object.id, at]));
   const needs = withoutEnds(new Map(achievements.map(({ object }) => [object.id, neededBy(object).filter((id) => byId.has(id))])));
-  return findCycles(needs).map((circle) => cycleProblem(circle.flatMap((id) => byId.get(id) ?? [])));
+  return findCycles(needs).map((cycle) => cycleProblem(cycle.flatMap((id) => byId.get(id) ?? [])));
 }
 
-/** What is left once everybody who needs nobody is taken away, again and again: from each of them a way leads into a circle. */
+/** What is left once achievements without prerequisites are removed, again and again: from each of the rest a way leads into a cycle. */
 function withoutEnds(needs: Needs): Needs {
   const wanted = new Map<string, string[]>([...needs.keys()].map((id) => [id, []]));
   const open = new Map([...needs].map(([id, others]) => [id, others.length]));
@@ -38,7 +38,7 @@ function withoutEnds(needs: Needs): Needs {
   return new Map(rest.map(([id, others]) => [id, others.filter((other) => !gone.has(other))]));
 }
 
-/** Circles that share no member, each as the ids in it. Everybody in `needs` needs somebody in it. */
+/** Cycles that share no member, each as the ids in it. Every achievement in `needs` needs another one in it. */
 function findCycles(needs: Needs): string[][] {
   const passed = new Set<string>();
   return [...needs.keys()].flatMap((start) => {
@@ -55,15 +55,16 @@ function findCycles(needs: Needs): string[][] {
   });
 }
 
-/** The problem stands at the member that changed last: it closed the circle, so it is in the file that is being applied. */
-function cycleProblem(circle: readonly At<Achievement>[]): ConfigProblem {
-  const last = circle.reduce((latest, { object }, index) => (object.updated > (circle[latest]?.object.updated ?? '') ? index : latest), 0);
-  const turned = [...circle.slice(last), ...circle.slice(0, last)];
+/** The problem stands at the member that changed last: it closed the cycle, so it is in the file that is being applied. */
+function cycleProblem(cycle: readonly At<Achievement>[]): ConfigProblem {
+  const last = cycle.reduce((latest, { object }, index) => (object.updated > (cycle[latest]?.object.updated ?? '') ? index : latest), 0);
+  const turned = [...cycle.slice(last), ...cycle.slice(0, last)];
   const [first, second = first] = turned;
-  if (!first || !second) throw new Error('a circle without members');
-  const way = [...turned, first].map(({ object }) => object.key).join(' -> ');
+  if (!first || !second) throw new Error('a cycle without members');
   return {
+    code: 'cycle',
     path: [...first.path, 'achievementIds', neededBy(first.object).indexOf(second.object.id)],
-    sentence: `${named('achievement', first.object)}: it could never be completed, as it needs itself: ${way}`,
+    subject: { kind: 'achievement', key: first.object.key },
+    keys: [...turned, first].map(({ object }) => object.key),
   };
 }

@@ -1,65 +1,30 @@
-/** A configuration file, from text to objects that know where they stand. */
+/** A configuration file, from text to objects that know their place in it. */
 import { limits } from '../shared/limits.js';
-import { ObjectParser, type Placed } from './objects.js';
-import { type FileProblem, problemsError } from './problems.js';
-import {
-  type AchievementInput,
-  achievementSchema,
-  type AttributeInput,
-  attributeSchema,
-  type BoostInput,
-  boostSchema,
-  configFileSchema,
-  type LeaderboardInput,
-  leaderboardSchema,
-  type LevelInput,
-  levelSchema,
-  type MetricInput,
-  metricSchema,
-  type PointsSystemInput,
-  pointsSystemSchema,
-  type SettingsInput,
-  settingsSchema,
-  type StreaksInput,
-  streaksSchema,
-  type TriggerInput,
-  triggerSchema,
-  type WebhookInput,
-  webhookSchema,
-} from './schema.js';
+import { configFileSchema, fileNameOf, kinds, topLists } from './kinds.js';
+import { type TopListName } from './model.js';
+import { ObjectParser, type Placed, type PlacedSingle } from './objects.js';
+import { type FileProblem, type Problem, problemsError } from './problems.js';
 import { type Path, type Position, readYaml } from './yaml.js';
 
-export { type Placed } from './objects.js';
-
-export interface PlacedPointsSystem extends Placed<PointsSystemInput> {
-  readonly levels: readonly Placed<LevelInput>[];
-  readonly triggers: readonly Placed<TriggerInput>[];
-  readonly boosts: readonly Placed<BoostInput>[];
-}
+export { type Placed, type PlacedSingle } from './objects.js';
 
 /**
- * A parsed file. Keys are unique in it. With `problems`, it holds what could be understood, so that rules between objects can be
- * checked as well and everything be reported at once; it must not be applied then.
+ * A parsed file. Keys are unique in it. A file with `problems` must not be applied; it holds what could be understood, so that rules between
+ * objects are checked as well and all problems are reported at once.
  */
-export interface ConfigFile {
+export interface ConfigFile extends Readonly<Record<TopListName, readonly Placed[]>> {
   readonly fileName: string;
-  readonly settings: Placed<SettingsInput> | null;
-  readonly attributes: readonly Placed<AttributeInput>[];
-  readonly metrics: readonly Placed<MetricInput>[];
-  readonly points: readonly PlacedPointsSystem[];
-  readonly achievements: readonly Placed<AchievementInput>[];
-  readonly streaks: Placed<StreaksInput> | null;
-  readonly leaderboards: readonly Placed<LeaderboardInput>[];
-  readonly webhooks: readonly Placed<WebhookInput>[];
+  readonly settings: PlacedSingle | null;
+  readonly streaks: PlacedSingle | null;
   readonly problems: readonly FileProblem[];
   /** Where the value at a path stands, or the innermost object around a value that isn't there. */
   readonly locate: (path: Path) => Position;
 }
 
 /**
- * Reads a configuration file (issue 2, "Configuration as a file"; docs/configuration.md).
+ * Reads a configuration file (docs/configuration.md).
  *
- * `text` is the whole file; `fileName` is what messages call it. Throws an OperatorError with a line `FILE:LINE:COLUMN: sentence` for
+ * `text` is the whole file; `fileName` is its name in messages. Throws an OperatorError with a line `FILE:LINE:COLUMN: sentence` for
  * each thing that is wrong with the file by itself. What it refers to is checked by planApply.
  */
 export function readConfigFile(text: string, fileName: string): ConfigFile {
@@ -70,15 +35,17 @@ export function readConfigFile(text: string, fileName: string): ConfigFile {
 
 /**
  * As readConfigFile, but problems of the objects are in the result, for planApply to report with its own. Throws an OperatorError only
- * for a text in which no objects can be told apart: empty, too large, not YAML, not a map.
+ * for a text without discernible objects: empty, too large, not YAML, not a map.
  */
 export function parseConfigFile(text: string, fileName: string): ConfigFile {
-  const refuse = (sentence: string) => problemsError(fileName, [{ position: null, sentence, path: null }]);
-  if (Buffer.byteLength(text) > limits.maxConfigFileBytes) throw refuse(`the file is larger than ${limits.maxConfigFileBytes} bytes`);
+  const refuse = (problem: Problem) => problemsError(fileName, [{ position: null, problem, path: null }]);
+  if (Buffer.byteLength(text) > limits.maxConfigFileBytes) throw refuse({ code: 'file_too_large' });
   const yaml = readYaml(text);
-  const faults = yaml.faults.map(({ sentence, line, column }) => ({ sentence, position: { line, column }, path: null }));
+  const faults = yaml.faults.map(({ sentence, line, column }) => ({
+    ...{ problem: { code: 'syntax', message: sentence } as const, position: { line, column }, path: null },
+  }));
   if (yaml.value === undefined) throw problemsError(fileName, faults);
-  if (yaml.value === null) throw refuse('the file is empty');
+  if (yaml.value === null) throw refuse({ code: 'file_empty' });
 
   return configFileOf(yaml.value, { fileName, locate: yaml.locate, faults });
 }
@@ -92,65 +59,20 @@ interface Origin {
 const nowhere: Origin = { fileName: 'the configuration', locate: () => ({ line: 1, column: 1 }), faults: [] };
 
 /**
- * What a file with these contents would say: plain values, as a YAML file has them, by the names of its parts. Without an origin they
- * come from no file, and the positions of problems mean nothing. Throws an OperatorError for contents in which no objects can be told apart.
+ * A file with these contents: plain values, as a YAML file has them, by the names of its parts. Without an origin the positions of problems
+ * mean nothing. Throws an OperatorError for contents without discernible objects.
  */
 export function configFileOf(contents: unknown, { fileName, locate, faults }: Origin = nowhere): ConfigFile {
   const parser = new ObjectParser(locate, faults);
-  const [root] = parser.object(configFileSchema, contents, [], '');
+  const [root] = parser.object(configFileSchema, contents, { path: [] });
   if (!root) throw problemsError(fileName, parser.problems);
+  const lists = topLists.map((list) => [list, parser.list(kinds[list], root[fileNameOf(list)], [fileNameOf(list)])]);
   return {
+    ...(Object.fromEntries(lists) as Record<TopListName, readonly Placed[]>),
     fileName,
-    settings: parser.single(settingsSchema, root.settings, 'settings'),
-    attributes: parser.list(attributeSchema, root.attributes, { path: ['attributes'], kind: 'attribute', standIns: attributeStandIns }),
-    metrics: parser.list(metricSchema, root.metrics, { path: ['metrics'], kind: 'metric', standIns: [{ name }] }),
-    points: parser
-      .list(pointsSystemSchema, root.points, { path: ['points'], kind: 'points system', standIns: [{ name }], keepsUnnamed: true })
-      .map((system) => ({ ...system, ...parseLists(parser, system) })),
-    achievements: parser.list(achievementSchema, root.achievements, {
-      path: ['achievements'],
-      kind: 'achievement',
-      standIns: ['metric', 'streak', 'api', 'achievement'].map((trigger) => ({ name, trigger, metricValue: 1, streakLength: 1 })),
-    }),
-    streaks: parser.single(streaksSchema, root.streaks, 'streaks'),
-    leaderboards: parser.list(leaderboardSchema, root.leaderboards, {
-      path: ['leaderboards'],
-      kind: 'leaderboard',
-      standIns: [{ name, start: firstDay }],
-    }),
-    webhooks: parser.list(webhookSchema, root.webhooks, { path: ['webhooks'], kind: 'webhook', standIns: [webhookStandIn] }),
+    settings: parser.single('settings', root['settings']),
+    streaks: parser.single('streaks', root['streaks']),
     problems: parser.problems,
     locate: (path) => locate(path),
-  };
-}
-
-/** What stands in for a field that was refused: whatever breaks no rule. A key, a reference and the points of a level have no such value. */
-const name = 'unnamed';
-const firstDay = '0001-01-01';
-const webhookStandIn = { name, url: 'https://example.com/', events: ['points.changed'] };
-/** An attribute of a type that does not exist may have been meant as either; a trigger, as whichever has the fields that it has. */
-const attributeStandIns = (['user', 'event'] as const).map((type) => ({ name, type }));
-const triggerStandIns = (['metric', 'achievement', 'streak', 'time', 'user_creation'] as const).map((type) => ({
-  type,
-  points: -1,
-  metricThreshold: 1,
-  streakLength: 1,
-  timeUnit: 'days',
-  timeInterval: 1,
-}));
-
-function parseLists(parser: ObjectParser, { value, path }: Placed<PointsSystemInput>): Omit<PlacedPointsSystem, 'value' | 'path'> {
-  return {
-    levels: parser.list(levelSchema, value.levels, { path: [...path, 'levels'], kind: 'level', standIns: [{ name }] }),
-    triggers: parser.list(triggerSchema, value.triggers, {
-      path: [...path, 'triggers'],
-      kind: 'trigger',
-      standIns: triggerStandIns,
-    }),
-    boosts: parser.list(boostSchema, value.boosts, {
-      path: [...path, 'boosts'],
-      kind: 'boost',
-      standIns: [{ name, start: firstDay, multiplier: 2 }],
-    }),
   };
 }

@@ -1,4 +1,4 @@
-/** Deleting a user from a tenant's configuration: boosts that are for one user name that user, in old versions too. */
+/** Deletes a user from a tenant's configuration: a boost for one user names that user, in old versions too. */
 import { type Pool } from 'pg';
 import { limits } from '../shared/limits.js';
 import { type ConfigDocument, type ConfigVersion } from './model.js';
@@ -15,7 +15,7 @@ function without(document: ConfigDocument, user: string): ConfigDocument {
   return { ...document, pointsSystems };
 }
 
-/** Saves a version without the user's boosts, if the latest has any. Throws ConfigConflict when others are faster too often. */
+/** Saves a version without the user's boosts, if the latest has any. Throws ConfigConflict after limits.maxApplyAttempts conflicts. */
 async function saveWithout(pool: Pool, tenant: number, user: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const { version, document } = await loadConfig(pool, tenant);
@@ -40,8 +40,8 @@ export async function isInConfig(pool: Pool, tenant: number, user: string): Prom
 }
 
 /**
- * Takes the boosts of a user out of all versions of a tenant's configuration; where the latest has some, a new one follows it. Returns the
- * versions that had some, as they were, so that what was made of them can be forgotten too. Nothing is done for a user who has none.
+ * Removes the boosts of a user from all versions of a tenant's configuration; if the latest version has some, a new version without them
+ * follows it. Returns the versions that had some, as they were, so that the caller can forget the plans compiled from them.
  */
 export async function forgetInConfig(pool: Pool, tenant: number, user: string): Promise<ConfigVersion[]> {
   await saveWithout(pool, tenant, user);

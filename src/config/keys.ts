@@ -1,10 +1,10 @@
-/** Keys for objects that come without one: the Admin API's contract has none for triggers and boosts. */
-import { type FileFields } from './export.js';
+/** Generates keys for objects without one: the Admin API's contract has none for triggers and boosts. */
+import { type FileFields } from './convert.js';
 
-/** Characters of a key that is made: few enough that a number can follow. */
+/** Most characters of a generated key: few enough that a number can follow. */
 const maxMadeChars = 200;
 
-/** The words of a text as a key has them: `Double XP, week 1!` is `double-xp-week-1`. Empty if there is nothing that a key can hold. */
+/** The words of a text as a key: `Double XP, week 1!` becomes `double-xp-week-1`. Empty if no character fits into a key. */
 const slug = (text: string): string =>
   text
     .normalize('NFKD')
@@ -18,7 +18,7 @@ const words = (...parts: readonly unknown[]): string =>
   parts.filter((part) => typeof part === 'string' || typeof part === 'number').join(' ');
 
 /**
- * A key that is not taken, for an object of a kind by the fields that a file has of it: from its name, for a trigger from what sets it off
+ * A free key for an object, from the fields that a file has of it: from its name, or for a trigger from its type and condition
  * (`metric-flashcards-viewed`, `streak-7`, `time-2-days`).
  */
 export function freeKey(kind: string, fields: FileFields, taken: ReadonlySet<string>): string {

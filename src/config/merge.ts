@@ -1,17 +1,18 @@
-/** The lists of a configuration, merged with those of a file: who keeps an identity, who gets one, who is archived. Part of apply.ts. */
-import { type Change, fieldChanges, type ObjectKind, objectName, type SettingsChange } from './changes.js';
-import { type ConfigFile, type Placed } from './file.js';
-import { type ConfigDocument, type ConfigObject, type Settings, type StreakSettings } from './model.js';
-import { type ConfigProblem, type FileProblem } from './problems.js';
-import { type Identity, type ReferenceKind, type Resolve } from './stored.js';
+/** The lists of a configuration, merged with those of a file: which objects keep their identity, get one, are archived. Part of apply.ts. */
+import { type Change, fieldChanges, objectName } from './changes.js';
+import { type FileFields, type Identity, type KeyOf, type Resolve, storedObject, storedSingle } from './convert.js';
+import { type ConfigFile, type Placed, type PlacedSingle } from './file.js';
+import { fileNames, identityOf, type Kind, kindOf, kinds, type ReferenceKind, type SingleName, singles } from './kinds.js';
+import { type ConfigDocument, type ConfigObject, type Lists, type ListName } from './model.js';
+import { type ConfigProblem, type FileProblem, type Problem, type Subject } from './problems.js';
 import { type Path } from './yaml.js';
 
 export interface PlanOptions {
   /** ISO 8601 instant: the `created` and `updated` of what changes, and, in UTC, the first day of a leaderboard that names none. */
   readonly now: string;
-  /** Archive the objects that the file doesn't mention. */
+  /** Archives the objects that the file doesn't mention. */
   readonly prune: boolean;
-  /** What becomes of levels, triggers and boosts that the lists of their system don't mention: a file's lists are whole. */
+  /** Whether levels, triggers and boosts that the lists of their system don't mention are archived (as for a file) or kept. */
   readonly lists?: 'replaced' | 'extended';
   /** Whether the URLs of webhooks may be http ones, or lead to private addresses (WEBHOOK_ALLOW_PRIVATE). */
   readonly allowPrivateWebhooks?: boolean | undefined;
@@ -19,37 +20,41 @@ export interface PlanOptions {
   readonly newId: () => string;
 }
 
-type PlacedObject = Placed<{ readonly key: string }>;
-
-/** How the objects of one list are made. */
-export interface MergeRules<T extends ConfigObject, P extends PlacedObject> {
-  readonly kind: (object: T | P['value']) => ObjectKind;
-  /** What becomes of objects that the file's list doesn't have. */
+/** A list of objects that a file may change. */
+export interface MergeList<N extends ListName> {
+  readonly kind: Kind<N>;
+  readonly existing: readonly Lists[N][];
+  readonly given: readonly Placed[];
+  /** For objects that the file's list doesn't have. */
   readonly absent: 'keep' | 'archive';
   /** The key of the points system that has the list; null for the document's own lists. */
   readonly within: string | null;
-  /** Whether an archived object comes back, with its data, when its key does. Otherwise the key then gets a new object. */
-  readonly comesBack: boolean;
-  readonly make: (identity: Identity, given: P, existing: T | undefined, resolve: Resolve) => T;
-  /** What follows once the object itself is settled: the lists in it. */
-  readonly then?: (object: T, given: P) => T;
+  /** Completes an object of the file, and reports problems of the transition. */
+  readonly complete?: (making: Making<Lists[N]>) => Lists[N];
 }
 
-/** An object that the file has, and what it was. */
-interface Listed<T, P> {
-  readonly listed: true;
-  readonly given: P;
+/** An object made from one of a file. */
+export interface Making<T> {
+  readonly made: T;
+  readonly existing: T | undefined;
+  readonly given: FileFields;
+  readonly report: (field: string, problem: Problem) => void;
+}
+
+/** An object of the file, and its previous state. */
+interface Listed<T> {
+  readonly given: Placed;
   readonly existing: T | undefined;
   readonly identity: Pick<ConfigObject, 'id' | 'no' | 'key' | 'created'>;
 }
 
 /** An object that the file doesn't have. */
 interface Unlisted<T> {
-  readonly listed: false;
+  readonly given: undefined;
   readonly existing: T;
 }
 
-type Member<T, P> = Listed<T, P> | Unlisted<T>;
+type Member<T> = Listed<T> | Unlisted<T>;
 
 /** A configuration in the making. */
 export class Draft {
@@ -59,7 +64,7 @@ export class Draft {
   readonly problems: FileProblem[];
   private readonly file: ConfigFile;
   private readonly options: PlanOptions;
-  /** Paths that have a problem already: what else is said of the same value follows from it. */
+  /** Paths that have a problem already: other problems of the same value follow from it. */
   private readonly reported = new Set<string>();
   /** Where in the file the objects of the new document come from. */
   private readonly origins = new Map<unknown, Path>();
@@ -67,7 +72,7 @@ export class Draft {
   private readonly targets = new Map<string, Pick<ConfigObject, 'id' | 'archived'>>();
   private readonly keys = new Map<string, string>();
   private readonly pruned = new Set<string>();
-  /** The values of the file that were refused by themselves, and the objects around these. */
+  /** The values of the file that their schemas refused, and the objects around these. */
   private readonly refused = new Set<string>();
   private readonly aroundRefused = new Set<string>();
 
@@ -78,112 +83,124 @@ export class Draft {
     this.problems = [...file.problems];
     for (const path of file.problems.flatMap(({ path }) => (path === null ? [] : [path]))) {
       this.refused.add(JSON.stringify(path));
-      // Of a whole list of the file more can be said than follows from a mistake in one of its objects.
+      // A list of the file can have problems of its own, whatever is wrong with one of its objects.
       for (let length = 2; length < path.length; length += 1) this.aroundRefused.add(JSON.stringify(path.slice(0, length)));
     }
   }
 
   /** The merged list: existing objects in their order, then new ones in the file's. It is `existing` itself if nothing changed. */
-  merge<T extends ConfigObject, P extends PlacedObject>(
-    existing: readonly T[],
-    given: readonly P[],
-    rules: MergeRules<T, P>,
-  ): readonly T[] {
-    const members = this.members(existing, given, rules);
+  merge<N extends ListName>(list: MergeList<N>): readonly Lists[N][] {
+    const { existing } = list;
+    const members = this.members(list);
     // Levels, triggers and boosts are not referred to.
-    if (rules.within === null) for (const member of members) this.register(member, rules);
-    const merged = members.map((member) => (member.listed ? this.settle(member, rules) : this.leaveOut(member.existing, rules)));
+    if (list.within === null) for (const member of members) this.register(member, list);
+    const merged = members.map((member) => (member.given ? this.settle(member, list) : this.leaveOut(member.existing, list)));
     return merged.length === existing.length && merged.every((object, index) => object === existing[index]) ? existing : merged;
   }
 
-  /** What there is one of, made from what the file says of it: `existing` itself if that changes nothing. */
-  mergeOne<T extends Settings | StreakSettings, I>(
-    kind: SettingsChange['kind'],
-    existing: T,
-    given: Placed<I> | null,
-    make: (input: I, resolve: Resolve) => T,
-  ): T {
+  /** The settings or streak settings with the file's changes; `existing` itself if there are none. */
+  mergeSingle<S extends SingleName>(name: S, existing: ConfigDocument[S], given: PlacedSingle | null): ConfigDocument[S] {
     if (given === null) return existing;
-    const made = make(given.value, this.resolverFor(kind, given.path));
-    const fields = fieldChanges(existing, made, this.keyOf);
-    if (fields.length > 0) this.changes.push({ action: 'change', kind, fields });
-    const settled = fields.length > 0 ? made : existing;
+    const { fields } = singles[name];
+    const made = storedSingle(fields, existing, given.value, this.resolverFor({ kind: name }, given.path));
+    const changed = fieldChanges(fields, existing, made, this.keyOf);
+    if (changed.length > 0) this.changes.push({ action: 'change', kind: name, fields: changed });
+    const settled = changed.length > 0 ? made : existing;
     this.origins.set(settled, given.path);
     return settled;
   }
 
-  /** The key of what an id stands for, of the kinds that are referred to. */
-  keyOf = (id: string): string => this.keys.get(id) ?? id;
+  /** The key of an object that others can refer to. */
+  keyOf: KeyOf = (_kind, id) => this.keys.get(id) ?? id;
 
-  /** Notes what is wrong with the value at a path of the file, unless something has been said of it. null: the file has no such value. */
-  report(path: Path | null, sentence: string): void {
-    const place = JSON.stringify(path ?? sentence);
+  /** Adds a problem of the value at a path of the file, unless that value has one already. null: the file has no such value. */
+  report(path: Path | null, problem: Problem): void {
+    const place = JSON.stringify(path ?? problem);
     if (this.reported.has(place) || (path !== null && this.followsFromRefusal(path))) return;
     this.reported.add(place);
-    this.problems.push({ position: path === null ? null : this.file.locate(path), sentence, path });
+    this.problems.push({ position: path === null ? null : this.file.locate(path), problem, path });
   }
 
-  /** Notes problems of the document that the merged lists make up, at the places of the file from which they come. */
+  /** Adds problems of the merged document, at the places of the file from which the values come. */
   reportAll(document: ConfigDocument, problems: readonly ConfigProblem[]): void {
-    for (const { path, sentence } of problems) this.report(this.filePath(document, path), sentence);
+    for (const problem of problems) this.report(this.filePath(document, problem.path), problem);
   }
 
-  /** Whether a value could not be read, or only in part, or is part of one that could not: the file is told that already. */
+  /** Whether a value, a part of it or a value around it was refused: that is reported already. */
   private followsFromRefusal(path: Path): boolean {
     if (this.aroundRefused.has(JSON.stringify(path))) return true;
     return path.some((_, index) => this.refused.has(JSON.stringify(path.slice(0, index + 1))));
   }
 
-  /** Who is who: existing objects in their order, then new ones, which get their ids and numbers, in the file's. */
-  private members<T extends ConfigObject, P extends PlacedObject>(
-    existing: readonly T[],
-    given: readonly P[],
-    rules: MergeRules<T, P>,
-  ): Member<T, P>[] {
-    const byName = new Map(given.map((placed) => [nameOf<T, P>(placed.value, rules), placed]));
-    const members = existing.map((object): Member<T, P> => {
-      const name = nameOf<T, P>(object, rules);
-      const placed = object.archived && !rules.comesBack ? undefined : byName.get(name);
-      if (!placed) return { listed: false, existing: object };
-      byName.delete(name);
-      return { listed: true, given: placed, existing: object, identity: object };
+  /** Existing objects in their order, then new ones, which get their ids and numbers, in the file's. */
+  private members<N extends ListName>({ kind, existing, given }: MergeList<N>): Member<Lists[N]>[] {
+    const byIdentity = new Map(given.map((placed) => [identityOf(kind, placed.value), placed]));
+    const members = existing.map((object): Member<Lists[N]> => {
+      const identity = identityOf(kind, object);
+      const placed = object.archived && !kind.comesBack ? undefined : byIdentity.get(identity);
+      if (!placed) return { given: undefined, existing: object };
+      byIdentity.delete(identity);
+      return { given: placed, existing: object, identity: object };
     });
-    for (const placed of byName.values()) {
+    for (const placed of byIdentity.values()) {
       const identity = { id: this.options.newId(), no: this.nextNo++, key: placed.value.key, created: this.options.now };
-      members.push({ listed: true, given: placed, existing: undefined, identity });
+      members.push({ given: placed, existing: undefined, identity });
     }
     return members;
   }
 
-  /** Makes an object known to those that refer to it, which may be of the same list. */
-  private register<T extends ConfigObject, P extends PlacedObject>(member: Member<T, P>, rules: MergeRules<T, P>): void {
-    const object = member.listed ? member.given.value : member.existing;
-    const { id, key } = member.listed ? member.identity : member.existing;
-    const isPruned = !member.listed && !member.existing.archived && rules.absent === 'archive';
+  /** Makes an object available to references, also from the same list. */
+  private register<N extends ListName>(member: Member<Lists[N]>, { kind, absent }: MergeList<N>): void {
+    const { id, key } = member.given ? member.identity : member.existing;
+    const isPruned = !member.given && !member.existing.archived && absent === 'archive';
     if (isPruned) this.pruned.add(id);
-    this.targets.set(nameOf<T, P>(object, rules), { id, archived: isPruned || (!member.listed && member.existing.archived) });
+    const archived = isPruned || (!member.given && member.existing.archived);
+    this.targets.set(identityOf(kind, member.given ? member.given.value : member.existing), { id, archived });
     this.keys.set(id, key);
   }
 
-  private settle<T extends ConfigObject, P extends PlacedObject>(member: Listed<T, P>, rules: MergeRules<T, P>): T {
+  private settle<N extends ListName>(member: Listed<Lists[N]>, list: MergeList<N>): Lists[N] {
     const { existing, given } = member;
     const { id, no, key, created } = member.identity;
-    const identity = { id, no, key, created, updated: this.options.now, archived: false };
-    const made = rules.make(identity, given, existing, this.resolverFor(`${rules.kind(given.value)} ${JSON.stringify(key)}`, given.path));
-    const fields = existing ? fieldChanges(existing, made, this.keyOf) : [];
+    const { kind, complete } = list;
+    const subject = { kind: kind.name, key };
+    const identity: Identity = { id, no, key, created, updated: this.options.now, archived: false };
+    const stored = storedObject(kind, identity, given.value, this.resolverFor(subject, given.path));
+    const lists = Object.fromEntries(
+      kind.inside.map((name) => [name, (existing as Partial<Record<ListName, unknown>> | undefined)?.[name] ?? []]),
+    );
+    const report = (field: string, problem: Problem): void => this.report([...given.path, field], { ...problem, subject });
+    const plain: Lists[N] = { ...stored, ...lists };
+    const made = complete ? complete({ made: plain, existing, given: given.value, report }) : plain;
+    const fields = existing ? fieldChanges(kind.fields, existing, made, this.keyOf) : [];
     const action = existing ? (existing.archived ? 'revive' : 'change') : 'add';
     const unchanged = action === 'change' && fields.length === 0;
-    if (!unchanged) this.changes.push({ action, ...this.name(rules, made), fields });
-    const object = unchanged && existing ? existing : made;
-    const settled = rules.then ? rules.then(object, given) : object;
+    if (!unchanged) this.changes.push({ action, ...nameIn(list, made), fields });
+    const settled = this.mergeInside(kind, unchanged && existing ? existing : made, given);
     this.origins.set(settled, given.path);
     return settled;
   }
 
-  private leaveOut<T extends ConfigObject, P extends PlacedObject>(object: T, rules: MergeRules<T, P>): T {
+  /** The object with the lists inside it merged. */
+  private mergeInside<T extends ConfigObject>({ inside }: Kind, owner: T, { lists = {} }: Placed): T {
+    const before = owner as unknown as Record<ListName, readonly ConfigObject[]>;
+    const changed = inside.flatMap((list) => {
+      const merged = this.merge({
+        kind: kinds[list],
+        existing: before[list] as readonly Lists[ListName][],
+        given: lists[list] ?? [],
+        absent: this.options.lists === 'extended' ? 'keep' : 'archive',
+        within: owner.key,
+      });
+      return merged === before[list] ? [] : [[list, merged] as const];
+    });
+    return changed.length === 0 ? owner : { ...owner, ...Object.fromEntries(changed) };
+  }
+
+  private leaveOut<N extends ListName>(object: Lists[N], list: MergeList<N>): Lists[N] {
     if (object.archived) return object;
-    const name = this.name(rules, object);
-    if (rules.absent === 'keep') {
+    const name = nameIn(list, object);
+    if (list.absent === 'keep') {
       this.kept.push(objectName(name));
       return object;
     }
@@ -191,33 +208,21 @@ export class Draft {
     return { ...object, archived: true, updated: this.options.now };
   }
 
-  private name<T extends ConfigObject, P extends PlacedObject>(rules: MergeRules<T, P>, object: T | P['value']) {
-    return { kind: rules.kind(object), key: object.key, within: rules.within };
-  }
-
   /** Keys to ids, for an object of the file. A key that leads nowhere is reported and gets an id that leads nowhere. */
-  private resolverFor(from: string, path: Path): Resolve {
-    return (kind, key, field) => {
-      const target = this.targets.get(`${kind} ${key}`);
-      const sentence = this.fault(kind, key, target);
-      if (sentence !== null) this.report([...path, ...field], `${from}: ${sentence}`);
+  private resolverFor(subject: Subject, path: Path): Resolve {
+    return (to, key, field) => {
+      const target = this.targets.get(`${to} ${key}`);
+      if (!target || target.archived) this.report([...path, ...field], { ...this.fault(to, key, target), subject });
       return target?.id ?? '';
     };
   }
 
-  /** Why a key can't be referred to; null if it can. */
-  private fault(kind: ReferenceKind, key: string, target: Pick<ConfigObject, 'id' | 'archived'> | undefined): string | null {
-    const name = `${kind} ${JSON.stringify(key)}`;
-    if (target) {
-      if (!target.archived) return null;
-      const isPruned = this.pruned.has(target.id);
-      return isPruned
-        ? `${name} is not in the file, so --prune would archive it`
-        : `${name} is archived: put it into the file to use it again`;
-    }
-    const other = otherType[kind];
+  /** Why a key can't be referred to. */
+  private fault(to: ReferenceKind, key: string, target: Pick<ConfigObject, 'id'> | undefined): Problem {
+    if (target) return { code: 'archived_reference', to, key, why: this.pruned.has(target.id) ? 'pruned' : 'not_in_file' };
+    const other = otherType[to];
     const namesake = other && this.targets.get(`${other} ${key}`);
-    return `there is no ${name}${namesake && !namesake.archived ? `, only the ${other} of that key` : ''}`;
+    return { code: 'unknown_reference', to, key, ...(namesake && !namesake.archived ? { only: `${other} with that key` } : {}) };
   }
 
   /** The path of the file that a path of the document comes from; null if the object is not from the file. */
@@ -229,28 +234,20 @@ export class Draft {
       const origin = this.origins.get(value);
       const isForeign = !origin && typeof value === 'object' && value !== null && ('no' in value || value === document.streaks);
       if (isForeign) return null;
-      result = origin ?? [...result, fileFields[segment] ?? segment];
+      result = origin ?? [...result, fileNames[segment] ?? segment];
     }
     return result;
   }
 }
 
-/** What an object of the file and one of the document have in common if they are the same. */
-function nameOf<T extends ConfigObject, P extends PlacedObject>(object: T | P['value'], { kind }: MergeRules<T, P>): string {
-  return `${kind(object)} ${object.key}`;
-}
+/** How changes name an object of a list. */
+const nameIn = <N extends ListName>({ kind, within }: MergeList<N>, object: ConfigObject) => ({
+  kind: kindOf(kind, object),
+  key: object.key,
+  within,
+});
 
 const otherType: Readonly<Partial<Record<ReferenceKind, ReferenceKind>>> = {
   'user attribute': 'event attribute',
   'event attribute': 'user attribute',
-};
-
-/** The names that a file has for fields of a document. */
-const fileFields: Readonly<Record<string, string>> = {
-  pointsSystems: 'points',
-  metricId: 'metricKey',
-  pointsSystemId: 'pointsSystemKey',
-  achievementId: 'achievementKey',
-  achievementIds: 'achievementKeys',
-  attributeId: 'attributeKey',
 };

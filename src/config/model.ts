@@ -1,10 +1,10 @@
 /**
- * What an operator configures, in the form that is stored (one document per tenant and version) and compiled.
+ * The configuration of a tenant, in the form that is stored (one document per tenant and version) and compiled.
  *
  * Field names are those of the Admin API's contract. Every object has three names: `id`, a UUID, which the APIs show; `key`, which
- * operators choose and which paths and files use; and `no`, a small number that is never given twice in a tenant, which Redis fields
- * and Postgres columns use. Objects refer to each other by `id`. An archived object stays in the document, so that what it once
- * awarded can still be named and so that its data is found again when its key comes back.
+ * operators choose and which paths and files use; and `no`, a small number that is unique in a tenant and never reused, which Redis
+ * fields and Postgres columns use. Objects refer to each other by `id`. An archived object stays in the document: responses still name what
+ * it has awarded, and its data is found again when its key comes back.
  */
 import { type WebhookKind } from './webhook-kinds.js';
 
@@ -94,7 +94,7 @@ export interface PointsBoost extends ConfigObject {
   /** Above 0 and below 100, with at most `limits.maxMultiplierDecimals` decimal places. */
   readonly multiplier: number;
   readonly rounding: Rounding;
-  /** The one user whom it is for; null is everybody who matches `userAttributes`. */
+  /** The only user it applies to; null applies it to all users that match `userAttributes`. */
   readonly userId: string | null;
   readonly userAttributes: readonly AttributeFilter[];
 }
@@ -111,7 +111,7 @@ export interface PointsSystem extends ConfigObject {
 interface AchievementBase extends ConfigObject {
   readonly description: string | null;
   readonly badgeUrl: string | null;
-  /** inactive → active ↔ locked. A locked one can't be completed, and only users who have it see it. */
+  /** inactive → active ↔ locked. A locked achievement cannot be completed, and only users with it see it. */
   readonly status: 'inactive' | 'active' | 'locked';
   /** All must match, or the user can't complete it yet. */
   readonly userAttributes: readonly AttributeFilter[];
@@ -150,7 +150,7 @@ export interface StreakCondition {
   readonly threshold: number;
 }
 
-/** One for each tenant. Daily, weekly and monthly streaks are all tracked; `frequency` says which one is shown and counts. */
+/** One for each tenant. Daily, weekly and monthly streaks are all tracked; `frequency` selects the one that is shown and counts. */
 export interface StreakSettings {
   readonly enabled: boolean;
   readonly frequency: 'daily' | 'weekly' | 'monthly';
@@ -165,13 +165,13 @@ export interface StreakSettings {
     readonly earnInterval: number;
     readonly earnAmount: number;
   };
-  /** Whether users may choose conditions of their own. */
+  /** Whether users may set their own conditions. */
   readonly personalization: boolean;
 }
 
 interface LeaderboardBase extends ConfigObject {
   readonly description: string | null;
-  /** What the operator asked for. `active` with a start to come is shown as scheduled, past its end as finished. */
+  /** The operator's choice. Responses show `active` as scheduled before its start and as finished after its end. */
   readonly status: 'inactive' | 'active';
   readonly maxParticipants: number;
   /** Local dates of the user, `YYYY-MM-DD`, both inclusive. */
@@ -180,7 +180,7 @@ interface LeaderboardBase extends ConfigObject {
   /** The window of the user's local time, `HH:MM` or `HH:MM:SS`, in which events count: from `startTime` (midnight where it is null) up to but not at `endTime` (the next midnight). A window whose end is before its start goes over midnight. */
   readonly startTime: string | null;
   readonly endTime: string | null;
-  /** Ids of user attributes: one board for each combination of their values. */
+  /** Ids of user attributes: one group for each combination of their values. */
   readonly breakdownAttributes: readonly string[];
 }
 
@@ -201,7 +201,7 @@ export interface PointsLeaderboard extends LeaderboardBase, Repeating {
   readonly pointsSystemId: string;
 }
 
-/** Always perpetual (spec, "Leaderboard rules"). */
+/** Always perpetual (docs/rules/leaderboards.md). */
 export interface StreakLeaderboard extends LeaderboardBase, Repeating {
   readonly rankBy: 'streak';
   readonly runUnit: null;
@@ -217,34 +217,34 @@ export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday',
 export const recapFrequencies = ['daily', 'weekly', 'monthly', 'yearly'] as const;
 
 export interface Settings {
-  /** The share of new users, from 0 to 1, who are put in the control group. */
+  /** The share of new users, from 0 to 1, that join the control group. */
   readonly controlRatio: number;
   /** The first day of a week. */
   readonly weekStart: 'monday' | 'sunday';
-  /** The IANA time zone in which users live who have none of their own. */
+  /** The IANA time zone of users without their own. */
   readonly defaultTimeZone: string;
-  /** For how many days (of 24 hours) an idempotency key is remembered; null is for ever (spec, "Limits"). */
+  /** For how many days (of 24 hours) an idempotency key is remembered; null is for ever (docs/rules/idempotency.md). */
   readonly idempotencyRetentionDays: number | null;
-  /** How often a recap is due: for each day, week, month or year that is over. */
+  /** How often a recap is due: after each day, week, month or year. */
   readonly recapFrequency: (typeof recapFrequencies)[number];
-  /** The hour, from 0 to 23 by the user's local time, at which recaps, reactivations and reminders of weekly and monthly streaks are due. */
+  /** The hour of the user's local time, from 0 to 23, at which recaps, reactivations and reminders of weekly and monthly streaks are due. */
   readonly emailHour: number;
   /** After how many days without an event a reactivation is due, in ascending order. */
   readonly reactivationDays: readonly number[];
-  /** The hour at which users are reminded of a daily streak. */
+  /** The hour at which reminders of daily streaks are due. */
   readonly streakReminderHour: number;
-  /** The day of the week on which users are reminded of a weekly streak. */
+  /** The day of the week on which reminders of weekly streaks are due. */
   readonly streakReminderWeekday: (typeof weekdays)[number];
-  /** The day of the month, from 1 to 31, on which users are reminded of a monthly streak; the last one of a shorter month. */
+  /** The day of the month, from 1 to 31, on which reminders of monthly streaks are due; the last day of a shorter month. */
   readonly streakReminderDay: number;
-  /** From which hour on, and up to which one, from 1 to 24, e-mails about achievements are due. */
+  /** The hours between which emails about achievements are due; the end is from 1 to 24. */
   readonly achievementFromHour: number;
   readonly achievementToHour: number;
 }
 
 /**
- * Where messages of some kinds are sent. Its secret is not here (table webhook_endpoints): a configuration is shown, exported and kept in
- * versions.
+ * An endpoint that subscribes to some kinds of messages. Its secret is in the table webhook_endpoints instead, because a configuration is
+ * shown, exported and stored in versions.
  */
 export interface Webhook extends ConfigObject {
   /** http or https, without credentials. */
@@ -266,6 +266,22 @@ export interface ConfigDocument {
   readonly leaderboards: readonly Leaderboard[];
   readonly webhooks: readonly Webhook[];
 }
+
+/** What the lists of a configuration hold; levels, triggers and boosts are in points systems. */
+export interface Lists {
+  readonly attributes: Attribute;
+  readonly metrics: Metric;
+  readonly pointsSystems: PointsSystem;
+  readonly achievements: Achievement;
+  readonly leaderboards: Leaderboard;
+  readonly webhooks: Webhook;
+  readonly levels: PointsLevel;
+  readonly triggers: PointsTrigger;
+  readonly boosts: PointsBoost;
+}
+export type ListName = keyof Lists;
+export type NestedListName = 'levels' | 'triggers' | 'boosts';
+export type TopListName = Exclude<ListName, NestedListName>;
 
 export const emptyConfig: ConfigDocument = {
   nextNo: 1,

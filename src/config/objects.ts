@@ -1,36 +1,27 @@
 /** Objects of a file, parsed one by one, so that a mistake in one of them doesn't hide those of the others. The inner part of file.ts. */
-import { type z } from 'zod';
 import { limits } from '../shared/limits.js';
 import { keySchema } from './fields.js';
-import { type FileProblem, schemaProblems } from './problems.js';
+import { identityOf, type Kind, kinds, type MapSchema, singles, type SingleName, type StandIns } from './kinds.js';
+import { type ListName } from './model.js';
+import { type FileProblem, schemaProblems, type Subject } from './problems.js';
 import { type Path, type Position } from './yaml.js';
 
-/** An object of the file, and its path from the root. */
-export interface Placed<T> {
-  readonly value: T;
-  readonly path: Path;
-}
-
-/** Values for required fields, put in where the file's were refused: the rules between objects are then checked all the same. */
-export type StandIns = readonly Readonly<Record<string, unknown>>[];
-
-export interface ListOptions {
-  readonly path: Path;
-  /** What a sentence calls an object of the list. */
-  readonly kind: string;
-  /** Every set of stand-ins makes another object, unless it makes the same. */
-  readonly standIns: StandIns;
-  /** Whether an object without a good key of its own is in the result, for what is in it, under a key that the file can't have. */
-  readonly keepsUnnamed?: boolean;
-}
-
-type ObjectSchema<T> = z.ZodType<T> & { readonly shape: Readonly<Record<string, unknown>> };
 type Fields = Readonly<Record<string, unknown>>;
+
+/** An object of the file, its path from the root, and the lists in it. */
+export interface Placed {
+  readonly value: Fields & { readonly key: string };
+  readonly path: Path;
+  readonly lists?: Partial<Record<ListName, readonly Placed[]>>;
+}
+
+/** The settings or streak settings of a file. */
+export type PlacedSingle = Pick<Placed, 'path'> & { readonly value: Fields };
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export class ObjectParser {
-  /** What was wrong with the objects parsed so far. */
+  /** The problems of the objects parsed so far. */
   readonly problems: FileProblem[];
   private readonly locate: (path: Path, name?: boolean) => Position;
 
@@ -40,20 +31,27 @@ export class ObjectParser {
   }
 
   /**
-   * The one object that `raw` is. If something is wrong with it, that is noted, and the result is what it would be without its unknown
-   * fields and with each set of stand-ins in place of the others that were refused: several objects, or none.
+   * Parses one object. If something is wrong with it, that is added to `problems`, and the result is the object without its unknown fields
+   * and with each set of stand-ins in place of its other refused fields: several objects, or none.
    */
-  object<T>(schema: ObjectSchema<T>, raw: unknown, path: Path, label: string, standIns: StandIns = [{}]): T[] {
+  object(
+    schema: MapSchema,
+    raw: unknown,
+    { path, subject }: { readonly path: Path; readonly subject?: Subject },
+    standIns: StandIns = [{}],
+  ): Fields[] {
     const result = schema.safeParse(raw);
     if (result.success) return [result.data];
-    const problems = schemaProblems(result.error, label, Object.keys(schema.shape));
-    for (const problem of problems) {
+    const unknown: Path[] = [];
+    const refused: Path[] = [];
+    for (const problem of schemaProblems(result.error, subject, Object.keys(schema.shape))) {
+      const isUnknown = problem.code === 'unknown_field';
       const at = [...path, ...problem.path];
-      this.problems.push({ position: this.locate(at, problem.unknown), sentence: problem.sentence, path: problem.unknown ? null : at });
+      this.problems.push({ position: this.locate(at, isUnknown), problem, path: isUnknown ? null : at });
+      if (isUnknown) unknown.push(problem.path);
+      else refused.push(problem.path.slice(0, 1));
     }
     if (!isFields(raw)) return [];
-    const refused = problems.filter(({ unknown }) => !unknown).map((problem) => problem.path.slice(0, 1));
-    const unknown = problems.filter((problem) => problem.unknown).map((problem) => problem.path);
     const rest = without(raw, [...unknown, ...refused]) as Fields;
     const candidates = standIns.map((set) => {
       const needed = Object.entries(set).filter(([field]) => refused.some(([head]) => head === field));
@@ -63,45 +61,44 @@ export class ObjectParser {
     return [...distinct.values()].map((candidate) => schema.safeParse(candidate)).flatMap(({ data }) => (data === undefined ? [] : [data]));
   }
 
-  /** The object that a field of the file holds, if it holds one. */
-  single<T>(schema: ObjectSchema<T>, raw: unknown, field: string): Placed<T> | null {
+  /** The settings or streak settings, if the file has them. */
+  single(name: SingleName, raw: unknown): PlacedSingle | null {
     if (raw === undefined || raw === null) return null;
-    const [value] = this.object(schema, raw, [field], field);
-    return value === undefined ? null : { value, path: [field] };
+    const [value] = this.object(singles[name].schema, raw, { path: [name], subject: { kind: name } });
+    return value === undefined ? null : { value, path: [name] };
   }
 
-  /** The objects of a list, each key once. */
-  list<T extends { readonly key: string }>(
-    schema: ObjectSchema<T>,
-    list: readonly unknown[] | null | undefined,
-    { path, kind, standIns, keepsUnnamed = false }: ListOptions,
-  ): Placed<T>[] {
+  /** The objects of a list, each key once, with the lists in them. */
+  list(kind: Kind, raws: unknown, path: Path): Placed[] {
+    // An object without a valid key is left out, unless it has lists of its own: then it gets a key that no file can have.
+    const keepsUnnamed = kind.inside.length > 0;
     const seen = new Map<string, Path>();
-    return (list ?? []).flatMap((raw, index) => {
+    return ((raws ?? []) as readonly unknown[]).flatMap((raw, index) => {
       const at = [...path, index];
-      const { key, type } = isFields(raw) ? raw : {};
-      const label = typeof key === 'string' ? `${kind} ${JSON.stringify(key.slice(0, limits.maxKeyChars))}` : `${kind} number ${index + 1}`;
+      const { key } = isFields(raw) ? raw : {};
+      const subject: Subject =
+        typeof key === 'string' ? { kind: kind.name, key: key.slice(0, limits.maxKeyChars) } : { kind: kind.name, index };
       const unnamed = keepsUnnamed ? { key: `unnamed-${index}` } : {};
-      const objects = this.object(
-        schema,
-        raw,
-        at,
-        label,
-        standIns.map((set) => ({ ...set, ...unnamed })),
-      );
-      // An attribute's type is part of what it is: a user attribute and an event attribute may share a key (model.ts).
-      const identity = JSON.stringify(kind === 'attribute' ? [key, type] : [key]);
+      const standIns = kind.standIns.map((set) => ({ ...set, ...unnamed }));
+      const objects = this.object(kind.schema, raw, { path: at, subject }, standIns);
+      const identity = typeof key === 'string' ? identityOf(kind, { ...(raw as Fields), key }) : '';
       const first = seen.get(identity);
-      if (first && typeof key === 'string') {
-        const { line } = this.locate([...first, 'key']);
-        const sentence = `${label}: the key is given twice, the first time on line ${line}`;
-        this.problems.push({ position: this.locate([...at, 'key']), sentence, path: [...at, 'key'] });
+      if (first && identity !== '') {
+        const problem = { code: 'repeated_in_file', subject, line: this.locate([...first, 'key']).line } as const;
+        this.problems.push({ position: this.locate([...at, 'key']), problem, path: [...at, 'key'] });
       } else {
         seen.set(identity, at);
       }
       const isNamed = !first && keySchema.safeParse(key).success;
       if (!isNamed && !keepsUnnamed) return [];
-      return objects.map((value) => ({ value: isNamed ? value : { ...value, key: `unnamed ${index}` }, path: at }));
+      return objects.map((value) => {
+        const lists = kind.inside.map((inside) => {
+          const { file } = kinds[inside];
+          return [inside, this.list(kinds[inside], value[file], [...at, file])];
+        });
+        const named = { ...value, key: isNamed ? String(value['key']) : `unnamed ${index}` };
+        return { value: named, path: at, ...(keepsUnnamed ? { lists: Object.fromEntries(lists) as Required<Placed>['lists'] } : {}) };
+      });
     });
   }
 }

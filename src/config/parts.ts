@@ -1,16 +1,6 @@
-/** What a configuration has in use, each part with its path from the document's root: what the rules of validate.ts look at. */
-import {
-  type Achievement,
-  type ConfigDocument,
-  type ConfigObject,
-  type Leaderboard,
-  type Metric,
-  type PointsBoost,
-  type PointsLevel,
-  type PointsSystem,
-  type PointsTrigger,
-  type Webhook,
-} from './model.js';
+/** What a configuration has in use, each object with its path from the document's root. */
+import { kinds, topLists } from './kinds.js';
+import { type ConfigDocument, type ConfigObject, type Lists, type ListName } from './model.js';
 import { type Path } from './yaml.js';
 
 export interface At<T> {
@@ -19,32 +9,25 @@ export interface At<T> {
 }
 
 /** What is not archived. Levels, triggers and boosts are those of all points systems. */
-export interface Parts {
-  readonly metrics: readonly At<Metric>[];
-  readonly systems: readonly At<PointsSystem>[];
-  readonly levels: readonly At<PointsLevel>[];
-  readonly triggers: readonly At<PointsTrigger>[];
-  readonly boosts: readonly At<PointsBoost>[];
-  readonly achievements: readonly At<Achievement>[];
-  readonly leaderboards: readonly At<Leaderboard>[];
-  readonly webhooks: readonly At<Webhook>[];
-}
+export type Parts = { readonly [N in ListName]: readonly At<Lists[N]>[] };
 
-/** The un-archived objects of a list, with their paths. */
-export function live<T extends ConfigObject>(list: readonly T[], path: Path): At<T>[] {
-  return list.map((object, index) => ({ object, path: [...path, index] })).filter(({ object }) => !object.archived);
-}
+/** The objects of a list, with their paths. */
+export const at = <T extends ConfigObject>(list: readonly T[], path: Path): At<T>[] =>
+  list.map((object, index) => ({ object, path: [...path, index] }));
+
+export const isLive = ({ object }: At<ConfigObject>): boolean => !object.archived;
+
+/** A list inside an object. */
+export const nestedIn = ({ object, path }: At<ConfigObject>, list: ListName): At<ConfigObject>[] =>
+  at((object as unknown as Record<string, readonly ConfigObject[]>)[list] ?? [], [...path, list]);
 
 export function partsOf(document: ConfigDocument): Parts {
-  const systems = live(document.pointsSystems, ['pointsSystems']);
-  return {
-    metrics: live(document.metrics, ['metrics']),
-    systems,
-    levels: systems.flatMap(({ object, path }) => live(object.levels, [...path, 'levels'])),
-    triggers: systems.flatMap(({ object, path }) => live(object.triggers, [...path, 'triggers'])),
-    boosts: systems.flatMap(({ object, path }) => live(object.boosts, [...path, 'boosts'])),
-    achievements: live(document.achievements, ['achievements']),
-    leaderboards: live(document.leaderboards, ['leaderboards']),
-    webhooks: live(document.webhooks, ['webhooks']),
-  };
+  const lists = topLists.flatMap((list) => {
+    const objects = at<ConfigObject>(document[list], [list]).filter(isLive);
+    const nested = kinds[list].inside.map(
+      (inside) => [inside, objects.flatMap((owner) => nestedIn(owner, inside)).filter(isLive)] as const,
+    );
+    return [[list, objects] as const, ...nested];
+  });
+  return Object.fromEntries(lists) as unknown as Parts;
 }

@@ -1,158 +1,89 @@
-/** Who refers to whom in a configuration, and what is wrong with it: nothing there, archived, the same thing twice. */
-import { type Achievement, type AttributeFilter, type ConfigDocument, type ConfigObject, type PointsTrigger } from './model.js';
-import { type At, type Parts } from './parts.js';
-import { type ConfigProblem, named } from './problems.js';
-import { type ReferenceKind } from './stored.js';
+/** References between the objects of a configuration, and what is wrong with them: nothing there, archived, the same thing twice. */
+import { type Field, kindOf, kinds, type ReferenceKind, type Repetition, singles, topLists } from './kinds.js';
+import { type Achievement, type ConfigDocument, type ConfigObject, type ListName } from './model.js';
+import { type Parts } from './parts.js';
+import { type ConfigProblem, named, type Subject } from './problems.js';
 import { type Path } from './yaml.js';
 
 interface Reference {
   readonly path: Path;
-  /** What refers, as a sentence calls it. */
-  readonly from: string;
+  /** What refers. */
+  readonly subject: Subject;
   readonly to: ReferenceKind;
   readonly id: string;
 }
 
-/** References of which each id may be given once, and what a sentence says of one that is given again. */
-interface ReferenceList {
+/** The references of one field. */
+interface FieldReferences {
   readonly references: readonly Reference[];
-  readonly twice: string;
+  /** Why no id may be given twice. */
+  readonly repetition: Repetition | undefined;
 }
 
 /** References that lead nowhere, or to another kind, or to what is archived. */
 export function referenceProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
-  const kinds = kindsById(document);
-  const all = [...references(parts), ...referenceLists(document, parts).flatMap((list) => list.references)];
-  return all.flatMap(({ path, from, to, id }) => {
-    const target = kinds.get(id);
-    if (!target) return [{ path, sentence: `${from}: there is no such ${to}` }];
-    if (target.kind !== to) {
-      return [{ path, sentence: `${from}: there is no such ${to}, only the ${named(target.kind, target.object)}` }];
-    }
-    return target.object.archived ? [{ path, sentence: `${from}: ${named(to, target.object)} is archived` }] : [];
+  const targets = targetsOf(document);
+  const all = allReferences(document, parts).flatMap(({ references }) => references);
+  return all.flatMap(({ path, subject, to, id }): ConfigProblem[] => {
+    const target = targets.get(id);
+    if (!target) return [{ code: 'unknown_reference', path, subject, to }];
+    if (target.kind !== to) return [{ code: 'unknown_reference', path, subject, to, only: named(target.kind, target.object) }];
+    return target.object.archived ? [{ code: 'archived_reference', path, subject, to, key: target.object.key, why: 'archived' }] : [];
   });
 }
 
-/** Who refers to an object, as a sentence calls them; each once. */
-export function referrersOf(document: ConfigDocument, parts: Parts, id: string): string[] {
-  const all = [...references(parts), ...referenceLists(document, parts).flatMap((list) => list.references)];
-  return [...new Set(all.filter((reference) => reference.id === id).map(({ from }) => from))];
+/** What refers to an object; each once. */
+export function referrersOf(document: ConfigDocument, parts: Parts, id: string): Subject[] {
+  const all = allReferences(document, parts).flatMap(({ references }) => references);
+  const subjects = all.filter((reference) => reference.id === id).map(({ subject }) => subject);
+  return [...new Map(subjects.map((subject) => [JSON.stringify(subject), subject])).values()];
 }
 
 /** What a list names a second time, where once is all that makes sense. */
 export function repetitionProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
-  const kinds = kindsById(document);
-  return referenceLists(document, parts).flatMap(({ references: list, twice }) => {
+  const targets = targetsOf(document);
+  return allReferences(document, parts).flatMap(({ references, repetition }) => {
     const seen = new Set<string>();
-    return list.flatMap(({ path, from, to, id }) => {
+    return references.flatMap(({ path, subject, to, id }): ConfigProblem[] => {
       const known = seen.has(id);
       seen.add(id);
-      const target = kinds.get(id);
-      return known && target ? [{ path, sentence: `${from}: ${named(to, target.object)} ${twice}` }] : [];
+      const target = targets.get(id);
+      if (!known || !target || !repetition) return [];
+      return [{ code: 'repeated_reference', path, subject, to, key: target.object.key, repetition }];
     });
   });
 }
 
-/** Everything that can be referred to, archived or not. */
-function kindsById(document: ConfigDocument): Map<string, { kind: ReferenceKind; object: ConfigObject }> {
-  const kinds = new Map<string, { kind: ReferenceKind; object: ConfigObject }>();
-  for (const object of document.metrics) kinds.set(object.id, { kind: 'metric', object });
-  for (const object of document.pointsSystems) kinds.set(object.id, { kind: 'points system', object });
-  for (const object of document.achievements) kinds.set(object.id, { kind: 'achievement', object });
-  for (const object of document.attributes) kinds.set(object.id, { kind: `${object.type} attribute`, object });
-  return kinds;
+/** Every object of a list of the document, archived or not. */
+function targetsOf(document: ConfigDocument): ReadonlyMap<string, { readonly kind: string; readonly object: ConfigObject }> {
+  const objects = topLists.flatMap((list) => document[list].map((object) => ({ kind: kindOf(kinds[list], object), object })));
+  return new Map(objects.map((target) => [target.object.id, target]));
 }
 
-/** What un-archived objects say of one other object. */
-function references({ triggers, achievements, leaderboards }: Parts): Reference[] {
-  return [
-    ...triggers.flatMap(triggerReferences),
-    ...achievements.flatMap(({ object, path }): Reference[] =>
-      object.trigger === 'metric'
-        ? [{ path: [...path, 'metricId'], from: named('achievement', object), to: 'metric', id: object.metricId }]
-        : [],
+/** The references of un-archived objects, and of the streak settings. */
+function allReferences(document: ConfigDocument, parts: Parts): FieldReferences[] {
+  const ofObjects = (Object.keys(kinds) as ListName[]).flatMap((list) =>
+    parts[list].flatMap(({ object, path }) =>
+      referencesIn(kinds[list].fields, object, { path, subject: { kind: kinds[list].name, key: object.key } }),
     ),
-    ...leaderboards.flatMap(({ object, path }): Reference[] => {
-      const from = named('leaderboard', object);
-      switch (object.rankBy) {
-        case 'metric':
-          return [{ path: [...path, 'metricId'], from, to: 'metric', id: object.metricId }];
-        case 'points':
-          return [{ path: [...path, 'pointsSystemId'], from, to: 'points system', id: object.pointsSystemId }];
-        case 'streak':
-          return [];
-      }
-    }),
-  ];
+  );
+  return [...ofObjects, ...referencesIn(singles.streaks.fields, document.streaks, { path: ['streaks'], subject: { kind: 'streaks' } })];
 }
 
-function triggerReferences({ object, path }: At<PointsTrigger>): Reference[] {
-  const from = named('trigger', object);
-  switch (object.type) {
-    case 'metric':
-      return [{ path: [...path, 'metricId'], from, to: 'metric', id: object.metricId }];
-    case 'achievement':
-      return [{ path: [...path, 'achievementId'], from, to: 'achievement', id: object.achievementId }];
-    case 'streak':
-    case 'time':
-    case 'user_creation':
-      return [];
-  }
-}
-
-/** What un-archived objects, and the streak settings, say of several other objects. */
-function referenceLists(document: ConfigDocument, { triggers, boosts, achievements, leaderboards }: Parts): ReferenceList[] {
-  return [
-    ...triggers.flatMap(({ object, path }) => filterLists(object, path, named('trigger', object))),
-    ...boosts.flatMap(({ object, path }) => filterLists(object, path, named('boost', object))),
-    ...achievements.flatMap(({ object, path }) => filterLists(object, path, named('achievement', object))),
-    ...achievements.map(({ object, path }): ReferenceList => ({
-      references: neededBy(object).map((id, index) => ({
-        path: [...path, 'achievementIds', index],
-        from: named('achievement', object),
-        to: 'achievement',
-        id,
-      })),
-      twice: 'is named twice',
-    })),
-    {
-      references: document.streaks.metrics.map(({ metricId }, index) => ({
-        path: ['streaks', 'metrics', index, 'metricId'],
-        from: 'streaks',
-        to: 'metric',
-        id: metricId,
-      })),
-      twice: 'has two conditions',
-    },
-    ...leaderboards.map(({ object, path }): ReferenceList => ({
-      references: object.breakdownAttributes.map((id, index) => ({
-        path: [...path, 'breakdownAttributes', index],
-        from: named('leaderboard', object),
-        to: 'user attribute',
-        id,
-      })),
-      twice: 'is named twice',
-    })),
-  ];
-}
-
-interface Filtered {
-  readonly userAttributes: readonly AttributeFilter[];
-  readonly eventAttributes?: readonly AttributeFilter[];
-}
-
-/** The attribute filters of an object. All filters of a list must match (model.ts): two on one attribute say the same twice, or never match. */
-function filterLists(object: Filtered, path: Path, from: string): ReferenceList[] {
-  const list = (field: keyof Filtered, to: ReferenceKind): ReferenceList => ({
-    references: (object[field] ?? []).map(({ attributeId }, index) => ({
-      path: [...path, field, index, 'attributeId'],
-      from,
-      to,
-      id: attributeId,
-    })),
-    twice: 'is filtered twice, and all filters must match',
+function referencesIn(fields: readonly Field[], object: object, { path, subject }: Pick<Reference, 'path' | 'subject'>): FieldReferences[] {
+  const values = object as Readonly<Record<string, unknown>>;
+  return fields.flatMap(({ stored, refers }): FieldReferences[] => {
+    const value = values[stored];
+    if (!refers || value === undefined) return [];
+    const { to, inside, repetition } = refers;
+    const at = [...path, stored];
+    if (!Array.isArray(value)) return [{ references: [{ path: at, subject, to, id: value as string }], repetition }];
+    const references = value.map((element: unknown, index): Reference => {
+      if (!inside) return { path: [...at, index], subject, to, id: String(element) };
+      return { path: [...at, index, inside.stored], subject, to, id: (element as Record<string, string>)[inside.stored] ?? '' };
+    });
+    return [{ references, repetition }];
   });
-  return [list('userAttributes', 'user attribute'), list('eventAttributes', 'event attribute')];
 }
 
 /** The ids of the achievements that one is made of. */

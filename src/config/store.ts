@@ -8,15 +8,14 @@ import { planApply } from './apply.js';
 import { type Change } from './changes.js';
 import { parseConfigFile } from './file.js';
 import { type ConfigDocument, type ConfigVersion, emptyConfig } from './model.js';
-import { upgradeDocument } from './upgrade.js';
 
-/** The configuration is no longer at the version from which a change started: load it, plan the change again, save again. */
+/** Another writer saved a version since this change started: load it, plan the change again, save again. */
 export class ConfigConflict extends Error {
   readonly tenant: number;
   readonly expectedVersion: number;
 
   constructor(tenant: number, expectedVersion: number) {
-    super(`the configuration of tenant ${tenant} is not at version ${expectedVersion} any more`);
+    super(`the configuration of tenant ${tenant} is no longer at version ${expectedVersion}`);
     this.name = 'ConfigConflict';
     this.tenant = tenant;
     this.expectedVersion = expectedVersion;
@@ -34,10 +33,10 @@ export async function loadConfig(pool: Pool | PoolClient, tenant: number): Promi
     tenant,
   ]);
   const [row] = rows;
-  return row ? { tenant, version: row.version, document: upgradeDocument(row.document) } : { tenant, version: 0, document: emptyConfig };
+  return row ? { tenant, version: row.version, document: row.document } : { tenant, version: 0, document: emptyConfig };
 }
 
-/** The newest versions of these tenants' configurations; those who have none are left out. */
+/** The newest versions of these tenants' configurations, without tenants that have none. */
 export async function newestVersions(pool: Pool, tenants: readonly number[]): Promise<ReadonlyMap<number, number>> {
   const { rows } = await pool.query<Pick<Row, 'version'> & { readonly tenant: number }>(
     'select tenant, max(version) as version from config_versions where tenant = any($1::integer[]) group by tenant',
@@ -54,13 +53,13 @@ export async function loadConfigVersion(pool: Pool | PoolClient, tenant: number,
     version,
   ]);
   const [row] = rows;
-  return row ? { tenant, version, document: upgradeDocument(row.document) } : null;
+  return row ? { tenant, version, document: row.document } : null;
 }
 
 /**
- * Saves a document as the version after `expectedVersion`, which must be the latest, and returns it. Throws ConfigConflict if another
- * one is the latest by now; a transaction that `client` is in can go on after that. The document is not validated here: it comes from
- * planApply, or has passed validateConfig.
+ * Saves a document as the version after `expectedVersion`, which must be the latest, and returns it. Throws ConfigConflict if it is not;
+ * a transaction of `client` can continue after that. The caller has validated the document: it comes from planApply, or has passed
+ * validateConfig.
  */
 export async function saveConfig(
   client: Pool | PoolClient,
@@ -68,7 +67,7 @@ export async function saveConfig(
   expectedVersion: number,
   document: ConfigDocument,
 ): Promise<ConfigVersion> {
-  // The condition refuses a number that would leave a gap; the primary key, one that somebody takes at the same moment.
+  // The condition refuses a number that would leave a gap; the primary key, one that a concurrent writer takes.
   const { rows } = await client.query<{ version: number }>(
     `insert into config_versions (tenant, version, document)
      select $1::integer, $2::integer + 1, $3::jsonb
@@ -87,7 +86,7 @@ export interface ApplyTextOptions {
   readonly tenant: number;
   /** The whole file. */
   readonly text: string;
-  /** What messages call it. */
+  /** The file's name in messages. */
   readonly fileName: string;
   /** ISO 8601 instant. */
   readonly now: string;
@@ -96,12 +95,12 @@ export interface ApplyTextOptions {
   readonly allowPrivateWebhooks?: boolean;
   /** Plan and report, but save nothing. */
   readonly dryRun: boolean;
-  /** How often to plan anew when another writer was faster. */
+  /** How often to plan again after a conflict. */
   readonly attempts?: number;
 }
 
 export interface AppliedConfig {
-  /** What is in force after the call: the new version, or the one found if nothing changed or it was a dry run. */
+  /** The active version after the call: the new one, or the one found if nothing changed or it was a dry run. */
   readonly config: ConfigVersion;
   readonly saved: boolean;
   readonly changes: readonly Change[];
@@ -109,8 +108,8 @@ export interface AppliedConfig {
 }
 
 /**
- * Applies a configuration file to a tenant's latest configuration (issue 2, "Configuration as a file"). What others save in between is
- * never lost: the change is planned anew on top of it. Nothing is saved if nothing changes. Throws an OperatorError with every problem
+ * Applies a configuration file to a tenant's latest configuration. It never loses what other writers save in between: it plans the change again
+ * on top of that. Nothing is saved if nothing changes. Throws an OperatorError with every problem
  * of the file (planApply), or after `attempts` conflicts.
  */
 export async function applyConfigText(options: ApplyTextOptions): Promise<AppliedConfig> {
@@ -127,6 +126,6 @@ export async function applyConfigText(options: ApplyTextOptions): Promise<Applie
     }
   }
   throw new OperatorError(
-    `${fileName}: others changed the configuration ${attempts} times while this file was being applied: apply it again`,
+    `${fileName}: other writers changed the configuration ${attempts} times while this file was being applied: apply it again`,
   );
 }

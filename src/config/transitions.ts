@@ -1,21 +1,21 @@
 /**
- * The rules between what an object was and what it would become: status moves (spec, "States and transitions"; issue 3, "Achievements"),
- * and what stays as it is because data of users would mean something else. They bind archived achievements that come back as well.
+ * The rules between what an object was and what it would become (docs/rules/achievements.md, docs/rules/leaderboards.md): status moves, and
+ * what stays as it is because data of users would mean something else. They bind archived achievements that come back as well.
  */
-import { dayBefore } from '../shared/calendar.js';
+import { dateToDay, dayBefore, dayToDate, weekShiftOf } from '../shared/calendar.js';
 import { fieldChanges } from './changes.js';
+import { type KeyOf } from './convert.js';
 import { withSeconds } from './fields.js';
-import { type Achievement, type Leaderboard } from './model.js';
-import { named } from './problems.js';
+import { kinds } from './kinds.js';
+import { type Achievement, type Leaderboard, type Settings } from './model.js';
+import { type Problem } from './problems.js';
 
 /** Why an object can't become another. */
 export interface Refusal {
   /** The field at fault, with the name that it has in a file. */
   readonly field: string;
-  readonly sentence: string;
+  readonly problem: Problem;
 }
-
-type KeyOf = (id: string) => string;
 
 /** What can follow on each status. New ones start with any: a configuration that was exported can be applied elsewhere. */
 const achievementMoves: Readonly<Record<Achievement['status'], readonly Achievement['status'][]>> = {
@@ -25,21 +25,16 @@ const achievementMoves: Readonly<Record<Achievement['status'], readonly Achievem
 };
 
 /** What is wrong with a change of an achievement. `keyOf` gives the key of the metric with an id. */
-export function achievementRefusals(was: Achievement, is: Achievement, keyOf: KeyOf): Refusal[] {
-  const refusal = (field: string, sentence: string): Refusal => ({ field, sentence: `${named('achievement', was)}: ${sentence}` });
+export function achievementProblems(was: Achievement, is: Achievement, keyOf: KeyOf): Refusal[] {
   const refusals: Refusal[] = [];
   if (is.status !== was.status && !achievementMoves[was.status].includes(is.status)) {
-    const sentence =
-      was.status === 'inactive'
-        ? 'it is inactive and has to be active before it can be locked'
-        : `it is ${was.status} and can't become inactive again: status: locked keeps users from completing it`;
-    refusals.push(refusal('status', sentence));
+    const { status } = was;
+    refusals.push({ field: 'status', problem: status === 'inactive' ? { code: 'not_active_yet' } : { code: 'inactive_again', status } });
   }
   if (is.trigger !== was.trigger) {
-    refusals.push(refusal('trigger', `its trigger is ${was.trigger} for good: an achievement with another trigger needs another key`));
+    refusals.push({ field: 'trigger', problem: { code: 'other_trigger', trigger: was.trigger } });
   } else if (was.trigger === 'metric' && is.trigger === 'metric' && is.metricId !== was.metricId) {
-    const metric = `metric ${JSON.stringify(keyOf(was.metricId))}`;
-    refusals.push(refusal('metricKey', `it counts ${metric} for good: an achievement by another metric needs another key`));
+    refusals.push({ field: 'metricKey', problem: { code: 'other_metric', metric: keyOf('metric', was.metricId) } });
   }
   return refusals;
 }
@@ -58,18 +53,12 @@ const kept: ReadonlySet<string> = new Set([
 ]);
 
 /** What is wrong with a change of a leaderboard on a day, `YYYY-MM-DD` in UTC. An inactive one can become anything. */
-export function leaderboardRefusals(was: Leaderboard, is: Leaderboard, today: string, keyOf: KeyOf): Refusal[] {
+export function leaderboardProblems(was: Leaderboard, is: Leaderboard, today: string, keyOf: KeyOf): Refusal[] {
   if (was.status === 'inactive') return [];
-  const refusal = (field: string, sentence: string): Refusal => ({ field, sentence: `${named('leaderboard', was)}: ${sentence}` });
-  const refusals = keptFields(was, is, keyOf).map((field) =>
-    refusal(
-      field,
-      `${field} stays as it is once a leaderboard is active, as its values would mean something else: make a new one under another key`,
-    ),
-  );
-  if (is.status === 'inactive') refusals.push(refusal('status', "it is active and can't become inactive again: it finishes after its end"));
-  const sentence = endFault(was, is, today);
-  return sentence === null ? refusals : [...refusals, refusal('end', sentence)];
+  const refusals = keptFields(was, is, keyOf).map((field): Refusal => ({ field, problem: { code: 'fixed_field', field } }));
+  if (is.status === 'inactive') refusals.push({ field: 'status', problem: { code: 'leaderboard_inactive_again' } });
+  const problem = endProblem(was, is, today);
+  return problem === null ? refusals : [...refusals, { field: 'end', problem }];
 }
 
 /** The fields that differ of those that stay. A window that is only written differently is the same. */
@@ -79,52 +68,48 @@ function keptFields(was: Leaderboard, is: Leaderboard, keyOf: KeyOf): string[] {
     startTime: board.startTime === null ? null : withSeconds(board.startTime),
     endTime: board.endTime === null ? null : withSeconds(board.endTime),
   });
-  const fields = fieldChanges(comparable(was), comparable(is), keyOf).map(({ field }) => field);
+  const fields = fieldChanges(kinds.leaderboards.fields, comparable(was), comparable(is), keyOf).map(({ field }) => field);
   // What it is ranked by follows from how it is ranked.
   const follows = fields.includes('rankBy') ? ['metricKey', 'pointsSystemKey'] : [];
   return fields.filter((field) => kept.has(field) && !follows.includes(field));
 }
 
-/** Nothing leads out of Finished (spec), and what has counted until today can't be taken back. */
-function endFault(was: Leaderboard, is: Leaderboard, today: string): string | null {
+/** A finished leaderboard stays finished, and what has counted until today can't be taken back. */
+function endProblem(was: Leaderboard, is: Leaderboard, today: string): Problem | null {
   if (was.end === is.end) return null;
-  if (was.end !== null && was.end < today) return `it finished after ${was.end} and stays finished: make a new one under another key`;
+  if (was.end !== null && was.end < today) return { code: 'finished_for_good', end: was.end };
   // One that ended yesterday is finished now.
   const earliest = dayBefore(today);
-  if (is.end !== null && is.end < earliest)
-    return `the end ${is.end} is over: an active leaderboard can end on ${earliest} at the earliest`;
-  return null;
+  return is.end !== null && is.end < earliest ? { code: 'end_is_over', end: is.end, earliest } : null;
 }
 
 /** What leaderboards are shown as on a day; `new` for one that there isn't yet. */
 type Shown = 'new' | 'inactive' | 'scheduled' | 'active' | 'finished';
 
 /**
- * Why a leaderboard that is shown as something can't be asked to become something else; null if it can, as far as its status goes (spec,
- * "States and transitions": one with a start in the future is scheduled and not made active, and the rest is up to time). `start` is what
- * was asked for, or is stored, and undefined for one that is still to be chosen.
+ * Why a request can't give a leaderboard another status than it is shown with; null if it can, as far as the status goes
+ * (docs/rules/leaderboards.md): one with a start in the future is scheduled and not made active, and the rest is up to time. `start` is the
+ * requested or stored one, and undefined for one that is still to be chosen.
  */
-export function statusRefusal(shown: Shown, asked: Shown, start: string | undefined, today: string): string | null {
-  if (asked === shown) return null;
-  if (asked === 'finished') return shown === 'scheduled' ? 'it is scheduled and has not begun: delete it' : null;
+export function statusProblem(shown: Shown, requested: Shown, start: string | undefined, today: string): Problem | null {
+  if (requested === shown) return null;
+  if (requested === 'finished') return shown === 'scheduled' ? { code: 'not_begun' } : null;
   switch (shown) {
     case 'new':
     case 'inactive':
-      return asked === 'active' && start !== undefined && start > today
-        ? `it can't be active before its start ${start}: status: scheduled makes it active on that day`
-        : null;
+      return requested === 'active' && start !== undefined && start > today ? { code: 'active_too_early', start } : null;
     case 'scheduled':
-      return asked === 'active' ? 'it is scheduled and becomes active on its start by itself' : null;
+      return requested === 'active' ? { code: 'active_by_itself' } : null;
     case 'active':
-      return asked === 'scheduled' ? "it is active and can't become scheduled again" : null;
+      return requested === 'scheduled' ? { code: 'scheduled_again' } : null;
     case 'finished':
-      return `it is finished and stays so: make a new one under another key`;
+      return { code: 'stays_finished' };
   }
 }
 
 /**
- * The end of a leaderboard that is asked to be finished, `end` where one is sent or stored that is over: the day before, so that nothing counts
- * from now on. Null where a leaderboard that does not run yet has no end that is over.
+ * The end of a leaderboard that a request finishes: `end` where the requested or stored one is over, otherwise the day before, so that nothing
+ * counts from now on. Null where a leaderboard that does not run yet has no end that is over.
  */
 export function finishedEnd(shown: Shown, end: string | null, today: string): string | null {
   if (end !== null && end < today) return end;
@@ -132,9 +117,22 @@ export function finishedEnd(shown: Shown, end: string | null, today: string): st
 }
 
 /** What is wrong with `status: scheduled`, which only a start in the future gives. One that was scheduled may stay so in the file. */
-export function scheduleRefusals(was: Leaderboard | undefined, is: Leaderboard, today: string): Refusal[] {
+export function scheduleProblems(was: Leaderboard | undefined, is: Leaderboard, today: string): Refusal[] {
   const wasScheduled = was?.status === 'active' && was.start === is.start;
   if (is.start > today || wasScheduled) return [];
-  const sentence = `${named('leaderboard', is)}: start must be after today, ${today}, for status: scheduled, not ${is.start}`;
-  return [{ field: 'start', sentence }];
+  return [{ field: 'start', problem: { code: 'not_scheduled', start: is.start, today } }];
+}
+
+/** Days of a week. */
+const weekDays = 7;
+
+/**
+ * The first day of a new leaderboard that names none: `today` (`YYYY-MM-DD`), and for a weekly one the next day on which a week starts,
+ * which today can be (docs/rules/leaderboards.md).
+ */
+export function firstDayOf({ runUnit, runInterval }: Leaderboard, today: string, weekStart: Settings['weekStart']): string {
+  if (runUnit !== 'day' || runInterval !== weekDays) return today;
+  const day = dateToDay(today);
+  const dayOfWeek = (day + weekShiftOf({ weekStart })) % weekDays;
+  return dayToDate(day + ((weekDays - dayOfWeek) % weekDays));
 }

@@ -3,178 +3,164 @@ import { dayBefore } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { cycleProblems } from './cycles.js';
 import { withSeconds } from './fields.js';
+import { identityOf, type Kind, kinds } from './kinds.js';
 import {
   type ConfigDocument,
   type ConfigObject,
   type Leaderboard,
+  type ListName,
   type PointsSystem,
   type Settings,
   type StreakSettings,
 } from './model.js';
-import { type At, live, type Parts, partsOf } from './parts.js';
-import { type ConfigProblem, named } from './problems.js';
+import { at, type At, isLive, nestedIn, type Parts, partsOf } from './parts.js';
+import { type ConfigProblem, type Problem } from './problems.js';
 import { referenceProblems, repetitionProblems } from './references.js';
 import { workProblems } from './work.js';
 import { type Path } from './yaml.js';
 
 /**
  * What is wrong with a document, each problem with its path from the document's root; an empty list if it can be compiled and run. The
- * rules are those of issue 2, "Configuration as a file", issue 3, "Bad input", and docs/configuration.md. What is archived may say what it
- * likes, except that its key stays its own, so that a key that comes back finds its object again; leaderboards and webhooks don't come back.
+ * rules are those of docs/configuration.md. Archived objects may break them, except that a key stays taken, so that a key that comes back finds
+ * its object again; leaderboards and webhooks don't come back.
  */
 export function validateConfig(document: ConfigDocument): ConfigProblem[] {
   const parts = partsOf(document);
   return [
     ...keyProblems(document, parts),
-    ...countProblems(document, parts),
+    ...countProblems(parts),
     ...referenceProblems(document, parts),
     ...repetitionProblems(document, parts),
     ...cycleProblems(parts),
-    ...parts.systems.flatMap(levelProblems),
+    ...parts.pointsSystems.flatMap(levelProblems),
     ...triggerProblems(parts),
     ...settingsProblems(document.settings),
     ...streakProblems(document.streaks),
     ...periodProblems(parts),
     ...boostProblems(parts),
     ...parts.leaderboards.flatMap(leaderboardProblems),
-    ...workProblems(document, parts),
+    ...workProblems(parts),
   ];
 }
 
-const nestedLists = ['levels', 'triggers', 'boosts'] as const;
+const lists = Object.keys(kinds) as ListName[];
 
+/** Keys that two objects of a list share. */
 function keyProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
-  const at = <T extends ConfigObject>(list: readonly T[], path: Path): At<T>[] =>
-    list.map((object, index) => ({ object, path: [...path, index] }));
-  const inSystems = document.pointsSystems.flatMap((system, index) =>
-    nestedLists.flatMap((list) => repeated(list.slice(0, -1), at<ConfigObject>(system[list], ['pointsSystems', index, list]))),
-  );
-  return [
-    // A user attribute and an event attribute may share a key (model.ts).
-    ...repeated('attribute', at(document.attributes, ['attributes']), ({ type, key }) => `${type} ${key}`),
-    ...repeated('metric', at(document.metrics, ['metrics'])),
-    ...repeated('points system', at(document.pointsSystems, ['pointsSystems'])),
-    ...inSystems,
-    ...repeated('achievement', at(document.achievements, ['achievements'])),
-    ...repeated('leaderboard', parts.leaderboards),
-    ...repeated('webhook', parts.webhooks),
-  ];
+  const systems = at(document.pointsSystems, ['pointsSystems']);
+  return lists.flatMap((list) => {
+    const kind = kinds[list];
+    if (kinds.pointsSystems.inside.includes(list)) return systems.flatMap((system) => repeated(kind, nestedIn(system, list)));
+    return repeated(
+      kind,
+      kind.comesBack ? at<ConfigObject>((document as unknown as Record<ListName, readonly ConfigObject[]>)[list], [list]) : parts[list],
+    );
+  });
 }
 
-function repeated<T extends ConfigObject>(kind: string, list: readonly At<T>[], identity = (object: T) => object.key): ConfigProblem[] {
+function repeated(kind: Kind, objects: readonly At<ConfigObject>[]): ConfigProblem[] {
   const seen = new Set<string>();
-  return list.flatMap(({ object, path }) => {
-    const known = seen.has(identity(object));
-    seen.add(identity(object));
-    return known ? [{ path: [...path, 'key'], sentence: `${named(kind, object)}: the key is taken` }] : [];
+  return objects.flatMap(({ object, path }): ConfigProblem[] => {
+    const identity = identityOf(kind, object);
+    const known = seen.has(identity);
+    seen.add(identity);
+    return known ? [{ code: 'key_taken', path: [...path, 'key'], subject: { kind: kind.name, key: object.key } }] : [];
   });
 }
 
 /** Only what is in use counts: archived objects cost an event nothing. */
-function countProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
-  const counts: [what: string, path: Path, count: number, most?: number][] = [
-    ['attributes', ['attributes'], live(document.attributes, []).length],
-    ['metrics', ['metrics'], parts.metrics.length],
-    ['points systems', ['pointsSystems'], parts.systems.length],
-    ['achievements', ['achievements'], parts.achievements.length],
-    ['leaderboards', ['leaderboards'], parts.leaderboards.length],
-    ['webhooks', ['webhooks'], parts.webhooks.length, limits.maxWebhooks],
-    ...nestedLists.map((list): [string, Path, number] => [`${list} in all points systems`, ['pointsSystems'], parts[list].length]),
-  ];
-  return counts
-    .filter(([, , count, most = limits.maxConfigObjects]) => count > most)
-    .map(([what, path, count, most = limits.maxConfigObjects]) => ({
-      path,
-      sentence: `there would be ${count} ${what}: ${most} is the most`,
-    }));
+function countProblems(parts: Parts): ConfigProblem[] {
+  return lists.flatMap((list): ConfigProblem[] => {
+    const { name, most } = kinds[list];
+    const { length: found } = parts[list];
+    const isNested = kinds.pointsSystems.inside.includes(list);
+    const what = `${name}s${isNested ? ' in all points systems' : ''}`;
+    return found > most ? [{ code: 'too_many', path: [isNested ? 'pointsSystems' : list], what, found, most }] : [];
+  });
 }
 
-function levelProblems({ object: system, path }: At<PointsSystem>): ConfigProblem[] {
+/** Adds to a problem the object that has it, and the path of the value at fault. */
+const of =
+  (kind: string, { object, path }: At<ConfigObject>) =>
+  (field: string, problem: Problem): ConfigProblem => ({ ...problem, path: [...path, field], subject: { kind, key: object.key } });
+
+function levelProblems(system: At<PointsSystem>): ConfigProblem[] {
+  const { maxPoints, levels } = system.object;
   const byPoints = new Map<number, string>();
-  return live(system.levels, [...path, 'levels']).flatMap(({ object: level, path: at }) => {
-    const from = named('level', level);
-    const other = byPoints.get(level.points);
-    byPoints.set(level.points, other ?? named('level', level));
-    if (other !== undefined) return [{ path: [...at, 'points'], sentence: `${from}: ${other} starts at ${level.points} points as well` }];
-    if (system.maxPoints === null || level.points <= system.maxPoints) return [];
-    return [{ path: [...at, 'points'], sentence: `${from}: ${level.points} points can't be reached, as maxPoints is ${system.maxPoints}` }];
-  });
+  return at(levels, [...system.path, 'levels'])
+    .filter(isLive)
+    .flatMap((level) => {
+      const { points, key } = level.object;
+      const problem = of('level', level);
+      const other = byPoints.get(points);
+      byPoints.set(points, other ?? key);
+      if (other !== undefined) return [problem('points', { code: 'same_points', other, points })];
+      return maxPoints === null || points <= maxPoints ? [] : [problem('points', { code: 'unreachable_level', points, maxPoints })];
+    });
 }
 
 function triggerProblems({ triggers }: Parts): ConfigProblem[] {
-  return triggers.flatMap(({ object, path }) => {
-    if (object.type !== 'metric' || !object.blockIfOutOfPoints || object.points < 0) return [];
-    const sentence = `${named('trigger', object)}: blockIfOutOfPoints has nothing to block, as the trigger deducts no points`;
-    return [{ path: [...path, 'blockIfOutOfPoints'], sentence }];
-  });
+  return triggers
+    .filter(({ object }) => object.type === 'metric' && object.blockIfOutOfPoints && object.points > 0)
+    .map((trigger) => of('trigger', trigger)('blockIfOutOfPoints', { code: 'nothing_to_block' }));
 }
 
 function settingsProblems({ achievementFromHour: from, achievementToHour: to }: Settings): ConfigProblem[] {
   if (from < to) return [];
-  const sentence = `settings: achievementToHour is ${to}, which is not after achievementFromHour, ${from}`;
-  return [{ path: ['settings', 'achievementToHour'], sentence }];
+  return [{ code: 'hours_reversed', path: ['settings', 'achievementToHour'], subject: { kind: 'settings' }, from, to }];
 }
 
 function streakProblems({ enabled, metrics, freezes }: StreakSettings): ConfigProblem[] {
-  const problem = (field: Path, sentence: string): ConfigProblem => ({ path: ['streaks', ...field], sentence: `streaks: ${sentence}` });
   const { initial, maximum, earnInterval, earnAmount } = freezes;
   const problems: ConfigProblem[] = [];
-  if (enabled && metrics.length === 0)
-    problems.push(problem(['metrics'], 'metrics must name at least one metric while streaks are enabled'));
-  if (maximum > limits.maxFreezes) {
-    problems.push(problem(['freezes', 'maximum'], `freezes.maximum is ${maximum}: ${limits.maxFreezes} is the most`));
+  const add = (field: Path, problem: Problem): unknown =>
+    problems.push({ ...problem, path: ['streaks', ...field], subject: { kind: 'streaks' } });
+  if (enabled && metrics.length === 0) add(['metrics'], { code: 'no_conditions' });
+  if (maximum > limits.maxFreezes) add(['freezes', 'maximum'], { code: 'too_many_freezes', maximum });
+  if (initial > maximum) add(['freezes', 'initial'], { code: 'initial_above_maximum', initial, maximum });
+  for (const [field, by] of [
+    ['earnInterval', 'earnAmount'],
+    ['earnAmount', 'earnInterval'],
+  ] as const) {
+    if (freezes[by] > 0 && freezes[field] === 0) {
+      add(['freezes', field], { code: 'missing_with', field: `freezes.${field}`, by: `freezes.${by}` });
+    }
   }
-  if (initial > maximum) {
-    problems.push(problem(['freezes', 'initial'], `freezes.initial is ${initial}, which is above the maximum of ${maximum}`));
-  }
-  if (earnAmount > 0 && earnInterval === 0) {
-    problems.push(problem(['freezes', 'earnInterval'], 'freezes.earnInterval is missing, which freezes.earnAmount needs'));
-  }
-  if (earnInterval > 0 && earnAmount === 0) {
-    problems.push(problem(['freezes', 'earnAmount'], 'freezes.earnAmount is missing, which freezes.earnInterval needs'));
-  }
-  if (earnInterval > 0 && earnAmount > 0 && maximum === 0) {
-    problems.push(problem(['freezes', 'maximum'], 'freezes.maximum is 0, so that no freeze could be earned'));
-  }
+  if (earnInterval > 0 && earnAmount > 0 && maximum === 0) add(['freezes', 'maximum'], { code: 'no_room_for_freezes' });
   return problems;
 }
 
 /** Ends before starts. A leaderboard that was finished on its first day ends on the day before. */
 function periodProblems({ boosts, leaderboards }: Parts): ConfigProblem[] {
   const periods = [
-    ...boosts.map(({ object, path }) => ({ object, path, from: named('boost', object), earliest: object.start })),
-    ...leaderboards.map(({ object, path }) => ({ object, path, from: named('leaderboard', object), earliest: dayBefore(object.start) })),
+    ...boosts.map((boost) => ({ ...boost.object, problem: of('boost', boost), earliest: boost.object.start })),
+    ...leaderboards.map((board) => ({ ...board.object, problem: of('leaderboard', board), earliest: dayBefore(board.object.start) })),
   ];
-  return periods.flatMap(({ object: { start, end }, path, from, earliest }) =>
+  return periods.flatMap(({ start, end, problem, earliest }) =>
     // Days written YYYY-MM-DD sort as texts.
-    end !== null && end < earliest ? [{ path: [...path, 'end'], sentence: `${from}: the end ${end} is before the start ${start}` }] : [],
+    end !== null && end < earliest ? [problem('end', { code: 'ends_before_start', start, end })] : [],
   );
 }
 
-/** Boosts for one user that also choose whom they are for by attributes. */
+/** Boosts for one user that also choose users by attributes. */
 function boostProblems({ boosts }: Parts): ConfigProblem[] {
   return boosts
     .filter(({ object }) => object.userId !== null && object.userAttributes.length > 0)
-    .map(({ object, path }) => ({
-      path: [...path, 'userAttributes'],
-      sentence: `${named('boost', object)}: it is for one user (userId), so userAttributes have nothing to choose`,
-    }));
+    .map((boost) => of('boost', boost)('userAttributes', { code: 'chosen_twice' }));
 }
 
 /** Halves of a run without the other half; windows of no length. */
-function leaderboardProblems({ object: board, path }: At<Leaderboard>): ConfigProblem[] {
-  const problem = (field: string, sentence: string): ConfigProblem => ({
-    path: [...path, field],
-    sentence: `${named('leaderboard', board)}: ${sentence}`,
-  });
-  const { startTime, endTime, runUnit, runInterval } = board;
+function leaderboardProblems(board: At<Leaderboard>): ConfigProblem[] {
+  const problem = of('leaderboard', board);
+  const { startTime, endTime, runUnit, runInterval } = board.object;
   const problems: ConfigProblem[] = [];
   if (startTime !== null && endTime !== null && withSeconds(startTime) === withSeconds(endTime)) {
-    problems.push(problem('endTime', `the window is empty, as startTime and endTime are both ${startTime}`));
+    problems.push(problem('endTime', { code: 'empty_window', time: startTime }));
   } else if (startTime === null && endTime !== null && withSeconds(endTime) === '00:00:00') {
-    problems.push(problem('endTime', 'the window is empty, as it ends at 00:00, when the day begins: leave endTime out'));
+    problems.push(problem('endTime', { code: 'empty_day' }));
   }
-  if (runUnit !== null && runInterval === 0) problems.push(problem('runInterval', 'runInterval is missing, which runUnit needs'));
-  if (runUnit === null && runInterval > 0) problems.push(problem('runUnit', 'runUnit is missing, which runInterval needs'));
+  if (runUnit !== null && runInterval === 0)
+    problems.push(problem('runInterval', { code: 'missing_with', field: 'runInterval', by: 'runUnit' }));
+  if (runUnit === null && runInterval > 0) problems.push(problem('runUnit', { code: 'missing_with', field: 'runUnit', by: 'runInterval' }));
   return problems;
 }

@@ -1,4 +1,4 @@
-/** What a webhook can tell of: the kinds of the contract's `webhooks`, in its order. */
+/** The kinds of messages of the contract's `webhooks`, in its order. */
 export const webhookKinds = [
   'achievement.completed',
   'streak.started',

@@ -1,22 +1,20 @@
 /**
- * How long one call of the function library may take inside Redis under a configuration: an estimate of the worst case, in which everything
- * that an event can set off happens at once. A configuration whose estimate is too high is refused, and a batch is sent in parts of bounded
- * work.
+ * Estimates how long one call of the function library takes inside Redis under a configuration, in the worst case: everything that an event
+ * can cause happens at once. A configuration above the limit is refused, and a batch is sent in parts of bounded work.
  */
 import { limits } from '../shared/limits.js';
 import {
   type Achievement,
   type AttributeFilter,
-  type ConfigDocument,
   type Leaderboard,
   type PointsBoost,
   type PointsSystem,
   type PointsTrigger,
 } from './model.js';
 import { type Parts } from './parts.js';
-import { type ConfigProblem, named } from './problems.js';
+import { type ConfigProblem, type Problem } from './problems.js';
 
-/** What one of each takes at the most, in µs of Redis' CPU time. `npm run bench -- largest` measures whether the sum holds. */
+/** The most that one of each takes, in µs of Redis CPU time. `npm run bench -- largest` verifies the sum. */
 const costs = {
   call: 200,
   attribute: 6,
@@ -25,22 +23,22 @@ const costs = {
   award: 9,
   boost: 2.5,
   boostPair: 0.12,
-  /** A points system in which points are awarded, and a level or a boost that is looked at for it. */
+  /** A points system with an award, and each level and boost that is checked for it. */
   system: 14,
   level: 0.2,
   consideredBoost: 0.3,
-  /** A trigger that is passed over. */
+  /** A trigger that does not match. */
   passed: 0.2,
   achievement: 9,
   prerequisite: 0.7,
   total: 22,
   gain: 25,
-  /** A place in a group that is left for one in another group. */
+  /** Moving a participant from one group to another. */
   move: 45,
   breakdownAttribute: 1,
 } as const;
 
-/** What a call sets off at the most. */
+/** The most that a call causes. */
 export interface Work {
   readonly us: number;
   readonly triggers: number;
@@ -50,9 +48,9 @@ export interface Work {
 }
 
 export interface ConfigWork {
-  /** What any call about a user may set off, whatever the metric: the user is new, the streak is extended, an attribute has changed. */
+  /** The effects of any call about a user, whatever the metric: the user is new, the streak is extended, an attribute has changed. */
   readonly cascade: Work;
-  /** What one event may set off, the cascade included, by the id of its metric. */
+  /** The effects of one event, the cascade included, by the id of its metric. */
   readonly events: ReadonlyMap<string, Work>;
   /** One step of settling a user, in which every time trigger fires once and the streak is lost; `timeTriggersUs` of it are the triggers'. */
   readonly settle: Work;
@@ -80,7 +78,7 @@ interface Filtered {
 const filtersUs = ({ userAttributes, eventAttributes = [] }: Filtered): number =>
   (userAttributes.length + eventAttributes.length) * costs.filter;
 
-/** Whether a leaderboard ranks what was gained, and moves once for each award. */
+/** Whether a leaderboard ranks gains, and so updates once for each award. */
 const ranksGains = (board: Leaderboard): boolean => board.runUnit !== null || board.startTime !== null || board.endTime !== null;
 
 function boardWork(board: Leaderboard): Work {
@@ -89,7 +87,7 @@ function boardWork(board: Leaderboard): Work {
   return { ...nothing, us, leaderboards: 1 };
 }
 
-/** Whether a leaderboard moves whatever the metric is: it ranks streaks, or a user changes groups. */
+/** Whether any metric can move participants of a leaderboard: it ranks streaks, or users change groups. */
 const movesAnyway = (board: Leaderboard): boolean => board.rankBy === 'streak' || board.breakdownAttributes.length > 0;
 
 function achievementWork(achievement: Achievement): Work {
@@ -102,7 +100,7 @@ function achievementWork(achievement: Achievement): Work {
   };
 }
 
-/** How many boosts of a list are active on the same day at the most. */
+/** The most boosts of a list that are active on the same day. */
 function mostAtOnce(boosts: readonly PointsBoost[]): number {
   // Days written YYYY-MM-DD sort as texts. On a day, starts come before ends, which are inclusive.
   const changes = boosts.flatMap(({ start, end }) => [[start, 1] as const, ...(end === null ? [] : [[end, -1] as const])]);
@@ -111,7 +109,7 @@ function mostAtOnce(boosts: readonly PointsBoost[]): number {
   return changes.reduce((most, [, change]) => Math.max(most, (active += change)), 0);
 }
 
-/** The objects by what `keyOf` says of them. */
+/** Groups objects by a key. */
 function grouped<T, K>(objects: readonly T[], keyOf: (object: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const object of objects) {
@@ -122,7 +120,7 @@ function grouped<T, K>(objects: readonly T[], keyOf: (object: T) => K): Map<K, T
   return groups;
 }
 
-/** What a points system takes as soon as a trigger awards points in it, and each of its triggers. */
+/** The work of a points system once a trigger awards points in it, and of each of its triggers. */
 class SystemWork {
   readonly triggers: readonly PointsTrigger[];
   private readonly awardUs: number;
@@ -162,17 +160,17 @@ class SystemWork {
   }
 }
 
-/** Estimates what calls may take under the objects of a configuration that are in use. */
-export function estimateWork(document: ConfigDocument, parts: Parts): ConfigWork {
+/** Estimates the work of calls under the objects in use. */
+export function estimateWork(parts: Parts): ConfigWork {
   const boards = parts.leaderboards.flatMap(({ object }) => (object.status === 'active' ? [object] : []));
   const achievements = parts.achievements.map(({ object }) => object);
   const byId = new Map(achievements.map((achievement) => [achievement.id, achievement]));
   const ofSystem = grouped(boards, (board) => (board.rankBy === 'points' ? board.pointsSystemId : undefined));
-  const systems = parts.systems.map(({ object }) => new SystemWork(object, ofSystem.get(object.id) ?? []));
+  const systems = parts.pointsSystems.map(({ object }) => new SystemWork(object, ofSystem.get(object.id) ?? []));
 
   const perMetric = new Map<string, Work[]>();
   const cascade: Work[] = [];
-  /** Adds to what an event on a metric sets off, or to what any event does. */
+  /** Adds to the work of events on a metric, or of all events. */
   const add = (metricId: string | undefined, work: Work): void => {
     const list = metricId === undefined ? cascade : (perMetric.get(metricId) ?? []);
     if (metricId !== undefined) perMetric.set(metricId, list);
@@ -187,7 +185,7 @@ export function estimateWork(document: ConfigDocument, parts: Parts): ConfigWork
         ? metricOfAchievement(byId.get(trigger.achievementId))
         : undefined;
 
-  const user: Work = { ...nothing, us: costs.call + document.attributes.filter(({ archived }) => !archived).length * costs.attribute };
+  const user: Work = { ...nothing, us: costs.call + parts.attributes.length * costs.attribute };
   cascade.push(user, { ...nothing, us: parts.triggers.length * costs.passed });
   for (const achievement of achievements) add(metricOfAchievement(achievement), achievementWork(achievement));
   for (const board of boards) {
@@ -215,50 +213,48 @@ export function estimateWork(document: ConfigDocument, parts: Parts): ConfigWork
   };
 }
 
-const number = (value: number): string => Math.ceil(value).toLocaleString('en-US');
-
-function tooMuch(subject: string, work: Work, mostUs: number, advice: string): string {
+const tooMuch = (of: string, work: Work, mostUs: number, advice: string): Problem => {
   const counts = [
     [work.triggers, 'triggers'],
     [work.achievements, 'achievements'],
     [work.prerequisites, 'prerequisites of achievements'],
     [work.leaderboards, 'leaderboards'],
   ] as const;
-  const what = counts.flatMap(([count, name]) => (count > 0 ? [`${number(count)} ${name}`] : [])).join(', ');
-  return `${subject} could take ${number(work.us)} µs of Redis' time (${what}): ${number(mostUs)} µs is the most. ${advice}`;
-}
+  return { code: 'too_much_work', of, us: work.us, counts: counts.filter(([count]) => count > 0), mostUs, advice };
+};
 
-/** What would keep Redis from everything else for too long. */
-export function workProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
-  const { cascade, events, settle } = estimateWork(document, parts);
+/** Work that would block Redis for too long. */
+export function workProblems(parts: Parts): ConfigProblem[] {
+  const { cascade, events, settle } = estimateWork(parts);
   const prerequisites = parts.achievements.reduce((count, { object }) => count + achievementWork(object).prerequisites, 0);
-  const problems: ConfigProblem[] = [];
-  if (prerequisites > limits.maxPrerequisites) {
-    const sentence = `there would be ${number(prerequisites)} prerequisites in all achievements: ${number(limits.maxPrerequisites)} is the most`;
-    problems.push({ path: ['achievements'], sentence });
-  }
   const filtered: readonly Filtered[] = [...parts.triggers, ...parts.boosts, ...parts.achievements].map(({ object }) => object);
   const filters = filtered.reduce(
     (count, { userAttributes, eventAttributes = [] }) => count + userAttributes.length + eventAttributes.length,
     0,
   );
-  if (filters > limits.maxAllFilters) {
-    const sentence = `there would be ${number(filters)} attribute filters in all objects: ${number(limits.maxAllFilters)} is the most`;
-    problems.push({ path: ['attributes'], sentence });
-  }
+  const problems: ConfigProblem[] = [
+    {
+      code: 'too_many',
+      path: ['achievements'],
+      what: 'prerequisites in all achievements',
+      found: prerequisites,
+      most: limits.maxPrerequisites,
+    },
+    { code: 'too_many', path: ['attributes'], what: 'attribute filters in all objects', found: filters, most: limits.maxAllFilters },
+  ].filter(({ found, most }) => found > most) as ConfigProblem[];
   if (settle.us > limits.maxSettleWorkUs) {
-    const sentence = tooMuch('time triggers and streaks: one hour of one user', settle, limits.maxSettleWorkUs, 'Configure fewer of them');
-    problems.push({ path: ['pointsSystems'], sentence });
+    const problem = tooMuch('one hour of one user', settle, limits.maxSettleWorkUs, 'Configure fewer of them');
+    problems.push({ ...problem, path: ['pointsSystems'], subject: { kind: 'time triggers and streaks' } });
   }
   if (cascade.us > limits.maxEventWorkUs) {
     const advice = 'Configure fewer objects that do not belong to one metric';
-    return [...problems, { path: ['metrics'], sentence: tooMuch('an event on any metric', cascade, limits.maxEventWorkUs, advice) }];
+    return [...problems, { ...tooMuch('an event on any metric', cascade, limits.maxEventWorkUs, advice), path: ['metrics'] }];
   }
   for (const { object, path } of parts.metrics) {
     const work = events.get(object.id) ?? nothing;
     if (work.us <= limits.maxEventWorkUs) continue;
-    const sentence = tooMuch(`${named('metric', object)}: an event`, work, limits.maxEventWorkUs, 'Configure fewer of them on this metric');
-    problems.push({ path, sentence });
+    const problem = tooMuch('an event', work, limits.maxEventWorkUs, 'Configure fewer of them on this metric');
+    problems.push({ ...problem, path, subject: { kind: 'metric', key: object.key } });
   }
   return problems;
 }

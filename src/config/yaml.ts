@@ -1,4 +1,4 @@
-/** YAML with positions: a text as plain values, and where in the text each of them stands. Knows nothing of what the values mean. */
+/** YAML with positions: a text as plain values, and the place of each in the text. Independent of what the values mean. */
 import { type Alias, type Document, isAlias, isMap, isNode, isScalar, isSeq, Lexer, LineCounter, parseDocument, Parser, visit } from 'yaml';
 import { limits } from '../shared/limits.js';
 
@@ -18,7 +18,7 @@ export interface YamlFault extends Position {
 export interface YamlText {
   /** Maps, lists, texts, numbers, booleans and null; undefined when the text is too broken to have a value. */
   readonly value: unknown;
-  /** What is wrong with the text as YAML. */
+  /** The problems of the text as YAML. */
   readonly faults: readonly YamlFault[];
   /**
    * Where the value at a path stands, or with `name` the name of the field that the path ends in. A value that is not there is located
@@ -33,7 +33,7 @@ export interface YamlText {
  */
 export function readYaml(text: string): YamlText {
   const tooDeep = beyondDepth(text);
-  if (tooDeep) return broken({ ...tooDeep, sentence: `objects and lists are nested more than ${limits.maxYamlLevels} deep` });
+  if (tooDeep) return broken({ ...tooDeep, sentence: `objects and lists are nested more than ${limits.maxYamlLevels} levels deep` });
 
   const lines = new LineCounter();
   const position = (offset: number): Position => {
@@ -46,7 +46,7 @@ export function readYaml(text: string): YamlText {
     schema: 'core',
     resolveKnownTags: false,
     logLevel: 'error',
-    // The library compares each key of a map with all others.
+    // The library would compare each key of a map with all others.
     uniqueKeys: false,
   });
   const syntax = [...document.errors, ...document.warnings].map((error) => ({
@@ -60,15 +60,15 @@ export function readYaml(text: string): YamlText {
     const value: unknown = document.toJS({ maxAliasCount: limits.maxYamlAliases });
     return { value, faults, locate: (path, name = false) => position(offsetOf(document, path, name)) };
   } catch (error) {
-    // The library's only complaint at this point is that aliases, each of them within bounds, multiply to too much.
+    // The library's only error at this point is that aliases, each of them within bounds, multiply to too many.
     if (!(error instanceof ReferenceError)) throw error;
-    return broken({ line: 1, column: 1, sentence: `aliases stand for more than ${limits.maxYamlAliases} copies of one object` });
+    return broken({ line: 1, column: 1, sentence: `aliases expand to more than ${limits.maxYamlAliases} copies of one object` });
   }
 }
 
 const broken = (...faults: YamlFault[]): YamlText => ({ value: undefined, faults, locate: () => ({ line: 1, column: 1 }) });
 
-/** Where a text starts to be nested too deep, or null. Looks with the parser's first stage, which does not recurse. */
+/** The place where a text gets nested too deep, or null. Uses the parser's first stage, which does not recurse. */
 function beyondDepth(text: string): Position | null {
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(text)) {
@@ -87,9 +87,9 @@ function syntaxSentence(code: string, message: string): string {
     case 'MULTIPLE_DOCS':
       return 'a second YAML document starts here: a configuration file is one document';
     case 'TAG_RESOLVE_FAILED':
-      return `tags have no meaning here (${message})`;
+      return `YAML tags are not supported (${message})`;
     default:
-      return `this is not YAML: ${message}`;
+      return `invalid YAML: ${message}`;
   }
 }
 
@@ -101,8 +101,7 @@ function repeatedKeys(document: Document, position: (offset: number) => Position
       const known = new Set<unknown>();
       for (const { key } of map.items) {
         if (!isScalar(key)) continue;
-        if (known.has(key.value))
-          faults.push({ ...position(startOf(key) ?? 0), sentence: `the field ${String(key.value)} is given twice` });
+        if (known.has(key.value)) faults.push({ ...position(startOf(key) ?? 0), sentence: `duplicate field ${String(key.value)}` });
         if (faults.length === limits.maxComplaints) return visit.BREAK;
         known.add(key.value);
       }
@@ -127,7 +126,7 @@ function aliasFaults(document: Document, position: (offset: number) => Position)
       const target = alias.resolve(document);
       if (!target) faults.push({ ...at, sentence: `there is no anchor &${alias.source} before this alias` });
       else if (ancestors.some((ancestor) => ancestor === target))
-        faults.push({ ...at, sentence: `*${alias.source} stands for an object that it is part of` });
+        faults.push({ ...at, sentence: `the alias *${alias.source} refers to an object that contains it` });
       return undefined;
     },
   });

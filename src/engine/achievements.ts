@@ -5,13 +5,14 @@ import { LaurelError } from '../shared/errors.js';
 import { unpackFacts, type UserEntry } from '../ledger/entry.js';
 import { requireAchievement } from '../plan/active-config.js';
 import { outcomes } from '../redis/contract.js';
-import { checkAttributeKeys } from './identify.js';
-import { userPatch } from './identify.js';
-import type { UserProperties } from './identify.js';
+import { checkAttributeKeys } from './user-properties.js';
+import { userPatch } from './user-properties.js';
+import type { UserProperties } from './user-properties.js';
 import { pointsBlock } from '../responses/events.js';
-import { text, type Engine } from './engine.js';
+import type { Engine } from './engine.js';
+import { text } from './function-calls.js';
 import type { CompletionResponse } from '../responses/events.js';
-import { refusal } from './failures.js';
+import { refusal } from './refusals.js';
 
 /** The counts as the function library answers with them: a flat list of achievement no and count, and the number of users. */
 export function readCounts(completions: unknown, users: unknown): Counts {

@@ -1,8 +1,9 @@
-import { text, type Engine } from './engine.js';
+import type { Engine } from './engine.js';
+import { text } from './function-calls.js';
 import { LaurelError } from '../shared/errors.js';
 import { outcomes } from '../redis/contract.js';
 
-/** The one clock: Redis' own, or the test clock that is kept there (semantics.md, "Time"). Moments in milliseconds since 1970. */
+/** The one clock: Redis' own, or the test clock that is kept there (docs/rules/time.md). Moments in milliseconds since 1970. */
 export class Clock {
   private readonly engine: Engine;
   /** Whether the service runs on the test clock. */

@@ -8,7 +8,7 @@ import { limits } from '../shared/limits.js';
 import type { Clock } from './clock.js';
 import type { Engine } from './engine.js';
 
-/** What a change makes of a configuration: the new document, or the one it was given, and whatever the caller wants of it. */
+/** The outcome of a change: the new document, or the same one, and a result for the caller. */
 export interface Change<T> {
   readonly document: ConfigDocument;
   readonly result: T;
@@ -18,31 +18,31 @@ export interface ConfigEditorOptions {
   readonly pool: pg.Pool;
   readonly engine: Engine;
   readonly clock: Clock;
-  /** What becomes of a failure of Postgres. */
+  /** Maps a failure of Postgres to an error of the API. */
   readonly failure: (error: unknown) => unknown;
   readonly allowPrivateWebhooks: boolean;
 }
 
-/** Reads and changes what operators configure, for the Admin API. Knows nothing of what is changed. */
+/** Reads and changes configurations, for the Admin API. Independent of what changes. */
 export class ConfigEditor {
   private readonly options: ConfigEditorOptions;
-  /** The newest change of each tenant that this process makes: the next one begins after it, so that they don't collide. */
+  /** The newest change of each tenant in this process: the next one starts after it, so that they don't conflict. */
   private readonly running = new Map<number, Promise<unknown>>();
 
   constructor(options: ConfigEditorOptions) {
     this.options = options;
   }
 
-  /** The newest configuration, whichever process has saved it. */
+  /** The newest configuration of any process. */
   async read(tenant: number): Promise<ConfigDocument> {
     return (await this.stored(loadConfig(this.options.pool, tenant))).document;
   }
 
   /**
-   * Changes the configuration of a tenant. `change` is called with the newest one, again if somebody else was faster, so that nobody's
-   * change is lost; what it returns is saved as one version and in force, for the next event in every process, when this resolves. The
-   * document must come from the functions of config/edits.ts. Throws what `change` throws, and a LaurelError `unprocessable` for a
-   * configuration that would not fit into a file, `not_ready` when others are faster time and again or a store is away.
+   * Changes the configuration of a tenant. Calls `change` with the newest one, again after a conflict with another writer, so that no change is
+   * lost; saves its document as one version, which is active for the next event in every process when this resolves. The document must
+   * come from the functions of config/edits.ts. Throws what `change` throws, and a LaurelError: `unprocessable` for a configuration that
+   * would not fit into a file, `not_ready` after too many conflicts or when a store is away.
    */
   edit<T>(tenant: number, change: (document: ConfigDocument, context: EditContext) => Promise<Change<T>>): Promise<T> {
     const before = this.running.get(tenant) ?? Promise.resolve();
@@ -66,7 +66,7 @@ export class ConfigEditor {
       if (!fitsIntoFile(document)) {
         throw new LaurelError(
           'unprocessable',
-          `The whole configuration would be larger than a file of ${limits.maxConfigFileBytes} bytes: delete what is no longer needed.`,
+          `The whole configuration would exceed a file of ${limits.maxConfigFileBytes} bytes: delete objects that are no longer needed.`,
         );
       }
       try {
@@ -78,12 +78,12 @@ export class ConfigEditor {
       await engine.activate(await engine.refreshConfig(tenant));
       return result;
     }
-    throw new LaurelError('not_ready', 'Others keep changing the configuration. Try again shortly.');
+    throw new LaurelError('not_ready', 'Too many concurrent changes of the configuration. Try again shortly.');
   }
 
-  private async stored<T>(asking: Promise<T>): Promise<T> {
+  private async stored<T>(query: Promise<T>): Promise<T> {
     try {
-      return await asking;
+      return await query;
     } catch (error) {
       throw error instanceof ConfigConflict ? error : this.options.failure(error);
     }

@@ -19,8 +19,9 @@ import { dateToDay, dayToDate, utcDate } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import type { Clock } from './clock.js';
-import { type Engine, text } from './engine.js';
-import { refusal } from './failures.js';
+import type { Engine } from './engine.js';
+import { text } from './function-calls.js';
+import { refusal } from './refusals.js';
 
 /** The contract's `LeaderboardRanking`. */
 export interface Ranking {

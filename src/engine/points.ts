@@ -3,13 +3,14 @@ import type { PointsLevel, PointsSystem } from '../config/model.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
 import { LaurelError } from '../shared/errors.js';
 import { mustGet, requireSystem, type ActiveConfig } from '../plan/active-config.js';
-import { levelsDefinition, levelsOf } from '../plan/levels.js';
+import { levelsDefinition, levelsOf } from '../plan/points.js';
 import { boostResponse, boostsOf, boostStatusOn, sharedBoosts } from '../responses/points.js';
 import { rangeWidth } from '../responses/points.js';
 import { levelResponse, triggerResponse } from '../responses/points.js';
 import type { BoostResponse, LevelCountResponse, LevelResponse, RangeResponse, SystemWithTriggersResponse } from '../responses/points.js';
-import { checkAttributeKeys } from './identify.js';
-import { text, type Engine } from './engine.js';
+import { checkAttributeKeys } from './user-properties.js';
+import type { Engine } from './engine.js';
+import { text } from './function-calls.js';
 import type { Stores } from './leaderboards.js';
 import { readUser } from './users.js';
 
@@ -63,7 +64,7 @@ export interface LevelCounts {
   readonly levels: readonly PointsLevel[];
   /** Users by level `no`. */
   readonly counts: ReadonlyMap<number, number>;
-  /** What users have been counted by (plan/levels.ts), empty when that is no longer in force; undefined when they never were. */
+  /** What users have been counted by (plan/points.ts), empty when that is no longer in force; undefined when they never were. */
   readonly countedBy: string | undefined;
   readonly users: number;
   readonly ledgerId: string;

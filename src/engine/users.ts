@@ -4,8 +4,7 @@ import { type ProfileFact, type StreakFact, streakFact } from '../ledger/entry.j
 import { type RecentAward, unpackAwards } from '../ledger/recent-awards.js';
 import { type ActiveConfig, mustGet, requireMetric, requireSystem } from '../plan/active-config.js';
 import { outcomes, userFields, userRecords } from '../redis/contract.js';
-import { unpackMessage } from '../redis/message.js';
-import { type UserHash, mapOf, profileOf, totalsOf } from '../redis/user-hash.js';
+import { type UserHash, mapOf, profileOf, totalsOf, unpackMessage } from '../redis/encoding.js';
 import {
   type Counts,
   type UserAchievementResponse,
@@ -19,9 +18,10 @@ import { type PreferencesResponse, type UserResponse, userResponse } from '../re
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { readCounts } from './achievements.js';
-import { type Engine, text } from './engine.js';
-import { refusal } from './failures.js';
-import { type UserProperties, checkAttributeKeys, userPatch } from './identify.js';
+import type { Engine } from './engine.js';
+import { text } from './function-calls.js';
+import { refusal } from './refusals.js';
+import { type UserProperties, checkAttributeKeys, userPatch } from './user-properties.js';
 
 /** `create` refuses a user who exists, `update` one who does not, `upsert` neither. */
 export type IdentifyMode = 'create' | 'update' | 'upsert';

@@ -2,7 +2,7 @@ import { DateTime } from 'luxon';
 import type { AttributeSums, DaySpan, DaySummary, RankedDay } from '../ledger/aggregates.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields, userRecords } from '../redis/contract.js';
-import { at, listOf } from '../redis/user-hash.js';
+import { at, listOf } from '../redis/encoding.js';
 import { completedResponse } from '../responses/achievements.js';
 import { leaderboardResponse } from '../responses/leaderboards.js';
 import { userResponse } from '../responses/users.js';
@@ -187,7 +187,7 @@ const changesOf = (rows: readonly DaySummary[], span: DaySpan): ReadonlyMap<numb
 
 /**
  * A user's year in review, by the user's local calendar; the current year without one. Read from the sums of days and years, never from
- * events. What each number means: docs/behaviour.md, "The year in review". Throws a 404 for an unknown user, a 422 for a year that has not begun.
+ * events. What each number means: docs/rules/summaries.md. Throws a 404 for an unknown user, a 422 for a year that has not begun.
  */
 export async function readWrapped(
   stores: SummaryStores,

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Clock } from '../engine/clock.js';
-import { text, type Engine } from '../engine/engine.js';
-import { refusal } from '../engine/failures.js';
+import type { Engine } from '../engine/engine.js';
+import { text } from '../engine/function-calls.js';
+import { refusal } from '../engine/refusals.js';
 import { readProfile } from '../engine/users.js';
 import { forgetInConfig, isInConfig } from '../config/forget.js';
 import { ConfigConflict } from '../config/store.js';

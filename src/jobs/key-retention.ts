@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.js';
 import { limits } from '../shared/limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { bytesOfUuid, storedKey } from '../redis/idempotency.js';
+import { bytesOfUuid, storedKey } from '../redis/encoding.js';
 import type { JobTools } from './job.js';
 
 const dayMs = 86_400_000;

@@ -7,7 +7,7 @@ import { readLevelCounts, type LevelCounts } from '../engine/points.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../shared/limits.js';
 import { mustGet } from '../plan/active-config.js';
-import { levelsDefinition, levelsOf } from '../plan/levels.js';
+import { levelsDefinition, levelsOf } from '../plan/points.js';
 import { numberArray } from '../postgres/arrays.js';
 import type { JobTools } from './job.js';
 

@@ -245,7 +245,7 @@ export class ActiveRedis {
       tenants.add(tenant);
     }
     const readEpoch = async (tenant: number): Promise<{ tenant: number; epoch: string }[]> => {
-      const reading = redis.hmget(partition(tenant) + keyNames.meta, 'epoch', metaFields.server);
+      const reading = redis.hmget(partition(tenant) + keyNames.meta, metaFields.epoch, metaFields.server);
       const [epoch, server] = await withTimeout(reading).catch(() => []);
       return epoch && servers.includes(`${server ?? ''}/${db}`) ? [{ tenant, epoch }] : [];
     };

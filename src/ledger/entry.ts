@@ -1,9 +1,7 @@
 import type { Frequency } from '../shared/calendar.js';
 import { userRecords } from '../redis/contract.js';
-import { keyOfStored } from '../redis/idempotency.js';
+import { type Unpacked, at, keyOfStored, unpackMessage } from '../redis/encoding.js';
 import { type Place, entryVersion, named } from '../redis/layout.js';
-import { unpackMessage } from '../redis/message.js';
-import { type Unpacked, at } from '../redis/user-hash.js';
 
 /** The last four hex digits of an id count its awards. */
 const ordinalDigits = 4;

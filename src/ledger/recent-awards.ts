@@ -1,6 +1,5 @@
-import { uuidBytes, uuidOfBytes } from '../redis/idempotency.js';
-import { awardMomentBytes, named, placeOf } from '../redis/layout.js';
-import { unpackSequence } from '../redis/message.js';
+import { unpackSequence, uuidOfBytes } from '../redis/encoding.js';
+import { awardMomentBytes, named, placeOf, uuidBytes } from '../redis/layout.js';
 import type { AwardFact } from './entry.js';
 
 const dayMs = 86_400_000;

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields } from '../redis/contract.js';
-import { isBelow, trimmedUpTo } from '../redis/stream.js';
+import { isBelow, trimmedUpTo } from '../redis/partition.js';
 import { limits } from '../shared/limits.js';
 import { type Batch, type ParsedEntry, collectBatch, emptyBatch } from './batch.js';
 import { type LedgerEntry, unpackEntry } from './entry.js';
@@ -104,10 +104,10 @@ export async function readPages(redis: RedisConnection, partition: string, { epo
   for (let last = after; ;) {
     const count = Math.min(limits.writeBehindReadEntries, maxEntries - entries.length);
     const [found, trimmed, page, version] = await Promise.all([
-      redis.hget(partition + keyNames.meta, 'epoch'),
+      redis.hget(partition + keyNames.meta, metaFields.epoch),
       redis.hget(partition + keyNames.meta, metaFields.trimmed),
       redis.xrangeBuffer(partition + keyNames.ledger, `(${last}`, '+', 'COUNT', count),
-      redis.hget(partition + keyNames.meta, 'version'),
+      redis.hget(partition + keyNames.meta, metaFields.version),
     ]);
     if (found !== epoch) return 'replaced';
     // Neither this page nor Postgres has the entries in between.

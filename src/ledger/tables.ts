@@ -5,7 +5,7 @@ import type { AwardRow, HistoryRow, Reached, ScoredParticipant, StateRow, Streak
 import type { Frequency } from '../shared/calendar.js';
 import type { EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
 
-/** The tables that the write-behind fills, column by column; migrations/ describes them. */
+/** The tables that the write-behind fills, column by column; migrations/0001_schema.sql describes them. */
 
 /** Replaces a row only by a higher revision of the same user. */
 const newer = (table: string): string => `${table}.rev < excluded.rev`;

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { limits } from '../shared/limits.js';
 import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { trimLedger } from '../redis/stream.js';
+import { trimLedger } from '../redis/partition.js';
 import { deleteUser } from './delete-user.js';
 import { isRefusal, refusalOf, saveDeadLetter, type Refusal } from './dead-letters.js';
 import type { LedgerEntry } from './entry.js';

@@ -9,7 +9,7 @@ import { WriteBehindProgress } from './lag.js';
 import { LeaseLost, loadOffsets, releaseLeases, type StreamId } from './offsets.js';
 import { MonthlyPartitions } from './partitions.js';
 import { FailureLog } from '../logging/failure-log.js';
-import { isBelow, newestId } from '../redis/stream.js';
+import { isBelow, newestId } from '../redis/partition.js';
 import { RedisReplaced, TenantWriter, type Publisher } from './tenant-writer.js';
 
 /** `written`: the ledger has uncommitted entries; `awaited`: it has none; `replaced`: Redis lacks data that Postgres has, or has another epoch. */

@@ -1,28 +1,28 @@
-/** Every bound of the local stores, with its unit last. */
+/** Every bound of the local stores. */
 export const storeBounds = {
-  /** How long a start waits for another process that is starting the same store: that one may be installing Redis. */
+  /** How long a start waits for another process that starts the same store and may be installing Redis. */
   lockWaitMs: 10 * 60_000,
-  /** How long a stop waits for it. By then the server is up, and nothing that holds the lock takes long. */
+  /** How long a stop waits for the lock. By then the server is up, and no holder of the lock takes long. */
   stopLockWaitMs: 30_000,
-  /** How often a file, a process or a port is looked at again while waiting. */
+  /** How often a waiting process checks a file, a process or a port. */
   pollMs: 25,
-  /** How long a server may take to answer at all. */
-  responseMs: 60_000,
-  /** How long a server that answers may take to read its data back (the append-only file, the write-ahead log). */
+  /** How long a server may take to respond at all. */
+  answerMs: 60_000,
+  /** How long a server that responds may take to read its data (the append-only file, the write-ahead log). */
   loadMs: 10 * 60_000,
-  /** How long one attempt to connect, or one command of a check, may take. */
+  /** Timeout of one attempt to connect, and of one command of a check. */
   checkMs: 1_000,
   /** How long a server may take to stop by itself. A fast shutdown of Postgres writes a checkpoint. */
   stopMs: 30_000,
-  /** How long it may take after a harder signal. */
+  /** How long a server may take to stop after a harder signal. */
   killMs: 5_000,
   /** Bytes of a path that every system takes for a socket: 104 on macOS, 108 on Linux, each with a zero at the end. */
   maxSocketBytes: 103,
   /** How long the package manager may take. */
   installMs: 10 * 60_000,
-  /** Bytes of a command's output that are kept, and of a server's log that an error shows. */
+  /** The last bytes of a command's output that are kept, and of a server's log that an error shows. */
   maxOutputBytes: 64 * 1024,
   logTailBytes: 2_000,
-  /** Bytes above which a server's log is begun anew at its start. */
+  /** A start truncates a server's log that is larger. */
   maxLogBytes: 10 * 1024 * 1024,
 } as const;

@@ -5,17 +5,21 @@ import { OperatorError } from '../shared/errors.js';
 import { poll, processStart } from './processes.js';
 
 /**
- * A lock on a folder that a crash of its holder releases, and the list of the processes that use the folder's server. Node has no flock, and a
- * lock file that is deleted when its owner looks dead can be deleted by two processes at once, the second deleting the lock that the first has
- * just taken. So nothing is ever taken over: the lock is the newest of a series of entries `lock.1`, `lock.2` …, and it is free when that
- * one's owner is gone or says `free`. Whoever makes the next entry holds the lock; making an entry that exists fails. The newest entry is never
- * deleted, so no number is used twice for two holders. An entry is a symbolic link to nowhere whose target names its owner, because
- * making one is a single atomic step that carries its content.
+ * A lock on a folder that a crash of its holder releases at once, and the list of the processes that use the folder's server.
+ *
+ * Node has no flock. proper-lockfile takes over a lock that was not renewed for a few seconds: two processes would start a server on the same
+ * append-only file after a suspended or stopped holder resumes, and a crashed holder would delay the next start. A lock file that is deleted when its
+ * owner looks dead can be deleted by two processes at once, the second deleting the lock that the first has just taken.
+ *
+ * So no lock is taken over: the lock is the newest of a series of entries `lock.1`, `lock.2` …, and it is free when the owner of that entry is dead or
+ * the entry says `free`. The process that creates the next entry holds the lock; creating an entry that exists fails. The newest entry is
+ * never deleted, so no number belongs to two holders. An entry is a symbolic link to nowhere whose target names its owner, because creating one is a
+ * single atomic step that carries its content.
  */
 const lockName = /^lock\.(\d+)$/;
 const free = 'free';
 
-/** Names this process so that a later one with the same number is not taken for it. */
+/** Identifies this process, and no later one with the same pid. */
 const ourTag = (): string => `${process.pid}:${processStart(process.pid) ?? ''}`;
 
 function isAlive(tag: string): boolean {
@@ -28,7 +32,7 @@ async function generations(folder: string): Promise<number[]> {
   return names.map((name) => Number(lockName.exec(name)?.[1] ?? 0)).filter((generation) => generation > 0);
 }
 
-/** The owner of an entry; null when it was deleted in the meantime, which happens only to entries that are not the newest. */
+/** The owner of an entry; null if it has been deleted, which happens only to entries that are not the newest. */
 async function ownerOf(path: string): Promise<string | null> {
   return readlink(path).catch((error: unknown) => unlessCode(error, 'ENOENT', null));
 }
@@ -38,7 +42,7 @@ function unlessCode<T>(error: unknown, code: string, value: T): T {
   throw error;
 }
 
-/** Whether the entry was made now, and is the newest: a slow process can make one that was used and deleted long ago. */
+/** Creates an entry. False if it exists, or is not the newest: a slow process can create one that was used and deleted long ago. */
 async function claim(folder: string, generation: number): Promise<boolean> {
   const path = join(folder, `lock.${generation}`);
   const made = await symlink(ourTag(), path).then(
@@ -51,7 +55,7 @@ async function claim(folder: string, generation: number): Promise<boolean> {
   return false;
 }
 
-/** The generation that is ours now; null when the lock is held. */
+/** The generation that this process holds now; null when another process holds the lock. */
 async function tryLock(folder: string): Promise<number | null> {
   const newest = Math.max(0, ...(await generations(folder)));
   if (newest > 0) {
@@ -68,7 +72,7 @@ async function unlock(folder: string, held: number): Promise<void> {
 }
 
 /**
- * Runs the work while no other process, and nothing else in this one, runs work under the lock of the same folder.
+ * Runs the work under the lock of a folder: no other process, and no other call in this one, runs work under it concurrently.
  * @throws OperatorError when another process still holds it after `timeoutMs`.
  */
 export async function withFolderLock<T>(folder: string, timeoutMs: number, work: () => Promise<T>): Promise<T> {
@@ -81,7 +85,7 @@ export async function withFolderLock<T>(folder: string, timeoutMs: number, work:
   }
 }
 
-/** Enters this process into the list of those that use the folder's server. To be called under the lock, as is what it returns. */
+/** Adds this process to the users of the folder's server. Call it, and the function that it returns, under the lock. */
 export async function enterUser(folder: string): Promise<{ leave: () => Promise<void> }> {
   await mkdir(join(folder, 'users'), { recursive: true });
   const entry = join(folder, 'users', randomUUID());
@@ -89,7 +93,7 @@ export async function enterUser(folder: string): Promise<{ leave: () => Promise<
   return { leave: () => rm(entry, { force: true }) };
 }
 
-/** Whether a living process is in the list; entries of dead ones are removed. To be called under the lock. */
+/** Whether a living process uses the folder's server. Removes the entries of dead ones. Call it under the lock. */
 export async function hasUsers(folder: string): Promise<boolean> {
   const users = join(folder, 'users');
   const living = await Promise.all(

@@ -8,12 +8,12 @@ export interface Launch {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** File that takes what the server writes, ours to read. */
+  /** The server's standard output and error are appended to this file. */
   readonly logFile: string;
   readonly runAs: RunAs | null;
 }
 
-/** A server process that was started and may not answer yet. */
+/** A server process that was started and may not respond yet. */
 export class LaunchedServer {
   readonly process: ProcessHandle;
   readonly #logFile: string;
@@ -25,7 +25,7 @@ export class LaunchedServer {
     this.#logStart = logStart;
   }
 
-  /** What it has written to its log since this start. */
+  /** The part of the log that was written since this start. */
   async log(): Promise<string> {
     return (await readFile(this.#logFile)).subarray(this.#logStart).toString();
   }
@@ -37,7 +37,7 @@ export class LaunchedServer {
 
 /**
  * Starts a server in a session of its own, so that Ctrl-C in the terminal reaches only the service, which stops the server after it has
- * drained. It survives a service that is killed; the next start finds it.
+ * drained. The server survives a service that is killed; the next start finds it.
  * @throws OperatorError when the program cannot be run.
  */
 export async function launch({ program, args, env, logFile, runAs }: Launch): Promise<LaunchedServer> {
@@ -57,44 +57,44 @@ export async function launch({ program, args, env, logFile, runAs }: Launch): Pr
   }
 }
 
-/** The log is kept across starts up to a size: what led to a crash is in the part before the crash. */
+/** Starts append to the log up to a size, since the cause of a crash is in the part before it. */
 async function openLog(path: string): Promise<FileHandle> {
   const log = await open(path, 'a', 0o600);
   if ((await log.stat()).size > storeBounds.maxLogBytes) await log.truncate();
   return log;
 }
 
-/** What a look at a server found: nothing that is ours, ours but still reading its data, or ours and ready. */
-export type Sight = { state: 'none'; why: string } | { state: 'loading' } | { state: 'ready'; pid: number };
+/** The result of a check of a server: not ours, ours and still reading its data, or ours and ready. */
+export type ServerState = { state: 'none'; why: string } | { state: 'loading' } | { state: 'ready'; pid: number };
 
-/** Why a server could not be asked, as a sentence. */
+/** Why the connection to a server failed, as a sentence. */
 export function connectionProblem(error: unknown): string {
   return `A connection to it fails: ${error instanceof Error ? error.message.replace(/\.$/, '') : String(error)}.`;
 }
 
 /**
- * Waits until a server of ours is ready. One that answers but still reads its data gets longer than one that says nothing, since a large
- * append-only file takes minutes.
- * @returns the pid of the one that answers, which can be a faster one; null when the process has ended before.
- * @throws OperatorError when it is alive and does not get there in time.
+ * Waits until a server of ours is ready. A server that responds and still reads its data gets longer than one that does not respond, since a
+ * large append-only file takes minutes.
+ * @returns the pid of the server that responds, which can be one that started faster; null when the process has exited.
+ * @throws OperatorError when the process is alive and not ready in time.
  */
-export async function waitUntilReady(name: string, server: ProcessHandle, look: () => Promise<Sight>): Promise<number | null> {
-  let deadline = performance.now() + storeBounds.responseMs;
+export async function waitUntilReady(name: string, server: ProcessHandle, check: () => Promise<ServerState>): Promise<number | null> {
+  let deadline = performance.now() + storeBounds.answerMs;
   let isLoading = false;
   let last = '';
-  const found = await poll<number | 'ended' | 'late'>(async () => {
+  const outcome = await poll<number | 'ended' | 'late'>(async () => {
     if (!server.isAlive()) return 'ended';
-    const sight = await look();
-    if (sight.state === 'ready') return sight.pid;
-    if (sight.state === 'loading' && !isLoading) {
+    const found = await check();
+    if (found.state === 'ready') return found.pid;
+    if (found.state === 'loading' && !isLoading) {
       isLoading = true;
       deadline = performance.now() + storeBounds.loadMs;
     }
-    last = sight.state === 'none' ? sight.why : 'It is still reading its data.';
+    last = found.state === 'none' ? found.why : 'It is still reading its data.';
     return performance.now() > deadline ? 'late' : null;
-  }, storeBounds.loadMs + storeBounds.responseMs);
-  if (typeof found === 'number') return found;
-  if (found === 'ended') return null;
+  }, storeBounds.loadMs + storeBounds.answerMs);
+  if (typeof outcome === 'number') return outcome;
+  if (outcome === 'ended') return null;
   throw new OperatorError(
     `${name} runs as process ${server.pid} but does not get ready. ${last} Look at its log, or end it with: kill ${server.pid}`,
   );

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { OperatorError } from '../shared/errors.js';
 import { storeBounds } from './bounds.js';
-import { connectionProblem, launch, waitUntilReady, type Sight } from './launch.js';
+import { connectionProblem, launch, waitUntilReady, type ServerState } from './launch.js';
 import {
   expectStore,
   explainFolderErrors,
@@ -20,13 +20,13 @@ import { findOrInstallRedis, thisMachine, type Machine } from './redis-program.j
 /** The files of one server. */
 class RedisFolder {
   readonly path: string;
-  /** The only way to the server: no other user can enter its folder, so there is no password to reveal. */
+  /** The only way to the server: no other user can enter its folder, so it needs no password. */
   readonly socket: string;
   readonly conf: string;
   readonly log: string;
   readonly #durability: 'everysec' | 'always';
 
-  /** @param path real path, since that is what Redis answers when it is asked for its folder. */
+  /** @param path the real path, which CONFIG GET dir returns. */
   constructor(path: string, socket: string, durability: 'everysec' | 'always') {
     this.#durability = durability;
     this.path = path;
@@ -35,7 +35,7 @@ class RedisFolder {
     this.log = join(path, 'redis.log');
   }
 
-  /** Replaced in one step. */
+  /** Replaces the file in one step. */
   async writeConf(): Promise<void> {
     const fresh = `${this.conf}.new`;
     await writeFile(fresh, this.#settings(), { mode: 0o600 });
@@ -50,11 +50,11 @@ class RedisFolder {
       'unixsocketperm 700',
       `dir ${quoted(this.path)}`,
       'daemonize no',
-      // The data: each write to the append-only file, which reaches the disk within a second, or before it is answered. No snapshots beside it.
+      // Each write reaches the append-only file on the disk within a second, or before the response. No snapshots beside it.
       'appendonly yes',
       `appendfsync ${this.#durability}`,
       'save ""',
-      // A server that evicts would forget users without a word.
+      // A server that evicts would lose users silently.
       'maxmemory-policy noeviction',
       // The hash of a user stays a listpack up to this size: a quarter of the memory, and faster to read whole.
       'hash-max-listpack-entries 256',
@@ -65,8 +65,8 @@ class RedisFolder {
   }
 
   /**
-   * The process of this folder's server, whether or not it answers; null when there is none. It has our configuration file as its argument
-   * until it shows its socket instead; from then on it works in the folder.
+   * The process of this folder's server, whether or not it responds; null when there is none. Its command line has our configuration file until it
+   * shows the socket instead; from then on its working folder is ours.
    */
   findProcess(): ProcessHandle | null {
     const isOurs = (pid: number, command: string): boolean =>
@@ -78,8 +78,8 @@ class RedisFolder {
 }
 
 /**
- * Where the server of a folder listens: in the folder, or, where that path is too long for a socket, in a folder below /tmp that is closed to
- * others too. One that another user has put there is refused.
+ * The socket of a folder's server: in the folder or, if that path is too long for a socket, in a folder below /tmp that is closed to others too.
+ * Refuses one that another user has put there.
  */
 async function socketOf(folder: string): Promise<string> {
   const inside = join(folder, 'redis.sock');
@@ -102,12 +102,12 @@ function quoted(path: string): string {
   return `"${path.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-/** Runs the work on one connection that is not tried again and not waited for long. */
+/** Runs the work on one connection, without retries and with short timeouts. */
 async function onConnection<T>({ socket: path }: RedisFolder, work: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis({
     path,
     lazyConnect: true,
-    // The ready check waits until the data is loaded; here it is the loading that is to be seen.
+    // The ready check would wait until the data is loaded, and hide the state `loading`.
     enableReadyCheck: false,
     retryStrategy: () => null,
     maxRetriesPerRequest: 0,
@@ -123,8 +123,8 @@ async function onConnection<T>({ socket: path }: RedisFolder, work: (redis: Redi
   }
 }
 
-/** Looks whether a server answers at the folder's socket, and from this folder. */
-async function look(folder: RedisFolder): Promise<Sight> {
+/** Checks whether a server of this folder responds at its socket. */
+async function check(folder: RedisFolder): Promise<ServerState> {
   try {
     return await onConnection(folder, async (redis) => {
       const [, dir] = (await redis.call('CONFIG', 'GET', 'dir')) as string[];
@@ -139,23 +139,23 @@ async function look(folder: RedisFolder): Promise<Sight> {
 }
 
 /**
- * The pid of the folder's server if it runs. Two servers on one append-only file destroy it, so a server that is alive but does not answer
- * is an error and never a reason to start another one.
+ * The pid of the folder's server if it runs. Two servers on one append-only file destroy it, so a server that is alive and does not respond is an
+ * error and never a reason to start another one.
  */
 async function findRunning(folder: RedisFolder): Promise<number | null> {
-  const sight = await look(folder);
-  if (sight.state === 'ready') return sight.pid;
+  const found = await check(folder);
+  if (found.state === 'ready') return found.pid;
   const server = folder.findProcess();
-  return server && waitUntilReady('Redis', server, () => look(folder));
+  return server && waitUntilReady('Redis', server, () => check(folder));
 }
 
 async function launchIn(folder: RedisFolder, program: string): Promise<number> {
   await folder.writeConf();
-  // Its messages about the terminal, the locale and the like should not hang on the operator's environment.
+  // The operator's environment must not decide the language of its messages.
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
   const server = await launch({ program, args: [folder.conf], env, logFile: folder.log, runAs: null });
   try {
-    const pid = await waitUntilReady('Redis', server.process, () => look(folder));
+    const pid = await waitUntilReady('Redis', server.process, () => check(folder));
     if (pid !== null) return pid;
   } catch (error) {
     server.process.signal('SIGKILL');
@@ -180,10 +180,10 @@ function serverOf(folder: RedisFolder, pid: number, adopted: boolean): RunningSe
   return { url: `unix://${pathToFileURL(folder.socket).pathname}`, pid, adopted, shutDown: () => shutDown(folder, server) };
 }
 
-/** SHUTDOWN brings the append-only file to the disk first. A server that cannot be asked gets the signal that means the same. */
+/** SHUTDOWN flushes the append-only file first. A server that accepts no connection gets SIGTERM, which does the same. */
 async function shutDown(folder: RedisFolder, server: ProcessHandle): Promise<void> {
   if (!server.isAlive()) return;
-  // The answer to a SHUTDOWN that works is the end of the connection, so what counts is whether the process goes.
+  // A SHUTDOWN that works closes the connection without a reply, so only the end of the process counts.
   await onConnection(folder, (redis) => redis.call('SHUTDOWN')).catch(() => server.signal('SIGTERM'));
   if (await server.isGoneWithin(storeBounds.stopMs)) return;
   server.signal('SIGKILL');

@@ -6,20 +6,19 @@ import { enterUser, hasUsers, withFolderLock } from './folder-lock.js';
 
 /** A Redis or Postgres that Laurel runs itself, in a folder of its own. */
 export interface LocalStore {
-  /** Address with user and password, for the client library. */
+  /** With user and password, for the client library. */
   readonly url: string;
   readonly pid: number;
-  /** Whether it was running already: left behind by a service that was killed, or used by another one now. */
+  /** Whether it was running already: left by a service that was killed, or used by another one. */
   readonly adopted: boolean;
   /**
-   * Gives the server up: it is stopped in order unless another living process, or another LocalStore of this one, uses it. Calling it again
-   * does nothing more.
+   * Shuts the server down unless another living process, or another LocalStore of this one, uses it. Further calls do nothing.
    */
   stop(): Promise<void>;
 }
 
 export interface LocalStoreOptions {
-  /** Laurel's data folder; relative to the working directory. Made when missing. */
+  /** Laurel's data folder, relative to the working directory. Created when missing. */
   readonly dataDir: string;
   /** Takes one plain sentence for the operator. */
   readonly log: (line: string) => void;
@@ -27,7 +26,7 @@ export interface LocalStoreOptions {
   readonly create?: boolean;
 }
 
-/** @throws OperatorError when the data folder does not hold a store, which `file` shows, and none may be created. */
+/** @throws OperatorError when the data folder has no store, of which `file` is a part, and none may be created. */
 export async function expectStore({ dataDir, create }: LocalStoreOptions, name: string, file: string): Promise<void> {
   if (create !== false || (await isThere(file))) return;
   throw new OperatorError(
@@ -43,18 +42,18 @@ export async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** A server that answers. */
+/** A server that responds. */
 export interface RunningServer {
   readonly url: string;
   readonly pid: number;
   readonly adopted: boolean;
-  /** Stops it in order, then by force; returns when its process is gone. */
+  /** Shuts it down, by force if it takes too long; returns when its process is gone. */
   shutDown(): Promise<void>;
 }
 
 /**
  * Finds or starts the server of a folder, one process at a time, and shares it: a `laurel apply` beside a running `laurel serve` uses the same
- * server, and whoever leaves last ends it.
+ * server, and the last process to leave stops it.
  */
 export async function shareServer(folder: string, log: (line: string) => void, obtain: () => Promise<RunningServer>): Promise<LocalStore> {
   return withFolderLock(folder, storeBounds.lockWaitMs, async () => {
@@ -71,7 +70,7 @@ export async function shareServer(folder: string, log: (line: string) => void, o
   });
 }
 
-/** What a file system refuses, in words of the operator's. */
+/** Errors of the file system, worded for the operator. */
 const refusals: Readonly<Record<string, string>> = {
   EACCES: 'this user may not use it',
   EPERM: 'this user may not use it',
@@ -81,7 +80,7 @@ const refusals: Readonly<Record<string, string>> = {
   EEXIST: 'there is a file in its place',
 };
 
-/** Runs the work, and turns what the file system refuses into an OperatorError: it is the operator who can change it. */
+/** Runs the work, and turns refusals of the file system into OperatorErrors, since the operator can resolve them. */
 export async function explainFolderErrors<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -2,10 +2,10 @@ import { chmod, copyFile, mkdir, readdir, readFile, readlink, rename, rm, stat, 
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { OperatorError } from '../shared/errors.js';
-import { canRun } from './postgres-user.js';
+import { canRun } from './postgres-home.js';
 import type { RunAs } from './processes.js';
 
-/** The programs of the embedded Postgres, in a place where the user that runs them can reach them. */
+/** The programs of the embedded Postgres, where the user that runs them can reach them. */
 export interface PostgresPrograms {
   readonly initdb: string;
   readonly postgres: string;
@@ -37,8 +37,8 @@ async function findPackage(): Promise<NativePackage> {
 }
 
 /**
- * Makes the symbolic links that the package lists, because archives of npm cannot hold any: without them the programs miss their shared
- * libraries. The package would do it in an install script, and recent npm runs none.
+ * Creates the symbolic links that the package lists, because npm archives cannot hold any: without them the programs miss their shared
+ * libraries. The package would create them in an install script, which recent versions of npm do not run.
  * @param native the package's folder `native`; the paths in its list start with that name.
  */
 export async function hydrateLinks(native: string): Promise<void> {
@@ -51,7 +51,7 @@ export async function hydrateLinks(native: string): Promise<void> {
   }
 }
 
-/** Copies a folder so that everybody can read it, whatever the umask of the one who installed it was. */
+/** Copies a folder so that every user can read it, whatever the umask was at its installation. */
 async function copyForAll(from: string, to: string): Promise<void> {
   await mkdir(to);
   await chmod(to, 0o755);
@@ -70,7 +70,7 @@ function programsIn(native: string): PostgresPrograms {
   return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') };
 }
 
-/** Null when the user can run the programs and read what they need; else what the system said. */
+/** Null when the user can run the programs and read their files; else the output of the system. */
 async function problemOf(native: string, runAs: RunAs | null): Promise<string | null> {
   const { initdb, postgres } = programsIn(native);
   const bki = join(native, 'share', 'postgresql', 'postgres.bki');
@@ -78,7 +78,7 @@ async function problemOf(native: string, runAs: RunAs | null): Promise<string | 
   return ok ? null : output;
 }
 
-/** Makes the package's own copy usable where that is allowed; a clone that cannot be written to is copied instead. */
+/** Makes the package's own copy usable if this user may write to it; otherwise the caller copies it. */
 async function prepareInPlace(native: string): Promise<void> {
   try {
     await hydrateLinks(native);
@@ -92,7 +92,7 @@ async function prepareInPlace(native: string): Promise<void> {
   }
 }
 
-/** A copy of the programs in the folder of the server, one for each version of the package; copies of other versions are removed. */
+/** Copies the programs of this version of the package into the folder of the server, and removes the copies of other versions. */
 async function copyInto(home: string, { native, version }: NativePackage): Promise<string> {
   const parent = join(home, 'programs');
   const wanted = join(parent, version);
@@ -114,7 +114,7 @@ async function copyInto(home: string, { native, version }: NativePackage): Promi
 }
 
 /**
- * Finds the programs, and copies them into `home` when the user that is to run them cannot reach them where npm has put them.
+ * Finds the programs, and copies them into `home` when the user that runs them cannot reach them in node_modules.
  * @throws OperatorError when they do not run on this machine at all.
  */
 export async function findPostgresPrograms(home: string, runAs: RunAs | null, log: (line: string) => void): Promise<PostgresPrograms> {

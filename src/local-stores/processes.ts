@@ -1,8 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { accessSync, constants, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { delimiter, join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { execa } from 'execa';
+import which from 'which';
 import { storeBounds } from './bounds.js';
 
 /** A user of the operating system that a command runs as. Only root can choose one. */
@@ -18,6 +18,8 @@ export interface Command {
   readonly env?: NodeJS.ProcessEnv;
   /** Absent: as ourselves. */
   readonly runAs?: RunAs | null;
+  /** Written to its standard input; absent: it inherits ours, so that sudo can ask for a password. */
+  readonly input?: string;
 }
 
 export interface CommandResult {
@@ -29,49 +31,25 @@ export interface CommandResult {
 
 export type RunCommand = (command: Command) => Promise<CommandResult>;
 
-/**
- * Runs a command to its end. It starts in the root folder, since another user may not be allowed into ours, and inherits the terminal's
- * input so that sudo can ask for a password.
- */
-export function runCommand({ program, args, env, runAs }: Command, timeoutMs: number = storeBounds.installMs): Promise<CommandResult> {
-  return new Promise((resolve) => {
-    let output = '';
-    const keep = (chunk: Buffer): void => {
-      output = (output + chunk.toString()).slice(-storeBounds.maxOutputBytes);
-    };
-    const child = spawn(program, args, {
-      cwd: '/',
-      stdio: ['inherit', 'pipe', 'pipe'],
-      timeout: timeoutMs,
-      env: env ?? process.env,
-      ...(runAs ?? {}),
-    });
-    child.stdout.on('data', keep);
-    child.stderr.on('data', keep);
-    child.once('error', (error) => resolve({ code: null, output: error.message }));
-    child.once('close', (code) => resolve({ code, output: output.trim() }));
+/** Runs a command to its end, in the root folder, since another user may not be allowed into ours. */
+export async function runCommand(command: Command, timeoutMs: number = storeBounds.installMs): Promise<CommandResult> {
+  const { program, args, env = process.env, runAs, input } = command;
+  const result = await execa(program, args, {
+    ...{ cwd: '/', env, extendEnv: false, all: true, reject: false, timeout: timeoutMs, cleanup: false, ...runAs },
+    ...(input === undefined ? { stdin: 'inherit' } : { input }),
   });
+  // A program that could not be started has no output; execa's error says why.
+  const output = result.all || (result instanceof Error ? result.message : '');
+  return { code: Number.isInteger(result.exitCode) ? result.exitCode : null, output: output.slice(-storeBounds.maxOutputBytes).trim() };
 }
 
-/** The path of a program, as the shell would find it. */
-export function lookUpProgram(program: string, path: string = process.env.PATH ?? ''): string | null {
-  const candidates = path.split(delimiter).map((folder) => join(folder || '.', program));
-  return candidates.find(isProgram) ?? null;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
-}
+/** The path of a program on the PATH, or null. */
+export const lookUpProgram = (program: string): string | null => which.sync(program, { nothrow: true });
 
 /**
- * When a process started, as a text to compare: together with its number it tells it from a later process that was given the same number.
- * Null when there is no such process. A zombie counts as none: it holds no file and no port any more, and in a container whose first
- * process reaps nothing it stays for ever.
+ * When a process started, as a text to compare: with the pid, it distinguishes the process from a later one that was given the same pid. Null when
+ * there is no such process. A zombie counts as none: it holds no file and no port, and in a container whose first process reaps nothing it stays
+ * for ever.
  */
 export function processStart(pid: number): string | null {
   return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);
@@ -112,7 +90,7 @@ export function listProcesses(): { pid: number; command: string }[] {
   return stdout.split('\n').map((line) => ({ pid: Number.parseInt(line, 10), command: line.replace(/^\s*\d+\s+/, '') }));
 }
 
-/** The folder that a process works in; null where the system does not tell. */
+/** The working folder of a process; null where the system does not show it. */
 export function processFolder(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
@@ -129,7 +107,7 @@ function readIfThere(path: string): string | null {
   }
 }
 
-/** A process that was alive when this was made, safe against its number being given to another one. */
+/** A process that was alive when this was created. Safe against reuse of its pid. */
 export class ProcessHandle {
   readonly pid: number;
   readonly #start: string | null;
@@ -157,24 +135,12 @@ export class ProcessHandle {
   }
 }
 
-/** Looks until there is something (not null), and returns it; null when the time is up. It looks at least once. */
-export async function poll<T>(look: () => T | null | Promise<T | null>, timeoutMs: number): Promise<T | null> {
+/** Checks until the result is not null, and returns it; null when the time is up. Checks at least once. */
+export async function poll<T>(check: () => T | null | Promise<T | null>, timeoutMs: number): Promise<T | null> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    const found = await look();
+    const found = await check();
     if (found !== null || performance.now() >= deadline) return found;
     await delay(storeBounds.pollMs);
   }
-}
-
-/** A port of 127.0.0.1 that was free a moment ago. Another process can take it before it is used: be ready to ask again. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }

@@ -1,13 +1,13 @@
 import { OperatorError } from '../shared/errors.js';
 import { lookUpProgram, runCommand, type Command, type RunCommand } from './processes.js';
 
-/** What finding and installing Redis needs of the machine. A parameter, so that its decisions can be tested without changing one. */
+/** What finding and installing Redis needs of the machine. A parameter, so that tests change no machine. */
 export interface Machine {
   /** The path of a program, or null. */
   readonly lookUp: (program: string) => string | null;
   readonly run: RunCommand;
   readonly isRoot: boolean;
-  /** Whether a person is there to type a password for sudo. */
+  /** Whether a terminal is there to ask for sudo's password. */
   readonly isInteractive: boolean;
 }
 
@@ -19,9 +19,9 @@ export const thisMachine: Machine = {
 };
 
 export interface InstallPlan {
-  /** The sentence for the operator, said before anything is done. */
+  /** Printed for the operator before the first command. */
   readonly announcement: string;
-  /** Tried in order until one leads to a Redis that is new enough: distributions carry one, the other, or both. */
+  /** Tried in order until one leads to a Redis that is new enough: distributions have Redis, Valkey, or both. */
   readonly attempts: readonly (readonly Command[])[];
 }
 
@@ -30,16 +30,16 @@ const whatToDo =
 
 interface PackageManager {
   readonly program: string;
-  /** Packages to try, the likelier to be new enough first. */
+  /** Packages to try, in order. The first is the most likely to be new enough. */
   readonly packages: readonly string[];
-  /** Run before the installation. */
+  /** Runs before the installation. */
   readonly update?: readonly string[];
   readonly install: readonly string[];
-  /** Set through `env`, since sudo drops our environment. */
+  /** Set with `env`, since sudo drops our environment. */
   readonly environment?: string;
-  /** Whether it is run by root. Homebrew refuses root. */
+  /** Whether it needs root. Homebrew refuses root. */
   readonly asRoot: boolean;
-  /** What else the operator should know. */
+  /** A further sentence of the announcement. */
   readonly note?: string;
 }
 
@@ -48,26 +48,26 @@ const packageManagers: readonly PackageManager[] = [
     program: 'apt-get',
     packages: ['redis-server'],
     update: ['update'],
-    // Another apt-get may be at work, as it is in the first minutes of many a cloud machine.
+    // Another apt-get may hold the lock, as in the first minutes of many cloud machines.
     install: ['-o', 'DPkg::Lock::Timeout=120', 'install', '-y', '--no-install-recommends'],
     environment: 'DEBIAN_FRONTEND=noninteractive',
     asRoot: true,
     note: 'Debian also starts it as a service on port 6379, which Laurel does not use.',
   },
-  // Fedora and Red Hat have Valkey where their Redis is too old or gone.
+  // Fedora and Red Hat have Valkey where they have no Redis, or one that is too old.
   { program: 'dnf', packages: ['valkey', 'redis'], install: ['install', '-y'], asRoot: true },
   { program: 'apk', packages: ['valkey', 'redis'], install: ['add', '--no-cache'], asRoot: true },
   { program: 'pacman', packages: ['valkey', 'redis'], install: ['-S', '--noconfirm', '--needed'], asRoot: true },
   { program: 'brew', packages: ['redis', 'valkey'], install: ['install'], asRoot: false },
 ];
 
-/** How Redis is installed here; null when there is no way: no package manager that we know, or not the rights to use it. */
+/** How to install Redis on this machine; null without a known package manager, or without the rights to use it. */
 export function planInstall({ lookUp, isRoot, isInteractive }: Omit<Machine, 'run'>): InstallPlan | null {
   const manager = packageManagers.find(({ program, asRoot }) => lookUp(program) !== null && (asRoot || !isRoot));
   if (!manager) return null;
   const needsSudo = manager.asRoot && !isRoot;
   if (needsSudo && lookUp('sudo') === null) return null;
-  // Without a terminal, a sudo that wants a password must fail and not wait for one.
+  // Without a terminal, a sudo that needs a password must fail and not wait.
   const sudo = isInteractive ? ['sudo'] : ['sudo', '-n'];
   const command = (args: readonly string[]): Command => {
     const [program = manager.program, ...rest] = [
@@ -88,7 +88,7 @@ export function planInstall({ lookUp, isRoot, isInteractive }: Omit<Machine, 'ru
   };
 }
 
-/** The lowest version of each server that has what Laurel needs: functions that are kept, and listpacks. */
+/** The lowest versions with persistent functions and listpacks, which Laurel needs. */
 const lowestVersions: Readonly<Record<string, readonly [major: number, minor: number]>> = { Redis: [7, 0], Valkey: [7, 2] };
 
 /** Whether the first line of `redis-server --version` names a server that is new enough. */
@@ -103,7 +103,7 @@ export function isNewEnough(version: string): boolean {
 interface Finding {
   /** A server that is new enough. */
   readonly program: string | null;
-  /** What was found and is not, in words. */
+  /** The servers that are too old, as texts. */
   readonly unfit: readonly string[];
 }
 
@@ -120,8 +120,8 @@ async function find({ lookUp, run }: Machine): Promise<Finding> {
 }
 
 /**
- * The path of a Redis or Valkey that is new enough, installed with the system's package manager if there is none. One that is there but too
- * old is left alone: it is somebody's, and the package manager would most likely bring the same again.
+ * The path of a Redis or Valkey that is new enough, installed with the system's package manager if there is none. A server that is too old is left
+ * alone: another program may need it, and the package manager would most likely install the same version again.
  * @throws OperatorError that says what to do.
  */
 export async function findOrInstallRedis(machine: Machine, log: (line: string) => void): Promise<string> {
@@ -147,12 +147,12 @@ async function install(machine: Machine, plan: InstallPlan): Promise<string> {
   throw new OperatorError(`Redis could not be installed. ${problem} ${whatToDo}`);
 }
 
-/** Runs the commands as long as they succeed; what failed, or null. */
+/** Runs the commands until one fails. Returns the failure, or null. */
 async function runAll(run: RunCommand, commands: readonly Command[]): Promise<string | null> {
   for (const command of commands) {
     const { code, output } = await run(command);
     const isUpdate = command.args.at(-1) === 'update';
-    // A list of packages that could not be refreshed in full (one dead mirror) may still do.
+    // A list of packages that could not be refreshed in full (one dead mirror) may still suffice.
     if (code !== 0 && !isUpdate) {
       return `“${[command.program, ...command.args].join(' ')}” failed: ${output.split('\n').slice(-3).join(' ')}`;
     }

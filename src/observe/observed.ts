@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
-import type { AroundCall } from '../engine/engine.js';
+import type { AroundCall } from '../engine/function-calls.js';
 import type { TraceBatch, WriteBehind } from '../ledger/write-behind.js';
 import type { Refusals } from '../logging/refusals.js';
 import type { RedisConnection } from '../redis/connection.js';

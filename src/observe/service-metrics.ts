@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { AroundCall } from '../engine/engine.js';
+import type { AroundCall } from '../engine/function-calls.js';
 import type { LedgerProgress, WriteBehindProgress } from '../ledger/lag.js';
 import { restoringTenants } from '../ledger/offsets.js';
 import type { Refusals } from '../logging/refusals.js';

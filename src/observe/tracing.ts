@@ -4,7 +4,7 @@ import { defaultResource, detectResources, envDetector, resourceFromAttributes }
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
-import type { AroundCall } from '../engine/engine.js';
+import type { AroundCall } from '../engine/function-calls.js';
 import type { TraceBatch } from '../ledger/write-behind.js';
 import { limits } from '../shared/limits.js';
 import type { HandledRequest } from './service-metrics.js';

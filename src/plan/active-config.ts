@@ -35,7 +35,7 @@ export class ActiveConfig {
   readonly eventAttributes: ReadonlyMap<string, Attribute>;
   readonly metrics: ReadonlyMap<string, Metric>;
   readonly systems: ReadonlyMap<string, PointsSystem>;
-  /** Those that users can see: an inactive leaderboard is as good as absent (spec, "States and transitions"). */
+  /** Those that users can see: an inactive leaderboard is as good as absent (docs/rules/leaderboards.md). */
   readonly leaderboards: ReadonlyMap<string, Leaderboard>;
   readonly attributeByNo: ReadonlyMap<number, Attribute>;
   readonly attributeById: ReadonlyMap<string, Attribute>;
@@ -60,7 +60,7 @@ export class ActiveConfig {
     this.version = config.version;
     this.document = document;
     this.plan = compilePlan(config);
-    this.work = estimateWork(document, partsOf(document));
+    this.work = estimateWork(partsOf(document));
     this.userAttributes = byKey(document.attributes.filter(({ type }) => type === 'user'));
     this.eventAttributes = byKey(document.attributes.filter(({ type }) => type === 'event'));
     this.metrics = byKey(document.metrics);

@@ -37,6 +37,9 @@ export interface PlanBoard {
   readonly placesAt: number;
 }
 
+/** Whether a leaderboard ranks users within groups. */
+export const isBrokenDown = ({ breakdown }: PlanBoard): boolean => breakdown !== undefined;
+
 /** Milliseconds since midnight of `HH:MM` or `HH:MM:SS`. */
 function timeOfDay(time: string): number {
   const [hours = 0, minutes = 0, seconds = 0] = time.split(':').map(Number);

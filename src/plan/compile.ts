@@ -1,88 +1,22 @@
 import { createHash } from 'node:crypto';
 import { Packr } from 'msgpackr';
-import { dateToDay, weekShiftOf } from '../shared/calendar.js';
-import type {
-  Achievement,
-  AttributeFilter,
-  ConfigDocument,
-  ConfigVersion,
-  PointsBoost,
-  PointsSystem,
-  PointsTrigger,
-  TimeTrigger,
-} from '../config/model.js';
+import { weekShiftOf } from '../shared/calendar.js';
+import type { Achievement, AttributeFilter, ConfigDocument, ConfigVersion } from '../config/model.js';
 import { partsOf } from '../config/parts.js';
 import { estimateWork } from '../config/work.js';
 import { limits } from '../shared/limits.js';
 import { userRecords } from '../redis/contract.js';
-import { compileBoard, type PlanBoard } from './boards.js';
-import { scaleMultiplier } from '../shared/decimal.js';
-import { levelsDefinition, levelsOf } from './levels.js';
-
-/**
- * What the function library runs: a configuration with every name resolved to a record of the user's hash, so that an event needs one
- * HMGET of a list that is ready. Objects are keyed by their `no`, as text.
- */
-interface PlanFilter {
-  readonly no: string;
-  readonly value: string;
-}
-
-interface PlanTrigger {
-  readonly no: number;
-  readonly kind: PointsTrigger['type'];
-  readonly points: number;
-  readonly user: readonly PlanFilter[];
-  /** Of a metric trigger: its `no` as text, the metric, and the record that has its progress. */
-  readonly key?: string;
-  readonly metric?: number;
-  readonly record?: string;
-  readonly threshold?: number;
-  readonly blocks?: boolean;
-  readonly event?: readonly PlanFilter[];
-  readonly length?: number;
-  readonly achievement?: number;
-}
-
-interface PlanTimeTrigger {
-  readonly no: number;
-  readonly points: number;
-  readonly user: readonly PlanFilter[];
-  readonly unit: 'hours' | 'days';
-  readonly interval: number;
-  /** Milliseconds since 1970: it fires after this. */
-  readonly since: number;
-}
-
-interface PlanBoost {
-  readonly no: number;
-  /** By falling multiplier, the newest first among equals: the first active one decides how to round. */
-  readonly order: number;
-  readonly mantissa: number;
-  readonly scale: number;
-  readonly rounding: string;
-  /** Local days since 1970-01-01, both inclusive. */
-  readonly first: number;
-  readonly last?: number;
-  readonly user: readonly PlanFilter[];
-}
-
-interface PlanSystem {
-  readonly no: number;
-  /** The position in the plan's list of systems, from 1. */
-  readonly at: number;
-  /** `no` as text, for keys. */
-  readonly key: string;
-  readonly record: string;
-  /** Stands for the levels (plan/levels.ts). */
-  readonly levelsAre: string;
-  readonly cap: number;
-  readonly levels: readonly { readonly no: number; readonly points: number }[];
-  readonly triggers: readonly PlanTrigger[];
-  readonly boosts: readonly PlanBoost[];
-  readonly ownBoosts: ReadonlyMap<string, readonly PlanBoost[]>;
-  readonly boards: readonly PlanBoard[];
-}
+import { compileBoard, isBrokenDown, type PlanBoard } from './boards.js';
+import {
+  type PlanFilter,
+  type PlanSystem,
+  type PlanTimeTrigger,
+  type References,
+  compileSystem,
+  compileTimeTriggers,
+  filtersUsers,
+  live,
+} from './points.js';
 
 interface PlanAchievement {
   readonly no: number;
@@ -126,6 +60,10 @@ interface PlanStreaks {
   readonly personal: boolean;
 }
 
+/**
+ * What the function library runs: a configuration with every name resolved to a record of the user's hash, so that an event needs one
+ * HMGET of a list that is ready. Objects are keyed by their `no`, as text.
+ */
 export interface Plan {
   readonly controlRatio: number;
   /** What is added to a day before it is divided by 7, so that weeks begin on the configured day. */
@@ -154,23 +92,14 @@ export interface Plan {
   readonly brokenDown: readonly PlanBoard[];
 }
 
-const live = <T extends { readonly archived: boolean }>(objects: readonly T[]): T[] => objects.filter((object) => !object.archived);
 const byNo = <T extends { readonly no: number }>(objects: readonly T[]): Record<string, T> =>
   Object.fromEntries(objects.map((object) => [String(object.no), object]));
 
-const isBrokenDown = ({ breakdown }: PlanBoard): boolean => breakdown !== undefined;
-
-/** Whether an award of a system looks at the user's attributes. */
-function filtersUsers({ triggers, boosts, ownBoosts, boards }: PlanSystem): boolean {
-  const filtered = [...triggers, ...boosts, ...[...ownBoosts.values()].flat()];
-  return filtered.some(({ user }) => user.length > 0) || boards.some(isBrokenDown);
-}
-
 /** Compiles one tenant's configuration. The document has passed config/validate.ts: a reference that leads nowhere is a fault of ours. */
-class Compiler {
+class Compiler implements References {
   private readonly document: ConfigDocument;
   private readonly numbers: ReadonlyMap<string, number>;
-  private readonly boards: readonly PlanBoard[];
+  readonly boards: readonly PlanBoard[];
 
   constructor(document: ConfigDocument) {
     this.document = document;
@@ -184,11 +113,9 @@ class Compiler {
   compile(): Plan {
     const { settings } = this.document;
     const systems = live(this.document.pointsSystems);
-    const compiled = systems.map((system, index) => this.system(system, index + 1));
+    const compiled = systems.map((system, index) => compileSystem(system, index + 1, this));
     const timeTriggers = systems.flatMap((system, index) =>
-      this.activeTriggers(system).flatMap((trigger) =>
-        trigger.type === 'time' ? [{ system: index + 1, trigger: this.timeTrigger(trigger) }] : [],
-      ),
+      compileTimeTriggers(system, this).map((trigger) => ({ system: index + 1, trigger })),
     );
     const achievements = this.achievements();
     const streaks = this.streaks();
@@ -242,87 +169,6 @@ class Compiler {
     };
   }
 
-  private activeTriggers(system: PointsSystem): PointsTrigger[] {
-    return live(system.triggers).filter(({ status }) => status === 'active');
-  }
-
-  private system(system: PointsSystem, at: number): PlanSystem {
-    const record = `${userRecords.points}${system.no}`;
-    const boosts = live(system.boosts).sort((a, b) => b.multiplier - a.multiplier || b.no - a.no);
-    const ownBoosts = new Map<string, PlanBoost[]>();
-    const shared: PlanBoost[] = [];
-    boosts.forEach((boost, order) => {
-      const compiled = this.boost(boost, order);
-      if (boost.userId === null) shared.push(compiled);
-      else ownBoosts.set(boost.userId, [...(ownBoosts.get(boost.userId) ?? []), compiled]);
-    });
-    return {
-      no: system.no,
-      at,
-      key: String(system.no),
-      record,
-      levelsAre: levelsDefinition(system),
-      cap: system.maxPoints ?? limits.maxAbsoluteTotal,
-      levels: levelsOf(system).map(({ no, points }) => ({ no, points })),
-      triggers: this.activeTriggers(system).flatMap((trigger) => this.trigger(trigger)),
-      boosts: shared,
-      ownBoosts,
-      boards: this.boards.filter((board) => board.record === record),
-    };
-  }
-
-  /** Time triggers stand in a list of their own. */
-  private trigger(trigger: PointsTrigger): PlanTrigger[] {
-    const common = { no: trigger.no, kind: trigger.type, points: trigger.points, user: this.filters(trigger.userAttributes) };
-    switch (trigger.type) {
-      case 'metric':
-        return [
-          {
-            ...common,
-            key: String(trigger.no),
-            metric: this.resolve(trigger.metricId),
-            record: `${userRecords.metric}${this.resolve(trigger.metricId)}`,
-            threshold: trigger.metricThreshold,
-            blocks: trigger.blockIfOutOfPoints,
-            event: this.filters(trigger.eventAttributes),
-          },
-        ];
-      case 'streak':
-        return [{ ...common, length: trigger.streakLength }];
-      case 'achievement':
-        return [{ ...common, achievement: this.resolve(trigger.achievementId) }];
-      case 'user_creation':
-        return [common];
-      case 'time':
-        return [];
-    }
-  }
-
-  private timeTrigger(trigger: TimeTrigger): PlanTimeTrigger {
-    return {
-      no: trigger.no,
-      points: trigger.points,
-      user: this.filters(trigger.userAttributes),
-      unit: trigger.timeUnit,
-      interval: trigger.timeInterval,
-      since: Date.parse(trigger.updated),
-    };
-  }
-
-  private boost(boost: PointsBoost, order: number): PlanBoost {
-    const scaled = scaleMultiplier(boost.multiplier);
-    if (!scaled) throw new Error(`boost ${boost.id} has a multiplier that validation should have refused`);
-    return {
-      no: boost.no,
-      order,
-      ...scaled,
-      rounding: boost.rounding,
-      first: dateToDay(boost.start),
-      ...(boost.end === null ? {} : { last: dateToDay(boost.end) }),
-      user: this.filters(boost.userAttributes),
-    };
-  }
-
   private achievements(): PlanAchievement[] {
     // Those that are not active yet count their events already.
     const all = live(this.document.achievements);
@@ -356,7 +202,7 @@ class Compiler {
   }
 
   private settleWork(timeTriggers: number): Pick<Plan, 'settleHours' | 'settleWorkUs' | 'timeAwardWorkUs'> {
-    const { settle, timeTriggersUs } = estimateWork(this.document, partsOf(this.document));
+    const { settle, timeTriggersUs } = estimateWork(partsOf(this.document));
     const settleWorkUs = settle.us - timeTriggersUs;
     const hours = timeTriggersUs > 0 ? Math.floor((limits.maxSettleWorkUs - settleWorkUs) / timeTriggersUs) : limits.maxSettleHours;
     return {
@@ -380,11 +226,11 @@ class Compiler {
     };
   }
 
-  private filters(filters: readonly AttributeFilter[]): PlanFilter[] {
+  filters(filters: readonly AttributeFilter[]): PlanFilter[] {
     return filters.map(({ attributeId, attributeValue }) => ({ no: String(this.resolve(attributeId)), value: attributeValue }));
   }
 
-  private resolve(id: string): number {
+  resolve(id: string): number {
     const no = this.numbers.get(id);
     if (no === undefined) throw new Error(`the configuration refers to ${id}, which validation should have refused`);
     return no;

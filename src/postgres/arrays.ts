@@ -1,6 +1,6 @@
 /**
- * Array parameters as Postgres reads them, for statements that take a column each. pg makes them too, one element at a time through a
- * general conversion; with a thousand rows in ten columns, that was a tenth of the write-behind's work.
+ * Array literals, for statements that take an array for each column. pg can make them too, one element at a time through a general conversion; with a
+ * thousand rows in ten columns, that was a tenth of the write-behind's work.
  */
 const special = /["\\]/;
 const specials = /["\\]/g;
@@ -9,7 +9,7 @@ function quoted(text: string): string {
   return special.test(text) ? `"${text.replace(specials, '\\$&')}"` : `"${text}"`;
 }
 
-/** Texts, each in quotes, so that nothing in them is read as part of the array; null is NULL. */
+/** An array of texts, each quoted, so that no character is parsed as part of the array; null is NULL. */
 export function textArray(values: readonly (string | null)[]): string {
   let literal = '{';
   for (let i = 0; i < values.length; i += 1) {
@@ -20,7 +20,7 @@ export function textArray(values: readonly (string | null)[]): string {
   return `${literal}}`;
 }
 
-/** Numbers as they are; null is NULL. */
+/** An array of numbers; null is NULL. */
 export function numberArray(values: readonly (number | null)[]): string {
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
 }

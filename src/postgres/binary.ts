@@ -1,8 +1,8 @@
 import { limits } from '../shared/limits.js';
 
 /**
- * Values in Postgres' binary format, for COPY and for parameters that are arrays: Postgres reads them several times as fast as texts, and they are
- * made without a text for each.
+ * Values in Postgres' binary format, for COPY and for array parameters: Postgres reads them several times as fast as texts, and encoding them
+ * allocates no string for each.
  */
 interface Types {
   readonly integer: number;
@@ -14,7 +14,7 @@ interface Types {
   readonly date: number;
   readonly text: string;
   readonly uuid: string;
-  /** What JSON.stringify makes. */
+  /** The result of JSON.stringify. */
   readonly jsonb: string;
   readonly boolean: boolean;
   readonly bytea: Buffer;
@@ -40,14 +40,14 @@ export const sqlTypes: Readonly<Record<Exclude<keyof Types, 'int[]'>, { readonly
   bytea: { name: 'bytea', oid: 17 },
 };
 
-/** Rows in the parts in which statements take them. */
+/** The rows in parts of at most limits.writeBehindStatementRows, one for each statement. */
 export function* inStatements<T>(rows: readonly T[]): Generator<readonly T[]> {
   for (let first = 0; first < rows.length; first += limits.writeBehindStatementRows) {
     yield rows.slice(first, first + limits.writeBehindStatementRows);
   }
 }
 
-/** A row can't be made of what it is to hold. */
+/** A row whose values its columns can't hold. */
 export class RowProblem extends Error {
   constructor(table: string, options: { cause: unknown }) {
     super(
@@ -84,7 +84,7 @@ const epochMs = Date.UTC(2000, 0, 1);
 const epochDay = epochMs / 86_400_000;
 const maxMomentMs = Number.MAX_SAFE_INTEGER / 1_000;
 
-/** Writes a short text of ASCII, in half the time of a call of Node; undefined for others. Returns how many bytes it takes. */
+/** Writes a short ASCII text in half the time of `Buffer.write`. Returns the number of bytes; undefined for other texts. */
 function writeShort(buffer: Buffer, start: number, value: string): number | undefined {
   const { length } = value;
   if (length > shortLength) return undefined;
@@ -96,12 +96,12 @@ function writeShort(buffer: Buffer, start: number, value: string): number | unde
   return length;
 }
 
-/** Values one behind the other, each with its length in front, in one buffer that grows. A value that its type can't hold throws. */
+/** Writes values, each behind its length, into one growing buffer. Throws for a value that its type can't hold. */
 export class BinaryWriter {
   private buffer: Buffer;
   private length = 0;
 
-  /** `bytes`: about how many there will be. */
+  /** `bytes`: the expected size. */
   constructor(bytes: number) {
     this.buffer = Buffer.allocUnsafe(bytes);
   }
@@ -111,13 +111,13 @@ export class BinaryWriter {
     this.length += bytes.copy(this.buffer, this.length);
   }
 
-  /** In front of the columns of a row of COPY: how many they are; -1 behind the last row. */
+  /** Precedes the columns of a row of COPY: their number; -1 after the last row. */
   startRow(columns: number): void {
     this.reserve(2);
     this.length = this.buffer.writeInt16BE(columns, this.length);
   }
 
-  /** In front of the elements of an array of one dimension. */
+  /** Precedes the elements of an array of one dimension. */
   startArray(oid: number, elements: number): void {
     const [dimensions, mayHoldNulls, firstSubscript] = [1, 1, 1];
     for (const number of [dimensions, mayHoldNulls, oid, elements, firstSubscript]) this.int32(number);
@@ -212,7 +212,7 @@ export class BinaryWriter {
     for (const value of values) this.integer(value);
   }
 
-  /** What has been written. */
+  /** The bytes written so far. */
   end(): Buffer {
     return this.buffer.subarray(0, this.length);
   }

@@ -3,13 +3,13 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { BinaryWriter, inStatements, RowProblem, type Column } from './binary.js';
 import { insertRows, type Table } from './insert.js';
 
-/** A table whose rows are only ever added. */
+/** A table whose rows are never updated. */
 export interface AppendedTable<T> {
   readonly name: string;
   readonly columns: readonly Column<T>[];
 }
 
-/** What a binary COPY starts with: a signature, no flags, no extension. */
+/** The header of a binary COPY: a signature, no flags, no extension. */
 const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const firstBytes = 64 * 1024;
 const end = -1;
@@ -32,14 +32,14 @@ function encodeRows<T>(table: AppendedTable<T>, tenant: number, rows: readonly T
 }
 
 /**
- * Adds rows to a table with one COPY, which reads no text and plans nothing. What Postgres refuses is refused as by an INSERT: with the same
- * SQLSTATE, and the transaction is aborted. Throws a RowProblem before anything is sent when a row can't be made.
+ * Adds rows to a table with COPY, which parses no text and plans no statement. Postgres refuses what an INSERT refuses, with the same SQLSTATE, and
+ * aborts the transaction. Throws a RowProblem before it sends anything if a row can't be encoded.
  */
 export async function copyRows<T>(client: pg.ClientBase, tenant: number, table: AppendedTable<T>, rows: readonly T[]): Promise<void> {
   for (const copy of copiesOf(client, tenant, table, rows)) await copy();
 }
 
-/** The same as a list of statements that have not begun, for a caller that runs them together with others. */
+/** The statements of `copyRows`, not started, for a caller that runs them together with others. */
 export function copiesOf<T>(client: pg.ClientBase, tenant: number, table: AppendedTable<T>, rows: readonly T[]): (() => Promise<void>)[] {
   return Array.from(inStatements(rows), (some) => () => copySome(client, tenant, table, some));
 }
@@ -50,7 +50,7 @@ async function copySome<T>(client: pg.ClientBase, tenant: number, table: Appende
   const stream = client.query(copyFrom(`copy ${table.name} (${names.join(', ')}) from stdin (format binary)`));
   await new Promise<void>((resolve, reject) => {
     stream.on('finish', resolve);
-    // It stays: a refusal that comes while data is still being sent leads to a second error, when the stream finds that its query is over.
+    // The listener stays: if Postgres refuses while data is being sent, a second error follows when the stream finds its query ended.
     stream.on('error', reject);
     stream.end(data);
   });
@@ -58,7 +58,7 @@ async function copySome<T>(client: pg.ClientBase, tenant: number, table: Appende
 
 const uniqueViolation = '23505';
 
-/** Adds rows of which hardly any is in the table already: with a COPY, and as `insertRows` does where one of them is. */
+/** Adds rows of which hardly any exists already: with COPY, or with `insertRows` if one of them exists. */
 export async function copyNewRows<T>(client: pg.ClientBase, tenant: number, table: Table<T>, rows: readonly T[]): Promise<void> {
   if (rows.length === 0) return;
   await client.query('savepoint before_copy');

@@ -1,18 +1,18 @@
 import type pg from 'pg';
 import { BinaryWriter, inStatements, RowProblem, sqlTypes, type Column } from './binary.js';
 
-/** What happens to rows that are there already: the columns of the primary key besides the tenant, and which rows are replaced. */
+/** What happens to existing rows: the columns of the primary key besides the tenant, and which rows are replaced. */
 export interface Conflict {
   readonly key: readonly string[];
-  /** A condition on the old row (by the table's name) and the new one (`excluded`); absent replaces always, 'never' keeps the old one. */
+  /** A condition on the old row (by the table's name) and the new one (`excluded`); absent: always. */
   readonly replaceWhen?: string;
-  /** The columns that are replaced; absent is all that are not the key. */
+  /** The columns that are replaced; absent: all that are not in the key. */
   readonly replace?: readonly string[];
-  /** Columns that get something else than the new row's value: an expression on the old row and the new one. */
+  /** Columns that get an expression on the old row and the new one, and not the new row's value. */
   readonly assign?: Readonly<Record<string, string>>;
 }
 
-/** The rows come as an array for each column, and an array of arrays would be one of two dimensions. */
+/** Each column is sent as an array, and an array of arrays would have two dimensions. */
 export type InsertedColumn<T> = Exclude<Column<T>, { readonly type: 'int[]' }>;
 
 export interface Table<T> {
@@ -39,15 +39,15 @@ function statement<T>(table: Table<T>): string {
     ${conflictClause(table)}`;
 }
 
-/** A value and its length usually take less. */
+/** Most values with their lengths take less. */
 const usualBytes = 24;
 
-/** Statements by table, under names of their own: connections prepare by name. */
+/** Statements by table. Connections prepare a statement once for each name. */
 const statements = new Map<object, { readonly name: string; readonly text: string }>();
 
 /**
- * Inserts rows into a table, an array for each column, with a statement that is prepared once for each connection. (A prototype with batches of
- * 1,000 events wrote 22,700 events a second on one connection in this way.)
+ * Inserts rows into a table, as an array for each column, with a statement that is prepared once for each connection. (A prototype with batches of
+ * 1,000 events wrote 22,700 events a second on one connection this way.)
  */
 export async function insertRows<T>(client: pg.ClientBase, tenant: number, table: Table<T>, rows: readonly T[]): Promise<void> {
   let prepared = statements.get(table);
@@ -58,7 +58,7 @@ export async function insertRows<T>(client: pg.ClientBase, tenant: number, table
   for (const some of inStatements(rows)) await client.query({ ...prepared, values: [tenant, ...columnArrays(table, some)] });
 }
 
-/** The same as a list of statements that have not begun, for a caller that runs them together with others. */
+/** The statements of `insertRows`, not started, for a caller that runs them together with others. */
 export function insertsOf<T>(client: pg.ClientBase, tenant: number, table: Table<T>, rows: readonly T[]): (() => Promise<void>)[] {
   return Array.from(inStatements(rows), (some) => () => insertRows(client, tenant, table, some));
 }

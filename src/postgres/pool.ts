@@ -11,10 +11,10 @@ const connectTimeoutMs = 5_000;
 const minimumServerVersion = 140_000;
 
 /**
- * A pool of connections. `onError` hears of idle connections that broke; the pool replaces them by itself. Nothing waits for ever: a
- * statement that Postgres does not answer fails here, and a transaction whose process stands still is ended by Postgres, so that a worker that
- * froze in the middle of a batch does not keep its lease's row from the others. Postgres itself gives up a statement after the same time: it would
- * go on with one that nobody waits for any more, or wait for its lock, while those who try again pile up behind it.
+ * A pool of connections. `onError` receives the errors of idle connections; the pool replaces these by itself. Every wait is bounded: a statement
+ * without a response fails here, and Postgres ends a transaction whose process is frozen, so that a worker that freezes in the middle of a batch
+ * does not lock its lease's row for the others. Postgres cancels a statement after the same time; otherwise it would continue one whose caller has
+ * given up, or wait for its lock, while retries pile up behind it.
  */
 export function createPool(
   url: string,
@@ -35,11 +35,11 @@ export function createPool(
   return pool;
 }
 
-/** Brings the tables to the newest version. Services that start together wait for each other. */
+/** Creates the schema. Services that start together wait for each other. Throws an OperatorError. */
 export async function migrate(url: string, log: (line: string) => void): Promise<void> {
   let client: pg.Client;
   try {
-    // Which reads the files that the address names.
+    // The constructor reads the certificate files that the address names, and throws if one is missing.
     client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs, application_name: 'laurel migrate' });
     await client.connect();
   } catch (error) {
@@ -73,7 +73,7 @@ async function checkServer(client: pg.Client): Promise<void> {
   }
 }
 
-/** Refuses a schema that a newer version of Laurel has made: this one does not know what its tables mean by now. */
+/** Refuses a schema that a newer version of Laurel has migrated: this one does not know the meaning of its tables. */
 async function checkSchema(client: pg.Client): Promise<void> {
   const { rows: tables } = await client.query<{ found: string | null }>("select to_regclass('migrations') as found");
   if (tables[0]?.found === null) return;
@@ -97,7 +97,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
   const breaks = (error: Error): void => {
     broken = error;
   };
-  // The pool hears of idle connections only. One that breaks while it is lent out would, with nobody listening, end the process.
+  // The pool listens to idle connections only. The error of one in use would be an unhandled event and end the process.
   client.on('error', breaks);
   try {
     await client.query(begin);
@@ -113,14 +113,14 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
   }
 }
 
-/** Reads in one snapshot of the database: what is committed meanwhile is not seen. */
+/** Reads in one snapshot of the database: concurrent commits are invisible. */
 export function inSnapshot<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   return inTransaction(pool, work, 'begin isolation level repeatable read read only');
 }
 
 /**
- * Asks, in the transaction of `client`, for something that takes in all users of a tenant, and so takes as long as it takes: with many millions of
- * them, or a disk that has just been started, longer than any other statement may.
+ * Runs a statement over all users of a tenant in the transaction of `client`, with the timeout limits.postgresOverAllTimeoutMs: with many millions
+ * of users, or a cold disk, it takes longer than any other statement may.
  */
 export async function queryAllUsers<Row extends pg.QueryResultRow>(
   client: pg.ClientBase,
@@ -134,17 +134,17 @@ export async function queryAllUsers<Row extends pg.QueryResultRow>(
   return result;
 }
 
-/** The same, in a transaction of its own. Returns the rows. */
+/** Runs `queryAllUsers` in a transaction of its own. Returns the rows. */
 export async function readAllUsers<Row extends pg.QueryResultRow>(pool: pg.Pool, text: string, values: unknown[]): Promise<Row[]> {
   return inTransaction(pool, async (client) => (await queryAllUsers<Row>(client, text, values)).rows);
 }
 
-/** What Postgres says, by SQLSTATE class, when it is away or overloaded rather than refusing what it was asked. */
+/** The SQLSTATE classes of a Postgres that is away or overloaded, and does not refuse the statement itself. */
 const unavailableClasses = ['08', '53', '57'];
 
 const diskFull = '53100';
 
-/** Turns a failed query into a 503 when Postgres is away; anything else is returned as it came. */
+/** Turns a failed query into a 503 if Postgres is away; returns any other error unchanged. */
 export function postgresFailure(error: unknown): unknown {
   if (error instanceof LaurelError || !(error instanceof Error)) return error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -154,39 +154,6 @@ export function postgresFailure(error: unknown): unknown {
     code === diskFull ? (['has no room left on its disk', 'postgres_disk'] as const) : (['is away', 'postgres_away'] as const);
   return new LaurelError('not_ready', `The service is not ready: its Postgres ${what}. Try again shortly.`, { cause: error, reason });
 }
-
-/**
- * Changes what processes keep of the account in their memory, in one transaction. `change` gets the revision that it writes with each row. One
- * change at a time, because each locks the account's row: rules between rows can be checked without more ado.
- */
-export async function changeAccount<T>(pool: pg.Pool, change: (client: pg.PoolClient, revision: number) => Promise<T>): Promise<T> {
-  return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ revision: string }>('select revision + 1 as revision from account for update');
-    const revision = Number(rows[0]?.revision);
-    const result = await change(client, revision);
-    // What has changed nothing is no revision.
-    await client.query(
-      `update account set revision = $1
-        where exists (select 1 from tenants where revision = $1) or exists (select 1 from api_keys where revision = $1)`,
-      [revision],
-    );
-    return result;
-  });
-}
-
-/** The revision up to which everything can be read. */
-export async function accountRevision(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ revision: string }>('select revision from account');
-  return Number(rows[0]?.revision ?? 0);
-}
-
-/** Whether an id of a batch has been named before in it: what two items say of one thing has no order that anybody could rely on. */
-export function repeatedIds(): (id: string) => boolean {
-  const named = new Set<string>();
-  return (id) => named.size === named.add(id.toLowerCase()).size;
-}
-
-export const namedTwice = { problem: 'This id is named in the batch before: send what is to be done of it in one item.' } as const;
 
 /** Runs a query on behalf of a request. A query that fails because Postgres is unavailable throws a 503 (`postgresFailure`). */
 export async function withPostgresErrors<T>(query: Promise<T>): Promise<T> {

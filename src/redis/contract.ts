@@ -1,4 +1,4 @@
-import { awardMomentBytes, entryVersion, layoutTables } from './layout.js';
+import { awardMomentBytes, entryVersion, layoutTables, usedKeyMomentBytes, uuidBytes } from './layout.js';
 
 /**
  * The contract between TypeScript and the function library in lua/: key names, fields of a user's hash, the order of arguments and the
@@ -17,7 +17,7 @@ export const keyNames = {
   clock: 'clock',
   /** Hash per user (userRecords). Followed by the user's id. */
   user: 'u:',
-  /** Hash per metric and user: idempotency key → event id and when (redis/idempotency.ts). Followed by the metric's no, a colon and the user's id. */
+  /** Hash per metric and user: idempotency key → event id and when (redis/encoding.ts). Followed by the metric's no, a colon and the user's id. */
   idempotency: 'i:',
   /** List per points system and user: the newest awards first. Followed by the system's no, a colon and the user's id. */
   awards: 'a:',
@@ -101,8 +101,17 @@ export const restoringFields = {
 /** In the hash `levels`, followed by a points system's no: what everybody has been counted by (lua/modules/levels.lua). */
 export const levelsDefinitionField = 'd-';
 
-/** Fields of the partition's `meta` that both sides know; the last two tell a Postgres that has been put back to an older state. */
+/** Fields of the partition's `meta`; by the last two, a Postgres that has been put back to an older state is detected. */
 export const metaFields = {
+  /** The epoch of this partition, absent while it is being restored. */
+  epoch: 'epoch',
+  /** The version of the active configuration, and the hash of its plan. */
+  version: 'version',
+  plan: 'plan',
+  /** The newest number of the sequence that decides ties on leaderboards. */
+  seq: 'seq',
+  /** How many users there are. */
+  users: 'users',
   /** The restore that may write the partition, or was the last that did (src/restore/lock.ts). */
   restorer: 'restorer',
   /** The `run_id` of the server on which the partition was opened; without it, every call asks for a comparison. */
@@ -204,7 +213,7 @@ export const functions = {
   /** Puts a configuration version into force, unless a newer one is. `blob` is the plan, `channel` is told of the switch. */
   activate: [...context, 'blob', 'planTtlS', 'channel'],
   /**
-   * One event. `idempotencyKey` is in the form of redis/idempotency.ts, empty for none; `idBytes` is the event's id as bytes.
+   * One event. `idempotencyKey` is in the form of redis/encoding.ts, empty for none; `idBytes` is the event's id as bytes.
    * After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value.
    */
   track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'idBytes', 'patchPairs'],
@@ -305,17 +314,13 @@ export const channelNames = {
   written: 'written',
 } as const;
 
-/** Keys of the account, which is no tenant: what its processes tell each other (src/access/lease.ts). They share a hash tag of their own. */
+/** Keys of the account, which is no tenant (src/access/account.ts). They share a hash tag of their own. */
 export const accountKeyNames = {
-  /** String: counts the changes of tenants and keys that processes have to know of. */
-  revision: 'revision',
-  /** Set: the processes that may hold a lease. */
-  processes: 'processes',
-  /** String per process, which expires: the revision that it knows. Followed by the process' id. */
-  known: 'known:',
+  /** String, empty: processes write it to notice that Redis refuses writes. Expires. */
+  probe: 'probe',
 } as const;
 
-/** The start of the account's keys. */
+/** The start of the account's keys and channels. */
 export function accountPrefix(prefix: string): string {
   return `{${prefix}:account}:`;
 }
@@ -378,6 +383,8 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     ...layoutTables(),
     `  entryVersion = ${entryVersion},`,
     `  awardMoment = '>i${awardMomentBytes}',`,
+    `  usedKeyMoment = '>I${usedKeyMomentBytes}',`,
+    `  idBytes = ${uuidBytes},`,
     `  restoring = ${table(Object.entries(restoringFields))},`,
     `  meta = ${table(Object.entries(metaFields))},`,
     `  memberSeq = ${table(Object.entries(memberSeq))},`,

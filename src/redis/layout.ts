@@ -1,7 +1,7 @@
 /**
  * How packed values are laid out, those of a user's hash and the entries of the ledger: MessagePack of a list, in which each place has a
  * meaning. Both languages read it here: TypeScript takes the positions, from 0, and the contract module has them for Lua, from 1. A place
- * without a value holds `false`. The function `state_layout` of Postgres (migrations/0022_state_in_words.sql) repeats the names of what users' hashes
+ * without a value holds `false`. The function `state_layout` of Postgres (migrations/0001_schema.sql) repeats the names of what users' hashes
  * hold for analysts; test/durability/state-in-words.test.ts compares the two.
  */
 const streak = ['length', 'started', 'last', 'extendedAt', 'grace', 'counted', 'counts', 'lostLength', 'lostStarted'] as const;
@@ -108,6 +108,12 @@ const layouts = {
   recentAward: ['dayOffset', 'trigger', 'ordinal', 'awarded', 'total', 'boosts'],
 } as const;
 
+/** Bytes of an id (a UUID) where it is packed. */
+export const uuidBytes = 16;
+
+/** Bytes of the moment behind the id of the event that used an idempotency key, the first one highest. */
+export const usedKeyMomentBytes = 6;
+
 /** Bytes of the moment of a recent award, the first one highest, with a sign. */
 export const awardMomentBytes = 6;
 
@@ -135,10 +141,12 @@ export function named(layout: Layout, list: readonly unknown[]): Record<string, 
 
 /**
  * The layouts as Lua tables: place → position from 1, and `size`. A streak in the core is one place there, its base: to which the position of a
- * place of the streak is added.
+ * place of the streak is added. `list_entry` makes the list of an entry of the ledger from a table of its fields.
  */
 export function layoutTables(): string[] {
-  return Object.entries(layouts).map(([layout, places]) => {
+  // Absent fields are false: cmsgpack would pack a list with holes as a map.
+  const fields = layouts.entry.map((field) => (field === 'version' ? entryVersion : `entry.${field} or false`));
+  const tables = Object.entries(layouts).map(([layout, places]) => {
     const positions = new Map<string, number>();
     for (const [at, place] of places.entries()) {
       const [name, within] = place.split('.') as [string, string?];
@@ -146,4 +154,5 @@ export function layoutTables(): string[] {
     }
     return `  ${layout} = { ${[...positions].map(([name, at]) => `${name} = ${at}`).join(', ')}, size = ${places.length} },`;
   });
+  return [...tables, `  list_entry = function(entry) return { ${fields.join(', ')} } end,`];
 }

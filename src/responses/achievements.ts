@@ -108,7 +108,7 @@ export interface Counts {
   readonly users: number;
 }
 
-/** `rarity` is the percentage of users who have completed it, to two decimals (semantics.md, "Achievements"). */
+/** `rarity` is the percentage of users who have completed it, to two decimals (docs/rules/achievements.md). */
 export function stats({ completions, users }: Counts, no: number): { completions: number; rarity: number } {
   const count = completions.get(no) ?? 0;
   return { completions: count, rarity: users === 0 ? 0 : Math.round((count * 10_000) / users) / 100 };

@@ -11,7 +11,7 @@ import { attributeShape, dateShape, instantShape, timeShape } from '../shared/sh
 const plus = (date: string, span: { readonly months: number } | { readonly years: number }): number =>
   dateToDay(DateTime.fromISO(date, { zone: 'utc' }).plus(span).toISODate() ?? '');
 
-/** The first day of run number `count` of a repeating leaderboard; months and years are added to its start (docs/rules.md, "Runs"). */
+/** The first day of run number `count` of a repeating leaderboard; months and years are added to its start (docs/rules/leaderboards.md). */
 function runStart(board: Leaderboard, count: number): number {
   const units = count * board.runInterval;
   switch (board.runUnit) {
@@ -79,7 +79,7 @@ export const leaderboardShape = z
   .meta({ id: 'Leaderboard' });
 export type LeaderboardResponse = z.infer<typeof leaderboardShape>;
 
-/** What a leaderboard ranks by, where the spec's table has null for what does not apply. The contract leaves it out. */
+/** What a leaderboard ranks by, with null for what does not apply (docs/rules/leaderboards.md). The contract leaves it out. */
 const rankedShape = {
   metricKey: z.string().nullable(),
   metricName: z.string().nullable(),
@@ -138,8 +138,7 @@ type BoardRunResponse = LeaderboardResponse & Pick<EventLeaderboardResponse, 'br
 export type LeaderboardStatus = LeaderboardResponse['status'];
 
 /**
- * What a leaderboard is on a date, `YYYY-MM-DD`: an active one is scheduled before its start and finished after its end (spec, "States
- * and transitions").
+ * What a leaderboard is on a date, `YYYY-MM-DD`: an active one is scheduled before its start and finished after its end (docs/rules/leaderboards.md).
  */
 export function statusOn(board: Leaderboard, today: string): LeaderboardStatus {
   if (board.status === 'inactive') return 'inactive';
@@ -163,14 +162,14 @@ function ranked(config: ActiveConfig, board: Leaderboard): Partial<Record<keyof 
   }
 }
 
-/** What a leaderboard ranks by, with null for what does not apply (spec, "Leaderboard from the rankings call"). */
+/** What a leaderboard ranks by, with null for what does not apply (docs/rules/leaderboards.md). */
 export const rankedResponse = (config: ActiveConfig, board: Leaderboard): Pick<RankingsResponse, keyof typeof unranked> => ({
   ...unranked,
   ...ranked(config, board),
 });
 const unranked = { metricKey: null, metricName: null, pointsSystemKey: null, pointsSystemName: null };
 
-/** The contract's `LeaderboardResponse`, with the status that it requires. A perpetual leaderboard has `runInterval` 0 (the spec). */
+/** The contract's `LeaderboardResponse`, with the status that it requires. A perpetual leaderboard has `runInterval` 0 (docs/rules/leaderboards.md). */
 export function leaderboardResponse(config: ActiveConfig, board: Leaderboard, today: string): LeaderboardResponse {
   const breakdown = board.breakdownAttributes.map((id) => mustGet(config.attributeById, id, 'attribute').key);
   return {

@@ -163,7 +163,7 @@ export const sharedBoosts = (system: PointsSystem): PointsBoost[] =>
   system.boosts.filter(({ archived, userId }) => !archived && userId === null);
 
 /**
- * The boosts that apply to a user on the user's local date (semantics.md, "Points"): everybody's, those whose filters match, and the user's
+ * The boosts that apply to a user on the user's local date (docs/rules/points.md): everybody's, those whose filters match, and the user's
  * own.
  */
 export function boostsOf(config: ActiveConfig, system: PointsSystem, user: string, profile: ProfileFact, date: string): PointsBoost[] {
@@ -244,7 +244,7 @@ export function systemResponse({ id, key, name, description, badgeUrl, maxPoints
   return { id, key, name, description, badgeUrl, maxPoints };
 }
 
-/** A system's block in the response to an event; `level` is there only when the event changed it (spec, "Events" 6). */
+/** A system's block in the response to an event; `level` is there only when the event changed it (docs/rules/points.md). */
 export function eventPointsResponse(config: ActiveConfig, entryId: string, fact: PointsFact): EventPointsResponse {
   const level = fact.level === 0 ? null : levelResponse(mustGet(config.levelByNo, fact.level, 'level'));
   return {
@@ -256,7 +256,7 @@ export function eventPointsResponse(config: ActiveConfig, entryId: string, fact:
   };
 }
 
-/** The highest level whose points are at most `total` (semantics.md, "Points"); null for none. */
+/** The highest level whose points are at most `total` (docs/rules/points.md); null for none. */
 export function levelAt(system: PointsSystem, total: number): PointsLevel | null {
   const reached = system.levels.filter((level) => !level.archived && level.points <= total);
   return reached.reduce<PointsLevel | null>((best, level) => (best && best.points > level.points ? best : level), null);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type StoredStreaks, type StreakFact, streakPlace } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-import { at } from '../redis/user-hash.js';
+import { at } from '../redis/encoding.js';
 import { datesOf, periodOf, weekShiftOf } from '../shared/calendar.js';
 import { dateShape, instantShape } from '../shared/shapes.js';
 
@@ -80,7 +80,7 @@ function freezeFields(config: ActiveConfig, fact: StreakFact | undefined): Parti
   return { freezes, maxFreezes: Math.max(maximum, freezes), freezeAutoEarnInterval: earnInterval, freezeAutoEarnAmount: earnAmount };
 }
 
-/** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (semantics.md, "Streaks"). */
+/** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (docs/rules/streaks.md). */
 export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): BaseStreak {
   const { frequency } = config.document.streaks;
   const shown = freezeFields(config, fact);
@@ -109,7 +109,7 @@ export interface PeriodRow {
   readonly how: string;
 }
 
-/** The last `count` periods up to the current one, oldest first; one without a row had no streak (spec, "Streak"). */
+/** The last `count` periods up to the current one, oldest first; one without a row had no streak (docs/rules/streaks.md). */
 export function historyResponse(
   config: ActiveConfig,
   fact: StreakFact,

@@ -1,4 +1,4 @@
-import { uuidBytes } from '../redis/idempotency.js';
+import { uuidBytes } from '../redis/layout.js';
 import { awardMomentBytes } from '../redis/layout.js';
 import { AwardReader } from './stored-awards.js';
 

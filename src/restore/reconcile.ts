@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.js';
-import type { Comparison } from '../engine/failures.js';
+import type { Comparison } from '../engine/sync.js';
 import type { ActiveRedis } from '../ledger/active-redis.js';
 import type { Objection } from '../ledger/active-redis-rules.js';
 import { LeaseLost } from '../ledger/offsets.js';

@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { loadConfig } from '../config/store.js';
-import type { Comparison } from '../engine/failures.js';
+import type { Comparison } from '../engine/sync.js';
 import type { ConfigDocument } from '../config/model.js';
 import type { ActiveRedis } from '../ledger/active-redis.js';
 import { objectionMessage, type ClaimPurpose, type Objection } from '../ledger/active-redis-rules.js';
 import { acquireRestoreLease, advanceOffset, releaseLeases, splitId, type Lease, type StreamId } from '../ledger/offsets.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { levelsDefinition, levelsOf } from '../plan/levels.js';
+import { levelsDefinition, levelsOf } from '../plan/points.js';
 import { inTransaction, readAllUsers } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, levelsDefinitionField, metaFields, restoringFields } from '../redis/contract.js';
-import { partitionKeys } from '../redis/scan.js';
-import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/stream.js';
+import { isBelow, lastLedgerId, partitionKeys, trimmedUpTo } from '../redis/partition.js';
 import { Prefetch } from './prefetch.js';
 import { commandsOf, RestoreLock, type Command } from './lock.js';
 import { findUncommitted, saveUncommitted } from './uncommitted.js';
@@ -118,7 +117,7 @@ async function begin(options: RestoreOptions, lock: RestoreLock): Promise<Start 
   const [epoch, startedFrom, last, users, current, previousRestorer, trimmed] = await redis.hmget(
     meta,
     ...[restore, from, cursor, count],
-    ...['epoch', metaFields.restorer, metaFields.trimmed],
+    ...[metaFields.epoch, metaFields.restorer, metaFields.trimmed],
   );
   if (current === committedEpoch && (await hasCommittedLedger(options, lock, trimmed))) {
     await lock.renew();
@@ -223,7 +222,7 @@ async function restoreCounters({ pool, tenant, partition }: RestoreOptions, lock
   );
   const counts = completions.flatMap(({ achievement, users }) => [String(achievement), users]);
   await lock.write([
-    ['HSET', partition + keyNames.meta, 'users', all?.users ?? '0', 'seq', all?.seq ?? '0'],
+    ['HSET', partition + keyNames.meta, metaFields.users, all?.users ?? '0', metaFields.seq, all?.seq ?? '0'],
     ...commandsOf('HSET', partition + keyNames.completions, counts),
   ]);
 }
@@ -281,5 +280,9 @@ async function finish({ pool, tenant, partition, testClock, active }: RestoreOpt
   if (lastId !== '0-0') commands.push(['XADD', ledger, lastId, 'e', ''], ['XTRIM', ledger, 'MAXLEN', '0']);
   if (testClock && newestAt !== '0') commands.push(['SET', partition + keyNames.clock, newestAt]);
   // Another restore may have acquired the lease by now, and resume here.
-  await lock.write([...commands, ['HSET', meta, 'epoch', epoch, metaFields.past, past], ['HDEL', meta, ...Object.values(restoringFields)]]);
+  await lock.write([
+    ...commands,
+    ['HSET', meta, metaFields.epoch, epoch, metaFields.past, past],
+    ['HDEL', meta, ...Object.values(restoringFields)],
+  ]);
 }

@@ -3,8 +3,7 @@ import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, readAllUsers } from '../postgres/pool.js';
 import { userRecords } from '../redis/contract.js';
-import { storedKey, usedKey } from '../redis/idempotency.js';
-import { at, listOf } from '../redis/user-hash.js';
+import { at, listOf, storedKey, usedKey } from '../redis/encoding.js';
 import { limits } from '../shared/limits.js';
 import { awardAsBytes } from './stored-awards.js';
 
@@ -51,7 +50,7 @@ export interface StoredUser {
   readonly id: string;
   /** The user's hash. */
   readonly fields: Map<string, Buffer>;
-  /** Metric no → idempotency key → event id and the time of use (redis/idempotency.ts). */
+  /** Metric no → idempotency key → event id and the time of use (redis/encoding.ts). */
   readonly keys: Map<number, Map<string, Buffer>>;
   /** Points system no → the newest awards, newest first (stored-awards.ts). */
   readonly awards: Map<number, Buffer>;

@@ -6,7 +6,7 @@ import { limits } from '../shared/limits.js';
 import { inTransaction } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames, metaFields, restoringFields } from '../redis/contract.js';
-import { isBelow, trimmedUpTo } from '../redis/stream.js';
+import { isBelow, trimmedUpTo } from '../redis/partition.js';
 import type { RestoreLock } from './lock.js';
 
 interface PartitionOptions {
@@ -24,7 +24,7 @@ export async function findUncommitted(
   { redis, pool, tenant, partition }: PartitionOptions,
   { lease, lastId }: RestoreLock,
 ): Promise<string> {
-  const [epoch, trimmed, left] = await redis.hmget(partition + keyNames.meta, 'epoch', metaFields.trimmed, restoringFields.left);
+  const [epoch, trimmed, left] = await redis.hmget(partition + keyNames.meta, metaFields.epoch, metaFields.trimmed, restoringFields.left);
   if (!epoch) return left ?? '';
   if (epoch === lease.epoch) return `${epoch} ${lastId}`;
   const { rows } = await pool.query<{ last: StreamId | null }>(

@@ -4,7 +4,7 @@ import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
 import { readAllUsers } from '../postgres/pool.js';
 import { boardKey, boardMember, keyNames, parseMember } from '../redis/contract.js';
-import { partitionKeys } from '../redis/scan.js';
+import { partitionKeys } from '../redis/partition.js';
 import { differencesOf, confirm, type Difference, type Facts, type VerifyOptions } from './differences.js';
 
 interface Board {

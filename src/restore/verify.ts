@@ -2,11 +2,9 @@ import { unpackAward, type RecentAward } from '../ledger/recent-awards.js';
 import { limits } from '../shared/limits.js';
 import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, readAllUsers } from '../postgres/pool.js';
-import { keyNames, userRecords } from '../redis/contract.js';
-import { keyOfStored, usedKeyText } from '../redis/idempotency.js';
-import { packMessage, unpackMessage } from '../redis/message.js';
-import { partitionKeys } from '../redis/scan.js';
-import { totalsOf, type UserHash } from '../redis/user-hash.js';
+import { keyNames, metaFields, userRecords } from '../redis/contract.js';
+import { type UserHash, keyOfStored, packMessage, totalsOf, unpackMessage, usedKeyText } from '../redis/encoding.js';
+import { partitionKeys } from '../redis/partition.js';
 import { Prefetch } from './prefetch.js';
 import { differencesOf, confirm, type Difference, type Facts, type VerifyOptions } from './differences.js';
 import { boardDifferences } from './verify-boards.js';
@@ -178,7 +176,7 @@ async function compareCounters({ redis, partition, pool, tenant, waitForLedger }
   await waitForLedger();
   const rows = await readAllUsers<{ what: string; value: string }>(pool, counters, [tenant]);
   const [users, completions, levels] = await Promise.all([
-    redis.hget(partition + keyNames.meta, 'users'),
+    redis.hget(partition + keyNames.meta, metaFields.users),
     redis.hgetall(partition + keyNames.completions),
     redis.hgetall(partition + keyNames.levels),
   ]);

@@ -29,7 +29,7 @@ function places(value: number): number {
 }
 
 /**
- * The sum of two numbers as totals are kept: rounded to 15 significant digits (semantics.md, "Numbers"). It is the sum of the decimals that
+ * The sum of two numbers as totals are kept: rounded to 15 significant digits (docs/rules/metrics.md). It is the sum of the decimals that
  * they show, as in lua/modules/decimal.lua: in doubles, 1000.1 - 1000 would leave 0.100000000000023.
  */
 export function addDecimals(a: number, b: number): number {

@@ -208,17 +208,12 @@ export const limits = {
   maxRedisMoves: 8,
   redisMovePauseMs: 50,
   /**
-   * How long a process goes by what it knows of tenants and keys without asking, and for how long others wait for it before they take it for
-   * dead. The second is longer, since it starts later and clocks differ.
+   * How often a process polls Postgres for changes of tenants and keys: half of the second within which it must refuse a revoked key even if the
+   * announcement was lost.
    */
-  accountLeaseMs: 1_500,
-  accountLeaseWaitMs: 3_000,
-  /** How often a process asks. */
-  accountRenewMs: 500,
-  /** How long a change of tenants or keys may take to reach every process before its caller gets a 503. */
-  accountSettleMs: 5_000,
-  /** How often a process compares what it knows of tenants and keys with Postgres, whatever it has been told. */
-  accountCheckMs: 5_000,
+  accountPollMs: 500,
+  /** How often a process writes to Redis to notice that it is away or full. */
+  redisProbeMs: 500,
   /** Keys of tenants that a process caches. Others are looked up in Postgres. */
   maxCachedKeys: 20_000,
   /** Keys of one look-up in Postgres: those that wait for the previous one. */

@@ -2,7 +2,7 @@ import { completedBlock } from '../responses/events.js';
 import type { EventEntry, LedgerEntry, PointsFact, UserEntry } from '../ledger/entry.js';
 import { mustGet, type ActiveConfig } from '../plan/active-config.js';
 import { levelResponse, systemResponse } from '../responses/points.js';
-import { at } from '../redis/user-hash.js';
+import { at } from '../redis/encoding.js';
 import { baseStreak } from '../responses/streaks.js';
 import { lostLength, shownStreak } from '../responses/streaks.js';
 import type { WebhookKind } from '../config/webhook-kinds.js';

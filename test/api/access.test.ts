@@ -62,7 +62,7 @@ function expected(caller: Caller, api: Api, route: Route): Verdict {
   }
 }
 
-/** What is about the whole account, and so closed to admin keys that are bound to a tenant. */
+/** The routes about the whole account, which are closed to admin keys that are bound to a tenant. */
 const ofAccount = [
   ...['get /clock', 'put /clock'],
   ...['get /tenants', 'get /tenants/{id}', 'post /tenants', 'patch /tenants', 'delete /tenants'],
@@ -106,7 +106,7 @@ describe('Who may call', () => {
 
   async function call(caller: Caller, base: string, { method, path }: Route, headers: Record<string, string> = {}): Promise<Reply> {
     const { query = '', body } = samples[`${method} ${path}`]?.('ana') ?? {};
-    // Operators may delete: whom they name here is nobody whose keys are used.
+    // Operators may delete users: this one has no key.
     const filled = path.replace('{id}', base === '/admin/v1' ? 'carl' : 'ana').replace(/\{\w+\}/g, 'k');
     const key = keys.get(caller);
     return world.request(method.toUpperCase(), `${base}${filled}${query}`, {
@@ -129,7 +129,7 @@ describe('Who may call', () => {
         expect(reply.status, caller).to.be.below(500);
         if (verdict(reply) !== 'let in') expect(errorOf(reply)).to.be.a('string');
       }
-      // To a key of one tenant, a tenant that exists and one that does not are the same.
+      // A key of one tenant can't distinguish a tenant that exists from one that does not.
       for (const caller of ['the user’s key', 'the key of another tenant', 'an admin key bound to a tenant'] as const) {
         for (const named of [...(caller === 'the user’s key' ? [tenant, 'other'] : [defaultId]), 'third', unknownTenant, 'nobody', '']) {
           const reply = await call(caller, base, route, { 'tenant-id': named });

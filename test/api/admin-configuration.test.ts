@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { nobody, rows, type Ids } from './admin-configuration.cases.js';
 import { bodyOf } from '../support/answers.js';
 import { Contract } from '../support/contract.js';
-import { defaultNow, startWorld, type Reply, type World } from '../support/world.js';
+import { defaultNow, startHost, startTenant, type Reply, type World } from '../support/world.js';
 
 const base = '/admin/v1';
 
@@ -15,6 +15,12 @@ interface Batch {
 type Item = Readonly<Record<string, unknown>> & { readonly id: string };
 
 describe('The Admin API configures', () => {
+  let host: World;
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
+
   for (const [name, row] of Object.entries(rows)) {
     describe(name, () => {
       let world: World;
@@ -38,7 +44,7 @@ describe('The Admin API configures', () => {
         bodyOf(await call('DELETE', `?${dropped.map((id) => `ids=${id}`).join('&')}`), 200);
 
       before(async () => {
-        world = await startWorld({ config: 'settings: {}' });
+        world = await startTenant(host, { config: 'settings: {}' });
         const made = async (where: string, items: object[]): Promise<string[]> =>
           bodyOf<Batch>(await world.request('POST', base + where, { body: items }), 201).created.map(({ id }) => id);
         const [metric = '', other = ''] = await made('/metrics', [

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { bodyOf, configText, readBoard, readPoints, track, until } from '../support/answers.js';
-import { startWorld, type World } from '../support/world.js';
+import { startHost, startTenant, type World } from '../support/world.js';
 
 const base = '/admin/v1';
 
@@ -16,9 +16,14 @@ interface Batch {
 }
 
 describe('A change through the Admin API', () => {
+  let host: World;
   let world: World;
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
   beforeEach(async () => {
-    world = await startWorld({ config: configText({ metrics: [{ key: 'cards', name: 'Cards' }] }) });
+    world = await startTenant(host, { config: configText({ metrics: [{ key: 'cards', name: 'Cards' }] }) });
   });
   afterEach(() => world.stop());
 
@@ -35,7 +40,9 @@ describe('A change through the Admin API', () => {
   const list = async (path: string): Promise<Item[]> => bodyOf(await world.get(`${base}${path}?limit=100`), 200);
   const idOf = async (path: string, key: string): Promise<string> => (await list(path)).find((one) => one.key === key)?.id ?? '';
   const versions = async (): Promise<number> => {
-    const { rows } = await world.pool.query<{ version: number }>('select max(version) as version from config_versions');
+    const { rows } = await world.pool.query<{ version: number }>('select max(version) as version from config_versions where tenant = $1', [
+      world.tenant,
+    ]);
     return rows[0]?.version ?? 0;
   };
   const triggerBy = (metricId: string, points: number) => ({ type: 'metric', points, metricId, metricThreshold: 1, status: 'active' });
@@ -141,9 +148,9 @@ describe('A change through the Admin API', () => {
       expect(deleted).to.deep.equal([]);
       expect(issues.map(({ level: _, reason: __, ...issue }) => issue)).to.deep.equal([{ index: 0, id, severity: 'error', message }]);
     };
-    await refused('/metrics', metric, 'Metric "cards" can\'t be deleted: it is referred to by trigger "metric-cards".');
-    await refused('/attributes', city, 'Attribute "city" can\'t be deleted: it is referred to by trigger "metric-cards".');
-    await refused('/points', system, 'Points system "xp" can\'t be deleted: it is referred to by leaderboard "l".');
+    await refused('/metrics', metric, 'Metric "cards" cannot be deleted: it is used by trigger "metric-cards".');
+    await refused('/attributes', city, 'Attribute "city" cannot be deleted: it is used by trigger "metric-cards".');
+    await refused('/points', system, 'Points system "xp" cannot be deleted: it is used by leaderboard "l".');
     await send('DELETE', `/leaderboards?ids=${await idOf('/leaderboards', 'l')}`);
     // The trigger goes with its system.
     expect((await send('DELETE', `/points?ids=${system}`)).issues).to.deep.equal([]);
@@ -167,7 +174,7 @@ describe('A change through the Admin API', () => {
       { name: 'B', key: 'b' },
     ]);
     expect(created.map(({ key }) => key)).to.deep.equal(['a', 'b']);
-    expect(issues.map(({ index, message }) => [index, message])).to.deep.equal([[1, 'Metric "a" exists already: choose another key.']]);
+    expect(issues.map(({ index, message }) => [index, message])).to.deep.equal([[1, 'Metric "a" already exists: choose another key.']]);
   });
 
   it('loses no event and doubles none while events come in', async () => {

@@ -118,8 +118,8 @@ describe('The Admin API', () => {
     ['/settings', () => ({ controlRatio: null }), /`controlRatio` must be a number/],
     ['/settings', () => ({ emailHour: 24 }), /`emailHour` must be a whole number from 0 to 23/],
     ['/settings', () => ({ achievementToHour: 0 }), /`achievementToHour` must be a whole number from 1 to 24/],
-    ['/settings', () => ({ achievementToHour: 17 }), /achievementToHour is 17, which is not after achievementFromHour, 17/],
-    ['/settings', () => ({ achievementFromHour: 22 }), /achievementToHour is 21, which is not after achievementFromHour, 22/],
+    ['/settings', () => ({ achievementToHour: 17 }), /achievementToHour is 17: it must be after achievementFromHour, 17/],
+    ['/settings', () => ({ achievementFromHour: 22 }), /achievementToHour is 21: it must be after achievementFromHour, 22/],
     ['/settings', () => ({ streakReminderDay: 32 }), /`streakReminderDay` must be a whole number from 1 to 31/],
     ['/settings', () => ({ streakReminderWeekday: 'Friday' }), /`streakReminderWeekday` must be one of monday, tuesday/],
     ['/settings', () => ({ recapFrequency: 'hourly' }), /`recapFrequency` must be one of daily, weekly, monthly, yearly/],
@@ -141,7 +141,7 @@ describe('The Admin API', () => {
     ['/streak-settings', () => ({ metrics: [1, 2].map((threshold) => ({ metricId: metric, threshold })) }), /"cards" has two conditions/],
     ['/streak-settings', () => ({ freezes: { initial: 5 } }), /freezes.initial is 5, which is above the maximum of 0/],
     ['/streak-settings', () => ({ freezes: { maximum: 101 } }), /`freezes.maximum` must be a whole number from 0 to 100/],
-    ['/streak-settings', () => ({ freezes: { maximum: 5, earnAmount: 1 } }), /freezes.earnInterval is missing/],
+    ['/streak-settings', () => ({ freezes: { maximum: 5, earnAmount: 1 } }), /freezes.earnInterval is required/],
     ['/streak-settings', () => ({ freezes: null }), /`freezes` must be an object/],
     ['/streak-settings', () => ({ personalization: 1 }), /`personalization` must be a boolean/],
   ];
@@ -164,7 +164,7 @@ describe('The Admin API', () => {
     const reply = await world.request('DELETE', `${base}/metrics?ids=${metric}`);
     expect(reply.body).to.deep.include({ deleted: [] });
     expect((reply.body as { issues: { message: string }[] }).issues[0]?.message).to.equal(
-      'Metric "cards" can\'t be deleted: it is referred to by streaks.',
+      'Metric "cards" cannot be deleted: it is used by streaks.',
     );
   });
 });

@@ -2,12 +2,23 @@ import { expect } from 'chai';
 import { configText } from '../support/answers.js';
 import { badInputs, type BadInput } from '../support/bad-values.js';
 import { Contract, contractApis } from '../support/contract.js';
-import { operationsOf, type Described } from '../support/openapi.js';
+import { operationsOf, type Described, type OpenApi } from '../support/openapi.js';
 import { apis } from '../support/reference.js';
 import { runBad } from '../support/refused.js';
 import { callValid, everything, type Known, validInput } from '../support/valid-input.js';
+import { referenceOf } from '../../src/api/reference.js';
 import { defaultNow, startWorld, type World } from '../support/world.js';
 
+/** The bad input that generated-bad-input.test.ts makes from the reference: all but a few of what the contract's schemas forbid. */
+const covered = new Set(
+  apis.flatMap(([api, , routes]) => {
+    const document = referenceOf(api, routes);
+    const operations = operationsOf(document as unknown as OpenApi);
+    return operations.flatMap((operation) =>
+      badInputs(document, operation, validInput[operation.id]?.input({}) ?? {}).map(({ what }) => `${operation.id} ${what}`),
+    );
+  }),
+);
 const laurels = apis.flatMap(([api, , routes]) => routes.map(({ operation, method, path }) => `${api} ${operation} ${method} ${path}`));
 
 describe('Every operation of the contract', () => {
@@ -35,18 +46,21 @@ describe('Every operation of the contract', () => {
     expect(absent.map(({ operation }) => operation.id)).to.deep.equal([]);
   });
 
-  /** The ways to call an operation that the contract does not allow. */
+  /** What only the contract forbids. */
   const badOf = (contract: Contract, operation: Described): BadInput[] =>
-    badInputs(contract.document, operation, validInput[operation.id]?.input(known) ?? {}).filter(({ partly }) => partly !== true);
+    badInputs(contract.document, operation, validInput[operation.id]?.input(known) ?? {}).filter(
+      ({ what, partly }) => partly !== true && !covered.has(`${operation.id} ${what}`),
+    );
 
   for (const id of Object.keys(validInput)) {
     const found = operations.find(({ operation }) => operation.id === id);
     if (!found) continue;
     const { base, contract, operation } = found;
-    it(`${id} refuses bad input, and answers as the contract says`, async () => {
-      const untouched = await world.snapshot();
-      expect(await runBad(world, base, operation, badOf(contract, operation))).to.deep.equal([]);
-      expect(await world.snapshot()).to.equal(untouched);
+    it(`${id} refuses bad input, and responds as the contract says`, async () => {
+      const bad = badOf(contract, operation);
+      const before = bad.length > 0 ? await world.snapshot() : '';
+      expect(await runBad(world, base, operation, bad)).to.deep.equal([]);
+      if (bad.length > 0) expect(await world.snapshot()).to.equal(before);
       const reply = await callValid(world, base, operation, known);
       expect(contract.problems(operation.method, operation.path, reply.status, reply.body)).to.deep.equal([]);
       // What a change of the configuration makes the worker do is done by then.

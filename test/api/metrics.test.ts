@@ -201,8 +201,8 @@ describe('The metrics while a store is away', () => {
     const network = await Network.before(database.url);
     const world = await startWorld({ redisUrl: redis.url, settings: { metricsPort, databaseUrl: network.url } });
     let isCut = false;
-    const mend = async (): Promise<void> => {
-      if (isCut) await network.mend();
+    const heal = async (): Promise<void> => {
+      if (isCut) await network.heal();
       isCut = false;
     };
     try {
@@ -221,14 +221,14 @@ describe('The metrics while a store is away', () => {
       expect(withoutBoth.value('laurel_ledger_entries')).to.equal(undefined);
       expect(withoutBoth.value('process_resident_memory_bytes')).to.be.above(0);
       redis.thaw();
-      await mend();
+      await heal();
       await until('both to be back', async () => {
         const answer = await scrape(world.metricsAddress);
         return answer.value('laurel_redis_up') === 1 && answer.value('laurel_postgres_up') === 1;
       });
     } finally {
       redis.thaw();
-      await mend();
+      await heal();
       await world.stop();
       await network.stop();
       await redis.stop();

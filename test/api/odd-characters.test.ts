@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { keyNames, userFields } from '../../src/redis/contract.js';
-import { profileOf } from '../../src/redis/user-hash.js';
+import { profileOf } from '../../src/redis/encoding.js';
 import { configText, type EventBody, type Profile, type Rankings, track, type UserPlace } from '../support/answers.js';
 import { sendRaw } from '../support/raw-http.js';
 import { keysOf, startWorld, type World } from '../support/world.js';

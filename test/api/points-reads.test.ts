@@ -1,14 +1,13 @@
 import { expect } from 'chai';
 import { userRecords } from '../../src/redis/contract.js';
 import { placeOf } from '../../src/redis/layout.js';
-import { packMessage } from '../../src/redis/message.js';
-import { listOf, type UserHash } from '../../src/redis/user-hash.js';
+import { type UserHash, listOf, packMessage } from '../../src/redis/encoding.js';
 import { bodyOf, configText, read, readPoints, track, until, userPath } from '../support/answers.js';
 import { differences } from '../support/differences.js';
 import { Monitor, wordsOf } from '../support/monitor.js';
 import { Random, runSeed } from '../support/random.js';
 import { startSecond } from '../support/second.js';
-import { adminKey, startWorld, type World } from '../support/world.js';
+import { adminKey, startHost, startTenant, startWorld, type World } from '../support/world.js';
 
 interface Named {
   readonly key: string;
@@ -92,7 +91,7 @@ describe('A points system', () => {
           },
         ],
       });
-    const own = await startWorld({ config: locking('active') });
+    const own = await startTenant(world, { config: locking('active') });
     const triggers = async (): Promise<number> => (await read<{ triggers: unknown[] }>(own, '/v1/points/p')).triggers.length;
     bodyOf(await own.request('POST', '/v1/achievements/a/complete', { body: { user: { id: 'ana' } } }), 201);
     expect(await triggers()).to.equal(1);
@@ -156,9 +155,14 @@ describe('A points system', () => {
 });
 
 describe('A points summary', () => {
+  let host: World;
   let world: World;
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
   beforeEach(async () => {
-    world = await startWorld({ config: config({ boosts: [] }) });
+    world = await startTenant(host, { config: config({ boosts: [] }) });
   });
   afterEach(() => world.stop());
 

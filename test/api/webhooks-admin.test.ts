@@ -90,7 +90,7 @@ describe('The Admin API of webhooks', () => {
   const refused: readonly (readonly [fields: object, sentence: string])[] = [
     [{ url: 'nowhere' }, 'must be a URL like https://example.com/webhooks'],
     [{ url: 'ftp://example.com' }, 'must be a URL that starts with https://'],
-    [{ url: 'https://ana:secret@example.com' }, 'must not hold a user name or a password'],
+    [{ url: 'https://ana:secret@example.com' }, 'must not contain a user name or a password'],
     [{ events: [] }, 'must have at least 1 item'],
     [{ events: ['points.exploded'] }, 'must be one of achievement.completed, '],
     [{ status: 'on' }, 'must be one of active, inactive'],

@@ -31,81 +31,91 @@ function expectFull({ status, headers, body }: Reply, what: string): void {
   expect(status, `${what}: ${JSON.stringify(body)}`).to.equal(503);
   expect(headers.get('retry-after'), what).to.equal(String(limits.ledgerFullRetryS));
   expect(body).to.deep.equal({
-    error: 'Nothing can be stored for now: Postgres is away or slow, and the ledger is as long as it may be. Try again later.',
+    error: 'Nothing can be stored for now: Postgres is away or slow, and the ledger is at its limit. Try again later.',
   });
 }
 
-describe('A ledger that is as long as it may be', () => {
+describe('A ledger at its limit', () => {
   let world: World;
   let worker: Worker | undefined;
   const length = (): Promise<number> => world.redis.xlen(world.partition + keyNames.ledger);
   const event = (id: string, key?: string): Promise<Reply> =>
     world.event('m', { user: { id }, value: 1 }, key === undefined ? {} : { 'idempotency-key': key });
 
-  beforeEach(async () => {
+  const start = async (): Promise<void> => {
     world = await startWorld({ config: JSON.stringify(config), roles: { api: true, worker: false }, settings: { maxLedgerEntries: most } });
     expect((await event('ana', 'first')).status).to.equal(201);
     while ((await length()) < most) expect((await event('ana')).status).to.equal(201);
-  });
-  afterEach(async () => {
+  };
+  const stop = async (): Promise<void> => {
     await worker?.stop();
     worker = undefined;
     await world.stop();
-  });
+  };
 
   const work = (): void => {
     worker = startWorker(world);
   };
 
-  for (const [method, path, body] of writes) {
-    it(`refuses ${method} ${path} with a 503 and leaves no trace of it`, async () => {
-      const before = await world.snapshot();
-      expectFull(await world.request(method, path, { body }), path);
-      expect(await world.snapshot()).to.equal(before);
+  describe('while nothing drains it', () => {
+    before(start);
+    after(stop);
+
+    for (const [method, path, body] of writes) {
+      it(`refuses ${method} ${path} with a 503 and leaves no trace of it`, async () => {
+        const before = await world.snapshot();
+        expectFull(await world.request(method, path, { body }), path);
+        expect(await world.snapshot()).to.equal(before);
+      });
+    }
+
+    it('is named by the readiness', async () => {
+      const reply = await world.get('/health/ready');
+      expect(reply.status).to.equal(503);
+      expect(JSON.stringify(reply.body)).to.include('the ledger is at its limit');
     });
-  }
 
-  it('is named by the readiness', async () => {
-    const reply = await world.get('/health/ready');
-    expect(reply.status).to.equal(503);
-    expect(JSON.stringify(reply.body)).to.include('the ledger is as long as it may be');
+    it('answers reads, and replays of what it has counted', async () => {
+      for (const path of reads) expect((await world.get(path)).status, path).to.equal(200);
+      const replay = await event('ana', 'first');
+      expect(replay.status).to.equal(202);
+      expect(replay.body).to.include({ idempotentReplayed: true, total: most });
+      expect(await length()).to.equal(most);
+    });
   });
 
-  it('answers reads, and replays of what it has counted', async () => {
-    for (const path of reads) expect((await world.get(path)).status, path).to.equal(200);
-    const replay = await event('ana', 'first');
-    expect(replay.status).to.equal(202);
-    expect(replay.body).to.include({ idempotentReplayed: true, total: most });
-    expect(await length()).to.equal(most);
-  });
+  describe('once Postgres is back', () => {
+    beforeEach(start);
+    afterEach(stop);
 
-  it('takes everything again when Postgres has caught up, and nothing is lost or doubled', async () => {
-    expectFull(await event('ana', 'late'), 'event');
-    work();
-    await world.drain();
-    expect((await event('ana', 'late')).body).to.include({ idempotentReplayed: false, total: most + 1 });
-    await world.drain();
-    const { rows } = await world.pool.query('select count(*)::int, sum(value)::int, max(total)::int from events');
-    expect(rows).to.deep.equal([{ count: most + 1, sum: most + 1, max: most + 1 }]);
-  });
+    it('takes everything again when Postgres has caught up, and nothing is lost or doubled', async () => {
+      expectFull(await event('ana', 'late'), 'event');
+      work();
+      await world.drain();
+      expect((await event('ana', 'late')).body).to.include({ idempotentReplayed: false, total: most + 1 });
+      await world.drain();
+      const { rows } = await world.pool.query('select count(*)::int, sum(value)::int, max(total)::int from events');
+      expect(rows).to.deep.equal([{ count: most + 1, sum: most + 1, max: most + 1 }]);
+    });
 
-  it('is not made longer by what time does, which is done when there is room: reads of those users wait for it', async () => {
-    work();
-    await world.drain();
-    await worker?.stop();
-    worker = undefined;
-    await event('bo');
-    await world.redis.set(world.partition + keyNames.clock, Date.parse('2040-01-05T12:00:00Z'));
-    while ((await length()) < most) expect((await event(`u${await length()}`)).status).to.equal(201);
-    expect((await world.get('/v1/users/u1')).status).to.equal(200);
-    expectFull(await world.get('/v1/users/bo/streak'), 'a read of somebody whose streak is over');
-    expectFull(await world.request('PUT', '/admin/v1/clock', { body: { now: '2040-01-06T12:00:00Z' } }), 'the sweep');
-    expect(await length()).to.equal(most);
-    work();
-    await world.drain();
-    const streak = await world.get('/v1/users/bo/streak');
-    expect(streak.status).to.equal(200);
-    expect(streak.body).to.include({ length: 0 });
+    it('is not made longer by what time does, which is done when there is room: reads of those users wait for it', async () => {
+      work();
+      await world.drain();
+      await worker?.stop();
+      worker = undefined;
+      await event('bo');
+      await world.redis.set(world.partition + keyNames.clock, Date.parse('2040-01-05T12:00:00Z'));
+      while ((await length()) < most) expect((await event(`u${await length()}`)).status).to.equal(201);
+      expect((await world.get('/v1/users/u1')).status).to.equal(200);
+      expectFull(await world.get('/v1/users/bo/streak'), 'a read of somebody whose streak is over');
+      expectFull(await world.request('PUT', '/admin/v1/clock', { body: { now: '2040-01-06T12:00:00Z' } }), 'the sweep');
+      expect(await length()).to.equal(most);
+      work();
+      await world.drain();
+      const streak = await world.get('/v1/users/bo/streak');
+      expect(streak.status).to.equal(200);
+      expect(streak.body).to.include({ length: 0 });
+    });
   });
 });
 

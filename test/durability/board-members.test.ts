@@ -31,7 +31,7 @@ describe('A member of a leaderboard', function () {
     const own = await OwnRedis.start();
     const redis = new Redis(own.url);
     const arena = await startArena({ redisUrl: own.url });
-    const contestant = await arena.enter(document, baseMs);
+    const session = await arena.enter(document, baseMs);
     const users = ['ann', 'ben', 'cat', 'dan', 'eve', 'fay'];
     const keyLike = async (pattern: string): Promise<string> => {
       const keys = await redis.keys(pattern);
@@ -40,7 +40,7 @@ describe('A member of a leaderboard', function () {
     };
     const members = async (): Promise<Buffer[]> => redis.zrevrangeBuffer(await keyLike(`*:${keyNames.board}*`), 0, -1);
     const rankings = async (): Promise<unknown> => {
-      const { status, body } = await contestant.subject.leaderboard('all', {});
+      const { status, body } = await session.subject.leaderboard('all', {});
       expect(status).to.equal(200);
       return (body as { rankings: { userId: string }[] }).rankings.map(({ userId }) => userId);
     };
@@ -49,20 +49,20 @@ describe('A member of a leaderboard', function () {
       for (const value of [1, 2]) {
         await redis.hset(meta, 'seq', firstLongSeq - 4);
         for (const id of users) {
-          const { status } = await contestant.subject.event({ metricKey: 'cards', user: { id }, value });
+          const { status } = await session.subject.event({ metricKey: 'cards', user: { id }, value });
           expect(status).to.equal(201);
         }
       }
       const expected = users.map((id, i) => boardMember(firstLongSeq - 3 + i, id));
       expect(await members()).to.deep.equal(expected);
       expect(await rankings()).to.deep.equal(users);
-      expect(await contestant.verify()).to.deep.equal([]);
-      await contestant.loseRedis('empty');
+      expect(await session.verify()).to.deep.equal([]);
+      await session.loseRedis('empty');
       expect(await members()).to.deep.equal(expected);
       expect(await rankings()).to.deep.equal(users);
-      expect(await contestant.verify()).to.deep.equal([]);
+      expect(await session.verify()).to.deep.equal([]);
     } finally {
-      await contestant.leave();
+      await session.leave();
       await arena.stop();
       redis.disconnect();
       await own.stop();

@@ -63,19 +63,6 @@ describe('The stored configuration', () => {
     expect(await loadConfigVersion(pool, tenant, 1)).to.deep.equal(first.config);
   });
 
-  it('has what an earlier Laurel did not know of, as it was then', async () => {
-    const { config } =
-      await apply(`${metric('m')}\npoints: [{key: p, name: P, triggers: [{key: t, type: metric, metricKey: m, metricThreshold: 1, points: 1}]}]
-leaderboards: [{key: l, name: L, rankBy: metric, metricKey: m}]`);
-    await pool.query(`update config_versions set document = (document - 'achievements' - 'streaks') #- '{settings,weekStart}'
-      #- '{pointsSystems,0,triggers,0,blockIfOutOfPoints}' #- '{leaderboards,0,startTime}' #- '{leaderboards,0,endTime}'
-      #- '{leaderboards,0,breakdownAttributes}' #- '{leaderboards,0,runUnit}' #- '{leaderboards,0,runInterval}'`);
-    const { rows } = await pool.query<{ document: object }>('select document from config_versions');
-    expect(rows[0]?.document).to.not.have.any.keys('achievements', 'streaks');
-    expect(await loadConfig(pool, tenant)).to.deep.equal(config);
-    expect(await loadConfigVersion(pool, tenant, 1)).to.deep.equal(config);
-  });
-
   it('belongs to its tenant', async () => {
     await pool.query("insert into tenants (no, name) values (7, 'Other')");
     await apply(example);

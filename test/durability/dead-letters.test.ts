@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
 import { keyNames } from '../../src/redis/contract.js';
-import { packMessage } from '../../src/redis/message.js';
+import { packMessage } from '../../src/redis/encoding.js';
 import { differences } from '../support/differences.js';
 import { until } from '../support/stage.js';
 import { startWorker, type Worker } from '../support/worker.js';

@@ -27,8 +27,11 @@ describe('Webhook deliveries', () => {
   let lines: { msg: string; level: number }[];
   const workers: Deliverer[] = [];
 
-  beforeEach(async () => {
+  before(async () => {
     database = await freshDatabase({ connections: 8 });
+  });
+  after(() => database.drop());
+  beforeEach(async () => {
     receiver = await startReceiver();
     aheadMs = 0;
     lines = [];
@@ -36,7 +39,7 @@ describe('Webhook deliveries', () => {
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.stop(0)));
     await receiver.stop();
-    await database.drop();
+    await database.pool.query('truncate outbox, webhook_deliveries, webhook_endpoints restart identity cascade');
   });
 
   /** Endpoints of some paths, for all kinds unless they say otherwise. */

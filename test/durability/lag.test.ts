@@ -38,7 +38,7 @@ describe('How far Postgres is behind', () => {
     const lag = await readLag(world.redis, world.partition, tenant);
     expect(lag).to.include({ tenant, lagEntries: 30 });
     expect(lag.lagSeconds).to.be.above(0).and.below(30);
-    await network.mend();
+    await network.heal();
     await world.drain();
     await until('the ledger to be trimmed', async () => (await readLag(world.redis, world.partition, tenant)).lagEntries === 0);
     await until('the batches to be noted', () => Promise.resolve(worker.writeBehind.progress.of(tenant).entries === before.entries + 30));

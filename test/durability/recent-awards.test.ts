@@ -61,31 +61,31 @@ describe('Recent awards in Redis', function () {
   }
 
   it('are after a restore, byte for byte, what the function library has written', async () => {
-    const contestant = await arena.enter(document, baseMs);
+    const session = await arena.enter(document, baseMs);
     try {
       const event = async (id: string, value: number, tz: string): Promise<void> => {
-        expect((await contestant.subject.event({ metricKey: 'cards', user: { id, tz }, value })).status).to.equal(201);
+        expect((await session.subject.event({ metricKey: 'cards', user: { id, tz }, value })).status).to.equal(201);
       };
       for (const [day, value] of [1, 2, 4, 1, 12, 1_000, 3].entries()) {
         await event('ana', value, day % 2 ? 'Pacific/Kiritimati' : 'Etc/GMT+12');
         await event('ben', value, 'UTC');
-        await contestant.subject.setNow(baseMs + day * dayMs);
+        await session.subject.setNow(baseMs + day * dayMs);
       }
       const before = await lists();
       expect([...before.keys()]).to.have.lengthOf(4);
-      expect(await contestant.verify()).to.deep.equal([]);
-      await contestant.loseRedis('empty');
+      expect(await session.verify()).to.deep.equal([]);
+      await session.loseRedis('empty');
       expect(await lists()).to.deep.equal(before);
-      expect(await contestant.verify()).to.deep.equal([]);
+      expect(await session.verify()).to.deep.equal([]);
     } finally {
-      await contestant.leave();
+      await session.leave();
     }
   });
 
   it('share the id and the moment of their event', async () => {
-    const contestant = await arena.enter(document, baseMs);
+    const session = await arena.enter(document, baseMs);
     try {
-      await contestant.subject.event({ metricKey: 'cards', user: { id: 'ben', tz: 'UTC' }, value: 2 });
+      await session.subject.event({ metricKey: 'cards', user: { id: 'ben', tz: 'UTC' }, value: 2 });
       const elements = [...(await lists()).values()].map((list) => list.map((element) => Buffer.from(element, 'hex')));
       expect(elements.map((list) => list.map(({ length }) => length)).sort()).to.deep.equal([[27], [32, 6]]);
       const [xp = []] = elements.filter(({ length }) => length === 2);
@@ -96,7 +96,7 @@ describe('Recent awards in Redis', function () {
         award: { ...newest!.award, trigger: 0, ordinal: 0, awarded: 0, total: 0 },
       });
     } finally {
-      await contestant.leave();
+      await session.leave();
     }
   });
 

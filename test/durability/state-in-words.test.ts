@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import type pg from 'pg';
 import { userFields, userRecords } from '../../src/redis/contract.js';
 import { userLayouts } from '../../src/redis/layout.js';
-import { packMessage, unpackMessage } from '../../src/redis/message.js';
+import { packMessage, unpackMessage } from '../../src/redis/encoding.js';
 import { bodyOf, configText, read, readPlace, readPoints, readProfile, track, userPath } from '../support/answers.js';
 import { stores } from '../support/stores.js';
 import { freshDatabase, startWorld, tenant, type TestDatabase, type World } from '../support/world.js';
@@ -125,7 +125,7 @@ describe('MessagePack in SQL', () => {
     ['half a list', '9201', /ends early/],
     ['half a map', '81a161', /ends early/],
     ['a length beyond the end', 'ddffffffff', /ends early/],
-    ['two values', '0102', /goes on/],
+    ['two values', '0102', /has bytes after its end/],
     ['an extension', 'd40000', /does not write: 0xd4/],
     ['a type that there is not', 'c1', /does not write: 0xc1/],
     ['a list as a key', '819001', /as a key/],

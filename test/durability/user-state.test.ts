@@ -6,7 +6,7 @@ import { configFileOf } from '../../src/config/file.js';
 import { emptyConfig } from '../../src/config/model.js';
 import { keyNames } from '../../src/redis/contract.js';
 import { bundleLibrary } from '../../src/redis/library.js';
-import { packMessage, unpackMessage } from '../../src/redis/message.js';
+import { packMessage, unpackMessage } from '../../src/redis/encoding.js';
 import { startArena, type Arena, type Loss } from '../support/engine-subject.js';
 import { baseMs } from '../support/model/documents.js';
 import { OwnRedis } from '../support/own-redis.js';
@@ -40,7 +40,7 @@ describe('A record of the user state that TypeScript does not know', () => {
   });
 
   it('is stored, drained, restored and verified', async () => {
-    const contestant = await arena.enter(document, baseMs);
+    const session = await arena.enter(document, baseMs);
     const count = async (): Promise<unknown> => {
       const [key = ''] = await redis.keys(`*${keyNames.user}ana`);
       return unpackMessage(await redis.hgetBuffer(key, field));
@@ -49,19 +49,19 @@ describe('A record of the user state that TypeScript does not know', () => {
       let events = 0;
       for (const loss of ['empty', 'emptyByHand'] satisfies Loss[]) {
         for (let i = 0; i < 3; i += 1) {
-          await contestant.subject.event({ metricKey: 'cards', user: { id: 'ana' }, value: 1 });
+          await session.subject.event({ metricKey: 'cards', user: { id: 'ana' }, value: 1 });
           events += 1;
         }
-        expect(await contestant.verify()).to.deep.equal([]);
-        await contestant.loseRedis(loss);
+        expect(await session.verify()).to.deep.equal([]);
+        await session.loseRedis(loss);
         expect(await count()).to.deep.equal({ events });
-        expect(await contestant.verify()).to.deep.equal([]);
+        expect(await session.verify()).to.deep.equal([]);
       }
       const [key = ''] = await redis.keys(`*${keyNames.user}ana`);
       await redis.hset(key, field, packMessage({ events: 0 }));
-      expect((await contestant.verify()).map(({ what }) => what)).to.deep.equal([`ana: ${field}`]);
+      expect((await session.verify()).map(({ what }) => what)).to.deep.equal([`ana: ${field}`]);
     } finally {
-      await contestant.leave();
+      await session.leave();
     }
   });
 });
@@ -74,12 +74,12 @@ describe('A ledger that lacks a field of the user state', () => {
     );
     expect(library.name).not.to.equal(bundleLibrary().name);
     const arena = await startArena({ library });
-    const contestant = await arena.enter(document, baseMs);
+    const session = await arena.enter(document, baseMs);
     try {
-      await contestant.subject.event({ metricKey: 'cards', user: { id: 'ana' }, value: 1 });
-      expect((await contestant.verify()).map(({ what, postgres }) => [what.slice(0, 5), postgres])).to.deep.equal([['ana: ', null]]);
+      await session.subject.event({ metricKey: 'cards', user: { id: 'ana' }, value: 1 });
+      expect((await session.verify()).map(({ what, postgres }) => [what.slice(0, 5), postgres])).to.deep.equal([['ana: ', null]]);
     } finally {
-      await contestant.leave();
+      await session.leave();
       await arena.stop();
     }
   });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { loadConfig } from '../../src/config/store.js';
 import type { Difference } from '../../src/restore/differences.js';
@@ -5,11 +6,10 @@ import { limits } from '../../src/shared/limits.js';
 import { verifyTenant } from '../../src/restore/verify.js';
 import { keyNames, userRecords } from '../../src/redis/contract.js';
 import { placeOf } from '../../src/redis/layout.js';
-import { packMessage } from '../../src/redis/message.js';
-import { listOf } from '../../src/redis/user-hash.js';
-import { startWorld, tenant, type World } from '../support/world.js';
+import { listOf, packMessage } from '../../src/redis/encoding.js';
+import { sampleConfig, startHost, startTenant, startWorld, type World } from '../support/world.js';
 
-/** What somebody did behind Laurel's back, and who or what the difference that is found names. */
+/** Changes behind Laurel's back, and what the difference that is found names. */
 const tampered: readonly (readonly [what: string, act: (world: World) => Promise<unknown>, named: RegExp])[] = [
   [
     'a total in Redis',
@@ -109,21 +109,26 @@ async function changeAward(world: World, change: (award: Buffer) => Buffer): Pro
 }
 
 describe('Verifying that Redis and Postgres agree', () => {
+  let host: World;
   let world: World;
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
   beforeEach(async () => {
-    world = await startWorld();
+    world = await startTenant(host, { config: readFileSync(sampleConfig, 'utf8') });
     for (const id of ['ana', 'ben']) {
       for (let i = 0; i < 3; i += 1) await world.event('flashcards-viewed', { user: { id, name: id }, value: 5 });
     }
     await world.event('flashcards-viewed', { user: { id: 'ana' }, value: 5 }, { 'idempotency-key': 'once' });
     await world.drain();
-    const { document } = await loadConfig(world.pool, tenant);
+    const { document } = await loadConfig(world.pool, world.tenant);
     metricNos.set(world, document.metrics.find(({ key }) => key === 'flashcards-viewed')?.no ?? 0);
   });
   afterEach(() => world.stop());
 
   async function differences(): Promise<readonly Difference[]> {
-    const { redis, pool, partition } = world;
+    const { redis, pool, partition, tenant } = world;
     return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger: () => world.drain() })).differences;
   }
 
@@ -163,7 +168,7 @@ describe('An award for a day that began before the award in front of it', () => 
   };
 
   const verified = async (): Promise<readonly Difference[]> => {
-    const { redis, pool, partition } = world;
+    const { redis, pool, partition, tenant } = world;
     return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger: () => world.drain() })).differences;
   };
 

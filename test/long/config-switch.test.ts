@@ -78,7 +78,7 @@ describe('A new configuration', () => {
   it('counts every event once, whole, and by the rules of its moment, when it changes under load', async () => {
     const before = events;
     const answered: { eventId: string; rate: number; appliedBefore: number; appliedAfter: number }[] = [];
-    /** The newest rate whose application has returned, and the newest that somebody has begun to apply. */
+    /** The newest rate whose application has returned, and the newest whose application has begun. */
     let [applied, applying] = [12, 12];
     let going = true;
     const load = inParallel(32, async (index) => {
@@ -123,7 +123,7 @@ describe('A new configuration', () => {
     await world.configure(JSON.stringify({ leaderboards: [board] }));
     const rankings = async (): Promise<unknown[]> =>
       ((await world.get('/v1/leaderboards/board?limit=1000')).body as { rankings: unknown[] }).rankings;
-    await until('the users who had a value are on the board', async () => (await rankings()).length === 20);
+    await until('the users with a value are on the leaderboard', async () => (await rankings()).length === 20);
   });
 });
 

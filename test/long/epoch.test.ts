@@ -30,12 +30,12 @@ async function putBack(redis: Redis, partition: string, saved: ReadonlyMap<strin
 }
 
 /** An answer's status, and its total or what it says is wrong. */
-function told({ status, body }: Reply): [number, number | string | undefined] {
+function outcomeOf({ status, body }: Reply): [number, number | string | undefined] {
   const { total, error } = body as { total?: number; error?: string };
   return [status, total ?? error];
 }
 
-describe('A Redis out of sync with Postgres', () => {
+describe('A Redis that is out of sync with Postgres', () => {
   let world: World;
   /** What a test has started besides, stopped after it whatever became of it. */
   let others: (() => Promise<void>)[];
@@ -100,10 +100,10 @@ describe('A Redis out of sync with Postgres', () => {
     expect(await world.snapshot()).to.equal(before);
   }
 
-  /** The service works again by itself, and goes on where it was. */
+  /** The service recovers without an operator, and continues where it was. */
   async function expectRecovery(total: number): Promise<void> {
     await untilReady(world);
-    expect(told(await event())).to.deep.equal([201, total]);
+    expect(outcomeOf(await event())).to.deep.equal([201, total]);
     await world.drain();
     expect(await rows()).to.equal(total / 5);
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
@@ -143,7 +143,7 @@ describe('A Redis out of sync with Postgres', () => {
     expect([reply.status, ((await reply.json()) as { total: number }).total]).to.deep.equal([201, 55]);
   });
 
-  it('is refused when it belongs to another database, while the service with the right one goes on', async () => {
+  it('is refused when it belongs to another database, while the service with the right one keeps serving', async () => {
     const other = await startWorld();
     others.push(() => other.stop());
     // Its own Redis is left behind, its database and its configuration are at the same version as those of the first.
@@ -153,7 +153,7 @@ describe('A Redis out of sync with Postgres', () => {
       /^This Redis belongs to another database: its epoch is [0-9a-f-]{36}, Postgres expects [0-9a-f-]{36}\./m,
     );
     for (let total = 55; total <= 75; total += 5) {
-      expect(told(await event())).to.deep.equal([201, total]);
+      expect(outcomeOf(await event())).to.deep.equal([201, total]);
       const refused = await eventAt(address);
       expect([refused.status, ((await refused.json()) as { error: string }).error]).to.deep.equal([503, printed[0]]);
     }
@@ -202,7 +202,7 @@ describe('A Redis server that is killed', () => {
   it('and comes back with its data is served again', async () => {
     await server.startAgain();
     await untilReady(world);
-    expect(told(await event())).to.deep.equal([201, 10]);
+    expect(outcomeOf(await event())).to.deep.equal([201, 10]);
   });
 
   it('and comes back without its files is refused', async () => {
@@ -210,6 +210,6 @@ describe('A Redis server that is killed', () => {
     await server.startAgain();
     const why = async (): Promise<string> => ((await world.get('/health/ready')).body as { error?: string }).error ?? '';
     await until('the reason', async () => /^Redis is behind Postgres/.test(await why()));
-    expect(told(await event())).to.deep.equal([503, await why()]);
+    expect(outcomeOf(await event())).to.deep.equal([503, await why()]);
   });
 });

@@ -16,7 +16,7 @@ describe('A deliberate fault in the function library', function () {
     histories = candidates(seeds, perSeed, maxSteps);
   });
 
-  it('is there for every module, and its text is in the module once', () => {
+  it('exists for every module, and its text occurs once in it', () => {
     const modules = readdirSync(new URL('../../lua/modules', import.meta.url)).map((file) => file.replace(/\.lua$/, ''));
     const seen = faults.map(({ module }) => module);
     expect([...new Set([...seen, ...unseenModules])].sort()).to.deep.equal(modules.sort());
@@ -24,7 +24,7 @@ describe('A deliberate fault in the function library', function () {
   });
 
   for (const fault of namedFaults) {
-    it(`is noticed by the model test: ${fault.name}`, async () => {
+    it(`is caught by the model test: ${fault.name}`, async () => {
       const { by } = await tryHistories(histories, lanes, { library: plant(fault) });
       expect(by, `no difference in ${histories.length} histories`).not.to.equal(undefined);
     });

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { DateTime } from 'luxon';
 import { Client, inParallel, type Answer } from '../support/client.js';
-import { Model } from '../support/model.js';
 import { killChildren, serve } from '../support/process.js';
 import { Random, runSeed } from '../support/random.js';
 import { richConfig } from '../support/rich-config.js';
@@ -10,11 +9,11 @@ import {
   draw,
   expectRanks,
   expectTotals,
-  modelEvent,
   prepare,
   readEvents,
   said,
   sendDrawn,
+  TrafficModel,
   userCount,
   zoneName,
   type Drawn,
@@ -44,7 +43,7 @@ describe(`${eventCount} events of ${userCount} users from ${clients} clients at 
   /** What was counted, by event id. */
   const counted = new Map<string, Sent>();
   const replays: Sent[] = [];
-  const model = new Model(richConfig);
+  const model = new TrafficModel();
   let stage: Stage;
   let client: Client;
   let address: string;
@@ -99,9 +98,9 @@ describe(`${eventCount} events of ${userCount} users from ${clients} clients at 
   });
 
   it('counts them in an order that explains every single answer', () => {
-    for (const { id, day } of ledger) {
+    for (const { id, at } of ledger) {
       const { drawn: one, answer } = counted.get(id)!;
-      expect(said(answer), `event ${id}: ${JSON.stringify(one)}`).to.deep.equal(model.track(modelEvent(one, day)));
+      expect(said(answer), `event ${id}: ${JSON.stringify(one)}`).to.deep.equal(model.track(one, at));
     }
   });
 

@@ -11,7 +11,7 @@ import { startWorld, type World } from '../support/world.js';
 const requests = 6_000;
 const seed = runSeed();
 
-describe(`What is no request, ${requests} times (SEED=${seed})`, function () {
+describe(`${requests} malformed requests (SEED=${seed})`, function () {
   this.timeout(600_000);
   let world: World;
   before(async () => {
@@ -19,7 +19,7 @@ describe(`What is no request, ${requests} times (SEED=${seed})`, function () {
   });
   after(() => world.stop());
 
-  it('is answered, with no 5xx, and changes nothing', async () => {
+  it('get responses other than 5xx, and change nothing', async () => {
     const print = progress(`Malformed requests (SEED=${seed})`, requests);
     const report = await sendMalformed(world, requests, seed, (so) => print(so.requests));
     expect(report.faults).to.deep.equal([]);

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { Client } from '../support/client.js';
 import { fromSources, killChildren, LaurelProcess, serve } from '../support/process.js';
-import { Random, runSeed } from '../support/random.js';
+import { countFrom, Random, runSeed } from '../support/random.js';
 import { startReceiver, type Receiver } from '../support/receiver.js';
 import { configFile, setStage, until, type Stage } from '../support/stage.js';
 import { adminKey } from '../support/world.js';
 
-/** `WORKER_KILLS=20` is the whole of it: 5,000 level changes. */
-const kills = Number(process.env['WORKER_KILLS'] ?? 3);
+/** `WORKER_KILLS=20` plays the full run of 5,000 level changes. */
+const kills = countFrom('WORKER_KILLS', 3);
 const rounds = kills;
 const users = 250;
 
@@ -69,7 +69,7 @@ describe(`kill -9 of the worker, ${kills} times during ${rounds * users} level c
         const events = Array.from({ length: users }, (_, i) => ({ key: 'm', value: 1, user: { id: `user-${i}` } }));
         const { status } = await client.send(address, 'POST', '/admin/v1/metrics/events', { body: events });
         expect(status).to.equal(202);
-        // The next when some of these have been told, so that the worker has something to do in each of its lives.
+        // The next kill comes after some deliveries, so that each worker process has work.
         await until('messages', () => receiver.received.length > (round * users * 3) / 4, 120_000);
       }
     };

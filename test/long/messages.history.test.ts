@@ -33,15 +33,15 @@ const config = {
   webhooks: [subscription('achievement.completed', 'streak.started', 'streak.extended', 'points.level_changed')],
 };
 
-/** What answers tell of a user, in the words of the messages. */
-interface Told {
+/** The parts of responses that messages repeat. */
+interface Changes {
   readonly achievements?: readonly { readonly key: string }[];
   readonly achievement?: { readonly key: string };
   readonly currentStreak?: { readonly length: number; readonly extended?: boolean };
   readonly points: Readonly<Record<string, { readonly total: number; readonly level?: { readonly key: string } | null }>>;
 }
 
-function newsOf({ achievements = [], achievement, currentStreak, points }: Told): string[] {
+function changesOf({ achievements = [], achievement, currentStreak, points }: Changes): string[] {
   return [
     ...(currentStreak?.extended === true ? [`streak ${currentStreak.length}`] : []),
     ...[...achievements, ...(achievement ? [achievement] : [])].map(({ key }) => `achievement ${key}`),
@@ -54,31 +54,32 @@ function newsOf({ achievements = [], achievement, currentStreak, points }: Told)
 const seed = runSeed();
 const steps = 250;
 
-describe(`Messages, compared with what answers tell of a random history (SEED=${seed})`, () => {
+describe(`Messages of a random history (SEED=${seed})`, () => {
   let world: World;
   before(async () => {
     world = await startWorld({ config: configText(config) });
   });
   after(() => world.stop());
 
-  it('are the same, in the same order for each user, and levels follow on each other', async () => {
+  it('repeat the changes of the responses, in order for each user, and each level change follows from the previous one', async () => {
     const random = new Random(seed);
     const users = ['ana', 'bo', 'cy', 'dora'] as const;
     const expected = new Map<string, string[]>();
-    const told = (user: string, answer: Told): void => void expected.set(user, [...(expected.get(user) ?? []), ...newsOf(answer)]);
+    const expectChanges = (user: string, body: Changes): void =>
+      void expected.set(user, [...(expected.get(user) ?? []), ...changesOf(body)]);
     for (let step = 0; step < steps; step += 1) {
       const user = random.pick(users);
       if (random.chance(0.06)) await pass(world, random.below(2 * 86_400_000));
       else if (random.chance(0.03)) {
         const reply = await world.request('POST', '/v1/achievements/api/complete', { body: { user: { id: user } } });
-        if (reply.status !== 422) told(user, bodyOf<Told>(reply, 201));
+        if (reply.status !== 422) expectChanges(user, bodyOf<Changes>(reply, 201));
       } else if (random.chance(0.05)) {
-        // A name, so that users change; it tells nothing but that a new user has points at once.
+        // A changed name: the response holds no news except the points of a new user.
         const { status } = await world.get(`/v1/users/${user}`);
         if (status === 200) bodyOf(await world.request('PATCH', `/v1/users/${user}`, { body: { name: `N ${step}` } }), 200);
       } else {
         const metric = random.pick(['m', 'm', 'n']);
-        told(user, (await track(world, metric, { user, value: 1 + random.below(metric === 'm' ? 4 : 2) })) as unknown as Told);
+        expectChanges(user, (await track(world, metric, { user, value: 1 + random.below(metric === 'm' ? 4 : 2) })) as unknown as Changes);
       }
     }
     const actual = new Map<string, string[]>();

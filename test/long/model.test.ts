@@ -8,11 +8,12 @@ import { allReads, askOf } from '../support/model/reads.js';
 import { stepArbitrary } from '../support/model/step-arbitraries.js';
 import { normalise, type EventRequest, type Subject } from '../support/model/subject.js';
 import type { Answer } from '../support/model/world.js';
+import { countFrom } from '../support/random.js';
 
-/** How many histories, how long they are at the most, and from which seed: the longer run is `npm run model`. */
-const histories = Number(process.env['MODEL_HISTORIES'] ?? 100);
-const maxSteps = Number(process.env['MODEL_STEPS'] ?? 200);
-const seed = Number(process.env['MODEL_SEED'] ?? 20_400_102);
+/** Number of histories, their longest length, and the first seed. `npm run model` plays more. */
+const histories = countFrom('MODEL_HISTORIES', 100);
+const maxSteps = countFrom('MODEL_STEPS', 200);
+const seed = countFrom('MODEL_SEED', 20_400_102);
 const longestMs = 180 * 60_000;
 
 const events: fc.Arbitrary<EventRequest[]> = fc.uniqueArray(
@@ -20,7 +21,7 @@ const events: fc.Arbitrary<EventRequest[]> = fc.uniqueArray(
   { minLength: 1, maxLength: 4, selector: ({ user }) => user.id },
 );
 
-/** Everything that can be read of users and boards, without what differs from one tenant to another. */
+/** All reads of users and leaderboards, without fields that differ between tenants. */
 async function everything(subject: Subject, document: Parameters<typeof askOf>[0], userIds: readonly string[]): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const read of allReads(document, userIds)) {
@@ -39,12 +40,12 @@ describe('The engine, on random histories', () => {
   });
   after(() => arena.stop());
 
-  it(`answers as the model does (${histories} histories from seed ${seed})`, async function () {
+  it(`responds as the model does (${histories} histories from seed ${seed})`, async function () {
     this.timeout(longestMs);
     await playOnModel(arena, { histories, maxSteps, seed, shrink: process.env['MODEL_SHRINK'] !== undefined });
   });
 
-  it('leave the same after a first event as after an identification and that event', async function () {
+  it('ends in the same state after a first event as after an identification and that event', async function () {
     this.timeout(10 * 60_000);
     await fc.assert(
       fc.asyncProperty(documentSpecArbitrary.map(buildDocument), events, async (document, requests) => {

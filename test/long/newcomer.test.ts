@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
-import { totalsOf } from '../../src/redis/user-hash.js';
+import { totalsOf } from '../../src/redis/encoding.js';
 import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../../src/local-stores/local-redis.js';
 import { ProcessHandle } from '../../src/local-stores/processes.js';
@@ -39,7 +39,7 @@ interface EventAnswer {
   readonly leaderboards: Readonly<Record<string, { readonly rank: number }>>;
 }
 
-describe('Somebody who starts Laurel for the first time', () => {
+describe('The first start of Laurel', () => {
   let folder: string;
   let pasted: Pasted;
   let key: string;
@@ -123,7 +123,7 @@ describe('Somebody who starts Laurel for the first time', () => {
     const all = processes();
     expect(living(all)).to.have.lengthOf(3);
     expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
-    expect(laurel.log, 'backfills of nobody, after the welcome').not.to.include('"users":0');
+    expect(laurel.log, 'empty backfills after the welcome').not.to.include('"users":0');
     expect(laurel.output).to.match(/\nStopping: .*\nStopped\.\n$/);
     expect(living(all)).to.deep.equal([]);
   });

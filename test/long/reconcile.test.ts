@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import getPort from 'get-port';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
 import { verify } from '../../src/app/commands/restore.js';
@@ -6,7 +7,6 @@ import { Reconciler } from '../../src/restore/reconcile.js';
 import { readRestoredUsers } from '../../src/restore/restore.js';
 import { bundleLibrary } from '../../src/redis/library.js';
 import { startService, type Roles } from '../../src/app/service.js';
-import { freePort } from '../../src/local-stores/processes.js';
 import { differences } from '../support/differences.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { PlainRedis } from '../support/plain-redis.js';
@@ -25,7 +25,7 @@ const clean = async (): Promise<void> => {
   if (failures.length > 0) throw failures[0];
 };
 
-/** A service, and everything that it has been told and has answered. */
+/** A service, and all its requests and responses. */
 class Stage {
   readonly world: World;
   /** Idempotency key → the user whose event it was, and the total in the answer. */
@@ -193,12 +193,12 @@ describe('A Redis that lacks what Postgres has', () => {
     const stage = await Stage.set({ redisUrl: first.url });
     await stage.send(10);
     await second.follow(first);
-    // The second takes over in order, and the first, whose functions remember that it was in sync, follows it.
+    // The second takes over cleanly, and the first, whose functions still hold it in sync, follows it.
     const port = Number(new URL(first.url).port);
     const elsewhere = Number(new URL(second.url).port);
     await first.redis.replicaof('127.0.0.1', elsewhere);
     await second.redis.replicaof('NO', 'ONE');
-    await first.move(await freePort());
+    await first.move(await getPort({ host: '127.0.0.1' }));
     await second.move(port);
     await first.redis.replicaof('127.0.0.1', port);
     await first.cutClients();
@@ -233,7 +233,7 @@ describe('A Redis that lacks what Postgres has', () => {
       for (const [key, dump] of older) await redis.restore(key, 0, dump);
       await redis.function('FLUSH');
       const asked = stage.event();
-      await until('somebody compares', async () => {
+      await until('a process compares', async () => {
         const { rowCount } = await pool.query(
           `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
         );

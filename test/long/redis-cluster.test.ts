@@ -80,7 +80,7 @@ describe('A Redis Cluster of three masters', () => {
     return Promise.all(found);
   }
 
-  /** Every tenant's events, interleaved; each user's total is then told in the last answer. */
+  /** Every tenant's events, interleaved; each user's last response holds the total. */
   async function interleave(round: number): Promise<void> {
     const sent = tenants.flatMap((tenant) =>
       Array.from({ length: users }, (_, user) => event(tenant, `user-${user}`, user + 1, `key-${round}`)),
@@ -123,7 +123,7 @@ describe('A Redis Cluster of three masters', () => {
     expect((await Promise.all(added)).map(({ status }) => status)).to.deep.equal(Array(tenants.length).fill(201));
   });
 
-  it('tells all processes on whichever node they listen', async () => {
+  it('notifies all processes, on whichever node they listen', async () => {
     const settings = { ...world.settings };
     const others: Service[] = [];
     try {
@@ -151,7 +151,7 @@ describe('A Redis Cluster of three masters', () => {
     await interleave(5);
   });
 
-  it('is restored and verified tenant by tenant, and goes on with what it had', async () => {
+  it('is restored and verified tenant by tenant, and continues from the same state', async () => {
     for (const no of nos) await world.drain(no);
     const printed: string[] = [];
     const context = await Context.start({ settings: world.settings, log, print });
@@ -171,7 +171,7 @@ describe('A Redis Cluster of three masters', () => {
     }
   });
 
-  it('is restored without an operator when one of its masters comes back empty', async () => {
+  it('is resynced without an operator when one of its masters comes back empty', async () => {
     for (const no of nos) await world.drain(no);
     const lost = (await homes())[1]!;
     await cluster.nodes[lost]!.redis.flushall();
@@ -202,7 +202,7 @@ describe('A Redis Cluster of three masters', () => {
     expect(Reflect.get(redis, 'slotsTimer') ?? null).to.equal(null);
   });
 
-  it('moves a tenant to another master: meanwhile nothing of it is counted, and then it goes on', async () => {
+  it('moves a tenant to another master: its events are refused during the move, and counted after it', async () => {
     const [tenant, no] = [tenants[4], nos[4]!];
     const partition = partitionPrefix(world.settings.redisPrefix, no);
     const home = (await homes())[4]!;

@@ -66,7 +66,7 @@ describe('laurel restore and laurel verify', () => {
     expect(printed.at(-1)).to.equal(`${users} users of the default tenant: 0 differences.`);
   });
 
-  it('bring back users who have used very many idempotency keys, some keys at a time', async () => {
+  it('restores users with very many idempotency keys in chunks of keys', async () => {
     const { pool, redis, partition } = world;
     const [many, few] = [2 * limits.restoreKeys + 1, 7];
     await pool.query(
@@ -87,14 +87,14 @@ describe('laurel restore and laurel verify', () => {
     expect(printed.at(-1)).to.equal(`${users} users of the default tenant: 0 differences.`);
   });
 
-  it('leave alone a Redis in sync', async () => {
+  it('leaves a Redis alone that is in sync', async () => {
     const before = await world.snapshot();
     await restore(context, print, {});
     expect(printed.at(-1)).to.equal('Redis is in sync with Postgres for the default tenant: nothing to restore.');
     expect(await world.snapshot()).to.equal(before);
   });
 
-  it('go on with a restore that was cut off', async () => {
+  it('continues a restore that was cut off', async () => {
     await lose();
     const { redis, pool, partition } = world;
     const options = { tenant, partition, redis, pool, testClock: true, ...allowed(redis, pool, world.settings.redisPrefix) };
@@ -116,7 +116,7 @@ describe('laurel restore and laurel verify', () => {
     expect(await differences(redis, pool, partition)).to.deep.equal([]);
   });
 
-  it('go on with a restore that was interrupted in the middle, then killed, and then again', async () => {
+  it('continues a restore that was interrupted, then killed, and then interrupted again', async () => {
     await lose();
     const { redis, pool, partition, settings } = world;
     const meta = `${partition}${keyNames.meta}`;
@@ -191,7 +191,7 @@ describe('laurel restore and laurel verify', () => {
     expect((await event('user-1', 'key-1')).status).to.equal(202);
   });
 
-  it('write nobody where those before are missing, or another restore is at work', async () => {
+  it('writes no user where earlier ones are missing, or another restore is running', async () => {
     await lose();
     const { redis, pool, partition } = world;
     const read = async (after: string): Promise<StoredUser[]> =>

@@ -22,7 +22,7 @@ function expectNotReady({ status, headers, body }: Answer, sentence: RegExp): vo
   expect((body as { error: string }).error).to.match(sentence);
 }
 
-describe('A service that is asked to stop under load', () => {
+describe('A service stopped under load', () => {
   const clients = 32;
   let stage: Stage;
   before(async () => {
@@ -77,7 +77,7 @@ describe('A service that is asked to stop under load', () => {
 describe('A rolling restart under load', () => {
   let stage: Stage;
   before(async () => {
-    // Ample for a look at the readiness each 50 ms, on a machine that is busy.
+    // Ample for a readiness check every 50 ms on a busy machine.
     stage = await setStage({ env: { SHUTDOWN_DELAY: '3' } });
   });
   after(async () => {
@@ -93,7 +93,7 @@ describe('A rolling restart under load', () => {
     return status === 200;
   };
 
-  it('fails readiness before the listener closes, so that a balancer that looks at it meets no refusal and no failure', async () => {
+  it('fails readiness before the listener closes, so that a load balancer sees no refused connection and no error', async () => {
     const client = new Client(adminKey, 8);
     const worker = (): LaurelProcess => new LaurelProcess(fromSources(), ['worker'], stage.env);
     const [old, next, ...workers] = [serve(stage.env, ['--api-only']), serve(stage.env, ['--api-only']), worker(), worker()] as const;
@@ -133,7 +133,7 @@ describe('A rolling restart under load', () => {
         return answer.status === 503 && answer;
       });
       expect(await stopping.json()).to.deep.equal({ status: 'not ready', error: 'The service is stopping.' });
-      // A connection that comes now is taken, served, and told to leave.
+      // A new connection is accepted, served, and closed.
       const newcomer = new Client(adminKey, 1);
       const late = await newcomer.event(oldAddress, metric, { user: { id: 'late' }, value: 1 });
       newcomer.close();
@@ -269,22 +269,22 @@ describe('A service whose Postgres goes away', () => {
     expect(statusOf(await place())).to.equal(200);
   }
 
-  it('goes on counting when it refuses connections, and writes all of it out when it is back', async () => {
+  it('keeps counting while Postgres refuses connections, and writes all of it once Postgres is back', async () => {
     expect((await many(50)).map(statusOf)).to.deep.equal(Array(50).fill(201));
     await net.cut();
     expect((await many(50)).map(statusOf)).to.deep.equal(Array(50).fill(201));
     expectNotReady(await place(), /^The service is not ready: its Postgres is away\. Try again shortly\.$/);
     // Events go on, so the service is ready (docs/running.md).
     expect(statusOf(await client.send(address, 'GET', '/health/ready'))).to.equal(200);
-    await net.mend();
+    await net.heal();
     await expectInSync();
   });
 
-  it('goes on counting with the configuration that it has, when it is told of a new one meanwhile', async () => {
+  it('keeps counting under its configuration when it is notified of a new one that it can’t load', async () => {
     await net.cut();
     await stage.redis.publish(`${stage.partition}changes`, 'config');
     for (let round = 0; round < 5; round += 1) expect((await many(20)).map(statusOf)).to.deep.equal(Array(20).fill(201));
-    await net.mend();
+    await net.heal();
     await expectInSync();
   });
 
@@ -292,12 +292,12 @@ describe('A service whose Postgres goes away', () => {
     await net.cut();
     await stage.redis.function('FLUSH');
     for (const answer of await many(5)) expectNotReady(answer, /^The service is not ready: its Postgres is away\./);
-    await net.mend();
+    await net.heal();
     expect((await many(5)).map(statusOf)).to.deep.equal(Array(5).fill(201));
     await expectInSync();
   });
 
-  it('goes on counting when it does not answer, hangs no read, and writes all of it out when it is back', async () => {
+  it('keeps counting while Postgres does not respond, hangs no read, and writes all of it once Postgres is back', async () => {
     // Several connections that are open and idle: one that has to be made would fail by itself.
     await Promise.all(Array.from({ length: 8 }, place));
     net.freeze();

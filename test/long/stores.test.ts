@@ -1,6 +1,6 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,9 +13,8 @@ import { OperatorError } from '../../src/shared/errors.js';
 import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../../src/local-stores/local-redis.js';
 import { type LocalStore } from '../../src/local-stores/local-store.js';
-import { findPostgresHome } from '../../src/local-stores/postgres-home.js';
-import { findPostgresPrograms, hydrateLinks } from '../../src/local-stores/postgres-programs.js';
-import { planUser } from '../../src/local-stores/postgres-user.js';
+import { planUser } from '../../src/local-stores/postgres-home.js';
+import { hydrateLinks } from '../../src/local-stores/postgres-programs.js';
 import { ProcessHandle, processStart } from '../../src/local-stores/processes.js';
 import { findOrInstallRedis, thisMachine } from '../../src/local-stores/redis-program.js';
 
@@ -99,7 +98,7 @@ async function query(url: string, text: string, values: string[] = []): Promise<
 async function startInOtherProcess(kind: Kind, dataDir: string): Promise<{ url: string; pid: number; kill: () => Promise<void> }> {
   const [file, name] = kind.module.split('#') as [string, string];
   const script = `
-    import { ${name} } from ${JSON.stringify(new URL(`../../src/stores/${file}`, import.meta.url).href)};
+    import { ${name} } from ${JSON.stringify(new URL(`../../src/local-stores/${file}`, import.meta.url).href)};
     const { url, pid } = await ${name}({ dataDir: ${JSON.stringify(dataDir)}, log: () => undefined });
     console.log(JSON.stringify({ url, pid }));
     setInterval(() => undefined, 1_000);`;
@@ -144,7 +143,7 @@ describe('The local stores', () => {
 
   for (const kind of kinds) {
     describe(kind.name, () => {
-      it('keeps its data across a stop and a start, and a stop leaves no process', async () => {
+      it('keeps its data across a restart, and stops without leaving a process', async () => {
         const dataDir = join(await temporaryFolder(), 'not yet there');
         chmodSync(dirname(dataDir), 0o711);
         const first = await start(kind, dataDir);
@@ -184,7 +183,7 @@ describe('The local stores', () => {
         expect(await kind.read(store.url)).to.equal('before');
       });
 
-      it('is one server for all who start it at the same time, and ends with the last of them', async () => {
+      it('is one server for all processes that start it concurrently, and stops with the last of them', async () => {
         const dataDir = await temporaryFolder();
         const [here, alsoHere, elsewhere, alsoElsewhere] = await Promise.all([
           start(kind, dataDir),
@@ -244,7 +243,7 @@ describe('The local stores', () => {
   }
 
   describe('Redis', () => {
-    it('listens at a socket that nobody else can reach, keeps every write and evicts nothing', async () => {
+    it('listens on a private socket, persists every write and evicts nothing', async () => {
       const dataDir = await temporaryFolder();
       const { url } = await start(kinds[0]!, dataDir);
       const socket = join(dataDir, 'redis', 'redis.sock');
@@ -344,79 +343,24 @@ describe('The local stores', () => {
       expect(permissionsOf(join(dataDir, 'postgres', 'server'))).to.equal('700');
     });
 
-    /** A data folder as earlier versions made it: the role laurel is the superuser that initdb makes, and owns everything. */
-    async function oldFolder(): Promise<string> {
-      const dataDir = await temporaryFolder();
-      // Under root, Postgres runs as another user, who has to get through this folder.
-      chmodSync(dataDir, 0o755);
-      const { path, runAs } = await findPostgresHome(dataDir, log);
-      const { initdb, postgres } = await findPostgresPrograms(path, runAs, log);
-      const [server, password] = [join(path, 'server'), join(path, 'password')];
-      mkdirSync(server, { mode: 0o700 });
-      const passwordForInitdb = join(server, 'password');
-      for (const file of [password, passwordForInitdb]) writeFileSync(file, 'of-old', { mode: 0o600 });
-      for (const own of [server, passwordForInitdb]) if (runAs) chownSync(own, runAs.uid, runAs.gid);
-      const run = (program: string, args: string[], input = ''): void => {
-        const { status, stderr } = spawnSync(program, args, { cwd: '/', env: { LC_ALL: 'C' }, input, encoding: 'utf8', ...(runAs ?? {}) });
-        expect(status, stderr).to.equal(0);
-      };
-      const data = join(server, 'data');
-      run(initdb, [`--pgdata=${data}`, '--username=laurel', `--pwfile=${passwordForInitdb}`, '--auth=scram-sha-256', '--locale=C']);
-      const single = (name: string, ...statements: string[]): void =>
-        run(postgres, ['--single', '-D', data, '-c', 'exit_on_error=on', name], `${statements.join('\n')}\n`);
-      single('postgres', 'create database laurel');
-      single(
-        'laurel',
-        'create table months (month int, no int generated always as identity, other serial) partition by range (month)',
-        'create table months_1 partition of months for values from (1) to (2)',
-        'create index on months (month)',
-        'create view seen as select month from months',
-        'create sequence alone',
-        'create table kept (value text)',
-        `insert into kept values ('of old')`,
-      );
-      return dataDir;
-    }
-
-    const kindsOfFolder = { 'a fresh data folder': temporaryFolder, 'a data folder of an earlier version': oldFolder };
-    for (const [what, make] of Object.entries(kindsOfFolder)) {
-      it(`is used through a role that owns its database and is no superuser, in ${what}`, async () => {
-        const store = await start(kinds[1]!, await make());
-        const { url } = store;
-        expect(new URL(url).username).to.equal('laurel');
-        expect(
-          await query(
-            url,
-            `select rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, pg_get_userbyid(datdba) as owner
+    it('is used through a role that owns its database and is no superuser', async () => {
+      const { url } = await start(kinds[1]!, await temporaryFolder());
+      expect(new URL(url).username).to.equal('laurel');
+      expect(
+        await query(
+          url,
+          `select rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, pg_get_userbyid(datdba) as owner
              from pg_roles, pg_database where rolname = current_user and datname = current_database()`,
-          ),
-        ).to.deep.equal([
-          { rolsuper: false, rolcreatedb: false, rolcreaterole: false, rolreplication: false, rolbypassrls: false, owner: 'laurel' },
-        ]);
-        const refused = ['create role other', 'alter role laurel superuser', `copy (select 1) to program 'true'`];
-        for (const sql of refused) expect(await query(url, sql).catch(String), sql).to.contain('permission denied');
-        await query(url, 'create table made (value text)');
-        await store.stop();
-      });
-    }
-
-    it('of an earlier version keeps its rows, and its tables can be changed', async () => {
-      const dataDir = await oldFolder();
-      const first = await start(kinds[1]!, dataDir);
-      expect(await kinds[1]!.read(first.url)).to.equal('of old');
-      const owners = `select c.relname, pg_get_userbyid(c.relowner) as owner from pg_class c
-                      where c.relnamespace = 'public'::regnamespace and pg_get_userbyid(c.relowner) <> 'laurel'`;
-      expect(await query(first.url, owners)).to.deep.equal([]);
-      await query(first.url, 'create table months_2 partition of months for values from (2) to (3)');
-      await query(first.url, 'insert into months (month) values (1), (2)');
-      await query(first.url, 'alter table months add column more int');
-      await query(first.url, 'drop table months_1');
-      await first.stop();
-      const again = await start(kinds[1]!, dataDir);
-      expect(await query(again.url, 'select month from seen')).to.deep.equal([{ month: 2 }]);
+        ),
+      ).to.deep.equal([
+        { rolsuper: false, rolcreatedb: false, rolcreaterole: false, rolreplication: false, rolbypassrls: false, owner: 'laurel' },
+      ]);
+      const refused = ['create role other', 'alter role laurel superuser', `copy (select 1) to program 'true'`];
+      for (const sql of refused) expect(await query(url, sql).catch(String), sql).to.contain('permission denied');
+      await query(url, 'create table made (value text)');
     });
 
-    it('lets nobody in with a wrong password', async () => {
+    it('refuses a wrong password', async () => {
       const { url } = await start(kinds[1]!, await temporaryFolder());
       const wrong = new URL(url);
       wrong.password = 'wrong';

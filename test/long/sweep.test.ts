@@ -119,7 +119,7 @@ describe('The moment at which time will next do something to a user', function (
             201,
           );
           const noted = await world.redis.zscore(due, 'ana');
-          // After a restore, everybody is due now, and the sweep notes anew when that will be.
+          // After a restore, all users are due, and the sweep recomputes their next due moment.
           await world.redis.multi().zadd(due, 0, 'ana').hset(`${world.partition}${keyNames.user}ana`, userRecords.due, '0').exec();
           await world.setClock(new Date((now += 1_000)).toISOString());
           expect([what, noted]).to.deep.equal([what, await world.redis.zscore(due, 'ana')]);

@@ -46,10 +46,10 @@ const dayOfRun = (run: number): number => firstDay + 7 * run;
 const runName = (run: number): string => dateOf(dayOfRun(run));
 /** When a run is final: 12 hours after its last day has ended in UTC. */
 const finalAt = (run: number): number => dayOfRun(run + 1) * dayMs + 12 * hourMs;
-/** Runs at whose end the clock goes on without a sweep being asked for, and by how much. */
+/** Runs at whose end the clock moves without a requested sweep, and by how much. */
 const lateMs: Readonly<Record<number, number>> = { 3: 26 * hourMs, 6: 60 * hourMs };
 
-/** `week` has room for everybody, on `top` few get in and out again, and `cities` is broken down. */
+/** `week` has room for all users, `top` for a few, and `cities` has a breakdown. */
 const boards = ['week', 'top', 'cities'] as const;
 const cities = ['Lisbon', 'Nuuk'] as const;
 const board = { status: 'active', rankBy: 'metric', metricKey: 'lessons', start: runName(0), runUnit: 'day', runInterval: 7 };
@@ -89,7 +89,7 @@ function eventsAround(run: number, random: Random): Scored[] {
   const middle = people.flatMap((person): Scored[] => {
     const at = midnight(person) + (1 + random.below(5)) * dayMs + random.below(20) * hourMs;
     const scored = { at, person, value: 5 + random.below(12) };
-    // Who loses more than others have leaves somebody outside a full board who is better.
+    // A large loss leaves a better user outside a full leaderboard.
     return random.chance(0.3) ? [scored, { at: at + hourMs, person, value: -(1 + random.below(4)) }] : [scored];
   });
   return [...boundary, ...(run < weeks ? middle : [])].sort((a, b) => a.at - b.at);
@@ -139,7 +139,7 @@ describe('Weekly leaderboards with users in 20 zones, for ten weeks', () => {
     await world.stop();
   });
 
-  /** Moves the clock and asks for no sweep: it comes when the services' own do, and when somebody needs something. */
+  /** Moves the clock without a sweep: due work waits for the services' sweeps and for calls that need it. */
   const drift = async (at: number): Promise<void> => {
     await world.redis.set(world.partition + keyNames.clock, String(at));
   };
@@ -198,7 +198,7 @@ describe('Weekly leaderboards with users in 20 zones, for ten weeks', () => {
   it('say with every event what the model says, and end each run once, when the last zone has', async () => {
     const random = new Random(seed);
     const all = Array.from({ length: weeks + 1 }, (_, run) => eventsAround(run, random)).flat();
-    // Events of one run go on while those of the next have begun further east.
+    // One run continues while the next has already begun further east.
     all.sort((a, b) => a.at - b.at);
     let ended = 0;
     const end = async (at: number): Promise<void> => {

@@ -5,7 +5,7 @@ import { numberOf, writePast, type PastEvent } from '../support/past.js';
 import { startWorld, type World } from '../support/world.js';
 import { wrappedConfig, type Wrapped } from '../support/wrapped.js';
 
-describe('The year in review of somebody with 100,000 events, among thousands', () => {
+describe('The year in review of a user with 100,000 events, among thousands', () => {
   const first = dateToDay('2038-01-01');
   const others = 3_000;
   let world: World;

@@ -141,7 +141,7 @@ describe('The write-behind', () => {
     expect(worker.said.filter((line) => line.startsWith('write-behind failed'))).to.deep.equal([]);
   });
 
-  it('commits what is there when it is asked to stop, and leaves what others go on adding to the next worker', async () => {
+  it('commits the current entries when it stops, and leaves later ones to the next worker', async () => {
     const first = work();
     const load = keepSending();
     const { id } = await offset();
@@ -232,7 +232,7 @@ describe('The write-behind', () => {
     await second.stop();
     const before = await tables();
     release();
-    // It finds out that it lost the lease, and asks for it again, which is all that it may change.
+    // It notices the lost lease and requests it again, which is all that it may change.
     await until('the frozen worker holds the lease again', async () => (await offset()).holder === holder);
     await until('the frozen worker to notice', () => frozen.said.length > 0);
     expect(frozen.said).to.deep.equal(['another worker has taken over the ledger stream']);
@@ -241,7 +241,7 @@ describe('The write-behind', () => {
     await frozen.stop();
   });
 
-  it('goes on with another worker when one froze in the middle of a transaction', async () => {
+  it('continues with another worker when one freezes in the middle of a transaction', async () => {
     const net = await network();
     const frozen = work(net.url);
     await send(50);
@@ -268,7 +268,7 @@ describe('The write-behind', () => {
     await send(1);
     const load = keepSending();
     await until('3,000 entries to be dropped', async () => {
-      // Redis first: what it has dropped by now must have been committed before, so a later look at Postgres shows it.
+      // Redis first: trimmed entries were committed before, so a later read of Postgres shows them.
       const info = (await world.redis.xinfo('STREAM', ledger())) as unknown[];
       const value = (name: string): number => Number(info[info.indexOf(name) + 1]);
       const dropped = value('entries-added') - value('length');
@@ -301,7 +301,7 @@ describe('The write-behind', () => {
     }
     await world.drain();
     await worker.stop();
-    // A batch that spans months, one of which nobody has prepared.
+    // A batch that spans months, one of which has no partition yet.
     await send(10);
     await world.setClock('2042-01-01T00:00:00.000Z');
     await send(10);
@@ -343,7 +343,7 @@ describe('The write-behind', () => {
     await worker.stop();
     const before = await tables();
     const old = collectBatch(entries.slice(0, 500));
-    // Whoever has left a board has no row that could be newer: there the fence alone keeps old batches out.
+    // A user who has left a leaderboard has no newer row: there, only the fence keeps old batches out.
     const { rows } = await world.pool.query<{ key: string }>(
       `select leaderboard || ':' || run || ':0::' || user_id as key from leaderboard_entries`,
     );
@@ -355,7 +355,7 @@ describe('The write-behind', () => {
     expect(await tables()).to.equal(before);
   });
 
-  it('looks at the ledgers of all tenants, although one of them is where nobody answers', async () => {
+  it('polls the ledgers of all tenants, although the master of one does not respond', async () => {
     const tenants = Array.from({ length: limits.writeBehindScanTenants + 1 }, (_, i) => 1_000 + i);
     await world.pool.query(`insert into tenants (no, name) select no, 'one of many' from unnest($1::integer[]) as no`, [tenants]);
     await world.pool.query(`insert into stream_offsets (tenant, epoch) select no, gen_random_uuid() from unnest($1::integer[]) as no`, [

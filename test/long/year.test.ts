@@ -105,7 +105,7 @@ async function happen(world: World, user: string, what: string): Promise<void> {
       return;
     }
     default:
-      throw new Error(`nobody knows how ${user} ${what}`);
+      throw new Error(`no action is written like ${user} ${what}`);
   }
 }
 

@@ -8,7 +8,7 @@ const needs = (...keys: string[]): AchievementSpec => ({ trigger: 'achievement',
 const onPhone = { event: { device: 'phone' } };
 const inNuuk = { user: { city: 'Nuuk' } };
 
-/** Achievements as in semantics.md, sentence by sentence; the language is that of support/rules.ts. Their keys are a1, a2 … */
+/** Achievements as in docs/rules/achievements.md; the language is that of support/rules.ts. Their keys are a1, a2 … */
 describe('Achievements', () => {
   const says = tablesOnRealStores();
 

@@ -42,7 +42,7 @@ const writes: readonly (readonly [method: string, path: string, body: object, st
   ['PATCH', '/users/{user}/preferences', { notifications: { recap: ['email'] } }, 200],
 ];
 
-/** Addresses as in semantics.md, sentence by sentence. */
+/** Addresses as in docs/rules/limits-and-errors.md. */
 describe('Addresses', () => {
   let world: World;
   before(async () => {

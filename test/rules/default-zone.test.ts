@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { answer, bodyOf, configText, read, readBoard, readPoints, track } from '../support/answers.js';
-import { startWorld, type World } from '../support/world.js';
+import { startHost, startTenant, type World } from '../support/world.js';
 
 const config = (zone: string): string =>
   configText({
@@ -37,10 +37,15 @@ interface Streak {
 }
 
 describe('The default time zone', () => {
+  let host: World;
   let world: World;
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
   afterEach(() => world.stop());
   const start = async (zone: string, now: string): Promise<void> => {
-    world = await startWorld({ config: config(zone), now });
+    world = await startTenant(host, { config: config(zone), now });
   };
   const streak = (user: string): Promise<Streak> => read(world, `/v1/users/${user}/streak`);
   const move = async (zone: string): Promise<void> => {

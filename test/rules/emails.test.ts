@@ -7,7 +7,7 @@ import { Contract } from '../support/contract.js';
 import { keyNames } from '../../src/redis/contract.js';
 import { messagesOf, subscription, type Message } from '../support/messages.js';
 import { until } from '../support/stage.js';
-import { startWorld, type World } from '../support/world.js';
+import { startHost, startTenant, type World } from '../support/world.js';
 
 const kinds = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due', 'emails.achievement_due'];
 const config = (settings: object = {}, streaks: object = {}): string =>
@@ -28,19 +28,34 @@ const contract = new Contract('application');
 const brief = ({ kind, user }: Message): string => `${kind.slice('emails.'.length, -'_due'.length)} ${user}`;
 
 describe('E-mails that are due', () => {
+  let host: World;
   let world: World;
   let seen = 0;
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
   afterEach(() => world.stop());
 
   async function start(settings?: object, streaks?: object): Promise<void> {
     // A Monday.
-    world = await startWorld({ config: config(settings, streaks), now: '2040-01-02T12:00:00Z' });
+    world = await startTenant(host, { config: config(settings, streaks), now: '2040-01-02T12:00:00Z' });
     seen = 0;
     await fresh('2040-01-02T12:00:01Z');
   }
   const identify = async (id: string, more: object = {}): Promise<void> => {
     bodyOf(await world.request('PUT', userPath(id), { body: { email: `${id}@example.com`, tz: 'UTC', ...more } }), 200);
   };
+  /** Identifies more users than fit on a page, by an event of each. Returns their ids. */
+  async function identifyMore(key: string): Promise<string[]> {
+    const ids = Array.from({ length: limits.emailPageUsers + 1 }, (_, i) => `user-${i}`);
+    for (let first = 0; first < ids.length; first += limits.maxBatchEvents) {
+      const some = ids.slice(first, first + limits.maxBatchEvents);
+      const body = some.map((id) => ({ key, value: 1, user: { id, email: `${id}@example.com`, tz: 'UTC' } }));
+      bodyOf(await world.request('POST', '/admin/v1/metrics/events', { body }), 202);
+    }
+    return ids;
+  }
   const event = (user: string): Promise<unknown> => track(world, 'm', { user, value: 1 });
   /** What is told when the clock moves to a moment. */
   async function fresh(iso: string): Promise<Message[]> {
@@ -311,11 +326,9 @@ describe('E-mails that are due', () => {
 
     it('page by page, each once', async () => {
       await start();
-      const ids = Array.from({ length: limits.emailPageUsers + 1 }, (_, i) => `user-${i}`);
-      for (let first = 0; first < ids.length; first += 50) await Promise.all(ids.slice(first, first + 50).map((id) => identify(id)));
-      for (let first = 0; first < ids.length; first += 50) await Promise.all(ids.slice(first, first + 50).map((id) => complete({ id })));
+      const ids = await identifyMore('n');
       expect((await achievements('2040-01-02T17:00:00Z')).map(({ user }) => user).sort()).to.deep.equal([...ids].sort());
-      expect((await world.pool.query('select 1 from pending_achievement_emails')).rows).to.deep.equal([]);
+      expect((await world.pool.query('select 1 from pending_achievement_emails where tenant = $1', [world.tenant])).rows).to.deep.equal([]);
     });
 
     it('not of one that was completed while nobody subscribed', async () => {
@@ -395,14 +408,17 @@ describe('E-mails that are due', () => {
     // The write-behind, and whoever tells, wait for this.
     const client = await world.pool.connect();
     try {
-      await client.query('begin; select 1 from stream_offsets where tenant = 1 for update');
+      await client.query(`begin; select 1 from stream_offsets where tenant = ${world.tenant} for update`);
       await world.redis.set(world.partition + keyNames.clock, Date.parse('2040-01-03T08:59:59Z'));
       await event('ana');
       await identify('ben', { subscribeToEmails: false });
       await world.redis.set(world.partition + keyNames.clock, Date.parse('2040-01-03T09:00:00Z'));
       const rounds = async (where: string): Promise<boolean> =>
-        (await world.pool.query(`select 1 from webhook_email_state where zone = 'UTC' and kind = 'emails.reactivation_due' and ${where}`))
-          .rowCount === 1;
+        (
+          await world.pool.query(
+            `select 1 from webhook_email_state where tenant = ${world.tenant} and zone = 'UTC' and kind = 'emails.reactivation_due' and ${where}`,
+          )
+        ).rowCount === 1;
       await until('the round', () => rounds('not done'));
       await client.query('commit');
       await until('its end', () => rounds('done'));
@@ -414,8 +430,7 @@ describe('E-mails that are due', () => {
 
   it('are told page by page, each user once', async () => {
     await start({ reactivationDays: [1] }, { enabled: false });
-    const ids = Array.from({ length: limits.emailPageUsers + 1 }, (_, i) => `user-${i}`);
-    for (let first = 0; first < ids.length; first += 50) await Promise.all(ids.slice(first, first + 50).map((id) => identify(id)));
+    const ids = await identifyMore('m');
     expect(await told('2040-01-03T09:00:00Z')).to.deep.equal(ids.map((id) => `reactivation ${id}`).sort());
   });
 

@@ -39,7 +39,7 @@ const everyStep: Given = {
   ],
 };
 
-/** Events as in semantics.md, sentence by sentence; the language is that of support/rules.ts. */
+/** Events as in docs/rules/events.md; the language is that of support/rules.ts. */
 describe('Events', () => {
   const says = tablesOnRealStores();
 

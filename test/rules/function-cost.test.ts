@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { engineAlone } from '../../benchmarks/engine-alone.js';
 import { statsOf } from '../../benchmarks/command-stats.js';
 import type { Engine } from '../../src/engine/engine.js';
-import { trackEvent, type EventRequest } from '../../src/engine/track.js';
+import { trackEvent, type EventRequest } from '../../src/engine/events.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inside, Monitor, wordsOf } from '../support/monitor.js';
 import { OwnRedis } from '../support/own-redis.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { configText, read, readBoard, readPlace, track, until } from '../support/answers.js';
-import { startWorld, type World } from '../support/world.js';
+import { startHost, startTenant, startWorld, type World } from '../support/world.js';
 
 interface Board {
   readonly key: string;
@@ -31,6 +31,7 @@ const withBoards = (...boards: readonly Board[]): string =>
   });
 
 describe('A leaderboard that becomes active', () => {
+  let host: World;
   let world: World;
   let minute = 0;
   /** Users who add a value one after the other, a minute apart. */
@@ -46,14 +47,18 @@ describe('A leaderboard that becomes active', () => {
     await world.configure(withBoards(...boards));
     const active = boards.filter(({ status }) => status !== 'inactive').length;
     await until('the boards are filled', async () => {
-      const { rowCount } = await world.pool.query('select from activations where completed is not null');
+      const { rowCount } = await world.pool.query('select from activations where tenant = $1 and completed is not null', [world.tenant]);
       return rowCount === active;
     });
   }
 
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
   beforeEach(async () => {
     minute = 0;
-    world = await startWorld({ config: configText(base) });
+    world = await startTenant(host, { config: configText(base) });
   });
   afterEach(() => world.stop());
 
@@ -112,7 +117,9 @@ describe('A leaderboard that becomes active', () => {
     await play(['ana', 10], ['ben', 20], ['carl', 20]);
     await activate({ key: 'totals', maxParticipants: 2 });
     await world.drain();
-    const { rows } = await world.pool.query('select user_id, value from leaderboard_entries order by value desc, seq');
+    const { rows } = await world.pool.query('select user_id, value from leaderboard_entries where tenant = $1 order by value desc, seq', [
+      world.tenant,
+    ]);
     expect(rows).to.deep.equal([
       { user_id: 'ben', value: 20 },
       { user_id: 'carl', value: 20 },
@@ -161,7 +168,7 @@ describe('A leaderboard that becomes active', () => {
     it('is written once, whenever the filling was cut off', async () => {
       await play(['low', 5], ['high', 20]);
       await activate({ key: 'totals' });
-      await world.pool.query('update activations set completed = null');
+      await world.pool.query('update activations set completed = null where tenant = $1', [world.tenant]);
       await play(['high', 1]);
       await activate({ key: 'totals' }, { key: 'other' });
       expect(await history('low', 'totals')).to.deep.equal([['2040-01-02', [null, 2], [null, 5]]]);

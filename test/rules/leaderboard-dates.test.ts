@@ -171,6 +171,6 @@ describe('A leaderboard that is finished by the Admin API', () => {
     const [first] = await adminList();
     const body = [{ id: first?.id, status: 'active' }];
     const { issues } = bodyOf<{ issues: { message: string }[] }>(await world.request('PATCH', '/admin/v1/leaderboards', { body }), 200);
-    expect(issues[0]?.message).to.contain('it is finished and stays so');
+    expect(issues[0]?.message).to.contain('it is finished and cannot change its status');
   });
 });

@@ -9,7 +9,7 @@ const one = (more: Partial<BoardSpec> = {}): Given => ({ boards: [board(more)] }
 /** Weeks from Monday, 2 January. */
 const weekly: Partial<BoardSpec> = { key: 'week', start: '2040-01-02', every: [7, 'day'] };
 
-/** Leaderboards as in semantics.md, sentence by sentence; the language is that of support/rules.ts. */
+/** Leaderboards as in docs/rules/leaderboards.md; the language is that of support/rules.ts. */
 describe('Leaderboards', () => {
   const says = tablesOnRealStores();
 

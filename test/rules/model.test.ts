@@ -13,5 +13,5 @@ describe('The engine, on a few random histories', () => {
   });
   after(() => arena.stop());
 
-  it(`answers as the model does (${histories} histories from seed ${seed})`, () => playOnModel(arena, { histories, maxSteps, seed }));
+  it(`responds as the model does (${histories} histories from seed ${seed})`, () => playOnModel(arena, { histories, maxSteps, seed }));
 });

@@ -21,7 +21,7 @@ const config = {
   leaderboards: [{ key: 'n', name: 'N', status: 'active', rankBy: 'metric', metricKey: 'n' }],
 };
 
-/** Numbers as in semantics.md: totals are decimal-clean, points are integers. (Boost arithmetic: points.test.ts.) */
+/** Numbers as in docs/rules/metrics.md: totals are decimal-clean, points are integers. (Boost arithmetic: points.test.ts.) */
 describe('Numbers', () => {
   let world: World;
   before(async () => {
@@ -125,7 +125,7 @@ describe('Numbers', () => {
         let total = zero;
         expect(found).to.deep.equal(values.map((next) => numberOf((total = sum(total, next)))));
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 });

@@ -34,7 +34,7 @@ const hourly = (interval: number, points = 1): TriggerSpec => ({ type: 'time', u
 const daily = (interval: number, points = 1): TriggerSpec => ({ type: 'time', unit: 'days', interval, points });
 const system = (triggers: readonly TriggerSpec[], more: SystemSpec = {}): Given => ({ systems: [{ triggers, ...more }] });
 
-/** Points as in semantics.md, sentence by sentence; the language is that of support/rules.ts. */
+/** Points as in docs/rules/points.md; the language is that of support/rules.ts. */
 describe('Points', () => {
   const says = tablesOnRealStores();
 

@@ -86,7 +86,7 @@ const expected: Readonly<Record<string, readonly [one: unknown, twelve: unknown]
   'the board (Redis)': ['1', '12'],
 };
 
-/** Reads as in semantics.md. What `event-summary` gives is a test of its own. */
+/** Reads as in docs/rules/limits-and-errors.md. What `event-summary` gives is a test of its own. */
 describe('Reads', () => {
   let world: World;
   before(async () => {

@@ -19,7 +19,7 @@ const event = 'POST /v1/metrics/cards/event';
 const good = { user: { id: 'ana' }, value: 1 };
 
 /**
- * By status, in the words of semantics.md. What each case is told to the letter is in bad-input.test.ts and bad-requests.test.ts, which also
+ * By status, as in docs/rules/limits-and-errors.md. What each case is told to the letter is in bad-input.test.ts and bad-requests.test.ts, which also
  * sends any JSON there is: no input gives a 500.
  */
 const statuses: Readonly<Record<string, readonly Row[]>> = {

@@ -1,6 +1,6 @@
 import { tablesOnRealStores } from '../support/rules.js';
 
-/** The streaks of semantics.md, sentence by sentence; the language is that of support/rules.ts. What moving does to them is in time.test.ts. */
+/** The streaks of docs/rules/streaks.md; the language is that of support/rules.ts. What moving does to them is in time.test.ts. */
 describe('Streaks', () => {
   const says = tablesOnRealStores();
 

@@ -23,7 +23,7 @@ const begun = ['01-02 12:00 | ana cards 1 | streak 1; freezes 1', ' | ana pauses
 const later = '01-07 12:00';
 const end = 'freezes 0; points 10; history 1 1p 1p 1f 1f 2; board[daily/01-05] ana 2; board[daily/01-07] ana 2';
 
-/** Time as in semantics.md, sentence by sentence; the language is that of support/rules.ts. */
+/** Time as in docs/rules/time.md; the language is that of support/rules.ts. */
 describe('Time', () => {
   const says = tablesOnRealStores();
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { answer, bodyOf, configText, type EventBody, type Profile, readPoints, readProfile, track, userPath } from '../support/answers.js';
-import { startWorld, type Reply, type World } from '../support/world.js';
+import { startHost, startTenant, startWorld, type Reply, type World } from '../support/world.js';
 
 type Properties = Readonly<Record<string, unknown>>;
 
@@ -38,7 +38,7 @@ const whole = {
 };
 const nothing = { name: null, email: null, tz: null, subscribeToEmails: true, deviceTokens: null, attributes: {} };
 
-/** The users of semantics.md, sentence by sentence; what the other files of tests say of users is beyond it. */
+/** The users of docs/rules/users.md; what the other files of tests say of users is beyond it. */
 describe('Users', () => {
   const now = '2040-01-02T12:00:00.000Z';
   let world: World;
@@ -335,17 +335,20 @@ describe('Users: when one was created and updated', () => {
 });
 
 describe('Users: `control` is decided once, at creation, by a hash of the user id against the account’s control ratio.', () => {
-  const ids = Array.from({ length: 2_000 }, (_, i) => `user-${i}`);
+  let host: World;
+  before(async () => {
+    host = await startHost();
+  });
+  after(() => host.stop());
+
+  const ids = Array.from({ length: 300 }, (_, i) => `user-${i}`);
   /** Whom a ratio puts into the control group, of so many ids. */
   async function controlled(
     ratio: number,
     list: readonly string[],
     create: (world: World, id: string) => Promise<boolean>,
   ): Promise<string[]> {
-    const world = await startWorld({
-      config: configText({ ...config, settings: { controlRatio: ratio } }),
-      roles: { api: true, worker: false },
-    });
+    const world = await startTenant(host, { config: configText({ ...config, settings: { controlRatio: ratio } }) });
     try {
       const found: string[] = [];
       for (let from = 0; from < list.length; from += 100) {
@@ -367,11 +370,11 @@ describe('Users: `control` is decided once, at creation, by a hash of the user i
 
   it('has about the share of users that is configured, and the same ones every time', async () => {
     const fifth = await controlled(0.2, ids, byPut);
-    // Four standard deviations around 400 of 2,000.
-    expect(fifth.length).to.be.within(330, 470);
+    // Four standard deviations around 60 of 300.
+    expect(fifth.length).to.be.within(32, 88);
     const share = (id: string): number => createHash('sha1').update(id).digest().readUInt32BE() / 2 ** 32;
     expect(fifth).to.deep.equal(ids.filter((id) => share(id) < 0.2));
-    const some = ids.slice(0, 200);
+    const some = ids.slice(0, 100);
     const inSome = fifth.filter((id) => some.includes(id));
     expect(await controlled(0.2, some, byEvent)).to.deep.equal(inSome);
     // A larger share takes more, and lets go of none.
@@ -381,7 +384,7 @@ describe('Users: `control` is decided once, at creation, by a hash of the user i
   });
 
   it('is decided when a user is created, and stays', async () => {
-    const world = await startWorld({ config: configText({ ...config, settings: { controlRatio: 1 } }) });
+    const world = await startTenant(host, { config: configText({ ...config, settings: { controlRatio: 1 } }) });
     try {
       await byPut(world, 'ana');
       await world.configure(configText({ settings: { controlRatio: 0 } }));

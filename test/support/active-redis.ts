@@ -4,7 +4,7 @@ import type { RedisConnection } from '../../src/redis/connection.js';
 import { partitionPrefix } from '../../src/redis/contract.js';
 import { claimPurposeOf, type RestoreOptions } from '../../src/restore/restore.js';
 
-/** The fence of a process that a test plays itself: it confirms only what it has claimed. */
+/** The fence of a process that a test simulates: it confirms only its own claims. */
 export function activeRedis(redis: RedisConnection, pool: pg.Pool, prefix: string): ActiveRedis {
   return new ActiveRedis({
     ...{ redis, pool, prefix, address: 'the Redis of a test', db: 0, role: 'worker', opened: () => [] },

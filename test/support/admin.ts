@@ -1,6 +1,6 @@
 import type { Reply } from './world.js';
 
-/** A tenant or a key as the Admin API shows it: the fields of all of them, for tests that know which they look at. */
+/** A tenant or a key of the Admin API: the fields of all kinds, for tests that know the kind. */
 export interface AdminItem {
   readonly id: string;
   readonly name: string;
@@ -22,7 +22,7 @@ interface AdminIssue {
   readonly message: string;
 }
 
-/** What a batch of the Admin API is answered with. */
+/** The response of a batch of the Admin API. */
 export interface BatchBody {
   readonly created: readonly AdminItem[];
   readonly updated: readonly AdminItem[];

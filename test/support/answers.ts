@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Reply, World } from './world.js';
 
-/** The parts of answers that tests look into. The whole shapes are held by contract.test.ts. */
+/** The parts of responses that tests read. contract.test.ts holds the whole shapes. */
 export interface Level {
   readonly key: string;
 }
@@ -99,7 +99,7 @@ export interface Event {
   readonly key?: string | undefined;
 }
 
-/** The body of an answer that must have this status. That it has this shape is the caller's claim. */
+/** The body of a response that must have this status. The caller asserts its shape. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 export function bodyOf<T>(reply: Reply, status: number): T {
   if (reply.status !== status) throw new Error(`expected ${status}, got ${reply.status}: ${JSON.stringify(reply.body)}`);
@@ -115,7 +115,7 @@ export async function track(world: World, metric: string, { user, value, attribu
   return bodyOf(await world.event(metric, body, key === undefined ? {} : { 'idempotency-key': key }), status);
 }
 
-/** Reads something that is there. */
+/** Reads a path that must exist. */
 export async function read<T>(world: World, path: string): Promise<T> {
   return bodyOf<T>(await world.get(path), 200);
 }
@@ -130,7 +130,7 @@ export const readProfile = (world: World, id: string): Promise<Profile> => read(
 export const readPlace = (world: World, id: string, board: string, query = ''): Promise<UserPlace> =>
   read(world, userPath(id, `/leaderboards/${board}${query}`));
 
-/** A page of a board, as lines such as `1 ana 10`. */
+/** A page of a leaderboard, as lines such as `1 ana 10`. */
 export async function readBoard(world: World, board: string, query = '?limit=1000'): Promise<string[]> {
   const { rankings } = await read<Rankings>(world, `/v1/leaderboards/${board}${query}`);
   return rankings.map(({ rank, userId, value }) => `${rank} ${userId} ${value}`);
@@ -142,11 +142,11 @@ export const configText = (config: object): string => JSON.stringify(config);
 const pollMs = 3;
 const untilTimeoutMs = 60_000;
 
-/** Waits for something that the service does on its own, and fails if it does not come about. */
+/** Waits for an effect of the service, and fails after a minute. */
 export async function until(what: string, happened: () => Promise<boolean>): Promise<void> {
   const giveUpAt = Date.now() + untilTimeoutMs;
   while (!(await happened())) {
-    if (Date.now() > giveUpAt) throw new Error(`${what}: this did not come about in ${untilTimeoutMs} ms`);
+    if (Date.now() > giveUpAt) throw new Error(`timed out after ${untilTimeoutMs} ms waiting until ${what}`);
     await delay(pollMs);
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { flatten, type Described, type Schema } from './openapi.js';
 
-/** What an operation is called with. A parameter that is a list is sent once for each of its items. */
+/** The input of an operation. A list parameter is sent once per item. */
 export interface Input {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | boolean | readonly unknown[]>>;
@@ -9,17 +9,17 @@ export interface Input {
   readonly body?: unknown;
 }
 
-/** An input that is wrong in one place. */
+/** An input with one violation. */
 export interface BadInput {
   readonly what: string;
   readonly input: Input;
-  /** Sent instead of the body, as it is. */
+  /** Sent verbatim instead of the body. */
   readonly raw?: string;
-  /** Whether the first of two equal items may be done. */
+  /** Whether the first of two equal items may succeed. */
   readonly partly?: true;
 }
 
-/** A text that no limit of ours allows, and that still fits into a body. */
+/** A text longer than any limit of ours, which still fits into a body. */
 const endless = 'x'.repeat(70_000);
 const unknownId = '00000000-0000-4000-8000-000000000000';
 
@@ -150,7 +150,7 @@ function sitesOf(document: object, schema: Schema, path: Path = [], required = t
 
 const gone = Symbol('gone');
 
-/** A copy of a value with something else in one place; what is missing on the way is filled in as the schema asks for it. */
+/** A copy of a value with another value at a path; missing parents are filled in by the schema. */
 function withAt(document: object, schema: Schema, value: unknown, [step, ...rest]: Path, changed: unknown): unknown {
   if (step === undefined) return changed;
   const options = branches(document, schema).filter((option) => !isNull(option));
@@ -204,7 +204,7 @@ function badBodies(document: object, schema: Schema, good: unknown): BadInput[] 
   return [...bodies, { what: 'no body', input: {}, raw: '' }, { what: 'half a body', input: {}, raw: '{"a":' }];
 }
 
-/** A batch with an item that is in it twice: whatever names it, two of it can't both be done. */
+/** A batch that names one object twice: only one of the two items can succeed. */
 function twice(path: Path, at: unknown, options: readonly Schema[], put: (what: string, value: unknown) => BadInput): BadInput[] {
   if (path.length > 1 || !options.some(({ items }) => items) || !Array.isArray(at) || at.length === 0) return [];
   const item = at[0] as unknown;
@@ -245,7 +245,7 @@ function badParameters(document: object, { parameters }: Described, good: Input)
   });
 }
 
-/** Every way in which an operation can be called wrongly in one place, going by its description. `good` is what it is called with else. */
+/** Every single violation of an operation's description. `known` is its otherwise valid input. */
 export function badInputs(document: object, operation: Described, known: Input): BadInput[] {
   const pathNames = operation.parameters
     .filter((parameter) => parameter.in === 'path')

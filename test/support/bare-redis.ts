@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
+import getPort from 'get-port';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/local-stores/processes.js';
 import { findOrInstallRedis, thisMachine } from '../../src/local-stores/redis-program.js';
 import { ownChild } from './owned.js';
 import { until } from './stage.js';
 
-/** A server that a test starts with settings of its own, and may freeze or kill. */
+/** A server with settings of its test, which may freeze or kill it. */
 export interface BareRedis {
   readonly port: number;
   /** Speaks to this server alone. */
@@ -18,10 +18,10 @@ export interface BareRedis {
 
 /** Starts a server in a folder, which is made. `args` go on its command line, a file of settings (a Sentinel's) first. */
 export async function startBareRedis(folder: string, args: readonly string[], file: readonly string[] = []): Promise<BareRedis> {
-  const port = await freePort();
+  const port = await getPort({ host: '127.0.0.1' });
   await mkdir(folder, { recursive: true });
   const program = await findOrInstallRedis(thisMachine, () => undefined);
-  // A replica would wait some seconds for others to come with it.
+  // By default a master waits some seconds for more replicas before it syncs.
   const saves = file.length === 0 ? ['--save', '', '--repl-diskless-sync-delay', '0'] : [];
   const own = ['--port', String(port), '--bind', '127.0.0.1', ...saves, '--dir', folder];
   const server = spawn(program, [...file, ...own, ...args], { stdio: 'ignore' });
@@ -37,7 +37,7 @@ export async function startBareRedis(folder: string, args: readonly string[], fi
   return { port, redis, signal: (signal) => server.kill(signal), stop };
 }
 
-/** Waits until a replica has what its master has. */
+/** Waits until a replica is in sync with its master. */
 export async function untilReplicated(replica: Redis): Promise<void> {
-  await until('the replica is in sync', async () => (await replica.info('replication')).includes('master_link_status:up'));
+  await until('the replica to be in sync', async () => (await replica.info('replication')).includes('master_link_status:up'));
 }

@@ -23,7 +23,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** One who sends requests over connections that are kept open, as back ends do. Close it at the end. */
+/** A client with keep-alive connections, like a back end. Close it at the end. */
 export class Client {
   private readonly agent: Agent;
   private readonly key: string;

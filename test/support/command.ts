@@ -7,14 +7,18 @@ export function count(text: string): number {
   return value;
 }
 
-/** Is aborted by Ctrl-C and by a termination, so that a run ends in order and nothing that it started stays behind. A second Ctrl-C does not hurry it. */
+/** Aborts on SIGINT and SIGTERM, so that a run stops what it started, and makes the process exit with 1. A second signal changes nothing. */
 export function interruption(): AbortSignal {
   const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interrupted.abort(new Error('Interrupted.')));
+  const interrupt = (): void => {
+    process.exitCode = 1;
+    interrupted.abort(new Error('Interrupted.'));
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
   return interrupted.signal;
 }
 
-/** Does what the command line asks for. What goes wrong is said in a sentence, and is the process's failure. */
+/** Runs the command line. Prints the message of an error and exits with 1. */
 export async function runCommand(program: Command): Promise<void> {
   try {
     await program.parseAsync();

@@ -1,4 +1,4 @@
-/** Applying files to documents, for the tests of what that leads to. */
+/** Applying configuration files to documents. */
 import { type ApplyPlan, planApply } from '../../src/config/apply.js';
 import { describeChanges } from '../../src/config/changes.js';
 import { parseConfigFile, readConfigFile } from '../../src/config/file.js';
@@ -34,7 +34,7 @@ export const after = (...texts: readonly string[]): ConfigDocument =>
 export const lines = (current: ConfigDocument, text: string, options: Options = {}): string[] =>
   describeChanges(apply(current, text, options).changes);
 
-/** The message of the OperatorError that applying a text leads to; empty if it is fine. */
+/** The message of the OperatorError of applying a text; empty if it is valid. */
 export function messageOf(current: ConfigDocument, text: string, options: Options = {}): string {
   try {
     planApply(current, parseConfigFile(text, 'f.yaml'), { now: friday, prune: false, newId: newIds, ...options });

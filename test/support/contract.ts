@@ -17,8 +17,8 @@ const read = (name: ContractName): OpenApi => JSON.parse(readFileSync(fixtureOf(
 export const contractWebhooks = (): string[] => Object.keys(read('application').webhooks ?? {});
 
 /**
- * Where the spec wins over the contract: values of metrics, and of the leaderboards that rank by them, are numbers, decimals included.
- * What a leaderboard does not rank by is null in the rankings call. (The contract allows by itself what else the spec asks for: a description that is null, and 0 for a run interval.)
+ * Where docs/rules/limits-and-errors.md differs from the contract: values of metrics, and of the leaderboards that rank by them, are numbers, decimals included.
+ * What a leaderboard does not rank by is null in the rankings call. (The contract allows by itself what else the rules require: a description that is null, and 0 for a run interval.)
  */
 const relaxed: Readonly<Record<ContractName, readonly (readonly [pointer: string, type: string | readonly string[]])[]>> = {
   application: [

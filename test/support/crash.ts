@@ -1,25 +1,24 @@
 import { expect } from 'chai';
 import { Client } from './client.js';
-import { Model } from './model.js';
 import { killChildren, serve, type LaurelProcess } from './process.js';
 import { Random, runSeed } from './random.js';
 import { richConfig } from './rich-config.js';
 import { configFile, setStage, type Stage } from './stage.js';
 import { expectExactlyOnce, expectExplained, SteadyTraffic } from './steady-traffic.js';
-import { expectRanks, expectTotals, prepare, readEvents, type EventRow } from './traffic.js';
+import { expectRanks, expectTotals, prepare, readEvents, TrafficModel, type EventRow } from './traffic.js';
 import { adminKey } from './world.js';
 
 const clients = 32;
-/** A life of the service ends after so many answers at most. */
+/** The service is killed after at most this many responses. */
 const maxAnswersOfALife = 1_200;
 
-/** Defines the tests of a service that is killed under load again and again. */
+/** Defines the tests of a service killed repeatedly under load. */
 export function describeCrash(kills: number): void {
   const seed = runSeed();
   describe(`kill -9 of the service, ${kills} times under load (SEED=${seed})`, function () {
     this.timeout(600_000);
     const moments = new Random(seed);
-    const model = new Model(richConfig);
+    const model = new TrafficModel();
     let stage: Stage;
     let client: Client;
     let traffic: SteadyTraffic;
@@ -46,7 +45,7 @@ export function describeCrash(kills: number): void {
         const enough = traffic.tally.answers + 1 + moments.below(maxAnswersOfALife);
         await traffic.during(`${enough} answers`, () => traffic.tally.answers >= enough);
         await service.kill();
-        // The dead holder's lease would run out after limits.leaseMs; ended here, so that every life writes behind too.
+        // The killed holder's lease would expire after limits.leaseMs; ended here, so that each process also writes behind.
         await stage.pool.query(`update stream_offsets set lease_until = '-infinity'`);
         start();
       }

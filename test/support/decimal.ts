@@ -4,7 +4,7 @@ export interface Decimal {
   readonly places: number;
 }
 
-/** Digits that a total keeps (semantics.md, "Numbers"). */
+/** Significant digits of a total (docs/rules/metrics.md). */
 const kept = 15;
 
 export const zero: Decimal = { digits: 0n, places: 0 };
@@ -21,14 +21,14 @@ export function decimalOf(number: number): Decimal {
 
 const scaledTo = (places: number, { digits, places: own }: Decimal): bigint => digits * 10n ** BigInt(places - own);
 
-/** The exact sum, and how many digits it has beyond those that a total keeps. */
+/** The exact sum, and its number of digits beyond those of a total. */
 function exactSum(a: Decimal, b: Decimal): Decimal & { readonly excess: number } {
   const places = Math.max(a.places, b.places);
   const digits = scaledTo(places, a) + scaledTo(places, b);
   return { digits, places, excess: Math.max(String(digits).replace('-', '').length - kept, 0) };
 }
 
-/** The sum, rounded to the digits that a total keeps, a half away from zero. */
+/** The sum, rounded to the digits of a total, half away from zero. */
 export function sum(a: Decimal, b: Decimal): Decimal {
   const { digits, places, excess } = exactSum(a, b);
   const unit = 10n ** BigInt(excess);
@@ -36,7 +36,7 @@ export function sum(a: Decimal, b: Decimal): Decimal {
   return places < excess ? { digits: rounded * 10n ** BigInt(excess - places), places: 0 } : { digits: rounded, places: places - excess };
 }
 
-/** How far a number is from the exact sum, in units of the last digit that a total keeps; 0 means that it is the sum. */
+/** The error of a sum, in units of the last digit of a total; 0 if it is exact. */
 export function errorOfSum(found: Decimal, a: Decimal, b: Decimal): number {
   const exact = exactSum(a, b);
   const places = Math.max(exact.places, found.places);

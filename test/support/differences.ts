@@ -5,11 +5,10 @@ import { lengthsOf } from '../../src/ledger/batch.js';
 import { unpackAwards } from '../../src/ledger/recent-awards.js';
 import { limits } from '../../src/shared/limits.js';
 import { keyNames, parseMember, userFields, userRecords } from '../../src/redis/contract.js';
-import { keyOfStored, usedKeyText } from '../../src/redis/idempotency.js';
-import { at, listOf, mapOf, profileOf, totalsOf, type UserHash } from '../../src/redis/user-hash.js';
+import { type UserHash, at, keyOfStored, listOf, mapOf, profileOf, totalsOf, usedKeyText } from '../../src/redis/encoding.js';
 import { keysOf } from './world.js';
 
-/** Facts by name, such as `points 4 of ana` → `120`. The same names are given to what Redis and what Postgres holds. */
+/** Facts by name, such as `points 4 of ana` → `120`, under the same names for Redis and Postgres. */
 type Facts = Map<string, string>;
 
 const afterColon = (key: string): string => key.slice(key.indexOf(':') + 1);
@@ -35,13 +34,13 @@ function canonical(value: unknown): string {
   return entries.length === 0 ? '[]' : `{${entries.map(([key, item]) => `${key}:${canonical(item)}`).join()}}`;
 }
 
-/** What a property of the profile is called among the facts. */
+/** The name of a profile property among the facts. */
 function propertyName(property: string): string {
   if (property.startsWith(userFields.attribute)) return `attribute ${property.slice(userFields.attribute.length)}`;
   return profileNames[property] ?? `preference ${property}`;
 }
 
-/** A place on a board of totals is a number; on the others it is a list of runs, whose places the boards themselves tell. */
+/** On a leaderboard of totals this is a sequence number; elsewhere a list of runs, whose ranks the sorted sets hold. */
 function placeFacts(facts: Facts, user: string, places: unknown): void {
   for (const [board, noted] of Object.entries(places ?? {})) {
     facts.set(`seq on board ${board} of ${user}`, typeof noted === 'number' ? String(noted) : 'runs');
@@ -79,7 +78,7 @@ async function awardFacts(facts: Facts, redis: Redis, key: string, owner: string
   facts.set(`newest awards ${owner}`, ids.join(' '));
 }
 
-/** Every fact that Redis holds of a partition. */
+/** Every fact of a partition in Redis. */
 async function redisFacts(redis: Redis, partition: string): Promise<Facts> {
   const facts: Facts = new Map();
   for (const key of await keysOf(redis, partition)) {
@@ -107,7 +106,7 @@ async function redisFacts(redis: Redis, partition: string): Promise<Facts> {
   return facts;
 }
 
-/** One row for each fact: its name and its value, both as Redis' facts have them. */
+/** One row per fact: name and value, both spelled like Redis' facts. */
 const queries: readonly string[] = [
   `select 'users' as name, count(*)::text as value from users having count(*) > 0`,
   ...[
@@ -122,7 +121,7 @@ const queries: readonly string[] = [
     `'created day', created_day::text`,
   ].map((pair) => `select f || ' of ' || id as name, v as value from users, lateral (values (${pair})) as fact (f, v) where v <> ''`),
   `select 'attribute ' || key || ' of ' || id as name, value from users, jsonb_each_text(attributes) where value <> ''`,
-  // An event raises the revision of its user and so does a change of the profile, so the newest row of the user carries it.
+  // Events and profile changes raise the user's revision, so the user's newest row carries it.
   "select 'revision of ' || user_id as name, max(rev)::text as value from user_state group by user_id",
   "select 'state ' || field || ' of ' || user_id as name, encode(value, 'hex') as value from user_state",
   `select 'preference ' || key || ' of ' || id as name, value from users, jsonb_each_text(preferences)`,
@@ -153,7 +152,7 @@ async function postgresFacts(pool: pg.Pool): Promise<Facts> {
   return facts;
 }
 
-/** Redis keeps only the newest awards: each of them must be in Postgres, and all of them while there are fewer than Redis keeps. */
+/** Redis holds only the newest awards: each must be in Postgres, and all of Postgres' must be in Redis up to that limit. */
 async function awardDifferences(pool: pg.Pool, facts: Facts): Promise<string[]> {
   const { rows } = await pool.query<{ name: string; ids: string[] }>(
     `select 'newest awards ' || system || ':' || user_id as name, array_agg(id::text) as ids from awards group by 1`,
@@ -169,7 +168,7 @@ async function awardDifferences(pool: pg.Pool, facts: Facts): Promise<string[]> 
   });
 }
 
-/** What the days, the years and the values of attributes must come to: their sums, made from the events and awards. */
+/** The expected sums by day, year and attribute value, computed from events and awards. */
 const sums: readonly (readonly [table: string, query: string])[] = [
   [
     'user_days',
@@ -188,7 +187,7 @@ const sums: readonly (readonly [table: string, query: string])[] = [
 ];
 const numbers = new Set(['total', 'change', 'events']);
 
-/** Where what the write-behind has summed up is not what the events and awards come to. */
+/** Differences between the write-behind's aggregates and the sums of events and awards. */
 export async function aggregateDifferences(pool: pg.Pool): Promise<string[]> {
   const found: string[] = [];
   for (const [table, query] of sums) {
@@ -214,8 +213,8 @@ export async function aggregateDifferences(pool: pg.Pool): Promise<string[]> {
 }
 
 /**
- * Compares every fact of a partition with what the tables hold: every field of every user, every place, every idempotency key, the newest
- * awards, and what days and years come to. Returns a sentence for each difference. Drain the ledger before.
+ * Compares every fact of a partition with the tables: every field of every user, every rank, every idempotency key, the newest awards, and the
+ * sums by day and year. Returns a sentence per difference. Drain the ledger first.
  */
 export async function differences(redis: Redis, pool: pg.Pool, partition: string): Promise<string[]> {
   const [inRedis, inPostgres] = [await redisFacts(redis, partition), await postgresFacts(pool)];
@@ -223,7 +222,7 @@ export async function differences(redis: Redis, pool: pg.Pool, partition: string
   for (const name of new Set([...inRedis.keys(), ...inPostgres.keys()])) {
     const [redisSays, postgresSays] = [inRedis.get(name), inPostgres.get(name)];
     if (redisSays === 'runs') continue;
-    // Being entered on a board alone raises the revision and leaves no row that carries it.
+    // Entering a leaderboard raises the revision without a row that carries it.
     if (name.startsWith('revision') && Number(redisSays) >= Number(postgresSays)) continue;
     if (redisSays !== postgresSays) found.push(`${name}: Redis says ${redisSays ?? 'nothing'}, Postgres ${postgresSays ?? 'nothing'}`);
   }

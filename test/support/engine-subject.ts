@@ -12,7 +12,7 @@ import { summariseLevels } from '../../src/engine/points.js';
 import { setPreferences } from '../../src/engine/users.js';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard, type Stores } from '../../src/engine/leaderboards.js';
 import { addPause, grantFreeze, rankStreaks, readStreak, removePause, restoreStreak } from '../../src/engine/streaks.js';
-import { trackEvent, type EventAnswer } from '../../src/engine/track.js';
+import { trackEvent, type EventAnswer } from '../../src/engine/events.js';
 import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readUserPoints } from '../../src/engine/users.js';
 import { LaurelError } from '../../src/shared/errors.js';
 import { Deletion } from '../../src/jobs/deletion.js';
@@ -25,11 +25,10 @@ import { AggregateReader } from '../../src/ledger/aggregates.js';
 import { isPastEpoch, LeaseLost, loadOffset } from '../../src/ledger/offsets.js';
 import { HistoryReader } from '../../src/ledger/reader.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
-import { redisOptions } from '../../src/redis/connection.js';
+import { Listener, redisOptions } from '../../src/redis/connection.js';
 import { attributeFilters } from '../../src/api/query.js';
-import { userPropertiesSchema, type UserProperties } from '../../src/engine/identify.js';
+import { userPropertiesSchema, type UserProperties } from '../../src/engine/user-properties.js';
 import { bundleLibrary, type FunctionLibrary } from '../../src/redis/library.js';
-import { Listener } from '../../src/redis/listener.js';
 import type { Difference } from '../../src/restore/differences.js';
 import { Reconciler } from '../../src/restore/reconcile.js';
 import { restoreTenant } from '../../src/restore/restore.js';
@@ -46,8 +45,8 @@ const drainMs = 60_000;
 const stopMs = 2_000;
 
 /**
- * Asks Postgres once for each new place in the ledger, and not at each of the hundreds of reads with which a history ends. It is patient: a worker
- * whose lease a restore has taken looks again after some seconds only, on a busy machine too late for a read, which is then asked to try again.
+ * Queries Postgres once per new ledger position, and not at each of the hundreds of reads at the end of a history. It retries for a minute:
+ * a worker whose lease a restore has taken polls only after some seconds, on a busy machine too late for a read.
  */
 class OnceHistory extends HistoryReader {
   private readonly committed = new Map<number, string>();
@@ -69,9 +68,9 @@ class OnceHistory extends HistoryReader {
   }
 }
 
-/** The real stores and one engine, on which any number of histories run, each as a tenant of its own. */
+/** The real stores and one engine, on which any number of histories run, one tenant each. */
 export interface Arena {
-  /** A tenant in which nothing has happened yet, at a moment of the test clock and under a configuration. */
+  /** A new tenant, at a moment of the test clock and under a configuration. */
   enter(document: ConfigDocument, nowMs: number): Promise<Session>;
   stop(): Promise<void>;
 }
@@ -82,18 +81,18 @@ export interface Arena {
  */
 export type Loss = 'empty' | 'emptyByHand' | 'older';
 
-/** The engine as something that the model can be compared with. */
+/** One tenant of the engine, comparable with the model. */
 export interface Session {
   readonly subject: Subject;
-  /** Moves the clock without a sweep: what has become due waits for an event, a read or the next sweep. */
+  /** Moves the clock without a sweep: due work waits for an event, a read or the next sweep. */
   drift(ms: number): Promise<void>;
-  /** Takes a copy of what Redis holds of the tenant now, in place of the one before. */
+  /** Replaces the copy of the tenant's keys by one of their current state. */
   keepCopy(): Promise<void>;
-  /** Loses what Redis holds of the tenant, once Postgres has it, and brings it back. */
+  /** Loses the tenant's keys once Postgres has everything, and restores them. */
   loseRedis(how: Loss): Promise<void>;
-  /** What Redis and Postgres do not agree about. */
+  /** Differences between Redis and Postgres. */
   verify(): Promise<readonly Difference[]>;
-  /** Stops what works for the tenant and forgets its keys. */
+  /** Stops the tenant's worker and deletes its keys. */
   leave(): Promise<void>;
 }
 
@@ -106,13 +105,13 @@ async function answered(work: () => Promise<unknown>, status = 200): Promise<Ans
   }
 }
 
-/** What the schemas of the HTTP API refuse. */
+/** Refuses what the schemas of the HTTP API refuse. */
 function checked<T extends ModelProperties>(properties: T): T & UserProperties {
   if (!userPropertiesSchema.safeParse(properties).success) throw new LaurelError('unprocessable', 'the schema refuses this');
   return properties as T & UserProperties;
 }
 
-/** What a call of the Admin API reports as an issue is a 422. */
+/** An issue of the Admin API counts as a 422. */
 const item = (problem: string | undefined): Answer => ({ status: problem === undefined ? 200 : 422 });
 
 interface Tools extends Stores {
@@ -204,7 +203,7 @@ async function finalRankings({ engine, clock, history, database }: Tools, tenant
   const run = board.runUnit === null ? 0 : runOf(board, dateToDay(date));
   const { ledgerId } = await clock.ledgerId(tenant);
   await history.waitFor(tenant, ledgerId);
-  // A run in which nothing happened leaves no trace; it is as final as the others.
+  // A run without events leaves no trace; it is as final as the others.
   const lastEnd = board.end === null ? Infinity : dateToDay(board.end) + 1;
   const overAt = Math.min(board.runUnit === null ? Infinity : runEnd(board, run), lastEnd) * 86_400_000 + limits.finalisationDelayMs;
   if ((await clock.now(tenant)) < overAt && !(await history.isFinal(tenant, board.no, run))) return { status: 404 };
@@ -214,7 +213,7 @@ async function finalRankings({ engine, clock, history, database }: Tools, tenant
     [tenant, board.no, run],
   );
   const rankings = rows.map((row) => ({ ...row, group: groupValues(row.group) }));
-  // Groups have no order that anybody promised: this is the model's.
+  // The order of groups is unspecified: this is the model's.
   const named = (row: { group: readonly string[] }): string => JSON.stringify(row.group);
   rankings.sort((a, b) => (named(a) < named(b) ? -1 : named(a) > named(b) ? 1 : a.rank - b.rank));
   return { status: 200, body: { rankings } };
@@ -251,7 +250,7 @@ async function copyOf(redis: Redis, partition: string): Promise<Copy> {
 export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOptions = {}): Promise<Arena> {
   const database = await freshDatabase({ connections: 12 });
   const redisUrl = ownRedisUrl ?? (await stores()).redisUrl;
-  // How long a machine that runs other things takes to answer is not what is compared.
+  // A busy machine may be slow: response times are not compared.
   const connect = (): Redis =>
     new Redis(redisUrl, { ...redisOptions, commandTimeout: 120_000, enableOfflineQueue: true, lazyConnect: false });
   const [redis, workerRedis] = [connect(), connect()];
@@ -354,7 +353,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
       };
     },
     stop: async () => {
-      // One that hangs answers nothing, and is killed by whoever has planted the fault.
+      // A hung one does not respond; the code that planted the fault kills it.
       if (library)
         await Promise.race([redis.function('DELETE', library.name).catch(() => undefined), delay(stopMs, undefined, { ref: false })]);
       redis.disconnect();

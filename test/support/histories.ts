@@ -1,24 +1,24 @@
 import fc from 'fast-check';
 import { progress } from './progress.js';
 
-/** Random histories, and what must hold of each. */
+/** Random histories, and the property that each must have. */
 export interface Plan<T> {
-  /** What the lines of progress begin with. */
+  /** Prefix of the progress lines. */
   readonly name: string;
   readonly arbitrary: fc.Arbitrary<T>;
-  /** Throws when the history shows a fault. */
+  /** Throws when the history reveals a fault. */
   readonly play: (history: T) => Promise<void>;
   readonly histories: number;
   readonly seed: number;
-  /** Whether to look for a shorter history that fails. */
+  /** Whether to search for a shorter failing history. */
   readonly shrink?: boolean;
   readonly print: (history: T) => string;
 }
 
-/** Histories that run at once, each in a tenant of its own. A lane has a seed of its own, counted on from that of the plan. */
+/** Concurrent histories, each in a tenant of its own. Lane n uses the seed of the plan plus n. */
 const lanes = 6;
 
-/** Plays them all, and prints how far it is and each failure at once, with what makes it again. Throws all failures in the end. */
+/** Plays all histories. Prints progress, and each failure at once with its seed. Throws all failures at the end. */
 export async function playHistories<T>({ name, arbitrary, play, histories, seed, shrink = false, print }: Plan<T>): Promise<void> {
   const perLane = Math.ceil(histories / lanes);
   const report = progress(`${name}, histories`, perLane * lanes);

@@ -4,13 +4,13 @@ import { createLog } from '../../src/logging/log.js';
 
 export interface LogLines {
   readonly log: Logger;
-  /** What has been logged until now, as it was written. */
+  /** The raw log so far. */
   readonly text: () => string;
-  /** What has been logged until now, by line. */
+  /** The parsed lines so far. */
   readonly lines: () => Record<string, unknown>[];
 }
 
-/** A log as the service has it, which a test can read. */
+/** The service's log, readable by a test. */
 export function logLines(level: string): LogLines {
   let written = '';
   const sink = new Writable({

@@ -1,7 +1,7 @@
 import { bodyOf } from './answers.js';
 import type { World } from './world.js';
 
-/** The parts of payloads that tests look into; each kind has some of them. The whole shapes are held to the contract. */
+/** The parts of payloads that tests read; each kind has some. The contract tests hold the whole shapes. */
 export interface Payload {
   readonly type: string;
   readonly timestamp?: string;
@@ -36,14 +36,15 @@ export interface Message {
   readonly payload: Payload;
 }
 
-/** An endpoint that subscribes to some kinds, in a configuration file. Nobody listens there, on this machine, so that no test asks for a name outside. */
+/** An endpoint of a configuration file, subscribed to some kinds. It is a closed local port, so that no test resolves an outside name. */
 export const subscription = (...events: string[]): object => ({ key: 'all', name: 'All', url: 'http://127.0.0.1:1/', events });
 
-/** All messages of the default tenant, the oldest first, when Postgres has everything that the ledger holds now. */
+/** All messages of the world's tenant, the oldest first, once Postgres has everything that the ledger holds now. */
 export async function messagesOf(world: World): Promise<Message[]> {
   await world.drain();
   const { rows } = await world.pool.query<Message>(
-    'select kind, subject, user_id as "user", at, payload from outbox where tenant = 1 order by id',
+    'select kind, subject, user_id as "user", at, payload from outbox where tenant = $1 order by id',
+    [world.tenant],
   );
   return rows;
 }
@@ -53,7 +54,7 @@ export async function clockOf(world: World): Promise<number> {
   return Date.parse(bodyOf<{ now: string }>(await world.get('/admin/v1/clock'), 200).now);
 }
 
-/** Moves the test clock on, and so makes everything that is due by then happen. */
+/** Moves the test clock forward, which runs everything due by then. */
 export async function pass(world: World, ms: number): Promise<void> {
   await world.setClock(new Date((await clockOf(world)) + ms).toISOString());
 }

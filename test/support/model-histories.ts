@@ -5,7 +5,7 @@ import { baseMs } from './model/documents.js';
 import { printHistory, runHistory } from './model/history.js';
 import { Model } from './model/index.js';
 
-/** Plays random histories on the engine and on the model: every answer and the final state must be equal. */
+/** Plays random histories on the engine and on the model: every response and the final state must be equal. */
 export async function playOnModel(
   arena: Arena,
   run: { histories: number; maxSteps: number; seed: number; shrink?: boolean },
@@ -16,11 +16,11 @@ export async function playOnModel(
     name: 'The model',
     arbitrary: historyArbitrary({ maxSteps }),
     play: async (history) => {
-      const contestant = await arena.enter(history.config, baseMs);
+      const session = await arena.enter(history.config, baseMs);
       try {
-        await runHistory(history, new Model(history.config, baseMs), contestant.subject);
+        await runHistory(history, new Model(history.config, baseMs), session.subject);
       } finally {
-        await contestant.leave();
+        await session.leave();
       }
     },
     print: printHistory,

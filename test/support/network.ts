@@ -1,8 +1,8 @@
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A statement on its way from a client to Postgres that has been stopped there. */
+/** A statement held between a client and Postgres. */
 export interface Held {
-  /** Lets it, and everything after it, go on. */
+  /** Forwards it, and everything after it. */
   readonly release: () => void;
   /** Cuts the connection; the statement never arrives. */
   readonly drop: () => void;
@@ -16,8 +16,8 @@ type Rule =
 const carries = (chunk: Buffer, statement: string): boolean => chunk[0] === 0x51 && chunk.toString('latin1', 5) === `${statement}\0`;
 
 /**
- * A network between a client and Postgres that a test can disturb at an exact point: it stands for a machine that stops in the middle of a
- * transaction, or a connection that breaks before an answer has come through. Postgres and the client are the real ones.
+ * A proxy between a real client and a real Postgres, disturbed at an exact point: like a machine that stops in the middle of a transaction, or a
+ * connection that breaks before a response arrives.
  */
 export class Network {
   /** The address of the database, through this network. */
@@ -59,21 +59,21 @@ export class Network {
     return new Network(url.href, server, sockets, state);
   }
 
-  /** Resolves when the next such statement is on its way, and has been stopped. */
+  /** Resolves when the next such statement is held. */
   hold(statement: 'begin' | 'commit'): Promise<Held> {
     return new Promise((resolve) => {
       this.state.rule = { kind: 'hold', statement, done: resolve };
     });
   }
 
-  /** Lets the next such statement through, and cuts its connection when Postgres has answered; resolves then. */
+  /** Forwards the next such statement, and cuts its connection once Postgres has responded; resolves then. */
   loseAnswer(statement: 'commit'): Promise<void> {
     return new Promise((resolve) => {
       this.state.rule = { kind: 'lose answer', statement, done: resolve };
     });
   }
 
-  /** From now on nothing gets through in either direction, and no connection breaks: what is sent waits for `thaw`. */
+  /** Holds all traffic in both directions until `thaw`, without breaking connections. */
   freeze(): void {
     this.state.frozen = true;
     for (const socket of this.sockets) socket.pause();
@@ -84,15 +84,15 @@ export class Network {
     for (const socket of this.sockets) socket.resume();
   }
 
-  /** Breaks every connection and refuses new ones, until `mend`. */
+  /** Breaks every connection and refuses new ones, until `heal`. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.server.close(resolve));
     for (const socket of this.sockets) socket.destroy();
     await closed;
   }
 
-  /** Takes connections again, at the same address. */
-  async mend(): Promise<void> {
+  /** Accepts connections again, at the same address. */
+  async heal(): Promise<void> {
     await listen(this.server, Number(new URL(this.url).port));
   }
 

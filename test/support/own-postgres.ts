@@ -50,7 +50,7 @@ export class OwnPostgres {
 
   static async start(): Promise<OwnPostgres> {
     const folder = await mkdtemp(join(tmpdir(), 'laurel-postgres-'));
-    // Under root it runs as another user, who has to get through this folder.
+    // Under root it runs as another user, which must be able to enter this folder.
     await chmod(folder, 0o755);
     return new OwnPostgres(folder, await startLocalPostgres({ dataDir: folder, log: () => undefined }));
   }

@@ -39,7 +39,7 @@ export class OwnRedis {
     this.store = store;
   }
 
-  /** One that is not durable keeps nothing when it goes. */
+  /** A server that is not durable loses its data when it stops. */
   static async start({ durable = true } = {}): Promise<OwnRedis> {
     const folder = await mkdtemp(join(tmpdir(), 'laurel-redis-'));
     return new OwnRedis(folder, durable, await startServer(folder, durable));
@@ -48,7 +48,7 @@ export class OwnRedis {
   /** `kill -9`; returns when it is gone. */
   async kill(): Promise<void> {
     const server = new ProcessHandle(this.store.pid);
-    // A frozen process takes no other signal before it goes on.
+    // A frozen process handles other signals only after SIGCONT.
     for (const signal of ['SIGKILL', 'SIGCONT'] as const) server.signal(signal);
     if (!(await server.isGoneWithin(goneMs))) throw new Error('Redis does not go');
     disown(this.store.pid);
@@ -59,7 +59,7 @@ export class OwnRedis {
     return join(this.folder, 'redis', 'appendonlydir');
   }
 
-  /** Copies its append-only file, as it is now, and returns where the copy is. None is rewritten meanwhile (as Redis' manual has it). */
+  /** Copies the current append-only file and returns the path of the copy. No rewrite runs during the copy, as Redis' manual requires. */
   async copy(): Promise<string> {
     const copy = await mkdtemp(join(this.folder, 'copy-'));
     const redis = new Redis(this.url);

@@ -1,13 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** Servers that this process has started: a test process that ends early takes them with it. */
+/** Servers started by this process: killed with it when it exits early. */
 const owned = new Set<number>();
 process.once('exit', () => {
   for (const pid of owned) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // It has already exited.
     }
   }
 });
@@ -16,7 +16,7 @@ export function own(pid: number): void {
   owned.add(pid);
 }
 
-/** Call it when the server has stopped: its number may become that of another process. */
+/** Call it once the server has stopped: its pid may be reused. */
 export function disown(pid: number): void {
   owned.delete(pid);
 }

@@ -1,4 +1,4 @@
-/** Events of the past, as the write-behind would have written them: more of them than a test could send. */
+/** Past events, stored as by the write-behind: more than a test could send. */
 import { randomUUID } from 'node:crypto';
 import { collectBatch } from '../../src/ledger/batch.js';
 import type { EventEntry } from '../../src/ledger/entry.js';
@@ -45,7 +45,7 @@ export async function writePast(world: World, events: readonly PastEvent[]): Pro
   }
 }
 
-/** The `no` of something in the configuration in force. */
+/** The `no` of an object of the active configuration. */
 export async function numberOf(world: World, list: string, key: string): Promise<number> {
   const { rows } = await world.pool.query<{ no: number }>(
     `select (item ->> 'no')::integer as no from config_versions, jsonb_array_elements(document -> $1) as item

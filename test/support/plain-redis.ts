@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import getPort from 'get-port';
 import { Redis } from 'ioredis';
-import { freePort } from '../../src/local-stores/processes.js';
 import { findOrInstallRedis, thisMachine } from '../../src/local-stores/redis-program.js';
 import { ownChild } from './owned.js';
 import { until } from './stage.js';
@@ -27,7 +27,7 @@ export class PlainRedis {
 
   /** Starts one, on a port that is free if none is named. */
   static async start(port?: number, config?: string): Promise<PlainRedis> {
-    const server = new PlainRedis(await mkdtemp(join(tmpdir(), 'laurel-plain-')), port ?? (await freePort()), config);
+    const server = new PlainRedis(await mkdtemp(join(tmpdir(), 'laurel-plain-')), port ?? (await getPort({ host: '127.0.0.1' })), config);
     await server.startAgain();
     return server;
   }
@@ -92,7 +92,7 @@ export class PlainRedis {
 
   /** Stays a replica, and hears no more of the one that it follows. */
   async loseTouch(): Promise<void> {
-    await this.redis.replicaof('127.0.0.1', await freePort());
+    await this.redis.replicaof('127.0.0.1', await getPort({ host: '127.0.0.1' }));
   }
 
   /** Takes the place of another one, which is gone or has moved: no replica any more, and at its address. */

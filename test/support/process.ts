@@ -9,30 +9,30 @@ const root = join(support, '..', '..');
 /** Names the compiled `laurel` command of a mocha run. */
 export const commandVariable = 'LAUREL_TEST_COMMAND';
 
-/** How the `laurel` command is started: from the sources, as the run has compiled them, or as an operator starts it. */
+/** The `laurel` command: compiled from the sources by the run, or as an operator starts it. */
 export function fromSources(): readonly string[] {
   const compiled = process.env[commandVariable];
   return compiled === undefined ? ['--import', 'tsx', join(support, 'laurel.ts')] : [compiled];
 }
 export const fromBin: readonly string[] = [join(root, 'bin', 'laurel.mjs')];
 
-/** A process that says nothing more for this long is taken for hung. Ample for a first start, which sets up a Postgres and builds. */
+/** A process without further output for this long counts as hung. Ample for a first start, which sets up Postgres and builds. */
 const startMs = 120_000;
 const stopMs = 60_000;
 
 export interface Exit {
-  /** Null when a signal has ended it. */
+  /** Null when a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Every child that has not ended: none may outlive the tests. */
+/** Running children: none may outlive the tests. */
 const living = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');
 });
 
-/** Ends all children that a failed test has left behind; for `after` hooks. */
+/** Kills children that a failed test has left running; for `after` hooks. */
 export async function killChildren(): Promise<void> {
   await Promise.all(
     [...living].map(async (child) => {
@@ -46,7 +46,7 @@ export async function killChildren(): Promise<void> {
 /** One run of the `laurel` command. */
 export class LaurelProcess {
   readonly pid: number;
-  /** When it has ended and everything that it wrote has been read. */
+  /** Resolves when it has ended and its whole output is read. */
   readonly exit: Promise<Exit>;
   private readonly child: ChildProcess;
   private written = '';
@@ -75,17 +75,17 @@ export class LaurelProcess {
     });
   }
 
-  /** What it has written to its standard output. */
+  /** Its standard output so far. */
   get output(): string {
     return this.written;
   }
 
-  /** What it has written to its standard error, the log included. */
+  /** Its standard error so far, the log included. */
   get log(): string {
     return this.errors;
   }
 
-  /** The first match of a pattern in its output. Throws when it ends, or says nothing like it for too long. */
+  /** Waits for the first match of a pattern in its output. Throws when it ends or takes too long. */
   async says(pattern: RegExp): Promise<RegExpExecArray> {
     const found = pattern.exec(this.written);
     if (found) return found;
@@ -109,7 +109,7 @@ export class LaurelProcess {
     });
   }
 
-  /** `http://host:port`, as soon as it answers there. */
+  /** `http://host:port`, once it is ready. */
   async address(): Promise<string> {
     return (await this.says(/^Laurel is ready at (http:\S+)$/m))[1]!;
   }
@@ -118,7 +118,7 @@ export class LaurelProcess {
     this.child.kill(name);
   }
 
-  /** `kill -9`, and waits until it is gone. */
+  /** Kills it with SIGKILL, and waits for its exit. */
   async kill(): Promise<void> {
     this.signal('SIGKILL');
     await this.exit;

@@ -1,6 +1,6 @@
 const everyMs = 10_000;
 
-/** Prints how far a long run is, at most every 10 seconds. Returns what is called with how much has been done. */
+/** Prints the progress of a long run, at most every 10 seconds. Returns the function to call with the number done. */
 export function progress(name: string, total: number): (done: number) => void {
   const begun = performance.now();
   let printedAt = begun;

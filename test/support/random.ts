@@ -1,4 +1,4 @@
-/** Numbers that only depend on a seed, so that a run that failed can be made again. */
+/** Numbers that only depend on a seed, so that a failed run can be repeated. */
 export class Random {
   readonly seed: number;
   private state: number;
@@ -30,8 +30,13 @@ export class Random {
   }
 }
 
-/** A seed of its own for each run, unless SEED gives one: tests name it when they fail. */
-export function runSeed(): number {
-  const given = process.env['SEED'];
-  return given === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(given);
+/** A whole number above 0 from the environment: a mistyped count must not become a run of nothing that passes. */
+export function countFrom(variable: string, preset: number): number {
+  const given = process.env[variable];
+  const value = given === undefined ? preset : Number(given);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`${variable} must be a whole number above 0, not "${given ?? ''}"`);
+  return value;
 }
+
+/** A random seed for each run, unless SEED gives one. Tests have it in their names. */
+export const runSeed = (): number => countFrom('SEED', 1 + Math.floor(Math.random() * (2 ** 31 - 1)));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { adminKey } from './world.js';
 
-/** An answer as it came over the wire. */
+/** A response as it came over the wire. */
 export interface RawReply {
   readonly status: number;
   readonly contentType: string | undefined;
@@ -11,8 +11,8 @@ export interface RawReply {
 }
 
 /**
- * Sends bytes over a connection of their own, and reads what comes until the other side closes it. With `half` this side closes it as soon
- * as the bytes are sent, as who gives up in the middle.
+ * Sends bytes over a new connection, and reads until the other side closes it. With `half`, this side closes its end right after sending, like
+ * a client that gives up.
  */
 export async function sendBytes(address: string, bytes: Buffer | string, { half = false } = {}): Promise<RawReply> {
   const { hostname, port } = new URL(address);

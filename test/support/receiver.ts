@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 
-/** A request that a receiver has got. */
+/** A request to the receiver. */
 export interface Received {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -14,14 +14,14 @@ export interface Received {
   readonly at: number;
 }
 
-/** How a path answers. `hang` never does. */
+/** The response of a path. `hang` never responds. */
 export type Answering = number | 'hang' | ((request: Received, response: ServerResponse) => void);
 
 /** A receiver of webhooks on loopback. Stop it in an `after` hook. */
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];
-  /** How each path answers; those that are not named, with 204. */
+  /** The response of each path; 204 by default. */
   readonly answers: Record<string, Answering>;
   at(path: string): Received[];
   stop(): Promise<void>;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../src/local-stores/processes.js';
+import getPort from 'get-port';
 import { startBareRedis, untilReplicated, type BareRedis } from './bare-redis.js';
 import { until } from './stage.js';
 
@@ -17,14 +17,14 @@ export interface TestCluster {
   /** As REDIS_URL names it: by all of its nodes. */
   readonly url: string;
   readonly nodes: readonly ClusterServer[];
-  /** Starts a replica of a node, and returns when it has what the node has, and every node takes every other for alive: those who elect it. */
+  /** Starts a replica of a node. Returns once it is in sync and all nodes, which elect it, see each other alive. */
   addReplica(of: ClusterServer): Promise<ClusterServer>;
   stop(): Promise<void>;
 }
 
 async function startNode(folder: string): Promise<ClusterServer> {
   // Without a port of its own, the one for the cluster's nodes would be 10,000 higher, which may be none.
-  const busPort = await freePort();
+  const busPort = await getPort({ host: '127.0.0.1' });
   const ports = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
   // One that is away takes its own slots with it, and not those of the others.
   const timing = ['--cluster-node-timeout', '2000', '--cluster-require-full-coverage', 'no'];

@@ -10,16 +10,16 @@ export const apis: readonly (readonly [api: Api, bases: readonly string[], route
   ['application', ['/v1', '/api'], applicationRoutes],
 ];
 
-/** What holds the answers of one operation to the reference. */
+/** Checks the responses of one operation against the reference. */
 interface Operation {
   readonly name: string;
   readonly method: string;
   readonly address: RegExp;
-  /** The statuses that it may answer with. */
+  /** Its documented statuses. */
   readonly statuses: ReadonlySet<number>;
-  /** Whether its answers, but for errors, are JSON. */
+  /** Whether its responses, except errors, are JSON. */
   readonly isJson: boolean;
-  /** Compiled when it is first asked for: most tests call few operations. */
+  /** Compiled at first use: most tests call few operations. */
   readonly validator: (status: number) => ValidateFunction;
 }
 
@@ -58,13 +58,13 @@ const operations = apis
   .flatMap(operationsOf)
   .sort((a, b) => Number(a.address.source.includes('[^/]+')) - Number(b.address.source.includes('[^/]+')));
 
-/** What an answer has that its operation's reference does not allow, a line each; nothing for an address that is no operation's. */
+/** A line for each violation of the reference by a response; none for an unknown address. */
 export function answerProblems(method: string, path: string, status: number, body: unknown): string[] {
   const [address = ''] = path.split('?');
   const operation = operations.find((one) => one.method === method.toLowerCase() && one.address.test(address));
   if (!operation) return [];
-  if (!operation.statuses.has(status)) return [`${operation.name} answered ${status}, which its reference does not have`];
-  if (!operation.isJson && status < 400) return typeof body === 'string' ? [] : [`${operation.name} answered without a text`];
+  if (!operation.statuses.has(status)) return [`${operation.name} returned the undocumented status ${status}`];
+  if (!operation.isJson && status < 400) return typeof body === 'string' ? [] : [`${operation.name} returned no text`];
   const validate = operation.validator(status);
   if (validate(body)) return [];
   return (validate.errors ?? []).map(
@@ -72,9 +72,8 @@ export function answerProblems(method: string, path: string, status: number, bod
   );
 }
 
-/** Throws when an answer is not what the reference says: every answer that a test gets goes through this. */
+/** Throws when a response violates the reference. Every response in a test passes this. */
 export function holdToReference(method: string, path: string, status: number, body: unknown): void {
   const problems = answerProblems(method, path, status, body);
-  if (problems.length > 0)
-    throw new Error(`${method} ${path.slice(0, 200)} is not answered as the reference says:\n${problems.join('\n')}`);
+  if (problems.length > 0) throw new Error(`${method} ${path.slice(0, 200)} violates the reference:\n${problems.join('\n')}`);
 }

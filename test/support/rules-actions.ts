@@ -1,4 +1,4 @@
-/** What happens in the tables of test/rules (see rules.ts). */
+/** The actions of the tables of test/rules (see rules.ts). */
 import type { ConfigDocument, StreakSettings } from '../../src/config/model.js';
 import { eventAttributeValues, userAttributeValues } from './model/documents.js';
 import { applyEdit, type Edit } from './model/edits.js';
@@ -7,14 +7,14 @@ import type { Subject } from './model/subject.js';
 import type { UserProperties } from './model/users.js';
 import type { Answer } from './model/world.js';
 
-/** A row that is being played. */
+/** The state of a row being played. */
 export interface Scene {
   readonly subject: Subject;
   document: ConfigDocument;
   nowMs: number;
   /** The user whom the last line named. */
   user: string;
-  /** What the last call was answered with. */
+  /** The response of the last call. */
   answer: Answer | undefined;
   pauseId: string;
 }
@@ -59,7 +59,7 @@ const pause: Action = async (scene, user = '', start, end) => {
 
 const position = (list: readonly { readonly key: string }[], key: string): number => list.findIndex((object) => object.key === key);
 
-/** What an operator changes: triggers and levels are those of the first system, counted from 1. */
+/** Changes by the operator: triggers and levels are those of the first system, counted from 1. */
 const operations: readonly (readonly [pattern: RegExp, edit: (document: ConfigDocument, words: readonly string[]) => Edit])[] = [
   [/^frequency (\S+)$/, (_, [frequency]) => ({ edit: 'frequency', frequency: frequency as StreakSettings['frequency'] })],
   [/^mode (\S+)$/, (_, [mode]) => ({ edit: 'evaluationMode', mode: mode as StreakSettings['evaluationMode'] })],
@@ -89,7 +89,7 @@ const operations: readonly (readonly [pattern: RegExp, edit: (document: ConfigDo
 
 const operate: Action = async (scene, what = '') => {
   const [pattern, edit] = operations.find(([known]) => known.test(what)) ?? [];
-  if (!pattern || !edit) throw new Error(`no operator knows how to do "${what}"`);
+  if (!pattern || !edit) throw new Error(`no operation is written like "${what}"`);
   scene.document = applyEdit(scene.document, edit(scene.document, (pattern.exec(what) ?? []).slice(1)), scene.nowMs);
   await scene.subject.configure(scene.document);
   return { status: 200 };
@@ -118,7 +118,7 @@ const actions: readonly (readonly [pattern: RegExp, action: Action])[] = [
   [/^(\S+) (\S+) (-?\d\S*)(?: (.+))?$/, event],
 ];
 
-/** Does what the second column of a line says. */
+/** Runs the second column of a line. */
 export async function act(scene: Scene, what: string): Promise<void> {
   for (const [pattern, action] of actions) {
     const match = pattern.exec(what);
@@ -129,5 +129,5 @@ export async function act(scene: Scene, what: string): Promise<void> {
     scene.answer = await action(scene, ...words);
     return;
   }
-  throw new Error(`nobody knows what "${what}" is`);
+  throw new Error(`no action is written like "${what}"`);
 }

@@ -1,4 +1,4 @@
-/** What can be seen in the tables of test/rules (see rules.ts): each view shows something in the words of the third column. */
+/** The views of the tables of test/rules (see rules.ts): each shows one thing in the words of the third column. */
 import type { Scene } from './rules-actions.js';
 import type { AwardRow, BoardBlock, EventBlock, PointsBlock, StreakBlock, UserPoints } from './model/examples.js';
 import type { Answer } from './model/world.js';
@@ -12,11 +12,11 @@ interface Ranked {
   readonly value: number;
 }
 
-/** What is looked at, for which user, and the words that are expected, for views that have to know what is asked of them. */
+/** The subject of a view: scene, user, and the expected words for views that depend on them. */
 interface Look {
   readonly scene: Scene;
   readonly user: string;
-  /** What stands in brackets; the first of its kind if nothing does. */
+  /** The name in brackets; the first of its kind by default. */
   readonly which: string | undefined;
   readonly expected: string;
 }
@@ -207,7 +207,7 @@ export async function view(scene: Scene, check: string): Promise<string> {
   // A check starts with the name of a view, or with a user and then the name of one.
   const own = nameOf(words[0]) in views ? 0 : 1;
   const found = views[nameOf(words[own])];
-  if (!found) throw new Error(`nobody knows how to look at "${check}"`);
+  if (!found) throw new Error(`no view is named like "${check}"`);
   const which = /\[(.*)\]$/.exec(words[own] ?? '')?.[1];
   const user = own === 1 ? (words[0] ?? '') : scene.user;
   const shown = await found({ scene, user, which, expected: words.slice(own + 1).join(' ') });

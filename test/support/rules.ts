@@ -1,12 +1,12 @@
 /**
- * The language of the tables in test/rules: what happens to users, moment by moment, and what is then so. Each row is played twice, on the
- * real engine with its stores, as a tenant of its own, and on the model; what a row expects was worked out by hand.
+ * The language of the tables in test/rules: actions, moment by moment, and the state after each. Each row is played twice: on the real engine
+ * with its stores, in a tenant of its own, and on the model. The expectations were worked out by hand.
  *
- * A line is `when | what happens | what is then so`.
+ * A line is `when | action | expected views`.
  *
  * When: `01-03 12:00` is in UTC, in the zone of the row if it names one; `01-03 12:00 NZ` is in Auckland (zones: model/examples.ts). The year is
- * 2040, and 2 January, on whose noon every row starts, is a Monday. Nothing: the same moment. `~01-03 12:00`: the clock moves and no sweep
- * comes, so that what is due waits for whoever is first to need it.
+ * 2040, and 2 January, on whose noon every row starts, is a Monday. Nothing: the same moment. `~01-03 12:00`: the clock moves without a sweep, so that due work
+ * waits for the first call that needs it.
  *
  * What happens: one of `actions` below, such as `ana cards 5` (an event of ana on the metric cards with the value 5), `ana cards 5 city=Nuuk
  * device=phone key=k1` (with attributes and an Idempotency-Key), `ana moves to NZ`, `ana pauses 01-03 to 01-05`, `nothing`.
@@ -25,10 +25,10 @@ import { Model } from './model/index.js';
 import { moment } from './model/examples.js';
 import type { Subject } from './model/subject.js';
 
-/** What is configured, in the words of the configuration file. A streak needs 1 of cards unless it says otherwise. */
+/** The configuration, in the words of the configuration file. A streak needs 1 of cards by default. */
 export type Given = Partial<Omit<DocumentSpec, 'streaks'>> & {
   readonly streaks?: Partial<StreaksSpec>;
-  /** Users who are known from the start. */
+  /** Users identified at the start. */
   readonly known?: readonly string[];
 };
 
@@ -50,11 +50,11 @@ function documentOf(table: Given, row: Given = {}): ConfigDocument {
   return buildDocument({ metrics, ...given, ...(streaks ? { streaks } : {}) });
 }
 
-/** Who plays a row: the engine or the model. */
+/** Plays a row: the engine or the model. */
 interface Player {
   readonly subject: Subject;
   readonly document: ConfigDocument;
-  /** Moves the clock and leaves what has become due to whoever comes first. */
+  /** Moves the clock and leaves due work to the next call. */
   drift(ms: number): Promise<void> | void;
 }
 
@@ -96,11 +96,11 @@ export function tablesOnRealStores(): Says {
       for (const row of rows) {
         it(row.rule, async () => {
           const document = documentOf(given, row.given);
-          const contestant = await arena.enter(document, baseMs);
+          const session = await arena.enter(document, baseMs);
           try {
-            await playRow(row, given, { ...contestant, document });
+            await playRow(row, given, { ...session, document });
           } finally {
-            await contestant.leave();
+            await session.leave();
           }
           // The model is what the engine is compared with on random histories, so the same examples have to hold for it.
           const model = new Model(document, baseMs);

@@ -1,4 +1,4 @@
-/** What mocha does around a run, and in each of its processes around each file (around the whole run when there is one process). */
+/** Hooks of a run, and of each of its processes around each file (around the whole run when there is one process). */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { compileSources } from './compiled.js';
@@ -9,14 +9,17 @@ let stores: RunStores | undefined;
 let stopping: Promise<void> | undefined;
 const stop = (): Promise<void> => (stopping ??= stores?.stop() ?? Promise.resolve());
 
-/** A run that is ended from outside stops its stores and fails. */
-function endInOrder(): void {
+let isInterrupted = false;
+
+/** An interrupted run stops its stores and exits with 1. */
+function interrupt(): void {
+  isInterrupted = true;
   void stop().finally(() => process.exit(1));
 }
 
 /** In the process that starts the run. */
 export async function mochaGlobalSetup(): Promise<void> {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, endInOrder);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt);
   stores = await RunStores.open();
   await stores.serve();
   process.env[commandVariable] = await compileSources(join(stores.folder, 'laurel'));
@@ -24,13 +27,15 @@ export async function mochaGlobalSetup(): Promise<void> {
 
 export async function mochaGlobalTeardown(): Promise<void> {
   await stop();
+  // After an interrupt, mocha itself would exit with the number of failures so far, which may be 0.
+  if (isInterrupted) process.exit(1);
 }
 
 const endsWithinMs = 30_000;
 const pollMs = 50;
 let before: string[] = [];
 
-/** Connections, servers and processes that were not there before the first test. Timers may be the patience of a client that has its answer. */
+/** Connections, servers and processes opened since the first test. A timer may be the timeout of a client that has its response. */
 function leftOpen(): string[] {
   const known = [...before];
   return process.getActiveResourcesInfo().filter((name) => {
@@ -40,7 +45,7 @@ function leftOpen(): string[] {
   });
 }
 
-/** The file that runs in this process; of several, the first. One that ends a worker process is named. */
+/** The file that runs in this process; of several, the first. Named when the process exits while running it. */
 let file: string | undefined;
 if (process.env['MOCHA_WORKER_ID'] !== undefined) {
   process.once('exit', () => {
@@ -54,14 +59,14 @@ export const mochaHooks = {
     before = process.getActiveResourcesInfo();
   },
 
-  /** Prints a failure at once: mocha reports a file of a parallel run when the whole file has ended. */
+  /** Prints a failure at once: in a parallel run, mocha reports a file only when all of it has run. */
   afterEach(this: Mocha.Context): void {
     const test = this.currentTest;
     if (process.env['MOCHA_WORKER_ID'] === undefined || test?.state !== 'failed') return;
     console.error(`${file}: ${test.fullTitle()} failed: ${test.err?.message}`);
   },
 
-  /** Fails a file that leaves a connection, a server or a process behind. */
+  /** Fails a file that leaves a connection, a server or a process open. */
   async afterAll(this: Mocha.Context): Promise<void> {
     this.timeout(endsWithinMs + 10_000);
     const giveUpAt = Date.now() + endsWithinMs;

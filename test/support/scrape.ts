@@ -1,11 +1,11 @@
-/** One sample of an answer of /metrics. */
+/** One sample of /metrics. */
 export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** What a process tells Prometheus. */
+/** The metrics of a process. */
 export interface Scrape {
   /** The names of the metrics, also of those without a value. */
   readonly names: ReadonlySet<string>;
@@ -33,7 +33,7 @@ function parse(text: string): Pick<Scrape, 'kinds' | 'samples'> {
   return { kinds, samples };
 }
 
-/** Reads the metrics of a process. Throws when they are not answered with 200. */
+/** Reads the metrics of a process. Throws unless the response is a 200. */
 export async function scrape(metricsAddress: string, headers: Readonly<Record<string, string>> = {}): Promise<Scrape> {
   const response = await fetch(`${metricsAddress}/metrics`, { headers });
   const text = await response.text();

@@ -53,7 +53,7 @@ export interface StageOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Another Redis than that of the run. */
   readonly redisUrl?: string;
-  /** An empty database elsewhere, which nobody else uses. */
+  /** An empty, unshared database on another server. */
   readonly databaseUrl?: string;
   /** How long `drain` may take. */
   readonly drainMs?: number;

@@ -1,52 +1,51 @@
-/** Clients who go on sending events whatever happens to the service, as callers do, and what they were told. */
+/** Clients that keep sending events whatever happens to the service, as callers do, and record the responses. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Client, inParallel, NoAnswer, type Answer } from './client.js';
-import type { Model } from './model.js';
 import { Random } from './random.js';
 import { until } from './stage.js';
-import { draw, modelEvent, said, sendDrawn, type Drawn, type EventRow } from './traffic.js';
+import { draw, said, sendDrawn, type Drawn, type EventRow, type Said, type TrafficModel } from './traffic.js';
 import { adminKey } from './world.js';
 
-/** Before an event that was not acknowledged is sent again. */
+/** Pause before an unacknowledged event is sent again. */
 const retryMs = 20;
-/** Acknowledged events of which some are sent again: as many of the newest as this. */
+/** Replays pick from this many of the newest acknowledged events. */
 const remembered = 2_000;
 
-/** What was acknowledged, by idempotency key. */
+/** An acknowledged event; maps have it by idempotency key. */
 export interface Acknowledged {
   readonly drawn: Drawn;
   readonly eventId: string;
-  /** The answer of the event itself, in the terms of the model; undefined when only a replay was answered. */
-  readonly said: ReturnType<typeof said> | undefined;
+  /** The response of the event itself, in the model's terms; undefined when only a replay got one. */
+  readonly said: Said | undefined;
 }
 
 export interface SteadyTrafficOptions {
   readonly seed: number;
   readonly clients: number;
-  /** Where a client (by its number) is to send to now. */
+  /** The current target of a client, by its number. */
   readonly address: (client: number) => Promise<string> | string;
   /** The longest pause of a client between two events; it takes a random part of it. */
   readonly pauseMs?: number;
   /** The share of requests that send an acknowledged event once more, which must be answered as a replay. */
   readonly replayChance?: number;
-  /** How long an answer may take before the client gives up waiting for it. */
+  /** Timeout of a request. */
   readonly timeoutMs?: number;
 }
 
 /** What has happened so far. */
 export interface Tally {
-  /** Answers that acknowledged something, replays included. */
+  /** Responses that acknowledged an event, replays included. */
   answers: number;
-  /** Requests that were sent and not answered. */
+  /** Requests sent without a response. */
   lost: number;
-  /** Answers with a 503. */
+  /** 503 responses. */
   refused: number;
-  /** Events that only a replay acknowledged: they had been counted, and their answer was lost. */
+  /** Events acknowledged only by a replay: they were counted, and their response was lost. */
   found: number;
   /** Acknowledged events that were sent again. */
   replays: number;
-  /** The longest that an answer took. */
+  /** The slowest response. */
   slowestMs: number;
 }
 
@@ -61,7 +60,7 @@ export class SteadyTraffic {
   private readonly client: Client;
   private readonly recent: (readonly [drawn: Drawn, eventId: string])[] = [];
   private next = 0;
-  private told = -1;
+  private lastRecent = -1;
   private sending = true;
   private held = false;
   private busy = 0;
@@ -75,20 +74,20 @@ export class SteadyTraffic {
 
   start(): void {
     this.running = inParallel(this.options.clients, (client) => this.send(client));
-    // Whoever waits for it hears of a failure; until somebody does, it must not end the process.
+    // `during` and `stop` throw its failure; until then it must not end the process as an unhandled rejection.
     const ended = (): void => {
       this.hasEnded = true;
     };
     this.running.then(ended, ended);
   }
 
-  /** Waits until something is so; a failure of the load is thrown at once. */
+  /** Waits for a condition. Throws a failure of the load at once. */
   async during(what: string, look: () => boolean, boundMs?: number): Promise<void> {
     await until(what, () => this.hasEnded || look(), boundMs);
     if (this.hasEnded) await this.running;
   }
 
-  /** Lets clients finish what they have begun, and begin nothing more until `resume`. */
+  /** Waits for the events in flight, and starts none until `resume`. */
   async hold(boundMs: number): Promise<void> {
     this.held = true;
     await this.during('every event to be acknowledged', () => this.busy === 0, boundMs);
@@ -98,7 +97,7 @@ export class SteadyTraffic {
     this.held = false;
   }
 
-  /** What was acknowledged, and what happened, since the last time. */
+  /** The acknowledged events and the tally since the last call. */
   take(): { readonly acknowledged: ReadonlyMap<string, Acknowledged>; readonly tally: Tally } {
     const { acknowledged, tally } = this;
     this.acknowledged = new Map();
@@ -106,7 +105,7 @@ export class SteadyTraffic {
     return { acknowledged, tally };
   }
 
-  /** Ends the load: every event that was begun is acknowledged first. Throws what went wrong meanwhile. */
+  /** Ends the load once every event in flight is acknowledged. Throws the failure of the load, if any. */
   async stop(): Promise<void> {
     this.sending = false;
     await this.running;
@@ -119,7 +118,7 @@ export class SteadyTraffic {
 
   private async send(client: number): Promise<void> {
     const { seed, pauseMs = 0, replayChance = 0 } = this.options;
-    // What a client does depends on its number alone, so that runs of a seed are alike as far as they can be.
+    // A client's events depend on its number alone, so that runs of one seed are as similar as possible.
     const own = new Random(seed + client);
     while (this.sending) {
       if (pauseMs > 0) await delay(own.below(pauseMs));
@@ -147,10 +146,10 @@ export class SteadyTraffic {
       this.tally.found += 1;
     }
     this.acknowledged.set(one.key!, { drawn: one, eventId, said: isFirst ? said(answer) : undefined });
-    this.recent[(this.told += 1) % remembered] = [one, eventId];
+    this.recent[(this.lastRecent += 1) % remembered] = [one, eventId];
   }
 
-  /** What was acknowledged once is known for ever. */
+  /** A replay of an acknowledged event returns its id, however old it is. */
   private async replay(client: number, one: Drawn, eventId: string): Promise<void> {
     const { answer } = await this.sendUntilAcknowledged(client, one);
     this.tally.replays += 1;
@@ -191,10 +190,10 @@ export class SteadyTraffic {
 /** Every acknowledged event must be in the ledger exactly once, and no other. */
 export function expectExactlyOnce(ledger: readonly EventRow[], acknowledged: ReadonlyMap<string, Acknowledged>): void {
   const stored = ledger.map(({ id, key }) => `${key ?? 'no key'} ${id}`).sort();
-  const told = [...acknowledged].map(([key, { eventId }]) => `${key} ${eventId}`).sort();
-  if (stored.length === told.length && stored.every((line, i) => line === told[i])) return;
-  const [inLedger, inAnswers] = [new Set(stored), new Set(told)];
-  const lost = told.filter((line) => !inLedger.has(line));
+  const sent = [...acknowledged].map(([key, { eventId }]) => `${key} ${eventId}`).sort();
+  if (stored.length === sent.length && stored.every((line, i) => line === sent[i])) return;
+  const [inLedger, inAnswers] = [new Set(stored), new Set(sent)];
+  const lost = sent.filter((line) => !inLedger.has(line));
   const strange = stored.filter((line) => !inAnswers.has(line));
   const twice = stored.filter((line, i) => line === stored[i - 1]);
   throw new Error(
@@ -204,11 +203,11 @@ export function expectExactlyOnce(ledger: readonly EventRow[], acknowledged: Rea
   );
 }
 
-/** Counts the events on the model in the order of the ledger, which must explain every answer. */
-export function expectExplained(model: Model, ledger: readonly EventRow[], acknowledged: ReadonlyMap<string, Acknowledged>): void {
-  for (const { id, key, day } of ledger) {
+/** Plays the ledger on the model, which must explain every response. */
+export function expectExplained(model: TrafficModel, ledger: readonly EventRow[], acknowledged: ReadonlyMap<string, Acknowledged>): void {
+  for (const { id, key, at } of ledger) {
     const { drawn, said: answer } = acknowledged.get(key!)!;
-    const expected = model.track(modelEvent(drawn, day));
+    const expected = model.track(drawn, at);
     if (answer) expect(answer, `event ${id}: ${JSON.stringify(drawn)}`).to.deep.equal(expected);
   }
 }

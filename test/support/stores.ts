@@ -8,10 +8,10 @@ import { migrate } from '../../src/postgres/pool.js';
 import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../../src/local-stores/local-redis.js';
 import { findPostgresHome } from '../../src/local-stores/postgres-home.js';
-import { administratorUrl } from '../../src/local-stores/postgres-role.js';
+import { administratorUrl } from '../../src/local-stores/postgres-cluster.js';
 import { overTcp } from './tcp-redis.js';
 
-/** The real stores of a test process: a Redis of its own, and the run's Postgres, in which it makes databases of its own. */
+/** The real stores of a test process: its own Redis, and the run's Postgres, in which it creates databases. */
 export interface Stores {
   /** A temporary folder, removed at the end of the run. */
   readonly folder: string;
@@ -23,13 +23,13 @@ export interface Stores {
 }
 
 const template = 'laurel_template';
-/** Names the server that hands out the stores of a mocha run to its worker processes. */
+/** The address of the server that gives worker processes the stores of the mocha run. */
 const addressVariable = 'LAUREL_TEST_STORES';
 const quiet = (): undefined => undefined;
 
 /**
- * world.ts names databases and partitions by a counter, which must exist once per process. A test that imports something with a top-level
- * await is loaded in another way than the rest, with modules of its own.
+ * world.ts names databases and partitions by a counter, which must exist once per process. A test with a top-level await in its imports is
+ * loaded differently, with module instances of its own.
  */
 const loaded = Symbol.for('laurel.test.stores');
 if (Reflect.has(globalThis, loaded))
@@ -42,7 +42,7 @@ export function withDatabase(url: string, database: string): string {
   return changed.href;
 }
 
-/** Runs one statement that can't be in a transaction. */
+/** Runs one statement outside a transaction. */
 export async function administer(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -58,7 +58,7 @@ interface Started {
   stop(): Promise<void>;
 }
 
-/** The stores of one run. Each server starts when the first test asks for it, and belongs to the process that has this object. */
+/** The stores of one run. Each server starts with the first test that needs it, and belongs to the process with this object. */
 export class RunStores {
   readonly folder: string;
   #postgres: Promise<Started> | undefined;
@@ -71,7 +71,7 @@ export class RunStores {
 
   static async open(): Promise<RunStores> {
     const folder = await mkdtemp(join(tmpdir(), 'laurel-test-'));
-    // Under root, Postgres runs as another user, who has to get through this folder.
+    // Under root, Postgres runs as another user, which must be able to enter this folder.
     await chmod(folder, 0o755);
     return new RunStores(folder);
   }
@@ -84,7 +84,7 @@ export class RunStores {
     return { folder: this.folder, redisUrl, postgresUrl, template };
   }
 
-  /** Lets worker processes, which inherit the environment of this one, ask for their stores. */
+  /** Serves the stores to the worker processes, which inherit this environment. */
   async serve(): Promise<void> {
     const server = createServer((request, response) => {
       this.of(request.url ?? '').then(
@@ -102,7 +102,7 @@ export class RunStores {
     this.#server?.closeAllConnections();
     const started = [...this.#redis.values(), ...(this.#postgres ? [this.#postgres] : [])];
     for (const result of await Promise.allSettled(started)) {
-      // One that has failed to start was reported to the test that asked for it.
+      // A failed start was reported to the test that needed the server.
       if (result.status === 'fulfilled') await result.value.stop();
     }
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
@@ -152,7 +152,7 @@ export async function stopStores(): Promise<void> {
   await (await own)?.stop();
 }
 
-/** Removes a data folder; servers that a failed test has left running in it are stopped before, since whoever leaves last stops them. */
+/** Removes a data folder, after stopping servers that a failed test has left running in it: joining and leaving stops them. */
 export async function removeStores(dataDir: string): Promise<void> {
   const options = { dataDir, log: quiet };
   for (const start of [startLocalRedis, startLocalPostgres]) await (await start(options)).stop();

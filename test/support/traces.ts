@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { keysOf } from './world.js';
 
-/** Everything that a key holds, as bytes: nothing is unpacked, so that nothing can be missed. */
+/** The raw bytes of a key: nothing is unpacked, so that nothing is missed. */
 async function contentOf(redis: Redis, key: string): Promise<Buffer[]> {
   switch (await redis.type(key)) {
     case 'string':
@@ -22,7 +22,7 @@ async function contentOf(redis: Redis, key: string): Promise<Buffer[]> {
   }
 }
 
-/** The keys of a partition in whose name or content one of the texts is. */
+/** The keys of a partition with one of the texts in their name or content. */
 async function inRedis(redis: Redis, partition: string, texts: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const key of await keysOf(redis, partition)) {
@@ -32,7 +32,7 @@ async function inRedis(redis: Redis, partition: string, texts: readonly string[]
   return found;
 }
 
-/** The tables, partitions included, in a row of which one of the texts is, in any column. */
+/** The tables, partitions included, with one of the texts in any column of a row. */
 async function inPostgres(pool: pg.Pool, texts: readonly string[]): Promise<string[]> {
   const { rows: tables } = await pool.query<{ name: string }>(
     `select oid::regclass::text as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,
@@ -47,7 +47,7 @@ async function inPostgres(pool: pg.Pool, texts: readonly string[]): Promise<stri
   return found;
 }
 
-/** Where any of the texts is to be found: in names, fields and values of a partition's keys, and in every column of every table. */
+/** All occurrences of the texts: in names, fields and values of a partition's keys, and in every column of every table. */
 export async function tracesOf(redis: Redis, pool: pg.Pool, partition: string, texts: readonly string[]): Promise<string[]> {
   return [...(await inRedis(redis, partition, texts)), ...(await inPostgres(pool, texts))];
 }

@@ -1,8 +1,9 @@
-/** Random events for the configuration of rich-config.ts, and what the model says of them. */
+/** Random events for the configuration of rich-config.ts, and the model's responses to them. */
 import { expect } from 'chai';
 import type pg from 'pg';
 import { inParallel, type Answer, type Client } from './client.js';
-import type { Model, ModelAnswer, ModelEvent } from './model.js';
+import { after } from './config.js';
+import { Model } from './model/index.js';
 import type { Random } from './random.js';
 import { richConfig } from './rich-config.js';
 import { until } from './stage.js';
@@ -60,16 +61,54 @@ export function sendDrawn(
   return client.send(address, 'POST', `/v1/metrics/${drawn.metric}/event`, { body, headers, ...(timeoutMs && { timeoutMs }) });
 }
 
-export const modelEvent = ({ metric, user, value, attributes, device }: Drawn, day: string): ModelEvent => ({
-  ...{ metric, user, value, day },
-  ...(attributes && { userAttributes: attributes }),
-  ...(device !== undefined && { eventAttributes: { device } }),
-});
+const quarterMs = 15 * 60_000;
 
-/** What the answer to an event says, in the terms of the model. */
-export function said({ body }: Answer): ModelAnswer {
+/** The model under rich-config.ts, for events of the present. Local days begin at quarters of an hour only, so its clock moves in those. */
+export class TrafficModel extends Model {
+  private quarter: number;
+
+  constructor() {
+    const quarter = Math.floor(Date.now() / quarterMs);
+    super(after(JSON.stringify(richConfig)), quarter * quarterMs);
+    this.quarter = quarter;
+  }
+
+  /** Plays the next event of the ledger. */
+  track({ metric, user, value, attributes, device }: Drawn, at: Date): Said {
+    const quarter = Math.floor(at.getTime() / quarterMs);
+    if (quarter > this.quarter) this.setNow((this.quarter = quarter) * quarterMs);
+    const tz = zoneOf(user);
+    const request = {
+      ...{ metricKey: metric, value },
+      user: { id: user, ...(tz !== undefined && { tz }), ...(attributes && { attributes }) },
+      ...(device !== undefined && { attributes: { device } }),
+    };
+    return said(this.event(request));
+  }
+}
+
+interface Placed {
+  readonly rank: number | null;
+  readonly previousRank: number | null;
+  readonly threshold: number;
+}
+interface Earned {
+  readonly total: number;
+  readonly added: number;
+  readonly awarded: readonly number[];
+  readonly level?: string | null;
+}
+/** The parts of a response to an event that the model must explain. */
+export interface Said {
+  readonly total: number;
+  readonly points: Readonly<Record<string, Earned>>;
+  readonly leaderboards: Readonly<Record<string, Placed>>;
+}
+
+/** The compared parts of a response, of the service or of the model. */
+export function said({ body }: { readonly body?: unknown }): Said {
   type Points = Record<string, { total: number; added: number; awards: { awarded: number }[]; level?: { key: string } | null }>;
-  const { total, points, leaderboards } = body as { total: number; points: Points; leaderboards: ModelAnswer['leaderboards'] };
+  const { total, points, leaderboards } = body as { total: number; points: Points; leaderboards: Said['leaderboards'] };
   return {
     total,
     points: Object.fromEntries(
@@ -123,28 +162,35 @@ interface UserPoints {
   readonly level: { readonly key: string } | null;
 }
 
-/** Compares every total, points total and level that the service answers with those of the model. */
-export async function expectTotals(model: Model, client: Client, address: string): Promise<void> {
-  const users = userIds.filter((user) => Object.keys(model.totals(user)).length > 0);
+const totalsOf = (body: unknown): Record<string, number> =>
+  Object.fromEntries((body as { key: string; current: number }[]).map(({ key, current }) => [key, current]));
+const levelOf = (body: unknown): readonly unknown[] => [(body as UserPoints).total, (body as UserPoints).level?.key ?? null];
+const ranksOf = (body: unknown): readonly object[] =>
+  (body as { rankings: { userId: string; rank: number; value: number }[] }).rankings.map(({ userId, rank, value }) => ({
+    userId,
+    rank,
+    value,
+  }));
+
+/** Compares every total, points total and level of the service with the model's. */
+export async function expectTotals(model: TrafficModel, client: Client, address: string): Promise<void> {
+  const users = userIds.filter((user) => model.user(user).status === 200);
+  expect(users).not.to.deep.equal([]);
   await inParallel(users.length, async (index) => {
     const user = users[index]!;
-    const { body: metrics } = await client.send(address, 'GET', `/v1/users/${user}/metrics`);
-    const known = (metrics as { key: string; current: number }[]).filter(({ key }) => key in model.totals(user));
-    expect(Object.fromEntries(known.map(({ key, current }) => [key, current])), user).to.deep.equal(model.totals(user));
-    for (const system of richConfig.points) {
-      const { total, level } = (await client.send(address, 'GET', `/v1/users/${user}/points/${system.key}`)).body as UserPoints;
-      const expected = [model.pointsOf(user, system.key), model.levelOf(user, system.key)];
-      expect([total, level?.key ?? null], `${user} in ${system.key}`).to.deep.equal(expected);
+    const { body } = await client.send(address, 'GET', `/v1/users/${user}/metrics`);
+    expect(totalsOf(body), user).to.deep.equal(totalsOf(model.metrics(user).body));
+    for (const { key } of richConfig.points) {
+      const found = levelOf((await client.send(address, 'GET', `/v1/users/${user}/points/${key}`)).body);
+      expect(found, `${user} in ${key}`).to.deep.equal(levelOf(model.points(user, key, 1).body));
     }
   });
 }
 
-/** Compares every place on every leaderboard, ties included. */
-export async function expectRanks(model: Model, client: Client, address: string): Promise<void> {
+/** Compares every rank of every leaderboard, ties included. */
+export async function expectRanks(model: TrafficModel, client: Client, address: string): Promise<void> {
   for (const { key } of richConfig.leaderboards) {
     const { body } = await client.send(address, 'GET', `/v1/leaderboards/${key}?limit=1000`);
-    const rankings = (body as { rankings: { userId: string; rank: number; value: number }[] }).rankings;
-    const places = rankings.map(({ userId, rank, value }) => ({ userId, rank, value }));
-    expect(places, key).to.deep.equal(model.rankings(key));
+    expect(ranksOf(body), key).to.deep.equal(ranksOf(model.leaderboard(key, { limit: 1000 }).body));
   }
 }

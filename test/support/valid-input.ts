@@ -225,7 +225,7 @@ export function call(world: World, base: string, { method, path }: Described, in
   return world.request(method, base + addressOf(path, input), { headers, ...sent });
 }
 
-/** Calls an operation as the table says, and keeps what later ones need. Throws unless it is done, all of it. */
+/** Calls an operation with its valid input, and stores the ids that later ones need. Throws unless all of it succeeds. */
 export async function callValid(world: World, base: string, operation: Described, known: Known): Promise<Reply> {
   const valid = validInput[operation.id];
   if (!valid) throw new Error(`valid-input.ts has no input for ${operation.id}`);

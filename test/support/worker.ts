@@ -6,21 +6,20 @@ import { isPastEpoch, loadOffset } from '../../src/ledger/offsets.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
 import { limits } from '../../src/shared/limits.js';
 import { createPool } from '../../src/postgres/pool.js';
-import { redisOptions } from '../../src/redis/connection.js';
+import { Listener, redisOptions } from '../../src/redis/connection.js';
 import { bundleLibrary } from '../../src/redis/library.js';
-import { Listener } from '../../src/redis/listener.js';
 import { tenant, type World } from './world.js';
 
-/** A write-behind worker of its own beside a world without one. */
+/** A write-behind worker beside a world without one. */
 export interface Worker {
   readonly writeBehind: WriteBehind;
-  /** What it has logged, a message each. */
+  /** Its log messages. */
   readonly said: readonly string[];
-  /** Stops it in order, and closes its connections. Calling it again does nothing more. */
+  /** Drains, stops and closes its connections. Idempotent. */
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a worker for a world's ledger; `databaseUrl` may lead to its database in another way, and statements may have less time. */
+/** Starts a worker for a world's ledger; `databaseUrl` may go through a proxy, and statements may have a shorter timeout. */
 export function startWorker(
   world: World,
   databaseUrl = world.settings.databaseUrl!,

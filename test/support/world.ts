@@ -10,6 +10,7 @@ import { hasCommitted } from '../../src/ledger/offsets.js';
 import { mastersOf } from '../../src/redis/cluster.js';
 import { connectRedis, redisOptions } from '../../src/redis/connection.js';
 import { keyNames, metaFields, partitionPrefix } from '../../src/redis/contract.js';
+import { Sweep } from '../../src/jobs/sweep.js';
 import { startService, type Roles } from '../../src/app/service.js';
 import type { Settings } from '../../src/app/settings.js';
 import { holdToReference } from './reference.js';
@@ -20,14 +21,14 @@ export const tenant = 1;
 const drainPollMs = 3;
 const drainTimeoutMs = 60_000;
 
-/** A Monday, after the day on which anybody reads this: the test clock only goes forward. */
+/** A Monday in the future: the test clock only moves forward. */
 export const defaultNow = '2040-01-02T12:00:00.000Z';
 
-/** What a service of Laurel's own stores begins with; the run's are an operator's. */
+/** The configuration that a service on Laurel's own stores starts with. */
 export const sampleConfig = fileURLToPath(new URL('../../examples/study-app.yaml', import.meta.url));
 
 let names = 0;
-/** A name that nothing else in this run has. */
+/** A name that is unique in this run. */
 const uniqueName = (): string => `t${process.pid}_${(names += 1)}`;
 
 export interface TestDatabase {
@@ -36,7 +37,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database that its test has made, and takes away. */
+/** A database that its test creates and drops. */
 function givenDatabase(url: string): TestDatabase {
   const pool = new pg.Pool({ connectionString: url, max: 4 });
   pool.on('error', () => undefined);
@@ -47,7 +48,7 @@ function givenDatabase(url: string): TestDatabase {
 export async function freshDatabase({ connections = 4 } = {}): Promise<TestDatabase> {
   const { postgresUrl, template } = await stores();
   const name = uniqueName();
-  // Copying files costs half of what logging each page costs.
+  // Copying files costs half as much as logging each page.
   await administer(postgresUrl, `create database ${name} template ${template} strategy file_copy`);
   const url = withDatabase(postgresUrl, name);
   const pool = new pg.Pool({ connectionString: url, max: connections });
@@ -65,14 +66,14 @@ export async function freshDatabase({ connections = 4 } = {}): Promise<TestDatab
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed body, a text if it is not JSON; tests look into it by path. */
+  /** The parsed body, a text if it is not JSON. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly body: any;
 }
 
 export interface RequestOptions {
   readonly body?: unknown;
-  /** A body that is sent as it is. */
+  /** A body sent verbatim. */
   readonly raw?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Null sends none. */
@@ -105,19 +106,23 @@ export interface World {
   readonly settings: Settings;
   readonly pool: pg.Pool;
   readonly redis: Redis;
+  /** The `no` of the tenant that requests mean. */
+  readonly tenant: number;
   /** The start of the tenant's keys. */
   readonly partition: string;
   request(method: string, path: string, options?: RequestOptions): Promise<Reply>;
   get(path: string): Promise<Reply>;
   event(metric: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
   setClock(iso: string): Promise<void>;
-  /** Applies a configuration file, of the default tenant if none is named, and returns when this service works with it. */
+  /** Moves the test clock of one tenant, by its no, and does what is due by then. */
+  advance(no: number, iso: string): Promise<void>;
+  /** Applies a configuration file, to the default tenant if none is named, and returns once this service uses it. */
   configure(text: string, how?: { prune?: boolean; tenant?: string }): Promise<void>;
-  /** Waits until the write-behind has committed everything that the ledger of a tenant, by its no, holds now. */
+  /** Waits until the write-behind has committed the current ledger of a tenant, by its no. */
   drain(no?: number): Promise<void>;
   /** The id of the newest entry of the ledger: nothing changes in Redis without one. */
   ledgerEnd(): Promise<string>;
-  /** Everything that the tenant has in Redis, and every row in Postgres, as text to compare. */
+  /** All keys of the tenant in Redis, and every row in Postgres, as text to compare. */
   snapshot(): Promise<string>;
   stopService(): Promise<void>;
   stop(): Promise<void>;
@@ -187,15 +192,15 @@ async function lastLedgerId(redis: Redis, ledger: string): Promise<string> {
 }
 
 /**
- * The tables that requests may change: all but the progress of the write-behind and of the jobs. A partition is read with its table.
+ * The tables that requests may change: all but the progress of the write-behind and the jobs. Partitions are read with their table.
  */
 const tablesQuery = `
   select relname as name from pg_class
    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-     and relname not in ('pgmigrations', 'stream_offsets', 'leaderboard_backfills', 'activations', 'active_redis', 'redis_confirmations')
+     and relname not in ('migrations', 'stream_offsets', 'activations', 'active_redis', 'redis_confirmations')
    order by relname`;
 
-/** When a key was last used is noted for every request, bad ones included. */
+/** Every request, also a refused one, updates when its key was last used. */
 const rowsQuery = (table: string): string =>
   `select to_jsonb(t) - array['last_used', 'last_used_at'] as row from ${table} as t order by t::text`;
 
@@ -240,7 +245,11 @@ async function snapshot(redis: Redis, pool: pg.Pool, partition: string): Promise
   return JSON.stringify(dump, null, 1);
 }
 
-/** A connection for a test to look with. One to a cluster takes the same commands. */
+async function deleteKeys(redis: Redis, prefix: string): Promise<void> {
+  await Promise.all((await keysOf(redis, prefix)).map((key) => redis.del(key)));
+}
+
+/** The test's own connection. One to a cluster takes the same commands. */
 async function ownConnection(url: string): Promise<Redis> {
   if (url.includes('+')) return (await connectRedis({ url }, () => undefined)) as Redis;
   const redis = new Redis(url, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
@@ -252,7 +261,7 @@ async function ownConnection(url: string): Promise<Redis> {
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const database = options.databaseUrl === undefined ? await freshDatabase() : givenDatabase(options.databaseUrl);
   const started = await settingsOf(database.url, options);
-  // Another service on these stores goes on with the configuration in force.
+  // Another service on these stores uses the active configuration.
   const settings = { ...started, config: options.config === undefined ? null : started.config };
   const service = await startService(
     {
@@ -261,6 +270,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
     options.roles ?? { api: true, worker: true },
   );
+  const { engine, clock, history } = service.context;
+  const sweep = new Sweep({ engine, clock, history, pool: service.context.pool, log: options.log ?? pino({ level: 'silent' }) });
   const redis = await ownConnection(settings.redisUrl ?? '');
   const partition = partitionPrefix(settings.redisPrefix, tenant);
   const address = service.address ?? '';
@@ -271,13 +282,17 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     settings,
     pool: database.pool,
     redis,
+    tenant,
     partition,
     request: (method, path, request = {}) => send(address, method, path, request),
     get: (path) => send(address, 'GET', path, {}),
     event: (metric, body, headers = {}) => send(address, 'POST', `/v1/metrics/${metric}/event`, { body, headers }),
     setClock: async (iso) => {
-      const reply = await send(address, 'PUT', '/admin/v1/clock', { body: { now: iso } });
+      const reply = await world.request('PUT', '/admin/v1/clock', { body: { now: iso } });
       if (reply.status !== 200) throw new Error(`the clock refused ${iso}: ${JSON.stringify(reply.body)}`);
+    },
+    advance: async (no, iso) => {
+      await sweep.advance(no, Date.parse(iso));
     },
     configure: async (text, how = {}) => {
       await applyConfig(service.context, { name: 'test.yaml', text }, { prune: how.prune === true, dryRun: false, tenant: how.tenant });
@@ -299,12 +314,51 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     stop: async () => {
       await world.stopService();
       // Of all tenants, and of the account.
-      const keys = await keysOf(redis, `{${settings.redisPrefix}:`);
-      await Promise.all(keys.map((key) => redis.del(key)));
+      await deleteKeys(redis, `{${settings.redisPrefix}:`);
       redis.disconnect();
       await database.drop();
     },
   };
   if (options.now !== null) await world.setClock(options.now ?? defaultNow);
+  return world;
+}
+
+/** A world for `startTenant`: the test clock of its default tenant stays unset, so that each tenant has a clock of its own. */
+export const startHost = (): Promise<World> => startWorld({ now: null, settings: { testClock: true } });
+
+/**
+ * A new tenant of a host, as a world. It costs a tenth of a service with a database: files whose tests each need an empty state share
+ * one host. `snapshot` covers the tables of all tenants, and `stopService` stops the host.
+ */
+export async function startTenant(host: World, options: Pick<WorldOptions, 'config'> & { readonly now?: string } = {}): Promise<World> {
+  const customerId = uniqueName();
+  await host.request('POST', '/admin/v1/tenants', { body: [{ customerId, name: customerId }] });
+  const { rows } = await host.pool.query<{ no: number; id: string }>('select no, id from tenants where customer_id = $1', [customerId]);
+  const [own] = rows;
+  if (!own) throw new Error('the host refused a new tenant');
+  const { no, id } = own;
+  const partition = partitionPrefix(host.settings.redisPrefix, no);
+  const request: World['request'] = (method, path, { headers, ...rest } = {}) =>
+    host.request(method, path, { ...rest, headers: { 'tenant-id': customerId, ...headers } });
+  const world: World = {
+    ...host,
+    tenant: no,
+    partition,
+    request,
+    get: (path) => request('GET', path),
+    event: (metric, event, headers = {}) => request('POST', `/v1/metrics/${metric}/event`, { body: event, headers }),
+    setClock: (iso) => host.advance(no, iso),
+    configure: (text, how = {}) => host.configure(text, { ...how, tenant: customerId }),
+    drain: (of = no) => host.drain(of),
+    ledgerEnd: () => lastLedgerId(host.redis, partition + keyNames.ledger),
+    snapshot: () => snapshot(host.redis, host.pool, partition),
+    // An archived tenant leaves the worker nothing to do.
+    stop: async () => {
+      await host.request('DELETE', `/admin/v1/tenants?ids=${id}`);
+      await deleteKeys(host.redis, partition);
+    },
+  };
+  if (options.config !== undefined) await world.configure(options.config);
+  await world.setClock(options.now ?? defaultNow);
   return world;
 }

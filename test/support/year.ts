@@ -1,5 +1,5 @@
 /**
- * A year of three users, written down day by day: what each of them does, what becomes of it, and what is then seen. It is the year 2040: a
+ * A year of three users, day by day: actions, effects and reads. It is the year 2040: a
  * leap year that begins its weeks on Monday, 2 January. In 2040 the clocks change on 11 March and 4 November in New York, on 25 March and
  * 28 October in Lisbon, and on 1 April (back) and 30 September (forward) in Auckland.
  *

@@ -19,7 +19,7 @@ describe('A configuration file that does not go with the current configuration i
       apply(after(metric('m')), '{}', { prune: true }).document,
       needed,
       false,
-      'f.yaml:2:68: trigger "t": metric "m" is archived: put it into the file to use it again',
+      'f.yaml:2:68: trigger "t": metric "m" is archived: add it to the file to use it again',
     ],
     [
       'prune would archive what an achievement of the file needs',
@@ -50,7 +50,7 @@ describe('A configuration file that does not go with the current configuration i
   - {key: c, name: C, trigger: api}`),
       'achievements:\n  - {key: b, name: B, trigger: achievement, achievementKeys: [c, a]}',
       false,
-      'f.yaml:2:66: achievement "b": it could never be completed, as it needs itself: b -> a -> b',
+      'f.yaml:2:66: achievement "b": it can never be completed because it requires itself: b -> a -> b',
     ],
     [
       'a leaderboard would end before the day on which it started',
@@ -64,7 +64,7 @@ describe('A configuration file that does not go with the current configuration i
       after(both),
       JSON.stringify({ metrics: Array.from({ length: 999 }, (_, n) => ({ key: `m${n}`, name: 'M' })) }),
       false,
-      'f.yaml:1:12: there would be 1001 metrics: 1000 is the most',
+      'f.yaml:1:12: 1001 metrics exceed the limit of 1000',
     ],
   ];
   for (const [what, current, text, prune, message] of cases) {

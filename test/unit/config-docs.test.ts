@@ -4,21 +4,7 @@ import { planApply } from '../../src/config/apply.js';
 import { describeChanges } from '../../src/config/changes.js';
 import { parseConfigFile, readConfigFile } from '../../src/config/file.js';
 import { emptyConfig } from '../../src/config/model.js';
-import {
-  achievementSchema,
-  attributeSchema,
-  boostSchema,
-  configFileSchema,
-  freezesSchema,
-  leaderboardSchema,
-  levelSchema,
-  metricSchema,
-  pointsSystemSchema,
-  settingsSchema,
-  streaksSchema,
-  triggerSchema,
-  webhookSchema,
-} from '../../src/config/schema.js';
+import { configFileSchema, freezesSchema, kinds, singles } from '../../src/config/kinds.js';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
 const docs = read('../../docs/configuration.md');
@@ -35,18 +21,10 @@ function blocksAfter(heading: string): string[] {
 
 describe('docs/configuration.md', () => {
   const sections = {
-    settings: settingsSchema,
-    attributes: attributeSchema,
-    metrics: metricSchema,
-    points: pointsSystemSchema,
-    levels: levelSchema,
-    triggers: triggerSchema,
-    boosts: boostSchema,
-    achievements: achievementSchema,
-    streaks: streaksSchema,
+    ...Object.fromEntries(Object.values(kinds).map(({ file, schema }) => [file, schema])),
+    settings: singles.settings.schema,
+    streaks: singles.streaks.schema,
     freezes: freezesSchema,
-    leaderboards: leaderboardSchema,
-    webhooks: webhookSchema,
   };
   for (const [name, schema] of Object.entries(sections)) {
     it(`has every field of ${name}, and no other, in its table`, () => {

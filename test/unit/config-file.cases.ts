@@ -38,37 +38,37 @@ metrics: []
 = a second YAML document starts here: a configuration file is one document
 # a bracket left open
 metrics: [§
-= this is not YAML: Flow sequence in block collection must be sufficiently indented and end with a ]
+= invalid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]
 # a tag
 metrics:
   - §!m {key: a, name: A}
-= tags have no meaning here (Unresolved tag: !m)
+= YAML tags are not supported (Unresolved tag: !m)
 # an alias of nothing
 metrics: §*m
 = there is no anchor &m before this alias
 # an alias inside its own anchor
 metrics: &m
   - §*m
-= *m stands for an object that it is part of
+= the alias *m refers to an object that contains it
 # a field given twice, the last of which counts
 metrics: []
 §"metrics": [§5]
-= the field metrics is given twice
+= duplicate field metrics
 = metric number 1 must be a map of fields, not the number 5
 # an unknown field
 @metric name: A, §unit: x
-= metric "m": unknown field "unit" (it has key, name, unitType, units)
+= metric "m": unknown field "unit" (allowed: key, name, unitType, units)
 # an unknown field named __proto__
 @metric name: A, §__proto__: {name: B}
-= metric "m": unknown field "__proto__" (it has key, name, unitType, units)
+= metric "m": unknown field "__proto__" (allowed: key, name, unitType, units)
 # a merge key
 metrics:
   - &a {key: a, name: A}
   - {§<<: *a, key: b, name: B}
-= metric "b": unknown field "<<" (it has key, name, unitType, units)
+= metric "b": unknown field "<<" (allowed: key, name, unitType, units)
 # a list of something else
 §badges: []
-= unknown field "badges" (it has settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks)
+= unknown field "badges" (allowed: settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks)
 # a map for a list
 metrics: §{}
 points: §5
@@ -81,19 +81,19 @@ metrics:
 = metric number 1: name is missing
 # an empty key
 metrics: [{key: §"", name: A}]
-= metric "": key may hold only letters, digits, - and _, and at least one of them, not ""
+= metric "": key must be one or more letters, digits, - and _, not ""
 # a key with a space
 metrics: [{key: §a b, name: A}]
-= metric "a b": key may hold only letters, digits, - and _, and at least one of them, not "a b"
+= metric "a b": key must be one or more letters, digits, - and _, not "a b"
 # a key with a line break at its end
 metrics: [{key: §"a\n", name: A}]
-= metric "a\n": key may hold only letters, digits, - and _, and at least one of them, not "a\n"
+= metric "a\n": key must be one or more letters, digits, - and _, not "a\n"
 # a number for a key
 metrics: [{key: §123, name: A}]
 = metric number 1: key must be a text, not the number 123: put it in quotes
 # a yes/no value for a name
 @metric name: §true
-= metric "m": name must be a text, not the yes/no value true: put it in quotes
+= metric "m": name must be a text, not the boolean true: put it in quotes
 # nothing for a name
 metrics:
   - key: a
@@ -105,10 +105,10 @@ metrics:
 = metric "m": name must not be empty
 # a NUL in a name
 @metric name: §"x\0"
-= metric "m": name holds a NUL character
+= metric "m": name must not contain a NUL character
 # half a surrogate pair in a name
 @metric name: §"\ud83dx"
-= metric "m": name holds half of a surrogate pair, which is no character
+= metric "m": name must not contain an unpaired surrogate
 # a word that is none of the choices
 @metric name: A, unitType: §euro
 = metric "m": unitType must be number or currency, not "euro"
@@ -120,13 +120,13 @@ metrics:
   - {key: a, name: A}
   - {key: b, name: B}
   - {key: §a, name: C}
-= metric "a": the key is given twice, the first time on line 2
+= metric "a": duplicate key, first used on line 2
 # an attribute twice, while the other type may share its key
 attributes:
   - {key: a, name: A, type: user}
   - {key: a, name: A, type: event}
   - {key: §a, name: B, type: user}
-= attribute "a": the key is given twice, the first time on line 2
+= attribute "a": duplicate key, first used on line 2
 # an attribute without a type
 attributes: [§{key: a, name: A}]
 = attribute "a": type is missing
@@ -148,16 +148,16 @@ settings: {controlRatio: §1.5}
 = points system "p": maxPoints must be a whole number from 1 to 1,000,000,000,000,000, not the number 0
 # a level at the points of another
 @level points: §5
-= level "b": level "a" starts at 5 points as well
+= level "b": level "a" also starts at 5 points
 # a level that can't be reached
 @system maxPoints: 10, levels: [{key: a, name: A, points: 10}, {key: b, name: B, points: §11}]
-= level "b": 11 points can't be reached, as maxPoints is 10
+= level "b": 11 points cannot be reached because maxPoints is 10
 # a level of negative points
 @level points: §-1
 = level "b": points must be a whole number from 0 to 1,000,000,000,000,000, not the number -1
 # a level key twice
 @system levels: [{key: a, name: A, points: 1}, {key: §a, name: B, points: 2}]
-= level "a": the key is given twice, the first time on line 4
+= level "a": duplicate key, first used on line 4
 # a trigger of no points
 @trigger metricKey: m, metricThreshold: 1, points: §-0
 = trigger "t": points must not be 0: a trigger awards points, or deducts them with a negative number
@@ -184,10 +184,10 @@ settings: {controlRatio: §1.5}
 = trigger "t": there is no user attribute "a"
 # a user attribute as a filter of events
 @filter eventAttributes: [{attributeKey: §city, attributeValue: x}]
-= trigger "t": there is no event attribute "city", only the user attribute of that key
+= trigger "t": there is no event attribute "city", only the user attribute with that key
 # an event attribute as a filter of users
 @filter userAttributes: [{attributeKey: §device, attributeValue: x}]
-= trigger "t": there is no user attribute "device", only the event attribute of that key
+= trigger "t": there is no user attribute "device", only the event attribute with that key
 # two filters on one attribute
 @filter userAttributes: [{attributeKey: city, attributeValue: x}, {attributeKey: §city, attributeValue: y}]
 = trigger "t": user attribute "city" is filtered twice, and all filters must match
@@ -218,10 +218,10 @@ settings: {controlRatio: §1.5}
 = boost "b": the end 2026-02-01 is before the start 2026-02-02
 # a user id with a control character
 @boost start: 2026-01-01, multiplier: 2, userId: §"a\tb"
-= boost "b": userId holds a control character
+= boost "b": userId must not contain control characters
 # a boost for a user and for attributes
 @boost start: 2026-01-01, multiplier: 2, userId: u, userAttributes: §[{attributeKey: city, attributeValue: x}]
-= boost "b": it is for one user (userId), so userAttributes have nothing to choose
+= boost "b": userAttributes cannot be combined with userId: the boost is for one user
 # a board that ranks by nothing
 leaderboards: [§{key: l, name: L}]
 = leaderboard "l": rankBy is missing
@@ -230,12 +230,12 @@ leaderboards: [§{key: l, name: L}]
 = leaderboard "l": rankBy must be metric or points or streak, not "level"
 # a board by a metric with a points system instead
 leaderboards: [§{key: l, name: L, rankBy: metric, pointsSystemKey: §p}]
-= leaderboard "l": metricKey is missing, which rankBy: metric needs
-= leaderboard "l": pointsSystemKey does not go with rankBy: metric
+= leaderboard "l": metricKey is required with rankBy: metric
+= leaderboard "l": pointsSystemKey is not allowed with rankBy: metric
 # a board by points with a metric as well
 @board rankBy: points, pointsSystemKey: §p, metricKey: §m
 = leaderboard "l": there is no points system "p"
-= leaderboard "l": metricKey does not go with rankBy: points
+= leaderboard "l": metricKey is not allowed with rankBy: points
 # 1,001 participants
 @board rankBy: metric, metricKey: m, maxParticipants: §1001
 = leaderboard "l": maxParticipants must be a whole number from 1 to 1,000, not the number 1001
@@ -273,13 +273,13 @@ leaderboards:
   - §{key: l, rankBy: points, pointsSystemKey: §q, start: §2026-13-01, end: 2026-01-01}
 §unknown: {}
 = metric "m": name must be a text, not the number 5: put it in quotes
-= metric "m": the key is given twice, the first time on line 2
+= metric "m": duplicate key, first used on line 2
 = points system "p p": name is missing
-= points system "p p": key may hold only letters, digits, - and _, and at least one of them, not "p p"
-= level "a": unknown field "color" (it has key, name, points, description, badge)
+= points system "p p": key must be one or more letters, digits, - and _, not "p p"
+= level "a": unknown field "color" (allowed: key, name, points, description, badge)
 = level "b": name is missing
-= level "b": level "a" starts at 10 points as well
-= level "c": 11 points can't be reached, as maxPoints is 10
+= level "b": level "a" also starts at 10 points
+= level "c": 11 points cannot be reached because maxPoints is 10
 = trigger "t": metricThreshold must be a whole number from 1 to 1,000,000,000,000,000, not the number 0
 = trigger "u": type must be metric or achievement or streak or time or user_creation, not "stroke"
 = trigger "u": there is no metric "n"
@@ -287,4 +287,4 @@ leaderboards:
 = leaderboard "l": name is missing
 = leaderboard "l": there is no points system "q"
 = leaderboard "l": start must be a day of the calendar written YYYY-MM-DD, not "2026-13-01"
-= unknown field "unknown" (it has settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks)`;
+= unknown field "unknown" (allowed: settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks)`;

@@ -57,12 +57,12 @@ describe('A configuration file that is wrong is refused, with the place and the 
   }
 
   const tooLarge = `f.yaml: the file is larger than ${limits.maxConfigFileBytes} bytes`;
-  const tooDeep = 'objects and lists are nested more than 32 deep';
+  const tooDeep = 'objects and lists are nested more than 32 levels deep';
   const tooLong = (field: string, chars: string): string => `metric "m": ${field} is longer than ${chars} characters`;
   const long: readonly (readonly [what: string, text: string, message: string])[] = [
     ['nothing', '', 'f.yaml: the file is empty'],
     ['only comments', '# nothing\n---\n# more\n', 'f.yaml: the file is empty'],
-    ['a tab as indentation', 'metrics:\n\t- a', 'f.yaml:2:1: this is not YAML: Tabs are not allowed as indentation'],
+    ['a tab as indentation', 'metrics:\n\t- a', 'f.yaml:2:1: invalid YAML: Tabs are not allowed as indentation'],
     ['a file too large', `# ${'x'.repeat(limits.maxConfigFileBytes)}`, tooLarge],
     ['a file too large in bytes, not in characters', `# ${'é'.repeat(limits.maxConfigFileBytes / 2)}`, tooLarge],
     ['flow lists nested for ever', '['.repeat(200_000), `f.yaml:1:33: ${tooDeep}`],
@@ -72,7 +72,7 @@ describe('A configuration file that is wrong is refused, with the place and the 
     [
       'aliases that multiply',
       `a: &a [x,${'x,'.repeat(8)}]\nb: &b [${'*a,'.repeat(9)}]\nc: &c [${'*b,'.repeat(9)}]\nd: [${'*c,'.repeat(9)}]`,
-      'f.yaml:1:1: aliases stand for more than 100 copies of one object',
+      'f.yaml:1:1: aliases expand to more than 100 copies of one object',
     ],
     [
       'a key of 256 characters',
@@ -83,7 +83,7 @@ describe('A configuration file that is wrong is refused, with the place and the 
     [
       '1,001 metrics',
       JSON.stringify({ metrics: Array.from({ length: 1_001 }, (_, n) => ({ key: `m${n}`, name: 'M' })) }),
-      'f.yaml:1:12: there would be 1001 metrics: 1000 is the most',
+      'f.yaml:1:12: 1001 metrics exceed the limit of 1000',
     ],
   ];
   for (const [what, text, message] of long) {
@@ -94,7 +94,7 @@ describe('A configuration file that is wrong is refused, with the place and the 
     const fields = Array.from({ length: 30_000 }, (_, no) => `k${no}: 1`).join('\n');
     const message = messageOf(`${fields}\n`);
     expect(message.split('\n')).to.have.length(20);
-    expect(message).to.match(/unknown field "k19" \(it has [^)]*\) and 29980 more$/);
+    expect(message).to.match(/unknown field "k19" \(allowed: [^)]*\) and 29980 more$/);
     expect(messageOf('metrics: []\n'.repeat(5_000)).split('\n')).to.have.length(20);
   });
 

@@ -3,7 +3,7 @@ export const badKinds = String.raw`
 # a metric trigger without a metric
 metrics: []
 points: [{key: p, name: P, triggers: [§{key: t, type: metric, metricThreshold: 5, points: 1}]}]
-= trigger "t": metricKey is missing, which type: metric needs
+= trigger "t": metricKey is required with type: metric
 # triggers without anything that their types need
 points:
   - key: p
@@ -13,29 +13,29 @@ points:
       - §{key: b, type: streak, points: 1}
       - §{key: c, type: achievement, points: 1}
       - §§{key: d, type: time, points: 1}
-= trigger "a": metricKey is missing, which type: metric needs
-= trigger "a": metricThreshold is missing, which type: metric needs
-= trigger "b": streakLength is missing, which type: streak needs
-= trigger "c": achievementKey is missing, which type: achievement needs
-= trigger "d": timeUnit is missing, which type: time needs
-= trigger "d": timeInterval is missing, which type: time needs
+= trigger "a": metricKey is required with type: metric
+= trigger "a": metricThreshold is required with type: metric
+= trigger "b": streakLength is required with type: streak
+= trigger "c": achievementKey is required with type: achievement
+= trigger "d": timeUnit is required with type: time
+= trigger "d": timeInterval is required with type: time
 # a trigger with fields of every other type
 @type type: user_creation, metricKey: §m, metricThreshold: §5, streakLength: §7, achievementKey: §c, timeUnit: §days, timeInterval: §2
-= trigger "t": metricKey does not go with type: user_creation
-= trigger "t": metricThreshold does not go with type: user_creation
-= trigger "t": streakLength does not go with type: user_creation
-= trigger "t": achievementKey does not go with type: user_creation
-= trigger "t": timeUnit does not go with type: user_creation
-= trigger "t": timeInterval does not go with type: user_creation
+= trigger "t": metricKey is not allowed with type: user_creation
+= trigger "t": metricThreshold is not allowed with type: user_creation
+= trigger "t": streakLength is not allowed with type: user_creation
+= trigger "t": achievementKey is not allowed with type: user_creation
+= trigger "t": timeUnit is not allowed with type: user_creation
+= trigger "t": timeInterval is not allowed with type: user_creation
 # filters of events for what is no event
 @type type: streak, streakLength: 7, eventAttributes: §[{attributeKey: device, attributeValue: x}]
-= trigger "t": eventAttributes does not go with type: streak
+= trigger "t": eventAttributes is not allowed with type: streak
 # a block by a trigger that is not by metric
 @type type: streak, streakLength: 7, blockIfOutOfPoints: §true
-= trigger "t": blockIfOutOfPoints does not go with type: streak
+= trigger "t": blockIfOutOfPoints is not allowed with type: streak
 # a block by a trigger that awards
 @type type: metric, metricKey: m, metricThreshold: 5, blockIfOutOfPoints: §true
-= trigger "t": blockIfOutOfPoints has nothing to block, as the trigger deducts no points
+= trigger "t": blockIfOutOfPoints has no effect because the trigger deducts no points
 # a block by a word
 @type type: metric, metricKey: m, metricThreshold: 5, blockIfOutOfPoints: §yes
 = trigger "t": blockIfOutOfPoints must be true or false, not "yes"
@@ -67,15 +67,15 @@ achievements:
   - §§{key: a, name: A, trigger: metric}
   - §{key: b, name: B, trigger: streak}
   - §{key: c, name: C, trigger: achievement}
-= achievement "a": metricKey is missing, which trigger: metric needs
-= achievement "a": metricValue is missing, which trigger: metric needs
-= achievement "b": streakLength is missing, which trigger: streak needs
-= achievement "c": achievementKeys is missing, which trigger: achievement needs
+= achievement "a": metricKey is required with trigger: metric
+= achievement "a": metricValue is required with trigger: metric
+= achievement "b": streakLength is required with trigger: streak
+= achievement "c": achievementKeys is required with trigger: achievement
 # an achievement with fields of other kinds
 @achievement trigger: api, metricKey: §m, streakLength: §7, eventAttributes: §[{attributeKey: device, attributeValue: x}]
-= achievement "c": metricKey does not go with trigger: api
-= achievement "c": streakLength does not go with trigger: api
-= achievement "c": eventAttributes does not go with trigger: api
+= achievement "c": metricKey is not allowed with trigger: api
+= achievement "c": streakLength is not allowed with trigger: api
+= achievement "c": eventAttributes is not allowed with trigger: api
 # an achievement for a total of 0
 @achievement trigger: metric, metricKey: m, metricValue: §0
 = achievement "c": metricValue must be a number above 0 and up to 1,000,000,000,000,000, not the number 0
@@ -87,7 +87,7 @@ achievements:
 = achievement "c": there is no metric "n"
 # an achievement with a user attribute as a filter of events
 @achievement trigger: metric, metricKey: m, metricValue: 1, eventAttributes: [{attributeKey: §city, attributeValue: x}]
-= achievement "c": there is no event attribute "city", only the user attribute of that key
+= achievement "c": there is no event attribute "city", only the user attribute with that key
 # an achievement with two filters on one attribute
 @achievement trigger: api, userAttributes: [{attributeKey: city, attributeValue: x}, {attributeKey: §city, attributeValue: x}]
 = achievement "c": user attribute "city" is filtered twice, and all filters must match
@@ -96,7 +96,7 @@ achievements:
 = achievement "c": status must be inactive or active or locked, not "finished"
 # an achievement key twice
 achievements: [{key: a, name: A, trigger: api}, {key: §a, name: B, trigger: api}]
-= achievement "a": the key is given twice, the first time on line 1
+= achievement "a": duplicate key, first used on line 1
 # an achievement made of nothing
 @achievement trigger: achievement, achievementKeys: §[]
 = achievement "c": achievementKeys must name at least one achievement
@@ -104,12 +104,12 @@ achievements: [{key: a, name: A, trigger: api}, {key: §a, name: B, trigger: api
 achievements:
   - {key: a, name: A, trigger: api}
   - {key: b, name: B, trigger: achievement, achievementKeys: [a, §a, §x, §x]}
-= achievement "b": achievement "a" is named twice
+= achievement "b": achievement "a" is listed twice
 = achievement "b": there is no achievement "x"
 = achievement "b": there is no achievement "x"
 # an achievement that needs itself
 @achievement trigger: achievement, achievementKeys: [§c]
-= achievement "c": it could never be completed, as it needs itself: c -> c
+= achievement "c": it can never be completed because it requires itself: c -> c
 # an achievement that needs itself through others, on the side of which others stand
 achievements:
   - {key: a, name: A, trigger: achievement, achievementKeys: [x, b]}
@@ -118,20 +118,20 @@ achievements:
   - {key: d, name: D, trigger: achievement, achievementKeys: [x, b, e]}
   - {key: e, name: E, trigger: achievement, achievementKeys: [x]}
   - {key: x, name: X, trigger: api}
-= achievement "b": it could never be completed, as it needs itself: b -> c -> d -> b
+= achievement "b": it can never be completed because it requires itself: b -> c -> d -> b
 # two circles
 achievements:
   - {key: a, name: A, trigger: achievement, achievementKeys: [§b]}
   - {key: b, name: B, trigger: achievement, achievementKeys: [a, c]}
   - {key: c, name: C, trigger: achievement, achievementKeys: [§c]}
-= achievement "a": it could never be completed, as it needs itself: a -> b -> a
-= achievement "c": it could never be completed, as it needs itself: c -> c
+= achievement "a": it can never be completed because it requires itself: a -> b -> a
+= achievement "c": it can never be completed because it requires itself: c -> c
 # a list for streaks
 streaks: §[]
 = streaks must be a map of fields, not a list
 # streaks with unknown fields
 @streaks §length: 5, freezes: {§start: 5}
-= streaks: unknown field "length" (it has enabled, frequency, evaluationMode, metrics, freezes, personalization)
+= streaks: unknown field "length" (allowed: enabled, frequency, evaluationMode, metrics, freezes, personalization)
 = streaks: unknown field "start" (in freezes)
 # words for other words
 @streaks enabled: §on, frequency: §hourly, evaluationMode: §and, personalization: §1
@@ -165,28 +165,28 @@ streaks: §{enabled: true}
 = streaks: freezes.maximum must be a whole number from 0 to 100, not the number 101
 # freezes that are earned at no time
 @streaks freezes: §{maximum: 2, earnAmount: 1}
-= streaks: freezes.earnInterval is missing, which freezes.earnAmount needs
+= streaks: freezes.earnInterval is required with freezes.earnAmount
 # no freezes that are earned
 @streaks freezes: §{maximum: 2, earnInterval: 7}
-= streaks: freezes.earnAmount is missing, which freezes.earnInterval needs
+= streaks: freezes.earnAmount is required with freezes.earnInterval
 # freezes that nobody can have
 @streaks freezes: §{earnInterval: 7, earnAmount: 1}
-= streaks: freezes.maximum is 0, so that no freeze could be earned
+= streaks: freezes.maximum is 0, so users cannot earn a freeze
 # a streak board by a metric
 @board rankBy: streak, metricKey: §m
-= leaderboard "l": metricKey does not go with rankBy: streak
+= leaderboard "l": metricKey is not allowed with rankBy: streak
 # a streak board that repeats
 @board rankBy: streak, runUnit: §day, runInterval: §7
-= leaderboard "l": runUnit does not go with rankBy: streak: only leaderboards by metric or points repeat
-= leaderboard "l": runInterval does not go with rankBy: streak: only leaderboards by metric or points repeat
+= leaderboard "l": runUnit is not allowed with rankBy: streak: only leaderboards by metric or points repeat
+= leaderboard "l": runInterval is not allowed with rankBy: streak: only leaderboards by metric or points repeat
 # a run of no unit
 leaderboards: [§{key: l, name: L, rankBy: points, pointsSystemKey: §p, runInterval: 7}]
-= leaderboard "l": runUnit is missing, which runInterval needs
+= leaderboard "l": runUnit is required with runInterval
 = leaderboard "l": there is no points system "p"
 # a run of no length
 metrics: [{key: m, name: M}]
 leaderboards: [§{key: l, name: L, rankBy: metric, metricKey: m, runUnit: month}]
-= leaderboard "l": runInterval is missing, which runUnit needs
+= leaderboard "l": runInterval is required with runUnit
 # runs of 0 weeks, of which nothing more is said
 @board rankBy: metric, metricKey: m, runUnit: §week, runInterval: §0
 = leaderboard "l": runUnit must be day or month or year, not "week"
@@ -196,10 +196,10 @@ leaderboards: [§{key: l, name: L, rankBy: metric, metricKey: m, runUnit: month}
 = leaderboard "l": runInterval must be a whole number from 1 to 1,000, not the number 0
 # a window that ends when the day begins
 @board rankBy: metric, metricKey: m, endTime: §00:00
-= leaderboard "l": the window is empty, as it ends at 00:00, when the day begins: leave endTime out
+= leaderboard "l": the window is empty: it ends at 00:00, when the day starts. Omit endTime
 # a window of no length
 @board rankBy: metric, metricKey: m, startTime: 09:00, endTime: §09:00:00
-= leaderboard "l": the window is empty, as startTime and endTime are both 09:00
+= leaderboard "l": the window is empty: startTime and endTime are both 09:00
 # times that no day has
 @board rankBy: metric, metricKey: m, startTime: §24:00, endTime: §9:00
 = leaderboard "l": startTime must be a time of the day written HH:MM or HH:MM:SS, not "24:00"
@@ -211,12 +211,12 @@ leaderboards: [§{key: l, name: L, rankBy: metric, metricKey: m, runUnit: month}
 @metric name: M
 attributes: [{key: device, name: Device, type: event}]
 leaderboards: [{key: l, name: L, rankBy: streak, breakdownAttributes: [§device, §city]}]
-= leaderboard "l": there is no user attribute "device", only the event attribute of that key
+= leaderboard "l": there is no user attribute "device", only the event attribute with that key
 = leaderboard "l": there is no user attribute "city"
 # a breakdown by one attribute twice
 attributes: [{key: city, name: City, type: user}]
 leaderboards: [{key: l, name: L, rankBy: streak, breakdownAttributes: [city, §city]}]
-= leaderboard "l": user attribute "city" is named twice
+= leaderboard "l": user attribute "city" is listed twice
 # a board that is scheduled for a day that is none
 @board rankBy: metric, metricKey: m, status: scheduled, start: §2026-13-01
 = leaderboard "l": start must be a day of the calendar written YYYY-MM-DD, not "2026-13-01"`;

@@ -16,9 +16,10 @@ const refusal = (was: string, is: string): string =>
 
 describe('The status of an achievement', () => {
   const statuses = ['inactive', 'active', 'locked'] as const;
-  const backAgain = (was: string): string => `it is ${was} and can't become inactive again: status: locked keeps users from completing it`;
+  const backAgain = (was: string): string =>
+    `it is ${was} and cannot become inactive again: use status: locked to keep users from completing it`;
   const refused: Readonly<Record<string, string>> = {
-    'inactive -> locked': 'it is inactive and has to be active before it can be locked',
+    'inactive -> locked': 'it is inactive and must become active before it can be locked',
     'active -> inactive': backAgain('active'),
     'locked -> inactive': backAgain('locked'),
   };
@@ -58,13 +59,13 @@ describe('An achievement', () => {
       'keeps its trigger',
       byMetric,
       'trigger: streak, streakLength: 5',
-      'its trigger is metric for good: an achievement with another trigger needs another key',
+      'its trigger metric cannot change: create an achievement with another trigger under another key',
     ],
     [
       'keeps its metric',
       byMetric,
       'trigger: metric, metricKey: n, metricValue: 5',
-      'it counts metric "m" for good: an achievement by another metric needs another key',
+      'its metric "m" cannot change: create an achievement for another metric under another key',
     ],
     ['takes another value', byMetric, 'trigger: metric, metricKey: m, metricValue: 6', ''],
     ['takes another length', 'trigger: streak, streakLength: 5', 'trigger: streak, streakLength: 6', ''],
@@ -76,21 +77,21 @@ describe('An achievement', () => {
 
   it('keeps its trigger in the archive', () => {
     const archived = apply(having(achievement(byMetric)), '{}', { prune: true }).document;
-    expect(messageOf(archived, metrics + achievement('trigger: api'))).to.contain('its trigger is metric for good');
+    expect(messageOf(archived, metrics + achievement('trigger: api'))).to.contain('its trigger metric cannot change');
   });
 
   it('that can become nothing else is told so once for each thing, at its place', () => {
     const was = having(achievement(`${byMetric}, status: active`));
     expect(messageOf(was, achievement('status: inactive, trigger: metric, metricKey: n, metricValue: 5'))).to.equal(
-      `f.yaml:2:31: achievement "c": it is active and can't become inactive again: status: locked keeps users from completing it
-f.yaml:2:69: achievement "c": it counts metric "m" for good: an achievement by another metric needs another key`,
+      `f.yaml:2:31: achievement "c": it is active and cannot become inactive again: use status: locked to keep users from completing it
+f.yaml:2:69: achievement "c": its metric "m" cannot change: create an achievement for another metric under another key`,
     );
   });
 
   it('is not said to change what could not be read', () => {
     const was = having(achievement(`${byMetric}, status: active`));
     expect(messageOf(was, achievement('trigger: metric, metricKey: n n, metricValue: 5, status: off'))).to.match(
-      /^f.yaml:2:51: .* metricKey may hold only .*\nf.yaml:2:80: .* status must be inactive or active or locked, not "off"$/,
+      /^f.yaml:2:51: .* metricKey must be one or more letters.*\nf.yaml:2:80: .* status must be inactive or active or locked, not "off"$/,
     );
   });
 });
@@ -101,7 +102,7 @@ describe('A leaderboard', () => {
   const active = `${whole}, status: active`;
   const inactive = `${whole}, status: inactive`;
   const stays = (field: string): string =>
-    `${field} stays as it is once a leaderboard is active, as its values would mean something else: make a new one under another key`;
+    `${field} cannot change once a leaderboard is active because its values would mean something else: create a new leaderboard under another key`;
   const edits: readonly (readonly [field: string, from: string, to: string])[] = [
     ['rankBy', 'rankBy: metric, metricKey: m', 'rankBy: points, pointsSystemKey: p'],
     ['metricKey', 'metricKey: m', 'metricKey: n'],
@@ -138,12 +139,12 @@ describe('A leaderboard', () => {
   const moves: readonly (readonly [what: string, was: string, is: string, sentence: string])[] = [
     ['becomes active', inactive, active, ''],
     ['stays inactive', inactive, inactive, ''],
-    ['does not become inactive again', active, inactive, "it is active and can't become inactive again: it finishes after its end"],
+    ['does not become inactive again', active, inactive, 'it is active and cannot become inactive again: it finishes after its end'],
     [
       'becomes inactive in a file that names no status',
       active,
       whole,
-      "it is active and can't become inactive again: it finishes after its end",
+      'it is active and cannot become inactive again: it finishes after its end',
     ],
     ['takes another name, size and text', active, `${active}, maxParticipants: 5, description: D`, ''],
     ['may have its window written in another way', active, active.replace('09:00', '09:00:00'), ''],
@@ -155,7 +156,7 @@ describe('A leaderboard', () => {
       'gets no end before that',
       active,
       `${active}, end: 2026-11-25`,
-      'the end 2026-11-25 is over: an active leaderboard can end on 2026-11-26 at the earliest',
+      'the end 2026-11-25 is in the past: an active leaderboard can end on 2026-11-26 at the earliest',
     ],
     ...['2026-11-25', '2026-11-27', '2027-01-01'].map(
       (end) =>
@@ -163,7 +164,7 @@ describe('A leaderboard', () => {
           `that has finished does not end on ${end}`,
           `${active}, end: 2026-11-26`,
           `${active}, end: ${end}`,
-          'it finished after 2026-11-26 and stays finished: make a new one under another key',
+          'it finished after 2026-11-26 and cannot reopen: create a new leaderboard under another key',
         ] as const,
     ),
     ['that has finished stays so', `${active}, end: 2026-11-26`, `${active}, end: 2026-11-26`, ''],

@@ -2,11 +2,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { limits } from '../../src/shared/limits.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (page: string): string => readFileSync(join(root, page), 'utf8');
 
-const folders = ['.', 'docs', 'docs/operations', 'examples', 'benchmarks'];
+const folders = ['.', 'docs', 'docs/operations', 'docs/rules', 'examples', 'benchmarks'];
 const pages = folders.flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
@@ -42,7 +43,7 @@ function missingFiles(page: string): string[] {
 
 describe('The documents', () => {
   it('are found', () => {
-    expect(pages).to.include.members(['README.md', 'docs/settings.md', 'docs/operations/runbooks.md']);
+    expect(pages).to.include.members(['README.md', 'docs/settings.md', 'docs/operations/runbooks.md', 'docs/rules/README.md']);
   });
 
   for (const page of pages) {
@@ -51,6 +52,40 @@ describe('The documents', () => {
       expect(missingFiles(page)).to.deep.equal([]);
     });
   }
+
+  it('are there where the code names them', () => {
+    const sources = ['src', 'lua', 'test'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => /\.(?:ts|lua)$/.test(name))
+        .map((name) => join(folder, name)),
+    );
+    expect(sources).to.include.members(['src/shared/limits.ts', 'lua/event.lua']);
+    const named = sources.flatMap((name) => [...read(name).matchAll(/\bdocs\/[\w/.-]+\.md\b/g)].map(([page]) => ({ name, page })));
+    expect(named.filter(({ page }) => !existsSync(join(root, page)))).to.deep.equal([]);
+  });
+
+  it('list every page of rules in the index, and name the code at the end of each', () => {
+    const names = readdirSync(join(root, 'docs/rules')).filter((name) => name !== 'README.md');
+    expect(names).to.have.lengthOf.at.least(15);
+    const index = read('docs/rules/README.md');
+    expect(names.filter((name) => !index.includes(`](${name})`))).to.deep.equal([]);
+    const last = (name: string): string => read(join('docs/rules', name)).trim().split('\n\n').at(-1) ?? '';
+    expect(names.filter((name) => !/^Code: `[^`]+`/.test(last(name)))).to.deep.equal([]);
+  });
+
+  it('state the limits as they are', () => {
+    const scales: Readonly<Record<string, number>> = { KiB: 1_024, MiB: 1_024 ** 2, ms: 1_000 };
+    const values: Readonly<Record<string, number>> = limits;
+    const rows = [...read('docs/rules/limits-and-errors.md').matchAll(/^\| .* \| (.*\d.*) \| (`.*) \|$/gm)];
+    expect(rows).to.have.lengthOf.at.least(20);
+    for (const [row, stated = '', named = ''] of rows) {
+      const numbers = [...stated.matchAll(/(\d[\de,]*)(?: (KiB|MiB|ms))?/g)].map(
+        ([, number = '', unit = '']) => Number(number.replaceAll(',', '')) * (scales[unit] ?? 1),
+      );
+      const names = [...named.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+      expect(numbers, row).to.deep.equal(names.map((name) => values[name]));
+    }
+  });
 
   it('name every script of package.json, and no other', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };

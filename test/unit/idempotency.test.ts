@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { bytesOfUuid, keyOfStored, storedKey, usedKey, usedKeyText, uuidOfBytes } from '../../src/redis/idempotency.js';
+import { bytesOfUuid, keyOfStored, storedKey, usedKey, usedKeyText, uuidOfBytes } from '../../src/redis/encoding.js';
 
 describe('An idempotency key, as Redis has it', () => {
   for (const [what, key, bytes] of [

@@ -49,11 +49,13 @@ const bottom = ['shared'];
 
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [
-  'activation',
+  'partition_commands',
   'levels',
   'reads',
   'deletion',
-  'commands',
+  'user_commands',
+  'worker_commands',
+  'command',
   'settle',
   'users',
   'achievements',
@@ -72,6 +74,7 @@ const luaModules = [
   'batch_order',
   'partition',
   'decimal',
+  'cache',
   'contract',
 ];
 

@@ -5,7 +5,7 @@ import { findOrInstallRedis, isNewEnough, planInstall, type Machine } from '../.
 
 const whole = ({ program, args }: Command): string => [program, ...args].join(' ');
 
-/** A machine that has these programs, and gets others by these commands. */
+/** A machine that has these programs, and gets others from these commands. */
 function machineWith(
   programs: readonly string[],
   options: Partial<Machine> = {},
@@ -36,7 +36,7 @@ const apt = (prefix: string): string[] => [
   `${prefix}env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends redis-server`,
 ];
 
-/** What is run for each package manager, by whom; null: nothing can be. One list of commands for each package that is tried. */
+/** The commands for each package manager and user, one list for each package that is tried; null without a way to install. */
 const installs: readonly (readonly [programs: string[], who: Pick<Machine, 'isRoot' | 'isInteractive'>, attempts: string[][] | null])[] = [
   [['apt-get'], { isRoot: true, isInteractive: false }, [apt('')]],
   [['apt-get', 'sudo'], { isRoot: true, isInteractive: true }, [apt('')]],
@@ -92,7 +92,7 @@ describe('Finding and installing Redis', () => {
   const current = 'Redis server v=7.0.15 sha=0';
   const old = 'Redis server v=6.0.16 sha=0';
 
-  it('takes what is there and says nothing', async () => {
+  it('uses an installed server and prints nothing', async () => {
     const { machine, ran, has } = machineWith(['apt-get']);
     has('valkey-server', 'Valkey server v=8.0.1 sha=0');
     const said: string[] = [];
@@ -100,14 +100,14 @@ describe('Finding and installing Redis', () => {
     expect([ran, said]).to.deep.equal([[], []]);
   });
 
-  it('takes a Valkey that is new enough before a Redis that is not', async () => {
+  it('prefers a Valkey that is new enough to a Redis that is not', async () => {
     const { machine, has } = machineWith([]);
     has('redis-server', old);
     has('valkey-server', 'Valkey server v=8.0.1 sha=0');
     expect(await findOrInstallRedis(machine, () => undefined)).to.equal('/bin/valkey-server');
   });
 
-  it('says what it will do, then does it, then takes what came', async () => {
+  it('announces the installation, installs, and uses the result', async () => {
     const { machine, ran } = machineWith(['apt-get'], {}, (command) =>
       command.endsWith('redis-server') ? { 'redis-server': current } : {},
     );
@@ -118,7 +118,7 @@ describe('Finding and installing Redis', () => {
     expect(said[0]).to.match(/^Redis is not on this machine: installing it with apt-get\..*\(0 run\)$/);
   });
 
-  it('tries the other package when the first is not there', async () => {
+  it('tries the other package when the first does not exist', async () => {
     const { machine, ran } = machineWith(['apk'], {}, (command) => (command.endsWith(' redis') ? { 'redis-server': current } : {}));
     expect(await findOrInstallRedis(machine, () => undefined)).to.equal('/bin/redis-server');
     expect(ran).to.deep.equal(['apk add --no-cache valkey', 'apk add --no-cache redis']);

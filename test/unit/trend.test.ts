@@ -4,11 +4,11 @@ import { Random } from '../support/random.js';
 
 const mib = 1024 * 1024;
 const random = new Random(1);
-/** An hour of numbers, a second apart, with noise. */
+/** An hour of samples, one per second, with noise. */
 const hour = (valueAt: (second: number) => number): { atS: number; value: number }[] =>
   Array.from({ length: 3_600 }, (_, atS) => ({ atS, value: valueAt(atS) + random.below(5) * mib }));
 
-describe('whether memory stays flat (npm run soak)', () => {
+describe('A measured series (npm run soak)', () => {
   const cases: readonly (readonly [what: string, value: (second: number) => number, isFlat: boolean])[] = [
     ['stays', () => 200 * mib, true],
     ['goes up and down', (second) => (200 + 30 * Math.sin(second / 60)) * mib, true],
@@ -18,13 +18,13 @@ describe('whether memory stays flat (npm run soak)', () => {
     ['stays, and is higher for the last third', (second) => (second > 2_400 ? 300 : 200) * mib, false],
   ];
   for (const [what, value, isFlat] of cases) {
-    it(`${what}: ${isFlat ? 'flat' : 'growing'}`, () => {
+    it(`${what}: ${isFlat ? 'is flat' : 'is not flat'}`, () => {
       const trend = judge({ name: 'Memory', unit: [mib, 'MiB'], allowed: [0.1, 24 * mib], points: hour(value) });
       expect(trend.isFlat, trend.line).to.equal(isFlat);
     });
   }
 
-  it('does not judge a series of one point as flat', () => {
+  it('is not flat with fewer than three samples', () => {
     expect(judge({ name: 'Memory', unit: [1, 'bytes'], allowed: [0, 0], points: [{ atS: 0, value: 1 }] }).isFlat).to.be.false;
   });
 });

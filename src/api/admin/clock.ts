@@ -3,7 +3,7 @@ import { LaurelError } from '../../shared/errors.js';
 import { instantShape } from '../../shared/shapes.js';
 import { type Route, type Services, defineRoute } from '../route.js';
 
-/** Without TEST_CLOCK the route does not exist (semantics.md, "Time"). */
+/** Without TEST_CLOCK the route does not exist (docs/rules/time.md). */
 function requireTestClock({ clock }: Services): void {
   if (!clock.settable) throw new LaurelError('not_found', 'There is no test clock: start the service with TEST_CLOCK=1 to have one.');
 }
@@ -19,9 +19,6 @@ export const clockRoutes: readonly Route[] = [
     operation: 'admin_clock_get',
     answers: { 200: clockShape },
     summary: 'Read the test clock',
-    params: z.object({}),
-    query: z.object({}),
-    body: null,
     handle: async ({ services, tenant }) => {
       requireTestClock(services);
       return { status: 200, body: body(await services.clock.now(tenant)) };
@@ -31,10 +28,9 @@ export const clockRoutes: readonly Route[] = [
     method: 'put',
     path: '/clock',
     operation: 'admin_clock_set',
+    description: 'Only with `TEST_CLOCK=1`, and only forward. Responds when everything that is due by then is done.',
     answers: { 200: clockShape },
     summary: 'Move the test clock forward',
-    params: z.object({}),
-    query: z.object({}),
     body: z.object({ now: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' }) }),
     handle: async ({ services, body: { now } }) => {
       requireTestClock(services);
@@ -50,9 +46,6 @@ export const readyRoutes: readonly Route[] = [
     operation: 'admin_ready',
     answers: { 200: z.object({ status: z.literal('ready') }).meta({ id: 'TenantReady' }) },
     summary: 'Whether a tenant is served: 503 with the reason while its Redis is away or out of sync, or its ledger is full',
-    params: z.object({}),
-    query: z.object({}),
-    body: null,
     handle: async ({ services, tenant }) => {
       await services.engine.checkReady(tenant);
       return { status: 200, body: { status: 'ready' } };

@@ -1,25 +1,7 @@
 import type { Route } from '../route.js';
-import { achievementAdminRoutes } from './achievements.js';
-import { attributeAdminRoutes } from './attributes.js';
-import { boostAdminRoutes } from './boosts.js';
-import { leaderboardAdminRoutes } from './leaderboards.js';
-import { levelAdminRoutes } from './points.js';
-import { metricAdminRoutes } from './metrics.js';
-import { pointsAdminRoutes } from './points.js';
+import { resourceRoutes } from './resource-routes.js';
+import { resources } from './resources.js';
 import { settingsAdminRoutes } from './settings.js';
-import { triggerAdminRoutes } from './points.js';
-import { webhookAdminRoutes } from './webhooks.js';
 
-/** Everything that operators configure. */
-export const configurationRoutes: readonly Route[] = [
-  ...attributeAdminRoutes,
-  ...metricAdminRoutes,
-  ...pointsAdminRoutes,
-  ...levelAdminRoutes,
-  ...boostAdminRoutes,
-  ...triggerAdminRoutes,
-  ...achievementAdminRoutes,
-  ...leaderboardAdminRoutes,
-  ...webhookAdminRoutes,
-  ...settingsAdminRoutes,
-];
+/** The routes of everything that operators configure. */
+export const configurationRoutes: readonly Route[] = [...resourceRoutes(resources), ...settingsAdminRoutes];

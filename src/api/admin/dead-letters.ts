@@ -21,7 +21,6 @@ const letterSchema = z
   .meta({ id: 'DeadLetter' });
 
 const params = z.object({ id: uuid });
-const none = z.object({});
 const named = z.object({ id: z.string() });
 
 const unknown = (id: string): LaurelError => new LaurelError('not_found', `There is no dead letter with the id ${JSON.stringify(id)}.`);
@@ -33,12 +32,10 @@ export const deadLetterRoutes: readonly Route[] = [
     operation: 'admin_dead_letters_list',
     summary: 'List the ledger entries that Postgres refused, the oldest first',
     answers: { 200: z.array(letterSchema) },
-    params: none,
     query: z.object({
       limit: integerText(1, limits.maxDeadLettersPage, 10),
       skip: integerText(0, limits.maxUsersSkipped, 0),
     }),
-    body: null,
     handle: async ({ services, tenant, query }) => {
       const letters = await services.deadLetters.list(tenant, query);
       return { status: 200, body: letters.map((letter) => ({ ...letter, at: letter.at.toISOString() })) };
@@ -51,8 +48,6 @@ export const deadLetterRoutes: readonly Route[] = [
     summary: 'Write a refused ledger entry again, after its reason has been mended',
     answers: { 200: named },
     params,
-    query: none,
-    body: null,
     handle: async ({ services, tenant, params: { id } }) => {
       if (!(await services.deadLetters.retry(tenant, id))) throw unknown(id);
       return { status: 200, body: { id } };
@@ -65,8 +60,6 @@ export const deadLetterRoutes: readonly Route[] = [
     summary: 'Discard a refused ledger entry',
     answers: { 200: named },
     params,
-    query: none,
-    body: null,
     handle: async ({ services, tenant, params: { id } }) => {
       if (!(await services.deadLetters.discard(tenant, id))) throw unknown(id);
       return { status: 200, body: { id } };

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { trackBatch } from '../../engine/track.js';
+import { trackBatch } from '../../engine/events.js';
 import { limits } from '../../shared/limits.js';
 import { eventSchema } from '../events.js';
 import { defineRoute, type Route } from '../route.js';
-import { idSchema } from '../../engine/identify.js';
+import { idSchema } from '../../engine/user-properties.js';
 import { batch, issueOf, issueSchema } from './requests.js';
 
 const batchEventSchema = eventSchema.extend({ key: z.string(), idempotencyKey: idSchema.optional() });
@@ -16,10 +16,12 @@ export const eventAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/metrics/events',
     operation: 'admin_metrics_batch_events',
+    description:
+      'Each event is atomic, in the order of the batch. A wrong shape anywhere is a 422, and nothing is counted. An event ' +
+      "that the configuration or the user's state refuses is in `issues`, and the others are counted. After a 503, send the " +
+      'batch again with the same keys.',
     summary: 'Count many events, in order',
     answers: { 202: answerSchema },
-    params: z.object({}),
-    query: z.object({}),
     body: batch(batchEventSchema, limits.maxBatchEvents),
     maxBodyBytes: limits.maxBatchEventsBytes,
     handle: async ({ services, tenant, body }) => {

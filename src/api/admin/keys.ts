@@ -9,7 +9,7 @@ import {
   updateAdminKeys,
 } from '../../access/admin-keys.js';
 import { createApplicationKeys, deleteApplicationKeys } from '../../access/key-store.js';
-import { idSchema, textSchema } from '../../engine/identify.js';
+import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { instantShape } from '../../shared/shapes.js';
@@ -37,7 +37,6 @@ const tenantId = idSchema.meta({
 });
 const id = z.uuid('must be a UUID');
 const issues = z.array(issueSchema);
-const none = z.object({});
 
 const show = <T extends AdminKey>({ created, revoked, lastUsed, ...key }: T) => ({
   ...key,
@@ -53,9 +52,7 @@ export const adminKeyRoutes: readonly Route[] = [
     operation: 'admin_admin_api_keys_list',
     summary: 'List admin keys, the oldest first, with when each was last used',
     answers: { 200: z.array(adminKeySchema) },
-    params: none,
     query: pageQuery,
-    body: null,
     handle: async ({ services: { account }, query }) => {
       await account.noteUse();
       return { status: 200, body: (await account.store((pool) => listAdminKeys(pool, query))).map(show) };
@@ -68,8 +65,6 @@ export const adminKeyRoutes: readonly Route[] = [
     summary: 'Read an admin key, and when it was last used',
     answers: { 200: adminKeySchema },
     params: z.object({ id }),
-    query: none,
-    body: null,
     handle: async ({ services: { account }, params }) => {
       const known = await account.store((pool) => getAdminKey(pool, params.id));
       if (known) await account.noteUse();
@@ -84,8 +79,6 @@ export const adminKeyRoutes: readonly Route[] = [
     operation: 'admin_admin_api_keys_create',
     summary: 'Create admin keys, of the account or of one tenant; a key is shown this once',
     answers: batchAnswers(z.object({ created: z.array(madeSchema), issues })),
-    params: none,
-    query: none,
     body: batch(z.object({ name, tenantId: tenantId.optional() })),
     handle: async ({ services: { account }, body }) => {
       const items = body.map((item) => ({
@@ -104,8 +97,6 @@ export const adminKeyRoutes: readonly Route[] = [
     operation: 'admin_admin_api_keys_rotate',
     summary: 'Create a key in the place of each; the old ones stay valid until they are revoked',
     answers: batchAnswers(z.object({ created: z.array(madeSchema), issues })),
-    params: none,
-    query: none,
     body: batch(z.object({ id })),
     handle: async ({ services: { account }, body }) => {
       const outcomes = await account.store((pool) =>
@@ -125,8 +116,6 @@ export const adminKeyRoutes: readonly Route[] = [
     operation: 'admin_admin_api_keys_update',
     summary: 'Rename admin keys, and revoke them for good',
     answers: { 200: z.object({ updated: z.array(adminKeySchema), issues }) },
-    params: none,
-    query: none,
     body: batch(z.object({ id, name: name.optional(), status: z.literal('revoked').optional() })),
     handle: async ({ services: { account }, body }) => {
       const outcomes = await account.store((pool) => updateAdminKeys(pool, body));
@@ -141,9 +130,7 @@ export const adminKeyRoutes: readonly Route[] = [
     operation: 'admin_admin_api_keys_delete',
     summary: 'Revoke admin keys and take them off the list',
     answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
-    params: none,
     query: idList,
-    body: null,
     handle: async ({ services: { account }, query: { ids } }) => {
       const outcomes = await account.store((pool) => deleteAdminKeys(pool, ids));
       await account.announce();
@@ -166,8 +153,6 @@ export const applicationKeyRoutes: readonly Route[] = [
     operation: 'admin_application_api_keys_create',
     summary: 'Create application keys, each for the data of one user; a key is shown this once',
     answers: batchAnswers(z.object({ created: z.array(createdSchema), issues })),
-    params: none,
-    query: none,
     body: batch(z.object({ userId: idSchema })),
     handle: async ({ services, tenant, body }) => {
       const userIds = body.map(({ userId }) => userId);
@@ -180,11 +165,9 @@ export const applicationKeyRoutes: readonly Route[] = [
     method: 'delete',
     path: '/application-api-keys',
     operation: 'admin_application_api_keys_delete',
-    summary: 'Revoke application keys: no process accepts them any more when this has been answered',
+    summary: 'Revoke application keys: every process refuses them within a second',
     answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
-    params: none,
     query: idList,
-    body: null,
     handle: async ({ services, tenant, query: { ids } }) => {
       const found = await services.account.store((pool) => deleteApplicationKeys(pool, tenant, ids));
       await services.account.announce();

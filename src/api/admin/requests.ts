@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { keySchema } from '../../config/fields.js';
-import type { AttributeFilter } from '../../config/model.js';
 import { limits } from '../../shared/limits.js';
 import { boundedArray } from '../../shared/shapes.js';
 import { idsText, integerText } from '../query.js';
@@ -98,9 +97,4 @@ export const listOf = <T extends z.ZodType>(element: T, max: number = limits.max
 /** Of users or events: the value that an attribute must have. */
 export const filter = z.object({ attributeId: uuid, attributeValue: z.string() }).meta({ id: 'AttributeFilter' });
 
-export const shownFilters = (filters: readonly AttributeFilter[]): z.infer<typeof filter>[] =>
-  filters.map(({ attributeId, attributeValue }) => ({ attributeId, attributeValue }));
-
 export const badge = z.object({ url: z.string() }).meta({ id: 'Badge' });
-
-export const shownBadge = (url: string | null): z.infer<typeof badge> | null => (url === null ? null : { url });

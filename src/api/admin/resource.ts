@@ -1,301 +1,159 @@
-/** The mechanics that every resource of the configuration shares: list, create, update, delete, get. What each one is stands in its own file. */
-import { setImmediate } from 'node:timers/promises';
+/** Resources of the Admin API: their schemas, made from their kinds (config/kinds.ts), and what responses show of stored objects. */
 import { z } from 'zod';
-import { utcDate } from '../../shared/calendar.js';
-import {
-  archiveObject,
-  createObject,
-  type EditContext,
-  EditRefusal,
-  type ListName,
-  type Lists,
-  objectsAt,
-  type Place,
-  systemOf,
-  updateObject,
-} from '../../config/edits.js';
-import type { ConfigDocument } from '../../config/model.js';
-import { LaurelError } from '../../shared/errors.js';
-import { limits } from '../../shared/limits.js';
-import { idsText, integerText } from '../query.js';
-import { defineRoute, type Route, type Services } from '../route.js';
-import { batch, batchAnswers, batchStatus, deletedSchema, eachItem, type Issue, issueOf, issueSchema } from './requests.js';
-import { uuid } from './requests.js';
+import { apiNameOf } from '../../config/convert.js';
+import { day, filledText } from '../../config/fields.js';
+import { belongs, type Field, kinds } from '../../config/kinds.js';
+import type { ConfigObject, ListName, Lists } from '../../config/model.js';
+import { dateShape } from '../../shared/shapes.js';
+import type { Services } from '../route.js';
+import { badge, filter, key, listOf, uuid } from './requests.js';
 
-/** The rows of a list that one call returns, and what it returns without being asked (contract, `limit`). */
-const maxRows = 100;
-const defaultRows = 10;
-const maxSkip = 1_000_000;
-
-export interface Resource<N extends ListName, C extends object, U extends { readonly id: string }, S extends { readonly id: string }> {
+/** A list of the configuration as the Admin API has it. Its fields are those of its kind (config/kinds.ts), with ids in place of keys. */
+export interface Resource<N extends ListName = ListName> {
   readonly list: N;
   /** Below /admin/v1. That of a list inside a points system has `{systemId}`. */
   readonly path: string;
   /** What names of operations start with: `admin_metrics`. */
   readonly operations: string;
-  /** What a sentence calls one, and several of them. */
-  readonly one: string;
+  /** What a sentence calls several of them. */
   readonly many: string;
-  readonly create: z.ZodType<C>;
-  readonly update: z.ZodType<U>;
-  readonly shown: z.ZodType<S>;
-  /** `today` is the date in UTC. */
-  readonly show: (object: Lists[N], today: string) => S;
-  /** What a new one is answered with, where that is more. */
-  readonly created?: { readonly shown: z.ZodType<S>; readonly show?: (object: Lists[N], today: string) => S };
+  /** Whether a new one has to have a key, may have one, or gets one that the API does not show. */
+  readonly key: 'required' | 'optional' | 'made';
+  /** Fields that an update may send besides the kind's. */
+  readonly renamable?: true;
+  /** Fields that an update can't change. */
+  readonly fixed?: readonly string[];
+  /** Fields that take null, which means their default; `clearable` ones only in an update. */
+  readonly nullable?: readonly string[];
+  readonly clearable?: readonly string[];
+  /** Schemas of fields that differ from the kind's: in requests, and in responses. */
+  readonly sent?: Readonly<Record<string, z.ZodType>>;
+  readonly shown?: Readonly<Record<string, z.ZodType>>;
+  /** Whether fields without a value are left out of responses. */
+  readonly omitsEmpty?: true;
+  /** The values of `shown` that are not stored. `today` is the date in UTC. */
+  readonly show?: (object: Lists[N], today: string) => object;
   /** Adds what is not in the configuration to what is shown of objects, in their order. */
-  readonly complete?: (completing: Completing<N, S>) => Promise<readonly S[]>;
+  readonly complete?: (completing: Completing<N>) => Promise<readonly Shown[]>;
   /** What follows when objects have been changed; `fields` are those of the request. */
-  readonly changed?: (services: Services, tenant: number, changes: readonly Changed<N, U>[]) => Promise<void>;
+  readonly changed?: (services: Services, tenant: number, changes: readonly Changed<N>[]) => Promise<void>;
   /** What is done about a request's fields before they are merged; throws an EditRefusal. `was` is undefined for a new one. */
-  readonly prepare?: (fields: Partial<C | U>, was: Lists[N] | undefined, today: string) => object;
+  readonly prepare?: (sent: object, was: Lists[N] | undefined, today: string) => object;
   /** The ids that a deletion takes, where they may be any text. */
   readonly ids?: z.ZodType<string, string>;
 }
 
+/** What is shown of an object. */
+export type Shown = { readonly id: string } & Readonly<Record<string, unknown>>;
+
 /** Objects that are about to be shown. */
-export interface Completing<N extends ListName, S> {
+export interface Completing<N extends ListName> {
   readonly services: Services;
   readonly tenant: number;
   readonly objects: readonly Lists[N][];
-  readonly shown: readonly S[];
-  /** Whether they have been created by this very request. */
+  readonly shown: readonly Shown[];
+  /** Whether this request has created them. */
   readonly isNew: boolean;
 }
 
 /** An object that a request has changed. */
-export interface Changed<N extends ListName, U> {
+export interface Changed<N extends ListName> {
   readonly object: Lists[N];
-  readonly fields: U;
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A resource whose functions are only ever given what its own list holds. */
-type AnyResource = Resource<ListName, object, { readonly id: string }, { readonly id: string }>;
+/** A resource with the schemas of its requests and responses. */
+export interface Schemas {
+  readonly create: z.ZodType<object>;
+  readonly update: z.ZodType<{ readonly id: string }>;
+  readonly shown: z.ZodType<Shown>;
+  /** What a new one is responded with. */
+  readonly created: z.ZodType<Shown>;
+}
+/** What a request may send for a field. */
+function sentSchema({ refers, wraps, schema }: Field): z.ZodType {
+  if (wraps !== undefined) return z.object({ [wraps]: filledText() });
+  if (!refers) return schema;
+  return refers.most === undefined ? uuid : listOf(refers.inside ? filter : uuid, refers.most);
+}
 
-/** What an item of a batch makes of the configuration; the item is done, or refused with an EditRefusal. */
-type Act<I, T> = (document: ConfigDocument, item: I, context: EditContext) => { readonly document: ConfigDocument; readonly done: T };
+/** What responses show of a value that a schema takes, without the rules that requests must keep to. */
+export function shownType(schema: z.ZodType): z.ZodType {
+  if (schema === day) return dateShape;
+  if (schema instanceof z.ZodString) return z.string();
+  if (schema instanceof z.ZodNumber) return z.number();
+  if (schema instanceof z.ZodBoolean) return z.boolean();
+  if (schema instanceof z.ZodEnum) return z.enum(schema.options.map(String));
+  if (schema instanceof z.ZodPipe) return shownType(schema.out as z.ZodType);
+  if (schema instanceof z.ZodArray) return z.array(shownType(schema.element as z.ZodType));
+  throw new Error('a field of the configuration whose shape in responses is not known');
+}
 
-/**
- * Does the items of a batch one after the other, each on what those before it have left, and saves what came of it as one version. Between
- * two items other requests get their turn: in the largest configuration one takes some milliseconds.
- */
-function editEach<I, T>(
-  { configuration }: Services,
-  tenant: number,
-  items: readonly I[],
-  { act, name }: { readonly act: Act<I, T>; readonly name: (item: I) => Pick<Issue, 'id'> },
-): Promise<{ done: T[]; issues: Issue[] }> {
-  return configuration.edit(tenant, async (before, context) => {
-    let document = before;
-    const done: T[] = [];
-    const issues = await eachItem(
-      items,
-      async (item) => {
-        await setImmediate();
-        try {
-          const changed = act(document, item, context);
-          document = changed.document;
-          done.push(changed.done);
-          return undefined;
-        } catch (error) {
-          if (error instanceof EditRefusal) return error.message;
-          throw error;
-        }
-      },
-      name,
-    );
-    return { document, result: { done, issues } };
+function shownSchema({ refers, wraps, schema }: Field): z.ZodType {
+  if (wraps !== undefined) return badge;
+  if (!refers) return shownType(schema);
+  return refers.most === undefined ? z.uuid() : z.array(refers.inside ? filter : z.uuid());
+}
+
+/** The schemas of a resource. `inside` are those of the lists inside its objects, which come with a new one. */
+export function schemasOf<N extends ListName>(resource: Resource<N>, inside: readonly (readonly [ListName, Schemas])[]): Schemas {
+  const kind = kinds[resource.list];
+  const { fixed = [], nullable = [], clearable = [], sent = {}, omitsEmpty } = resource;
+  const varying = new Set(Object.values(kind.variants).flatMap(({ needs, may = [] }) => [...needs, ...may]));
+  const fields = kind.fields.map((field) => ({ ...field, name: apiNameOf(field), varies: varying.has(field.file) }));
+  const schemaOf = (field: (typeof fields)[number]): z.ZodType => sent[field.name] ?? sentSchema(field);
+
+  const keys = resource.key === 'made' ? {} : { key: resource.key === 'required' ? key : key.optional() };
+  const create = fields.map((field) => {
+    const schema = nullable.includes(field.name) ? schemaOf(field).nullable() : schemaOf(field);
+    return [field.name, field.varies || field.absent !== undefined ? schema.optional() : schema];
   });
-}
-
-interface PathIds {
-  readonly systemId?: string | undefined;
-  readonly id?: string | undefined;
-}
-
-/** The parameters of a path that has `{systemId}` or not, and of the path of one object below it. */
-function params(path: string, own: boolean): z.ZodType<PathIds> {
-  const system = { systemId: uuid };
-  const one = { id: uuid };
-  if (!path.includes('{systemId}')) return own ? z.object(one) : z.object({});
-  return own ? z.object({ ...system, ...one }) : z.object(system);
-}
-
-/** The list that a path leads to. Throws a 404 for a points system that there isn't. */
-function placeOf<N extends ListName>(document: ConfigDocument, list: N, systemId: string | undefined): Place<N> {
-  if (systemId !== undefined && !systemOf(document, systemId)) {
-    throw new LaurelError('not_found', `There is no points system with the id ${systemId}.`);
-  }
-  return { list, system: systemId };
-}
-
-/** What is shown of objects. */
-async function showAll(
-  { show, created, complete }: AnyResource,
-  objects: readonly Lists[ListName][],
-  { services, tenant, today, isNew = false }: { services: Services; tenant: number; today: string; isNew?: boolean },
-): Promise<readonly { readonly id: string }[]> {
-  const shown = objects.map((object) => ((isNew ? created?.show : undefined) ?? show)(object, today));
-  return complete ? complete({ services, tenant, objects, shown, isNew }) : shown;
-}
-
-const todayOf = ({ now }: EditContext): string => now.slice(0, 'YYYY-MM-DD'.length);
-
-/** The operations of a resource of the configuration. */
-export function resourceRoutes<N extends ListName, C extends object, U extends { readonly id: string }, S extends { readonly id: string }>(
-  resource: Resource<N, C, U, S>,
-): Route[] {
-  const any = resource as unknown as AnyResource;
-  return [listRoute(any), createRoute(any), updateRoute(any), deleteRoute(any), getRoute(any)];
-}
-
-function listRoute(resource: AnyResource): Route {
-  const { list, path, operations, many, shown } = resource;
-  return defineRoute({
-    method: 'get',
-    path,
-    summary: `List ${many}`,
-    operation: `${operations}_list`,
-    answers: { 200: z.array(shown) },
-    params: params(path, false),
-    query: z.object({ limit: integerText(1, maxRows, defaultRows), skip: integerText(0, maxSkip, 0) }),
-    body: null,
-    handle: async ({ services, tenant, params: { systemId }, query: { limit, skip } }) => {
-      const document = await services.configuration.read(tenant);
-      const today = utcDate(await services.clock.now(tenant));
-      const objects = objectsAt(document, placeOf(document, list, systemId)).slice(skip, skip + limit);
-      return { status: 200, body: await showAll(resource, objects, { services, tenant, today }) };
-    },
+  const update = fields
+    .filter(({ name }) => !fixed.includes(name))
+    .map((field) => {
+      const takesNull = nullable.includes(field.name) || clearable.includes(field.name);
+      return [field.name, (takesNull ? schemaOf(field).nullable() : schemaOf(field)).optional()];
+    });
+  const shownFields = fields.map((field) => {
+    const schema = field.absent === null && !omitsEmpty ? shownSchema(field).nullable() : shownSchema(field);
+    const canLack = field.varies || (omitsEmpty && isEmpty(field.absent, field));
+    return [field.name, canLack ? schema.optional() : schema];
   });
-}
-
-function getRoute(resource: AnyResource): Route {
-  const { list, path, operations, one, shown } = resource;
-  return defineRoute({
-    method: 'get',
-    path: `${path}/{id}`,
-    summary: `Get a ${one}`,
-    operation: `${operations}_get`,
-    answers: { 200: shown },
-    params: params(path, true),
-    query: z.object({}),
-    body: null,
-    handle: async ({ services, tenant, params: { systemId, id = '' } }) => {
-      const document = await services.configuration.read(tenant);
-      const found = objectsAt(document, placeOf(document, list, systemId)).find((object) => object.id === id);
-      if (!found) throw new LaurelError('not_found', `There is no ${one} with the id ${id}.`);
-      const today = utcDate(await services.clock.now(tenant));
-      return { status: 200, body: (await showAll(resource, [found], { services, tenant, today }))[0] };
-    },
+  const shown = z.object({
+    id: z.uuid(),
+    ...(resource.key === 'made' ? {} : { key: z.string() }),
+    ...Object.fromEntries(shownFields),
+    ...resource.shown,
   });
+  const ofInside = <S extends keyof Schemas>(part: S) => inside.map(([list, schemas]) => [list, schemas[part]] as const);
+  return {
+    create: z.object({
+      ...keys,
+      ...Object.fromEntries(create),
+      ...Object.fromEntries(ofInside('create').map(([list, schema]) => [list, listOf(schema).optional()])),
+    }),
+    update: z.object({ id: uuid, ...(resource.renamable ? { key: key.optional() } : {}), ...Object.fromEntries(update) }),
+    shown,
+    created: shown.extend(Object.fromEntries(ofInside('shown').map(([list, schema]) => [list, z.array(schema)]))),
+  } as unknown as Schemas;
 }
 
-function createRoute(resource: AnyResource): Route {
-  const { list, path, operations, many, create, created, shown, prepare } = resource;
-  return defineRoute({
-    method: 'post',
-    path,
-    summary: `Create ${many}`,
-    operation: `${operations}_create`,
-    answers: batchAnswers(z.object({ created: z.array(created?.shown ?? shown), issues: z.array(issueSchema) })),
-    params: params(path, false),
-    query: z.object({}),
-    body: batch(create),
-    handle: async ({ services, tenant, params: { systemId }, body }) => {
-      const { done, issues } = await editEach(services, tenant, body, {
-        act: (before, item, context) => {
-          const today = todayOf(context);
-          const fields = prepare ? prepare(item, undefined, today) : item;
-          const { document, object } = createObject(before, placeOf(before, list, systemId), fields, context);
-          return { document, done: { object, today } };
-        },
-        name: () => ({}),
-      });
-      const today = done[0]?.today ?? '';
-      const objects = done.map(({ object }) => object);
-      const shownObjects = await showAll(resource, objects, { services, tenant, today, isNew: true });
-      return { status: batchStatus(done.length), body: { created: shownObjects, issues } };
-    },
+/** Whether a stored value is none: a number that is 0 by default is. */
+const isEmpty = (value: unknown, { absent }: Pick<Field, 'absent'>): boolean => value === null || (value === 0 && absent === 0);
+
+/** What responses show of an object. `today` is the date in UTC. */
+export function shownObject({ list, key: keys, omitsEmpty, show }: Resource, object: ConfigObject, today: string): Shown {
+  const kind = kinds[list];
+  const values = object as unknown as Readonly<Record<string, unknown>>;
+  const fields = kind.fields.flatMap((field): [string, unknown][] => {
+    const value = values[field.stored];
+    if (!belongs(kind, field, object) || (omitsEmpty && isEmpty(value, field))) return [];
+    return [[apiNameOf(field), field.wraps === undefined || value === null ? value : { [field.wraps]: value }]];
   });
-}
-
-function updateRoute(resource: AnyResource): Route {
-  const { list, path, operations, many, update, shown, prepare, changed } = resource;
-  return defineRoute({
-    method: 'patch',
-    path,
-    summary: `Update ${many}`,
-    operation: `${operations}_update`,
-    answers: { 200: z.object({ updated: z.array(shown), issues: z.array(issueSchema) }) },
-    params: params(path, false),
-    query: z.object({}),
-    body: batch(update),
-    handle: async ({ services, tenant, params: { systemId }, body }) => {
-      const { done, issues } = await editEach(services, tenant, [...body.entries()], {
-        act: (before, [index, item], context) => {
-          if (body.findIndex(({ id }) => id === item.id) < index) throw new EditRefusal(['this id is in the batch twice']);
-          const today = todayOf(context);
-          const place = placeOf(before, list, systemId);
-          const was = objectsAt(before, place).find(({ id }) => id === item.id);
-          const fields = prepare && was ? prepare(item, was, today) : item;
-          const { document, object } = updateObject(before, place, item.id, fields, context);
-          return { document, done: { object, fields: item, today } };
-        },
-        name: ([, { id }]) => ({ id }),
-      });
-      await changed?.(services, tenant, done);
-      const today = done[0]?.today ?? '';
-      const objects = done.map(({ object }) => object);
-      return { status: 200, body: { updated: await showAll(resource, objects, { services, tenant, today }), issues } };
-    },
-  });
-}
-
-function deleteRoute({ list, path, operations, many, ids = uuid }: AnyResource): Route {
-  return defineRoute({
-    method: 'delete',
-    path,
-    summary: `Delete ${many}`,
-    operation: `${operations}_delete`,
-    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues: z.array(issueSchema) }) },
-    params: params(path, false),
-    query: z.object({ ids: idsText(ids, limits.maxBatchItems) }),
-    body: null,
-    handle: async ({ services, tenant, params: { systemId }, query }) => {
-      const body = await services.configuration.edit(tenant, async (document, context) => {
-        const { document: left, ...result } = await archiveAll(document, placeOf(document, list, systemId), query.ids, context);
-        return { document: left, result };
-      });
-      return { status: 200, body };
-    },
-  });
-}
-
-/** Archives what can be archived. What another one of the batch refers to can be as soon as that one is gone, so it is tried again. */
-async function archiveAll(
-  before: ConfigDocument,
-  place: Place,
-  ids: readonly string[],
-  context: EditContext,
-): Promise<{ document: ConfigDocument; deleted: z.infer<typeof deletedSchema>[]; issues: Issue[] }> {
-  const refused = new Map(ids.map((id, index) => [index, { id, message: '' }]));
-  const gone: { id: string }[] = [];
-  let document = before;
-  let tried = Infinity;
-  while (refused.size > 0 && refused.size < tried) {
-    tried = refused.size;
-    for (const [index, { id }] of refused) {
-      await setImmediate();
-      try {
-        document = archiveObject(document, place, id, context);
-        gone.push({ id });
-        refused.delete(index);
-      } catch (error) {
-        if (!(error instanceof EditRefusal)) throw error;
-        refused.set(index, { id, message: error.message });
-      }
-    }
-  }
-  const issues = [...refused].map(([index, { id, message }]) => issueOf(index, { id }, message));
-  return { document, deleted: gone, issues };
+  return {
+    id: object.id,
+    ...(keys === 'made' ? {} : { key: object.key }),
+    ...Object.fromEntries(fields),
+    ...show?.(object as never, today),
+  };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addPause, grantFreeze, removePause, restoreStreak } from '../../engine/streaks.js';
 import { defineRoute, type Route } from '../route.js';
 import { dateShape, dateText } from '../../shared/shapes.js';
-import { idSchema } from '../../engine/identify.js';
+import { idSchema } from '../../engine/user-properties.js';
 import { batch, batchAnswers, batchStatus, deletedSchema, eachItem, idList, issueSchema } from './requests.js';
 
 const issues = z.array(issueSchema);
@@ -17,10 +17,9 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/streaks/freezes',
     operation: 'admin_streaks_freezes_create',
+    description: 'May exceed the configured maximum, up to 100 per user.',
     answers: batchAnswers(z.object({ issues })),
     summary: 'Give users a streak freeze each',
-    params: z.object({}),
-    query: z.object({}),
     body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
     handle: async ({ services, tenant, body: { freezes } }) => {
       const issues = await eachItem(
@@ -35,10 +34,11 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/streaks/pauses',
     operation: 'admin_streaks_pauses_create',
+    description:
+      "Both dates are included. A pause that starts before the user's local date is an issue. A user has at most 100 pauses; " +
+      'a new one replaces the one that ended first.',
     answers: batchAnswers(z.object({ created: z.array(pauseShape), issues })),
     summary: "Pause users' streaks",
-    params: z.object({}),
-    query: z.object({}),
     body: z.object({ pauses: batch(z.object({ userId: idSchema, start: dateText, end: dateText })) }),
     handle: async ({ services, tenant, body }) => {
       const created: z.infer<typeof pauseShape>[] = [];
@@ -61,9 +61,7 @@ export const streakAdminRoutes: readonly Route[] = [
     operation: 'admin_streaks_pauses_delete',
     answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
     summary: 'Delete pauses',
-    params: z.object({}),
     query: idList,
-    body: null,
     handle: async ({ services, tenant, query }) => {
       const deleted: z.infer<typeof deletedSchema>[] = [];
       const { ledgerId } = await services.clock.ledgerId(tenant);
@@ -86,10 +84,11 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/streaks/restore',
     operation: 'admin_streaks_restore',
+    description:
+      'Sets the streak back to the length that it had when it was last lost. A running streak that is longer is an issue, and ' +
+      'so is a user who never lost one.',
     answers: batchAnswers(z.object({ restoredUsers: z.array(z.string()), issues })),
     summary: 'Restore the streaks that users have lost last',
-    params: z.object({}),
-    query: z.object({}),
     body: z.object({ users: batch(z.object({ id: idSchema })) }),
     handle: async ({ services, tenant, body }) => {
       const restoredUsers: string[] = [];

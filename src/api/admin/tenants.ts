@@ -13,7 +13,7 @@ import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { defineRoute, type Route, type Services } from '../route.js';
 import { instantShape } from '../../shared/shapes.js';
-import { idSchema, textSchema } from '../../engine/identify.js';
+import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { batch, batchAnswers, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './requests.js';
 
 /** The contract's `AdminTenant`. */
@@ -33,7 +33,6 @@ const customerId = idSchema.refine((text) => text.trim() === text, 'must not beg
 const name = textSchema(1, limits.maxNameChars);
 const id = z.uuid('must be a UUID');
 const issues = z.array(issueSchema);
-const none = z.object({});
 
 const show = ({ no: _, customerId: customer, created, updated, ...tenant }: Tenant): z.infer<typeof tenantSchema> => ({
   ...tenant,
@@ -42,7 +41,7 @@ const show = ({ no: _, customerId: customer, created, updated, ...tenant }: Tena
   updated: updated.toISOString(),
 });
 
-/** What became of a batch, once every process knows of it. */
+/** Announces the changes of a batch, and reports its outcomes. */
 async function settle<I>(
   { account }: Services,
   items: readonly I[],
@@ -60,9 +59,7 @@ export const tenantRoutes: readonly Route[] = [
     operation: 'admin_tenants_list',
     summary: 'List tenants, the oldest first',
     answers: { 200: z.array(tenantSchema) },
-    params: none,
     query: pageQuery,
-    body: null,
     handle: async ({ services, query }) => ({
       status: 200,
       body: (await services.account.store((pool) => listTenants(pool, query))).map(show),
@@ -75,8 +72,6 @@ export const tenantRoutes: readonly Route[] = [
     summary: 'Read a tenant',
     answers: { 200: tenantSchema },
     params: z.object({ id }),
-    query: none,
-    body: null,
     handle: async ({ services, params }) => {
       const tenant = await services.account.store((pool) => getTenant(pool, params.id));
       if (!tenant) throw new LaurelError('not_found', `There is no tenant with the id ${JSON.stringify(params.id)}.`);
@@ -89,8 +84,6 @@ export const tenantRoutes: readonly Route[] = [
     operation: 'admin_tenants_create',
     summary: 'Create tenants, each with an empty configuration',
     answers: batchAnswers(z.object({ created: z.array(tenantSchema), issues })),
-    params: none,
-    query: none,
     body: batch(z.object({ customerId, name })),
     handle: async ({ services, body }) => {
       const outcomes = await services.account.store((pool) => createTenants(pool, body));
@@ -105,8 +98,6 @@ export const tenantRoutes: readonly Route[] = [
     operation: 'admin_tenants_update',
     summary: 'Change tenants: only what is sent is changed',
     answers: { 200: z.object({ updated: z.array(tenantSchema), issues }) },
-    params: none,
-    query: none,
     body: batch(z.object({ id, customerId: customerId.optional(), name: name.optional() })),
     handle: async ({ services, body }) => {
       const outcomes = await services.account.store((pool) => updateTenants(pool, body));
@@ -120,9 +111,7 @@ export const tenantRoutes: readonly Route[] = [
     operation: 'admin_tenants_delete',
     summary: 'Archive tenants: they are unknown from then on',
     answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
-    params: none,
     query: idList,
-    body: null,
     handle: async ({ services, query }) => {
       const outcomes = await services.account.store((pool) => archiveTenants(pool, query.ids));
       const { done, issues: problems } = await settle(services, query.ids, outcomes, (item) => ({ id: item }));

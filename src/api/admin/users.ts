@@ -4,26 +4,24 @@ import { limits } from '../../shared/limits.js';
 import { integerText } from '../query.js';
 import { defineRoute, type Route } from '../route.js';
 import { userResponse } from '../../responses/users.js';
-import { idSchema, textSchema } from '../../engine/identify.js';
+import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { userShape } from '../../responses/users.js';
 
 const userParams = z.object({ id: idSchema });
-const noQuery = z.object({});
 
 export const userAdminRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
     path: '/users',
     operation: 'admin_users_list',
+    description: 'Sorted by id, byte by byte. `search` matches the start of an id or an email address, or the start of words of a name.',
     summary: 'List users by id, or search them by the start of an id, an email address or the words of a name',
     answers: { 200: z.array(userShape) },
-    params: z.object({}),
     query: z.object({
       limit: integerText(1, limits.maxUsersPage, 10),
       skip: integerText(0, limits.maxUsersSkipped, 0),
       search: textSchema(1).optional(),
     }),
-    body: null,
     handle: async ({ services, tenant, query }) => {
       const config = await services.engine.config(tenant);
       const { ledgerId } = await services.clock.ledgerId(tenant);
@@ -39,20 +37,19 @@ export const userAdminRoutes: readonly Route[] = [
     summary: 'Read a user',
     answers: { 200: userShape },
     params: userParams,
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params }) => ({ status: 200, body: await readProfile(services.engine, tenant, params.id) }),
   }),
   defineRoute({
     method: 'delete',
     path: '/users/{id}',
     operation: 'admin_users_delete',
+    description:
+      'Responds when nothing is left of the user in Redis, Postgres or the ledger. An id that never became a user is deleted ' +
+      'too if it has boosts, keys or messages. After a 503, the rest happens by itself, or nothing has been deleted.',
     summary: 'Delete a user and everything that is known of the user',
     answers: { 200: z.object({ id: z.string() }) },
     archivedTenants: true,
     params: userParams,
-    query: noQuery,
-    body: null,
     handle: async ({ services, tenant, params }) => {
       await services.forget(tenant, params.id);
       return { status: 200, body: { id: params.id } };

@@ -1,81 +1,15 @@
 import { z } from 'zod';
-import { filledText, oneOf, webhookUrl, whole } from '../../config/fields.js';
+import { oneOf, whole } from '../../config/fields.js';
 import type { Webhook } from '../../config/model.js';
 import { webhookKinds } from '../../config/webhook-kinds.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
-import { boundedArray, instantShape } from '../../shared/shapes.js';
-import { type Delivery, type EndpointState, deliveryStatuses } from '../../webhooks/admin.js';
+import { instantShape } from '../../shared/shapes.js';
+import { type Delivery, deliveryStatuses } from '../../webhooks/admin.js';
 import { type Route, type Services, defineRoute } from '../route.js';
-import { key, pageQuery, uuid } from './requests.js';
-import { resourceRoutes } from './resource.js';
-
-const statuses = ['active', 'inactive'] as const;
-const kinds = boundedArray(oneOf(webhookKinds), webhookKinds.length, 1);
-
-const create = z.object({ name: filledText(), key: key.optional(), url: webhookUrl, events: kinds, status: oneOf(statuses).optional() });
-
-const shown = z.object({
-  id: z.uuid(),
-  key: z.string().meta({ description: 'Names the endpoint in a configuration file.' }),
-  name: z.string(),
-  url: z.string(),
-  events: z.array(z.enum(webhookKinds)),
-  status: z.enum(statuses).meta({ description: 'Inactive as well when Laurel has switched it off.' }),
-  failingSince: instantShape.nullable().meta({ description: 'Since when no message could be delivered; null after a success.' }),
-  switchedOff: instantShape.nullable().meta({
-    description: 'When Laurel switched it off, because it had failed for days. Setting its status to active switches it on again.',
-  }),
-  created: instantShape,
-  updated: instantShape,
-  secret: z.string().optional().meta({ description: 'With which messages are signed: in the answer to a create, and never again.' }),
-});
-
-type Shown = z.infer<typeof shown>;
-
-const show = ({ id, key: own, name, url, events, status, created, updated }: Webhook): Shown => ({
-  ...{ id, key: own, name, url, events: [...events], status, failingSince: null, switchedOff: null, created, updated },
-});
-
-const withState = (webhook: Shown, state: EndpointState | undefined): Shown => ({
-  ...webhook,
-  status: state?.switchedOff ? 'inactive' : webhook.status,
-  failingSince: state?.failingSince?.toISOString() ?? null,
-  switchedOff: state?.switchedOff?.toISOString() ?? null,
-});
-
-/** Where messages are sent (issue 6; docs/webhooks.md). The contract has no such resource. */
-export const webhookAdminRoutes = resourceRoutes({
-  list: 'webhooks',
-  path: '/webhooks',
-  operations: 'admin_webhooks',
-  one: 'webhook',
-  many: 'webhooks',
-  create,
-  update: create.omit({ key: true }).partial().extend({ id: uuid }),
-  shown,
-  show,
-  complete: async ({ services, tenant, objects, shown: plain, isNew }) => {
-    const nos = objects.map(({ no }) => no);
-    if (isNew) {
-      const secrets = await services.webhooks.secrets(tenant, nos);
-      return plain.map((webhook, i) => ({ ...webhook, secret: secrets.get(nos[i] ?? 0) ?? '' }));
-    }
-    const states = await services.webhooks.states(tenant, nos);
-    return plain.map((webhook, i) => withState(webhook, states.get(nos[i] ?? 0)));
-  },
-  // Who sets an endpoint to active means it, whether the configuration or Laurel had it inactive.
-  changed: (services, tenant, changes) => {
-    const active = changes.filter(({ fields }) => fields.status === 'active');
-    return services.webhooks.switchOn(
-      tenant,
-      active.map(({ object }) => object.no),
-    );
-  },
-});
+import { pageQuery, uuid } from './requests.js';
 
 const kind = oneOf(webhookKinds);
-const none = z.object({});
 
 const trySchema = z
   .object({
@@ -134,10 +68,10 @@ export const deliveryRoutes: readonly Route[] = [
     method: 'post',
     path: '/webhooks/{id}/rotate-secret',
     operation: 'admin_webhooks_rotate_secret',
+    description: 'Until the overlap ends, messages carry the signatures of both secrets.',
     summary: 'Give a webhook a new secret, which is shown this once; the old one stays valid for a while',
     answers: { 200: z.object({ id: z.uuid(), secret: z.string(), previousSecretValidUntil: instantShape.nullable() }) },
     params: z.object({ id: uuid }),
-    query: none,
     body: z.object({ overlapHours: whole(0, limits.maxWebhookOverlapHours).optional() }),
     bodyOptional: true,
     handle: async ({ services, tenant, params: { id }, body: { overlapHours = limits.webhookOverlapHours } }) => {
@@ -150,10 +84,10 @@ export const deliveryRoutes: readonly Route[] = [
     method: 'post',
     path: '/webhooks/{id}/test',
     operation: 'admin_webhooks_test',
+    description: 'The message is signed, but neither stored nor retried.',
     summary: 'Send an example message to a webhook, and say what became of it',
     answers: { 200: trySchema.omit({ at: true }).extend({ id: z.string(), kind: z.enum(webhookKinds), delivered: z.boolean() }) },
     params: z.object({ id: uuid }),
-    query: none,
     body: z.object({ kind: kind.optional() }),
     bodyOptional: true,
     handle: async ({ services, tenant, params: { id }, body }) => {
@@ -171,7 +105,6 @@ export const deliveryRoutes: readonly Route[] = [
     answers: { 200: z.array(deliverySchema) },
     params: z.object({ id: uuid }),
     query: pageQuery.extend({ status: oneOf(deliveryStatuses).optional(), kind: kind.optional() }),
-    body: null,
     handle: async ({ services, tenant, params: { id }, query }) => {
       const { no } = await webhookOf(services, tenant, id);
       return { status: 200, body: (await services.webhooks.deliveries(tenant, no, query)).map(showDelivery) };
@@ -181,11 +114,10 @@ export const deliveryRoutes: readonly Route[] = [
     method: 'post',
     path: '/webhooks/{id}/deliveries/{deliveryId}/resend',
     operation: 'admin_webhooks_deliveries_resend',
+    description: 'With all of its attempts, whatever its status. The webhook must be active.',
     summary: 'Send a delivery again',
     answers: { 200: deliverySchema },
     params: z.object({ id: uuid, deliveryId: uuid }),
-    query: none,
-    body: null,
     handle: async ({ services, tenant, params: { id, deliveryId } }) => {
       const { no, status } = await webhookOf(services, tenant, id);
       const state = (await services.webhooks.states(tenant, [no])).get(no);

@@ -39,5 +39,5 @@ export async function revokeKey(context: Context, print: Print, prefix: string):
   const [revoked] = await context.account.store((pool) => updateAdminKeys(pool, [{ id: found.id, status: 'revoked' }]));
   if (revoked && 'problem' in revoked) throw new OperatorError(revoked.problem);
   await context.account.announce();
-  print(`${prefix} is revoked: no process accepts it any more.`);
+  print(`${prefix} is revoked: every process refuses it within a second.`);
 }

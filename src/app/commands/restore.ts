@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import cliProgress from 'cli-progress';
 import { defaultTenant, listTenants } from '../../access/tenants.js';
 import type { Context } from '../context.js';
-import { aheadSentence } from '../../engine/failures.js';
+import { aheadSentence } from '../../engine/sync.js';
 import { OperatorError } from '../../shared/errors.js';
 import { LeaseLost } from '../../ledger/offsets.js';
 import { limits } from '../../shared/limits.js';

@@ -10,7 +10,7 @@ import { mastersOf } from '../../redis/cluster.js';
 import { connectRedis, messageOf, type RedisConnection } from '../../redis/connection.js';
 import { keyNames, metaFields, partitionPrefix, restoringFields } from '../../redis/contract.js';
 import { infoFields } from '../../redis/server.js';
-import { isBelow, lastLedgerId, trimmedUpTo } from '../../redis/stream.js';
+import { isBelow, lastLedgerId, trimmedUpTo } from '../../redis/partition.js';
 import type { Settings } from '../settings.js';
 import { startLocalPostgres } from '../../local-stores/local-postgres.js';
 import { startLocalRedis } from '../../local-stores/local-redis.js';
@@ -121,7 +121,7 @@ async function tenantStatus(redis: RedisConnection, partition: string, named: Na
   const [{ lagEntries, lagSeconds }, newest, [redisEpoch = null, trimmed = null, restoring = null, restored = null]] = await Promise.all([
     readLag(redis, partition, named.no),
     lastLedgerId(redis, partition),
-    redis.hmget(partition + keyNames.meta, 'epoch', metaFields.trimmed, restore, count),
+    redis.hmget(partition + keyNames.meta, metaFields.epoch, metaFields.trimmed, restore, count),
   ]);
   const inSync = isInSync(committed, redisEpoch, newest, trimmed);
   return {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../../../src/local-stores/processes.js';
+import getPort from 'get-port';
 import { Client } from '../../support/client.js';
 import { OwnPostgres } from '../../support/own-postgres.js';
 import { OwnRedis } from '../../support/own-redis.js';
@@ -75,7 +75,7 @@ async function build(options: ArenaOptions, undo: (() => unknown)[], close: () =
     return service;
   };
   // Ports of their own, so that a client finds a process again after it was killed.
-  const ports = [await freePort(), await freePort()] as const;
+  const ports = [await getPort({ host: '127.0.0.1' }), await getPort({ host: '127.0.0.1' })] as const;
   const api = (no: 0 | 1): Supervised =>
     start(`API ${no + 1}`, ['serve', '--api-only'], { PORT: String(ports[no]) }, /^Laurel is ready at/m);
   const worker = (no: 0 | 1): Supervised => start(`worker ${no + 1}`, ['worker'], {}, /^The Laurel worker is running/m);

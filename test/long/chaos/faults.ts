@@ -91,11 +91,11 @@ async function rewind({ arena, copies, drainMs, random }: Scene, isEmpty: boolea
   await redis.startAgain();
   traffic.resume();
   const before = traffic.tally.answers;
-  // Until Redis is in sync again, everything is refused.
+  // Until Redis is in sync again, every request is refused.
   await traffic.during('events after Redis has come back', () => traffic.tally.answers > before, drainMs);
 }
 
-/** Postgres is away for a time: as long as nothing else is, events go on. */
+/** Postgres is away for a time: if nothing else is, events are still accepted. */
 export async function stopPostgres({ arena }: Scene, ms: number): Promise<void> {
   const { postgres, traffic } = arena;
   await postgres.shutDown();

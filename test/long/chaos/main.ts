@@ -1,6 +1,6 @@
 /**
- * `npm run chaos`: kills, freezes and stops the API, the worker, Redis and Postgres again and again under load, and looks after each round
- * whether everything that was acknowledged is there exactly once (docs/operations/chaos.md).
+ * `npm run chaos`: kills, freezes and stops the API, the worker, Redis and Postgres under load, and checks after each round that every
+ * acknowledged event is stored exactly once (docs/operations/chaos.md).
  */
 import { Command } from 'commander';
 import { count, interruption, runCommand } from '../../support/command.js';
@@ -26,7 +26,7 @@ function summary(reports: readonly RoundReport[]): string {
   const of = (name: 'lost' | 'refused' | 'found' | 'replays'): number => sum(reports, ({ tally }) => tally[name]);
   return (
     `${reports.length} rounds, ${faults} faults, ${sum(reports, ({ events }) => events)} events acknowledged, each exactly once; ` +
-    `${of('lost')} answers lost, ${of('found')} of them of events that had counted, ${of('refused')} refused with 503, ` +
+    `${of('lost')} responses lost, ${of('found')} of them of counted events, ${of('refused')} refused with 503, ` +
     `${of('replays')} replays; longest drain ${(Math.max(...reports.map(({ drainedMs }) => drainedMs)) / 1_000).toFixed(1)} s.`
   );
 }
@@ -34,13 +34,13 @@ function summary(reports: readonly RoundReport[]): string {
 const interrupted = interruption();
 
 const program = new Command('chaos')
-  .description('Kills, freezes and stops everything under load, and looks whether anything is lost, counted twice or different.')
-  .option('--seed <number>', 'what happens when', count, runSeed())
+  .description('Kills, freezes and stops everything under load, and checks that no event is lost, counted twice or different.')
+  .option('--seed <number>', 'seed of the schedule', count, runSeed())
   .option('--rounds <number>', 'how many rounds', count, 5)
-  .option('--phases <number>', 'how many times something happens in a round', count, 4)
-  .option('--clients <number>', 'clients who send events', count, 16)
+  .option('--phases <number>', 'faults per round', count, 4)
+  .option('--clients <number>', 'clients that send events', count, 16)
   .option('--pause <ms>', 'the longest pause of a client between two events', count, 100)
-  .option('--freeze <ms>', 'how long anything stays frozen or away at the most', count, 6_000)
+  .option('--freeze <ms>', 'longest freeze or outage', count, 6_000)
   .option('--outage <seconds>', 'how long Postgres is stopped in every 25th round, and in the last', count, 120)
   .option('--only <text>', 'only faults whose names contain this')
   .action(async ({ pause, freeze, outage, ...rest }: Options) => {

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { Model } from '../../support/model.js';
 import { runLaurel } from '../../support/process.js';
 import { Random } from '../../support/random.js';
-import { richConfig } from '../../support/rich-config.js';
 import { expectExactlyOnce, expectExplained, type Tally } from '../../support/steady-traffic.js';
-import { expectRanks, expectTotals, readEvents } from '../../support/traffic.js';
+import { expectRanks, expectTotals, readEvents, TrafficModel } from '../../support/traffic.js';
 import { openArena, type Arena } from './arena.js';
 import { chaosFaults, stopPostgres, type ChaosFault, type Scene } from './faults.js';
 
@@ -90,7 +88,7 @@ class Play {
   private readonly random: Random;
   private readonly deck: Deck;
   private readonly scene: Scene;
-  private readonly model = new Model(richConfig);
+  private readonly model = new TrafficModel();
   private ordinal = 0;
   private events = 0;
 
@@ -147,7 +145,7 @@ class Play {
     return { faults, ...checked, seconds: (performance.now() - started) / 1_000 };
   }
 
-  /** Everything is up again: what was acknowledged must be there, and both stores must say the same. */
+  /** With everything up again, every acknowledged event must be stored, and both stores must agree. */
   private async check(): Promise<Pick<RoundReport, 'events' | 'tally' | 'drainedMs'>> {
     const { arena, model } = this;
     const { traffic, stage, services, addresses, client } = arena;
@@ -174,7 +172,7 @@ class Play {
     return { events: ledger.length, tally, drainedMs };
   }
 
-  /** Nor has anything of earlier rounds come a second time. */
+  /** No event of an earlier round may be counted twice. */
   private async expectNoMore(): Promise<void> {
     const { rows } = await this.arena.stage.pool.query<{ events: number; keys: number }>(
       'select count(*)::integer as events, count(distinct idempotency_key)::integer as keys from events',
@@ -183,12 +181,12 @@ class Play {
   }
 }
 
-/** Waits for all of them, also when one has failed: none may start anything again after the end. */
+/** Waits for all, also when one has failed: none may restart a process after the end. */
 async function allOf(runs: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(runs)) if (result.status === 'rejected') throw result.reason;
 }
 
-/** Whether all are up, for asking again and again. */
+/** Returns a check whether all are up, for polling. */
 function allUp(services: readonly { whenUp(): Promise<void> }[]): () => boolean {
   let isUp = false;
   void Promise.all(services.map((service) => service.whenUp())).then(() => (isUp = true));
@@ -197,8 +195,8 @@ function allUp(services: readonly { whenUp(): Promise<void> }[]): () => boolean 
 
 function describe(round: number, { faults, events, tally, drainedMs, seconds }: RoundReport): string {
   return (
-    `round ${round}: ${events} events, each once (${tally.found} told by a replay; ${tally.lost} answers lost, ${tally.refused} refused, ` +
-    `${tally.replays} replays, slowest answer ${(tally.slowestMs / 1_000).toFixed(1)} s), drained in ${(drainedMs / 1_000).toFixed(1)} s, ` +
+    `round ${round}: ${events} events, each once (${tally.found} found by a replay; ${tally.lost} responses lost, ${tally.refused} refused, ` +
+    `${tally.replays} replays, slowest response ${(tally.slowestMs / 1_000).toFixed(1)} s), drained in ${(drainedMs / 1_000).toFixed(1)} s, ` +
     `0 differences; ${seconds.toFixed(0)} s: ${faults.join('; ')}`
   );
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run faults`: plants each fault of the table in turn and says which history of the model test noticed it. Ends with a failure when one
- * went unnoticed, when the text of one is not in its module any more, or when the histories find fault with the library as it is.
+ * `npm run faults`: plants each fault of the table in turn and prints the history of the model test that caught it. Fails when a fault is
+ * not caught, when its text is not in its module, or when a history fails on the library without a fault.
  */
 import { Command } from 'commander';
 import { count, runCommand } from '../../support/command.js';
@@ -23,9 +23,9 @@ const columns = [52, 14, 12] as const;
 const row = (cells: readonly string[]): string => cells.map((cell, at) => cell.padEnd(columns[at] ?? 0)).join(' ');
 
 const describe = ({ by, played, hung }: Verdict): string =>
-  by ? `history ${by.nth} of seed ${by.seed}, the ${played}. played${hung ? ' (it did not end)' : ''}` : 'NOT CAUGHT';
+  by ? `history ${by.nth} of seed ${by.seed}, the ${played}. played${hung ? ' (it hung)' : ''}` : 'NOT CAUGHT';
 
-/** Plays the histories on a library with the fault, and gives it another Redis if that one has been left hanging. */
+/** Plays the histories on a library with a fault, and replaces a Redis that hangs. */
 class Trials {
   private redis: OwnRedis | undefined;
 
@@ -50,10 +50,10 @@ async function tryAll(options: Options): Promise<boolean> {
   const seeds = Array.from({ length: options.seeds }, (_, index) => options.seed + index);
   const histories = candidates(seeds, Math.ceil(options.histories / seeds.length), options.steps);
   const chosen = faults.filter(({ name, module }) => options.fault === undefined || `${module} ${name}`.includes(options.fault));
-  // All texts are looked for before the first history is played.
+  // Check all texts before the first history.
   for (const fault of chosen) plant(fault);
   const trials = new Trials();
-  // Whoever is impatient leaves no servers behind.
+  // An interrupted run stops its servers.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void Promise.allSettled([trials.stop(), stopStores()]).then(() => process.exit(1)));
   }
@@ -80,18 +80,18 @@ async function tryAll(options: Options): Promise<boolean> {
 }
 
 const program = new Command('faults')
-  .description('Plants deliberate faults in the function library, and says which histories of the model test notice them.')
+  .description('Plants deliberate faults in the function library, and prints which histories of the model test catch them.')
   .option('--fault <text>', 'only faults whose module and name contain this')
   .option('--seed <number>', 'the first seed', count, 20_400_102)
-  .option('--seeds <number>', 'how many seeds, counted on from the first', count, 6)
-  .option('--histories <number>', 'how many histories a fault may take', count, 300)
+  .option('--seeds <number>', 'how many consecutive seeds', count, 6)
+  .option('--histories <number>', 'histories per fault at most', count, 300)
   .option('--steps <number>', 'steps of a history at the most', count, 200)
-  .option('--lanes <number>', 'histories that are played at once', count, 4)
-  .option('--differences', 'say what differed')
+  .option('--lanes <number>', 'concurrent histories', count, 4)
+  .option('--differences', 'print the differences')
   .action(async (options: Options) => {
     process.exitCode = (await tryAll(options)) ? 0 : 1;
   });
 
 await runCommand(program);
-// A history that did not end may still wait for an answer.
+// A hung history may still wait for a response.
 process.exit();

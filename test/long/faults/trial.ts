@@ -9,7 +9,7 @@ import { runHistory, type History } from '../../support/model/history.js';
 import { Model } from '../../support/model/index.js';
 import type { Fault } from './table.js';
 
-/** A history that does not come to its end in this time has noticed the fault: the engine goes round in circles. */
+/** A history that takes longer has caught the fault: the engine loops. */
 const hangMs = 60_000;
 
 /** A history, and how to make it again. */
@@ -48,9 +48,9 @@ export function plant({ name, module, text, by }: Fault): FunctionLibrary {
 }
 
 export interface Verdict {
-  /** The first history that noticed; undefined when none did. */
+  /** The first history that caught it; undefined when none did. */
   readonly by: Candidate | undefined;
-  /** How many histories were played, the one that noticed included. */
+  /** Number of histories played, including the one that caught it. */
   readonly played: number;
   /** What differed first. */
   readonly difference: string;
@@ -68,11 +68,11 @@ interface Found {
 async function playOne(arena: Arena, history: History): Promise<Omit<Found, 'index'> | undefined> {
   const end = new AbortController();
   const play = async (): Promise<undefined> => {
-    const contestant = await arena.enter(history.config, baseMs);
+    const session = await arena.enter(history.config, baseMs);
     try {
-      await runHistory(history, new Model(history.config, baseMs), contestant.subject);
+      await runHistory(history, new Model(history.config, baseMs), session.subject);
     } finally {
-      await contestant.leave();
+      await session.leave();
     }
   };
   const hang = delay(hangMs, { difference: `no end within ${hangMs / 1_000} s`, hung: true }, { signal: end.signal });

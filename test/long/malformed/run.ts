@@ -54,8 +54,8 @@ function difference(before: string, after: string): string {
 }
 
 /**
- * Sends what is no request, or no valid one, by a seed, to a world with the configuration of valid-input.ts. A round that was refused as a whole
- * must leave the state as it was.
+ * Sends malformed and invalid requests, by a seed, to a world with the configuration of valid-input.ts. A round in which all were refused must
+ * not change the state.
  */
 export async function sendMalformed(world: World, count: number, seed: number, print: (report: Report) => void): Promise<Report> {
   const random = new Random(seed);
@@ -101,7 +101,7 @@ async function sendRound(address: string, random: Random, kind: Kind, report: Re
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** The heap in the last third of the rounds, by that in the third before: what is kept for ever makes it grow. */
+/** Ratio of the heap in the last third of the rounds to the third before: a leak makes it grow. */
 export function heapGrowth(heap: readonly number[]): number {
   const third = Math.floor(heap.length / 3);
   return third === 0 ? 1 : mean(heap.slice(-third)) / mean(heap.slice(-2 * third, -third));

@@ -1,4 +1,4 @@
-/** Rules "Achievements": who completes what, and when. */
+/** Rules "Achievements": conditions and completions. */
 import type { Achievement, ConfigDocument, MetricAchievement } from '../../../src/config/model.js';
 import { add, amount, isInRange, type Amount } from './decimal.js';
 import { instant } from './time.js';
@@ -77,7 +77,7 @@ export function completeByCall(world: World, achievement: Achievement, user: Use
   return complete(world, [achievement], user);
 }
 
-/** What decides who completes an achievement: if it changes, users may qualify who did not before. */
+/** The condition of an achievement: after a change, more users may qualify. */
 function conditionOf(achievement: Achievement | undefined): string {
   if (!achievement || achievement.archived || achievement.status !== 'active') return 'closed';
   const {
@@ -92,7 +92,7 @@ function conditionOf(achievement: Achievement | undefined): string {
   return JSON.stringify(rest);
 }
 
-/** Rule "Activation": whoever qualifies already completes it, silently; so do the composites that follow. */
+/** Rule "Activation": users who already qualify complete it silently, and so do the composites that follow. */
 export function backfill(world: World, before: ConfigDocument): void {
   for (const achievement of world.config.achievements) {
     const old = before.achievements.find(({ id }) => id === achievement.id);
@@ -139,7 +139,7 @@ function stats(world: World, achievement: Achievement): object {
   return { completions, rarity: Number(hundredths) / 100 };
 }
 
-/** An inactive one is as good as absent, a locked one is there for those who have it. */
+/** An inactive achievement does not exist; a locked one exists for the users who have it. */
 const isActive = ({ status }: Achievement): boolean => status === 'active';
 const seenBy = (config: ConfigDocument, user: User): Achievement[] =>
   live(config.achievements).filter((one) => isActive(one) || (one.status === 'locked' && user.completed.has(one.id)));

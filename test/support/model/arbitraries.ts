@@ -128,7 +128,7 @@ const metricAchievement = (event: fc.Arbitrary<Filters>): fc.Arbitrary<Achieveme
   withStatus(fc.record({ trigger: fc.constant('metric' as const), metric: metricKey, value: metricValue, event }));
 const streakAchievement = withStatus(fc.record({ trigger: fc.constant('streak' as const), length: fc.integer({ min: 1, max: 4 }) }));
 
-/** Mostly open to everybody, so that whole chains are completed at once. */
+/** Mostly open to all users, so that whole chains complete at once. */
 const composite = (needs: fc.Arbitrary<string[]>): fc.Arbitrary<AchievementSpec> =>
   fc
     .record({ needs, status: fc.oneof({ weight: 8, arbitrary: fc.constant('active' as const) }, { weight: 1, arbitrary: status }) })

@@ -23,7 +23,7 @@ interface Call {
   readonly groupsBefore: ReadonlyMap<string, string | null>;
 }
 
-/** The stored user of a call, settled; undefined for one whom nobody has heard of. */
+/** The stored user of a call, settled; undefined for an unknown one. */
 function storedUser(world: World, id: string): User | undefined {
   const user = world.users.get(id);
   if (user) settleStored(world, user, world.now);

@@ -1,4 +1,4 @@
-/** What examples are written with: times as people write them, and the parts of answers that they look at. */
+/** The language of the examples: readable times, and the parts of responses that they check. */
 import { DateTime } from 'luxon';
 
 /** Short names of the zones of examples. */

@@ -1,5 +1,5 @@
 /**
- * The model: what docs/rules.md and the semantics say about what an event, a call, a configuration change or the passing of time does to
+ * The model: what docs/rules says about what an event, a call, a configuration change or the passing of time does to
  * a user, in plain TypeScript. It shares no code with the engine (types of the configuration document apart), keeps everything in memory
  * and takes the shortest way to say what is meant; test/unit/model.self.test.ts holds it against examples that were worked out by hand.
  */
@@ -182,7 +182,7 @@ export class Model implements Operations {
     return byKey(this.world.config.leaderboards.filter(isOpen), key);
   }
 
-  /** The user whom a read is about, settled; a 404 for one whom nobody has heard of. */
+  /** The user of a read, settled; a 404 for an unknown one. */
   private settled(id: string): User {
     const user = knownUser(this.world, id);
     settleStored(this.world, user, this.world.now);
@@ -193,7 +193,7 @@ export class Model implements Operations {
     return this.answer(() => ({ status: 200, body: body() }));
   }
 
-  /** An administrator's call about one user, who is settled first. Its issues are a 422. */
+  /** A call of the Admin API about one user, settled first. Its issues are a 422. */
   private administer(userId: string, act: (user: User) => unknown): Answer {
     const user = this.world.users.get(userId);
     if (!user) return { status: 422 };

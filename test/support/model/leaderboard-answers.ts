@@ -31,7 +31,7 @@ function rankedBody(world: World, board: Leaderboard): object {
   }
 }
 
-/** Rankings, and a user's place, say of what a board does not rank by that it is null (spec, "Leaderboard objects"). */
+/** Rankings, and a user's place, say of what a board does not rank by that it is null (docs/rules/leaderboards.md). */
 const rankedOrNull = (world: World, board: Leaderboard): object => ({
   ...{ metricKey: null, metricName: null, pointsSystemKey: null, pointsSystemName: null },
   ...rankedBody(world, board),
@@ -71,7 +71,7 @@ export function movesBody(world: World, moves: readonly Move[]): object {
   return Object.fromEntries(blocks);
 }
 
-/** The boards that users see: those that run or will, and when asked for those that have finished. */
+/** The leaderboards that users see: running and scheduled ones, and finished ones on request. */
 export const boardsBody = (world: World, includeFinished: boolean): object[] =>
   world.config.leaderboards
     .filter((board) => isOpen(board) && (includeFinished || statusOf(world, board) !== 'finished'))
@@ -98,7 +98,7 @@ function spanNamed(board: Leaderboard, date: string): Span {
 const ranked = (list: readonly Place[]): { userId: string; rank: number; value: number }[] =>
   list.map(({ userId, value }, index) => ({ userId, rank: index + 1, value: shown(value) }));
 
-/** A page of a group's rankings in a run. Who asks from a user's place on, and the user has none, gets no rows. */
+/** A page of a group's rankings in a run. A page from a user without a rank has no rows. */
 export function rankingsBody(world: World, board: Leaderboard, page: Page): object {
   const group = groupNamed(world.config, board, page.userAttributes);
   if (group === null) throw new Refused(422, 'userAttributes must name the group');

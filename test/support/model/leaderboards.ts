@@ -1,4 +1,4 @@
-/** Rules "Leaderboards": who is on a board, in which place, and what moves them. */
+/** Rules "Leaderboards": participants, ranks, and their changes. */
 import type { Leaderboard } from '../../../src/config/model.js';
 import { add, amount, compare, shown, type Amount } from './decimal.js';
 import { groupOf, isOpen, ranksGains, runAt, runFor, sourceOf, finalisedAt, type Span } from './runs.js';
@@ -44,7 +44,7 @@ export interface Run {
 export interface BoardState {
   /** By the first local day. */
   readonly runs: Map<number, Run>;
-  /** Whether the users who had a value already have been entered, since it was last activated. */
+  /** Whether users with an earlier value were entered since the last activation. */
   isFilled: boolean;
 }
 
@@ -93,7 +93,7 @@ function rankOf(board: Leaderboard, run: Run, userId: string, group: string): nu
   return index < 0 ? null : index + 1;
 }
 
-/** Gives a user a value in a run, or another group, or both. Returns how the user's place changed; null for one who was and is on no place. */
+/** Sets a user's value or group in a run. Returns the change of rank; null without a rank before and after. */
 function put(board: Leaderboard, run: Run, userId: string, next: Entry): Move | null {
   const { value, group } = next;
   const previousRank = rankOf(board, run, userId, group);
@@ -160,7 +160,7 @@ function regroup(world: World, board: Leaderboard, user: User): Move | null {
 export const groupsOf = (world: World, user: User): ReadonlyMap<string, string | null> =>
   new Map(world.config.leaderboards.filter(isOpen).map((board) => [board.id, groupOf(board, user)]));
 
-/** What several changes at once make of a total: where it was in between is nobody's place. */
+/** The effect of several simultaneous changes of a total: intermediate values rank no user. */
 function inOneStep(changes: readonly Change[]): Change[] {
   const [first, last] = [changes[0], changes.at(-1)];
   if (!first || !last || first === last) return [...changes];
@@ -223,7 +223,7 @@ export function finalise(world: World, board: Leaderboard, now: number): void {
   }
 }
 
-/** Rule "Deleting": a user who is deleted leaves every run, and the places below move up, in final rankings too. */
+/** Rule "Deleting": a deleted user leaves every run, and the ranks below move up, in final rankings too. */
 export function leaveForGood(world: World, userId: string): void {
   for (const { runs } of world.boards.values()) {
     for (const run of runs.values()) {

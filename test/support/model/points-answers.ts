@@ -86,7 +86,7 @@ export function pointsBody(world: World, user: User, system: PointsSystem, count
   return { ...systemBody(system), total, level: levelBody(levelAt(system, total)), awards };
 }
 
-/** How many users have each level, the lowest first. Who has no points has those of a level that begins with none. */
+/** Number of users by level, lowest first. A user without points has the level that starts at 0. */
 export function levelsBody(world: World, system: PointsSystem): object[] {
   if (live(system.levels).length === 0) throw new Refused(422, 'there are no levels');
   const users = [...world.users.values()].map((user) => levelAt(system, totalOf(user, system))?.id);

@@ -1,4 +1,4 @@
-/** Reads of a history: what can be asked, and how it is asked of both sides. */
+/** The reads of a history, and their arguments for both sides. */
 import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
 import { userAttributeValues } from './documents.js';
 import { runAt, runNearest } from './runs.js';

@@ -72,7 +72,7 @@ function isInWindow(board: Leaderboard, user: User, moment: number): boolean {
 export const runFor = (board: Leaderboard, user: User, moment: number): Span | null =>
   isInWindow(board, user, moment) ? runAt(board, localDayOf(user, moment)) : null;
 
-/** The combination of the values of the breakdown attributes, as a text; null for a user who lacks one. */
+/** The user's breakdown attribute values as one text; null if one is missing. */
 export function groupOf(board: Leaderboard, user: User): string | null {
   const values = board.breakdownAttributes.map((id) => user.attributes.get(id));
   return values.includes(undefined) ? null : JSON.stringify(values);

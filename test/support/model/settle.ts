@@ -36,7 +36,7 @@ interface Due {
   readonly act: () => void;
 }
 
-/** What comes next, for everybody: users in the order of their ids where the moment is the same, and then leaderboards. */
+/** The next due moment of all users and leaderboards. At the same moment, users go first, by id. */
 function nextDue(world: World, usersById: readonly User[]): Due {
   const users = usersById.map((user): Due => ({ at: dueAt(world, user), act: () => settleStored(world, user, world.now) }));
   const boards = world.config.leaderboards.flatMap((board): Due[] => [
@@ -53,7 +53,7 @@ export function settleStored(world: World, user: User, now: number): void {
   if (changes.length > 0) enterChanges(world, user, changes);
 }
 
-/** What happens to everybody at once happens in the order of their ids. */
+/** A change of all users at once applies in the order of their ids. */
 const byUserId = (world: World): User[] => [...world.users.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 
 /** Moves the clock, and does everything that is due up to then, in the order of time. */
@@ -71,7 +71,7 @@ export function sweep(world: World, until: number): void {
 const conditionsOf = ({ streaks: { enabled, evaluationMode, metrics } }: ConfigDocument): string =>
   JSON.stringify([enabled, evaluationMode, metrics]);
 
-/** Rule "Moving": another zone for those who have none is a move for each of them. */
+/** Rule "Moving": a new default zone moves each user without a zone. */
 function moveHomes(world: World): void {
   for (const user of world.users.values()) {
     const oldZone = zoneOf(user);

@@ -78,7 +78,7 @@ const userInCall: fc.Arbitrary<UserInCall> = userId.chain((id) =>
 
 const value = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 12 }) },
-  // Users who are level, and stay where they are.
+  // Users with equal values, who keep their ranks.
   { weight: 4, arbitrary: fc.constantFrom(0, 1, 5, 5) },
   { weight: 3, arbitrary: fc.constantFrom(0.1, 0.25, 2.5, 7.75, 0.30000000000000004, 100.1, -0.7, -100) },
   { weight: 2, arbitrary: fc.integer({ min: -8, max: 0 }) },
@@ -253,10 +253,10 @@ const read: fc.Arbitrary<Read> = fc.oneof(
   fc.record({ read: fc.constant('final' as const), board: position, back: fc.nat(3) }),
 );
 
-/** Boards are looked at right after the clock has moved, when nobody has been settled by a call. */
+/** Leaderboards are read right after the clock has moved, before any call has settled a user. */
 const clock: fc.Arbitrary<Step> = fc.tuple(jump, fc.option(position)).map(([to, look]) => ({ do: 'clock' as const, jump: to, look }));
 
-/** One step. Most are events; the clock moves about as often as somebody does something else. */
+/** One step. Most are events; the clock moves about as often as all other steps together. */
 export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   { weight: 30, arbitrary: event },
   { weight: 20, arbitrary: clock },

@@ -62,7 +62,7 @@ export const userStreakBody = (world: World, user: User, periods: number): objec
   pauses: user.pauses.filter(({ end }) => end >= dateOf(localDayOf(user, world.now))).map(({ id, start, end }) => ({ id, start, end })),
 });
 
-/** Several users' streaks, the longest first, equal ones in the order in which they were asked for. Who is unknown has none. */
+/** Streaks of several users, longest first, equal ones in the requested order. An unknown user has none. */
 export function rankedStreaks(world: World, ids: readonly string[]): object[] {
   const rows = ids.map((userId) => {
     const user = world.users.get(userId);

@@ -107,7 +107,7 @@ export function extend(world: World, user: User): Change[] {
   });
 }
 
-/** Rule "Counting". Returns whether it may extend streaks: configured conditions are counted for those too who have their own. */
+/** Rule "Counting". Returns whether it may extend streaks. Configured conditions also count for users with conditions of their own. */
 export function count(world: World, user: User, metricId: string, value: Amount): boolean {
   const isAmong = ({ metrics }: Pick<PersonalConditions, 'metrics'>): boolean => metrics.some((each) => each.metricId === metricId);
   const isCondition = isAmong(conditionsOf(world, user));

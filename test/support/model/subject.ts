@@ -1,4 +1,4 @@
-/** What can be asked of the model, and of anything that is compared with it. */
+/** The calls of the model, and of anything compared with it. */
 import type { ConfigDocument, StreakSettings } from '../../../src/config/model.js';
 import type { Page } from './leaderboard-answers.js';
 import type { UserInCall, UserProperties } from './users.js';

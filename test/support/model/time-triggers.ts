@@ -29,7 +29,7 @@ const utcHour = (ms: number): number => Math.floor(ms / hourMs);
 /** The first of `from + k × interval` (k ≥ 1) that is after `after`, which is not before `from`. */
 const nextTick = (from: number, interval: number, after: number): number => from + interval * (Math.floor((after - from) / interval) + 1);
 
-/** The moments at which a trigger pays a user who was settled before, and now reaches a moment and a streak day. */
+/** The moments at which a trigger pays a user between the last settlement and a moment and streak day. */
 function moments({ timeUnit, timeInterval }: TimeTrigger, user: User, today: number, now: number): number[] {
   const list: number[] = [];
   switch (timeUnit) {
@@ -47,7 +47,7 @@ function moments({ timeUnit, timeInterval }: TimeTrigger, user: User, today: num
   return list;
 }
 
-/** Pays the time triggers of a user who reaches a moment and a streak day, in the order of time. Returns what the awards changed. */
+/** Pays a user's time triggers up to a moment and a streak day, in chronological order. Returns the changes of the awards. */
 export function settleTimeTriggers(world: World, user: User, today: number, now: number): Change[] {
   const occurrences = timeTriggers(world.config).flatMap(({ system, trigger }) =>
     moments(trigger, user, today, now)

@@ -1,4 +1,4 @@
-/** Rules "Users": who a user is, creating and changing one. */
+/** Rules "Users": profiles, creating and changing a user. */
 import { createHash } from 'node:crypto';
 import type { ConfigDocument } from '../../../src/config/model.js';
 import type { Amount } from './decimal.js';
@@ -29,7 +29,7 @@ export interface User {
   name: string | null;
   email: string | null;
   tz: string | null;
-  /** The configured zone for those who have none. */
+  /** The default zone, of users without one. */
   defaultZone: string;
   subscribeToEmails: boolean;
   deviceTokens: readonly string[] | null;
@@ -86,7 +86,7 @@ function isControl(id: string, ratio: number): boolean {
   return createHash('sha1').update(id).digest().readUInt32BE(0) / 2 ** 32 < ratio;
 }
 
-/** A user whom nobody has heard of before. The zone counts already: it decides on which local day the user is created. */
+/** A new user. The zone counts already: it decides the local day of the creation. */
 export function newUser(world: World, id: string, tz: string | null): User {
   const defaultZone = world.config.settings.defaultTimeZone;
   const day = localDay(tz ?? defaultZone, world.now);

@@ -1,4 +1,4 @@
-/** What the model keeps, and what all of its parts need: the state as a whole, filters, refusals, and answers. */
+/** State and shared parts of the model: the whole state, filters, refusals and responses. */
 import type { AttributeFilter, ConfigDocument, ConfigObject } from '../../../src/config/model.js';
 import type { BoardState } from './leaderboards.js';
 import type { User } from './users.js';
@@ -20,7 +20,7 @@ export interface Answer {
   readonly body?: unknown;
 }
 
-/** Thrown where a call is refused; nothing that the call has done until then is kept. */
+/** Thrown when a call is refused; its changes so far are discarded. */
 export class Refused extends Error {
   readonly status: 403 | 404 | 422;
 

@@ -1,0 +1,121 @@
+-- Commands about one user that are no events: identify, complete an achievement, preferences, freezes, pauses, restore a streak.
+local contract = require('contract')
+local achievements = require('achievements')
+local command = require('command')
+local points = require('points')
+local settle = require('settle')
+local streaks = require('streaks')
+local users = require('users')
+local outcome = contract.outcome
+
+local OK = { outcome.ok }
+-- What commands need (command.lua): those of the first kind create the user.
+local UPSERT, UPDATE = { writes = true, patch = true }, { writes = true, exists = true }
+
+local function mode_refusal(mode, exists)
+  if mode == 'create' and exists then
+    return outcome.userExists
+  end
+  return mode == 'update' and not exists and outcome.userUnknown or nil
+end
+
+-- Creates or changes a user.
+-- Arguments: user, mode, entryId, patchPairs, the patch. Replies: ok and the packed profile; userExists, userUnknown, emailRequired.
+command.of_user('identify', UPSERT, function(tx, args, position)
+  local refused = mode_refusal(args[position.mode], tx.exists)
+  if refused then
+    return { refused }
+  end
+  local streak_before, reply = users.apply_patch(tx)
+  if not streak_before then
+    return reply
+  end
+  local profile = cmsgpack.pack(users.profile(tx))
+  if tx.profile_changed then
+    settle.commit(tx, { kind = 'user', id = args[position.entryId] }, streak_before)
+  end
+  return { outcome.ok, profile }
+end)
+
+-- Completes an achievement whose trigger is a call, for a user who may be new.
+-- Arguments: user, achievement, entryId, patchPairs, the patch. Replies: ok and the packed ledger entry; emailRequired, alreadyCompleted,
+-- notCompletable (locked, or its filters do not match), totalOutOfRange, outOfPoints.
+command.of_user('completeAchievement', UPSERT, function(tx, args, position)
+  local streak_before, reply = users.apply_patch(tx)
+  if not streak_before then
+    return reply
+  end
+  local achievement = tx.plan.achievements[args[position.achievement]]
+  if achievements.completed(tx)[achievement.key] then
+    return { outcome.alreadyCompleted }
+  end
+  if not achievements.by_call(tx, achievement) then
+    return { outcome.notCompletable }
+  end
+  local refused = points.earn(tx, tx.plan.systems, nil)
+  if refused then
+    return { refused }
+  end
+  return { outcome.ok, settle.commit(tx, { kind = 'completion', id = args[position.entryId] }, streak_before) }
+end)
+
+-- Sets preferences of a user.
+-- Arguments: user, entryId, patchPairs, pairs of field and JSON. Replies: ok and the packed profile; userUnknown.
+command.of_user('setPreferences', UPDATE, function(tx, args, position)
+  local patch = users.read_patch(args, args[position.patchPairs], position.rest)
+  if patch then
+    for _, name in ipairs(patch.fields) do
+      users.set_property(tx, name, patch.values[name])
+    end
+    tx.profile_changed = true
+    settle.commit(tx, { kind = 'user', id = args[position.entryId] }, streaks.length(tx))
+  end
+  return { outcome.ok, cmsgpack.pack(users.profile(tx)) }
+end)
+
+-- Grants one more freeze, beyond the maximum that users can earn.
+-- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, tooMany.
+command.of_user('grantFreeze', UPDATE, function(tx, args, position)
+  if not tx.plan.streaks then
+    return { outcome.streaksDisabled }
+  end
+  if not streaks.grant_freeze(tx) then
+    return { outcome.tooMany }
+  end
+  settle.commit(tx, { kind = 'streak', id = args[position.entryId] }, streaks.length(tx))
+  return OK
+end)
+
+local function commit_pauses(tx, entry_id)
+  settle.commit(tx, { kind = 'streak', id = entry_id, pauses = streaks.pauses(tx) }, streaks.length(tx))
+  return OK
+end
+
+-- Adds a pause, made of local days.
+-- Arguments: user, entryId (which becomes the pause's id), first, last. Replies: ok; userUnknown, pauseTooEarly, tooMany.
+command.of_user('addPause', UPDATE, function(tx, args, position)
+  local pause = { id = args[position.entryId], first = tonumber(args[position.first]), last = tonumber(args[position.last]) }
+  local refused = streaks.add_pause(tx, pause)
+  return refused and { refused } or commit_pauses(tx, pause.id)
+end)
+
+-- Removes a pause.
+-- Arguments: user, entryId, pause. Replies: ok; userUnknown, pauseUnknown.
+command.of_user('removePause', UPDATE, function(tx, args, position)
+  if not streaks.remove_pause(tx, args[position.pause]) then
+    return { outcome.pauseUnknown }
+  end
+  return commit_pauses(tx, args[position.entryId])
+end)
+
+-- Restores the shown streak to the length at which it was last lost.
+-- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, nothingToRestore, longerStreak.
+command.of_user('restoreStreak', UPDATE, function(tx, args, position)
+  local streak_before = streaks.length(tx)
+  local refused = streaks.restore(tx)
+  if refused then
+    return { refused }
+  end
+  settle.commit(tx, { kind = 'streak', id = args[position.entryId] }, streak_before)
+  return OK
+end)

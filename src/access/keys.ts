@@ -1,0 +1,38 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** An API key as it is stored: never the key itself. */
+export interface StoredKey {
+  readonly id: string;
+  /** `admin`: for the whole account or, when bound, for one tenant. `application`: for one user of one tenant. */
+  readonly kind: 'admin' | 'application';
+  /** `tenants.no` of an application key and of a bound admin key; null for the whole account. */
+  readonly tenant: number | null;
+  /** The user of an application key. */
+  readonly userId: string | null;
+  readonly prefix: string;
+  /** SHA-256 of the whole key. */
+  readonly hash: Buffer;
+}
+
+const prefixBytes = 6;
+const bodyBytes = 24;
+/** The prefixes of `makeKey`. Only ADMIN_API_KEY can have another one. */
+const madePrefix = /^[0-9a-f]{12}$/;
+
+/** A new key, `prefix.body`. */
+export function makeKey(): string {
+  return `${randomBytes(prefixBytes).toString('hex')}.${randomBytes(bodyBytes).toString('base64url')}`;
+}
+
+/** Whether Laurel may have generated a key with this prefix. */
+export const isMadePrefix = (prefix: string): boolean => madePrefix.test(prefix);
+
+/** SHA-256 of a whole key: keys are random, so a slow hash would protect nothing. */
+export function hashKey(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** The part of a key before its dot, by which it is found; empty when it has none. */
+export function keyPrefix(key: string): string {
+  return key.slice(0, Math.max(key.indexOf('.'), 0));
+}

@@ -1,0 +1,116 @@
+import type { Redis } from 'ioredis';
+import { followMoved, mastersOf, prepareServers } from '../redis/cluster.js';
+import { callFunction, messageOf, type RedisConnection } from '../redis/connection.js';
+import { keyNames, partitionPrefix, type FunctionName } from '../redis/contract.js';
+import { redisFailure } from '../redis/failure.js';
+import type { FunctionLibrary } from '../redis/library.js';
+import { LaurelError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
+
+/** An outcome from contract.ts, and the values of the reply. Texts and MessagePack come as buffers. */
+export interface Reply {
+  readonly outcome: number;
+  readonly values: readonly unknown[];
+}
+
+/** Makes a call of a function, and measures it. */
+export type AroundCall = <T>(name: FunctionName, call: () => Promise<T>) => Promise<T>;
+
+export interface FunctionCallsOptions {
+  readonly redis: RedisConnection;
+  /** A connection of its own for pipelines of long calls, so that other replies do not wait behind them; `redis` without it. */
+  readonly bulkRedis?: RedisConnection;
+  readonly prefix: string;
+  readonly library: FunctionLibrary;
+  /** Undefined: calls are not measured. */
+  readonly aroundCall?: AroundCall | undefined;
+}
+
+/** Calls the function library by its contract, and loads it where it is missing. */
+export class FunctionCalls {
+  private readonly options: FunctionCallsOptions;
+
+  constructor(options: FunctionCallsOptions) {
+    this.options = options;
+    const { redis, bulkRedis = redis } = options;
+    for (const connection of new Set([redis, bulkRedis])) prepareServers(connection, (server) => this.renewLibrary(server));
+  }
+
+  /** The start of all keys of a tenant. */
+  partition(tenant: number): string {
+    return partitionPrefix(this.options.prefix, tenant);
+  }
+
+  /** Calls a function for a tenant, with the arguments in the order of the contract. Throws a LaurelError `not_ready` while Redis is away. */
+  async run(
+    tenant: number,
+    name: FunctionName,
+    args: readonly (string | number | Buffer)[],
+    connection: RedisConnection = this.options.redis,
+  ): Promise<Reply> {
+    const { library, aroundCall } = this.options;
+    const key = this.partition(tenant) + keyNames.meta;
+    const call = (): Promise<unknown> => callFunction(connection, library.functionName(name), key, args);
+    const fcall = (): Promise<unknown> => this.command(() => (aroundCall ? aroundCall(name, call) : call()), connection);
+    const reply = await this.withLibrary(name, fcall);
+    if (!Array.isArray(reply)) throw new Error(`${name} replied something that is not a list`);
+    const [outcome, ...values] = reply as unknown[];
+    return { outcome: Number(outcome), values };
+  }
+
+  /** Sends commands. Throws a LaurelError `not_ready` while Redis is away. */
+  async command<T>(use: (redis: RedisConnection) => Promise<T>, connection: RedisConnection = this.options.redis): Promise<T> {
+    try {
+      return await followMoved(connection, () => use(connection));
+    } catch (error) {
+      throw redisFailure(error, connection);
+    }
+  }
+
+  /**
+   * Loads the function library on every master. A master that has it keeps it, with its state in memory; one that is away gets it when it is
+   * back. Throws when no master can take it.
+   */
+  async loadLibrary(): Promise<void> {
+    const { library, redis } = this.options;
+    const loading = mastersOf(redis).map((server) => server.function('LOAD', library.source));
+    const failures = (await Promise.allSettled(loading)).flatMap((load) =>
+      load.status === 'rejected' && !messageOf(load.reason).includes('already exists') ? [load.reason as unknown] : [],
+    );
+    if (failures.length < loading.length) return;
+    throw this.located('library', redisFailure(failures[0] ?? new Error('no master of the cluster is known'), redis));
+  }
+
+  /** Makes a call, and loads the library when it is missing. It may be gone again before the call arrives. */
+  private async withLibrary(name: string, fcall: () => Promise<unknown>): Promise<unknown> {
+    for (let attempt = 0; attempt < limits.maxEngineAttempts; attempt += 1) {
+      try {
+        return await fcall();
+      } catch (error) {
+        if (!messageOf(error).includes('Function not found')) throw this.located(name, error);
+      }
+      await this.loadLibrary();
+    }
+    throw new LaurelError('not_ready', 'The service is not ready: its Redis does not keep the function library. Try again shortly.');
+  }
+
+  /**
+   * Clears the library's state in the memory of a server, so that each partition is compared with Postgres anew: a server that the connection
+   * comes to may have been a replica in between, and lack what another master has passed to Postgres.
+   */
+  private async renewLibrary(server: Redis): Promise<void> {
+    await server.function('LOAD', 'REPLACE', this.options.library.source).catch(() => undefined);
+  }
+
+  private located(what: string, error: unknown): unknown {
+    if (error instanceof LaurelError) return error;
+    return new Error(`${what}: ${this.options.library.locate(messageOf(error))}`, { cause: error });
+  }
+}
+
+/** A buffer of a reply as text. */
+export function text(value: unknown): string {
+  if (Buffer.isBuffer(value)) return value.toString('utf8');
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  return '';
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import type { Attribute } from '../config/model.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { userFields } from '../redis/contract.js';
+import { canonicalZone } from '../shared/calendar.js';
+import { LaurelError, andMore } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
+import { boundedArray, boundedTexts } from '../shared/shapes.js';
+
+const controlCharacter = /\p{Cc}/u;
+
+/** Characters as a reader counts them: an emoji is one. */
+function characters(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+/** What is wrong with an id or an idempotency key, or undefined (docs/rules/users.md). The sentence lacks its subject. */
+export function idProblem(text: string): string | undefined {
+  if (text.length === 0 || (text.length > limits.maxIdChars && characters(text) > limits.maxIdChars)) {
+    return `must have 1 to ${limits.maxIdChars} characters`;
+  }
+  if (controlCharacter.test(text)) return 'must not contain control characters';
+  if (!text.isWellFormed()) return 'must be well-formed Unicode';
+  return undefined;
+}
+
+/** An id that the caller chose: kept exactly as it was sent. */
+export const idSchema = z
+  .string()
+  .check((context) => {
+    const message = idProblem(context.value);
+    if (message !== undefined) context.issues.push({ code: 'custom', input: context.value, message });
+  })
+  .meta({ minLength: 1, maxLength: limits.maxIdChars, description: 'An id that the caller chose, without control characters.' });
+
+/** What is wrong with a text of the caller's, or undefined: Postgres takes no NUL and no half of a surrogate pair. */
+function textProblem(text: string, maxChars: number): string | undefined {
+  if (text.length > maxChars && characters(text) > maxChars) return `must have at most ${maxChars} characters`;
+  return text.includes('\0') || !text.isWellFormed() ? 'must not contain NUL characters or broken Unicode' : undefined;
+}
+
+/** A text of the caller's that Postgres can keep too. */
+export const textSchema = (minChars: number, maxChars: number = limits.maxTextChars): z.ZodString =>
+  z
+    .string()
+    .min(minChars, 'must not be empty')
+    .superRefine((text, context) => {
+      const message = textProblem(text, maxChars);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    })
+    .meta({ maxLength: maxChars });
+
+export const zoneSchema = z
+  .string()
+  .refine((name) => canonicalZone(name) !== undefined, 'must be an IANA time zone such as Europe/Paris')
+  .overwrite((name) => canonicalZone(name) ?? name)
+  .meta({ description: 'An IANA time zone such as `Europe/Paris`. Letter case does not matter; it is kept as the database writes it.' });
+
+/** Attribute key → value. The keys are checked against the configuration later, so that all unknown ones can be named at once. */
+export const attributesSchema = boundedTexts(limits.maxConfigObjects, (text) => textProblem(text, limits.maxTextChars)).meta({
+  description: `Attribute key → value of at most ${limits.maxTextChars} characters. Every key must be one of the configuration.`,
+});
+
+/** The properties of a user that a caller may send (contract, UpdatedUser). */
+export const userPropertiesSchema = z.object({
+  name: textSchema(0).optional(),
+  email: textSchema(1, limits.maxEmailChars).optional(),
+  tz: zoneSchema.nullable().optional(),
+  subscribeToEmails: z
+    .boolean()
+    .optional()
+    .meta({ description: 'True needs an email address. An address that is sent together with false is not stored.' }),
+  deviceTokens: boundedArray(textSchema(1, limits.maxDeviceTokenChars), limits.maxDeviceTokens).nullable().optional(),
+  attributes: attributesSchema.optional(),
+});
+
+export type UserProperties = z.infer<typeof userPropertiesSchema>;
+
+export type AttributeValues = Readonly<Record<string, string>>;
+
+/**
+ * Refuses attribute keys that the configuration does not have, naming all of them at once (docs/rules/attributes.md). Each pair is what the
+ * caller sent and where the allowed keys are.
+ */
+export function checkAttributeKeys(...sent: readonly (readonly [AttributeValues | undefined, ReadonlyMap<string, Attribute>])[]): void {
+  const unknown = sent.flatMap(([values, known]) => Object.keys(values ?? {}).filter((key) => !known.has(key)));
+  if (unknown.length === 0) return;
+  const keys = [...new Set(unknown)];
+  throw new LaurelError(
+    'unprocessable',
+    `Invalid attribute keys: ${keys.slice(0, limits.maxComplaints).join(', ')}${andMore(keys.length)}. Please ensure all attribute keys match those set up under \`attributes\` in the tenant's configuration file, or with POST /admin/v1/attributes.`,
+  );
+}
+
+/** Pairs of attribute no and value, flat, for the function library. The keys have been checked. */
+export function attributePairs(values: AttributeValues | undefined, known: ReadonlyMap<string, Attribute>, prefix = ''): string[] {
+  const pairs: string[] = [];
+  for (const [key, value] of Object.entries(values ?? {})) {
+    const attribute = known.get(key);
+    if (attribute) pairs.push(prefix + String(attribute.no), value);
+  }
+  return pairs;
+}
+
+/**
+ * The properties that a caller sent, as flat pairs of field and text for the function library: only what was sent is touched, and what
+ * was sent as null is cleared, which the library keeps as an empty text. Attribute keys have been checked. An address that is sent together with
+ * `subscribeToEmails: false` is not stored (contract, `UpdatedUser`).
+ */
+export function userPatch(config: ActiveConfig, user: UserProperties): string[] {
+  const pairs: string[] = [];
+  if (user.name !== undefined) pairs.push(userFields.name, user.name);
+  if (user.email !== undefined && user.subscribeToEmails !== false) pairs.push(userFields.email, user.email);
+  if (user.tz !== undefined) pairs.push(userFields.tz, user.tz ?? '');
+  if (user.subscribeToEmails !== undefined) pairs.push(userFields.subscribeToEmails, user.subscribeToEmails ? '1' : '0');
+  if (user.deviceTokens !== undefined) pairs.push(userFields.deviceTokens, user.deviceTokens ? JSON.stringify(user.deviceTokens) : '');
+  return pairs.concat(attributePairs(user.attributes, config.userAttributes, userFields.attribute));
+}

@@ -1,0 +1,107 @@
+import { Packr, Unpackr } from 'msgpackr';
+import { userFields, userRecords } from './contract.js';
+import { placeOf, usedKeyMomentBytes, uuidBytes, type Layout, type Place } from './layout.js';
+
+/** MessagePack as Lua's cmsgpack writes and reads it: no extensions, numbers as numbers. */
+const packr = new Packr({ useRecords: false });
+const unpackr = new Unpackr({ useRecords: false, mapsAsObjects: true, int64AsType: 'number' });
+
+export function packMessage(value: unknown): Buffer {
+  return packr.pack(value);
+}
+
+/** Unpacks values that stand one after the other. Throws when there are none, or when one is cut off. */
+export function unpackSequence(blob: Buffer): unknown[] {
+  const values = unpackr.unpackMultiple(blob) as unknown[] | undefined;
+  if (!values) throw new Error('values of MessagePack were expected');
+  return values;
+}
+
+/** Unpacks what the function library packed. What it is, the caller says: the library and it are one version. */
+export function unpackMessage(blob: unknown): unknown {
+  if (!Buffer.isBuffer(blob)) throw new Error('a MessagePack buffer was expected');
+  return unpackr.unpack(blob);
+}
+
+/** What begins the short form of a key: a control character, which no caller's key has. */
+const shortMark = '\u0001';
+const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const uuidParts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
+
+/** A UUID as its 16 bytes. */
+export const bytesOfUuid = (uuid: string): Buffer => Buffer.from(uuid.replaceAll('-', ''), 'hex');
+
+/** The UUID of 16 bytes. */
+export const uuidOfBytes = (bytes: Buffer): string => bytes.toString('hex').replace(uuidParts, '$1-$2-$3-$4-$5');
+
+/** An idempotency key as Redis and the ledger have it: a UUID in lower case, as most clients send, takes 23 bytes and not 36. */
+export function storedKey(key: string): string {
+  return uuidShape.test(key) ? shortMark + bytesOfUuid(key).toString('base64url') : key;
+}
+
+/** The key that a caller sent, from what Redis and the ledger have. */
+export function keyOfStored(stored: string): string {
+  return stored.startsWith(shortMark) ? uuidOfBytes(Buffer.from(stored.slice(1), 'base64url')) : stored;
+}
+
+/** What Redis keeps of a key that was used: the event's id, and the moment from which on the key ages, in milliseconds since 1970 (lua/event.lua). */
+export function usedKey(eventId: string, at: number): Buffer {
+  const value = Buffer.concat([bytesOfUuid(eventId), Buffer.alloc(usedKeyMomentBytes)]);
+  value.writeUIntBE(at, uuidBytes, usedKeyMomentBytes);
+  return value;
+}
+
+/** The event's id and the moment, as a text; hexadecimal digits of a value of another length. */
+export function usedKeyText(value: Buffer): string {
+  if (value.length !== uuidBytes + usedKeyMomentBytes) return `0x${value.toString('hex')}`;
+  return `${uuidOfBytes(value.subarray(0, uuidBytes))} ${value.readUIntBE(uuidBytes, usedKeyMomentBytes)}`;
+}
+
+/** A list of the user's hash, unpacked. */
+export type Unpacked = readonly unknown[];
+
+/** What stands at a place of an unpacked list; undefined where nothing does. */
+export function at<L extends Layout>(list: Unpacked, layout: L, place: Place<L>): unknown {
+  const value = list[placeOf(layout, place)];
+  return value === false || value === null ? undefined : value;
+}
+
+/** A user's hash: field (contract.ts, userRecords) → value. */
+export type UserHash = ReadonlyMap<string, Buffer>;
+
+/** A list of a user's hash; empty when the hash does not have it. */
+export function listOf(hash: UserHash, record: string): Unpacked {
+  const blob = hash.get(record);
+  return blob ? (unpackMessage(blob) as Unpacked) : [];
+}
+
+/** A map of a user's hash; empty when the hash does not have it. (Lua's empty table is packed as a list.) */
+export function mapOf<T>(hash: UserHash, record: string): Readonly<Record<string, T>> {
+  const blob = hash.get(record);
+  return blob ? Object.fromEntries(Object.entries(unpackMessage(blob) as object)) : {};
+}
+
+/** The totals of a user's metrics or points systems: `no` → total. */
+export function totalsOf(hash: UserHash, layout: 'metric' | 'points'): Map<number, number> {
+  const start = userRecords[layout];
+  const totals = new Map<number, number>();
+  for (const record of hash.keys()) {
+    const total = record.startsWith(start) ? at(listOf(hash, record), layout, 'total') : undefined;
+    if (typeof total === 'number') totals.set(Number(record.slice(start.length)), total);
+  }
+  return totals;
+}
+
+/** A user's profile, as the ledger tells it: userFields → text. */
+export function profileOf(hash: UserHash): Record<string, string> {
+  const core = listOf(hash, userRecords.core);
+  const profile: Record<string, string> = { ...mapOf<string>(hash, userRecords.profile) };
+  for (const [no, value] of Object.entries(mapOf<string>(hash, userRecords.attributes))) profile[userFields.attribute + no] = value;
+  for (const place of ['created', 'createdDay', 'tz', 'streakPreferences'] as const) {
+    const value = at(core, 'core', place) as string | number | undefined;
+    if (value !== undefined) profile[userFields[place]] = String(value);
+  }
+  const name = hash.get(userRecords.name);
+  if (name) profile[userFields.name] = name.toString();
+  return profile;
+}

@@ -1,0 +1,70 @@
+import { limits } from '../shared/limits.js';
+import type { RedisConnection } from './connection.js';
+import { keyNames, metaFields } from './contract.js';
+
+/** Whether an id of a stream entry is of an earlier one than another. */
+export function isBelow(id: string, other: string): boolean {
+  const [ms = '0', seq = '0'] = id.split('-');
+  const [otherMs = '0', otherSeq = '0'] = other.split('-');
+  return ms === otherMs ? BigInt(seq) < BigInt(otherSeq) : BigInt(ms) < BigInt(otherMs);
+}
+
+/**
+ * Forgets the ledger of a partition up to an id that Postgres has committed, in the life `epoch` of Redis, and notes that in the same step: a
+ * Postgres that lacks it later has been put back to an older state (`open` in lua/modules/partition.lua).
+ */
+export async function trimLedger(redis: RedisConnection, partition: string, epoch: string, upTo: string): Promise<void> {
+  const results = await redis
+    .multi()
+    .hset(partition + keyNames.meta, metaFields.trimmed, `${epoch} ${upTo}`)
+    .xtrim(partition + keyNames.ledger, 'MINID', idAfter(upTo))
+    .exec();
+  if (!results) throw new Error('Redis gave up the trimming of a ledger');
+  for (const [error] of results) if (error) throw error;
+}
+
+/** Up to which id a ledger was trimmed in an epoch, by what `meta` says of the last trim; `0-0` for not at all. */
+export function trimmedUpTo(trimmed: string | null | undefined, epoch: string): string {
+  const [of, upTo = '0-0'] = (trimmed ?? '').split(' ');
+  return of === epoch ? upTo : '0-0';
+}
+
+/** The id of the newest entry that waits in a partition's ledger, `0-0` for none. */
+export async function newestId(redis: RedisConnection, partition: string): Promise<string> {
+  const [newest] = await redis.xrevrange(partition + keyNames.ledger, '+', '-', 'COUNT', 1);
+  return newest?.[0] ?? '0-0';
+}
+
+/** The id of the newest entry that a partition's ledger has ever held, `0-0` for none. */
+export async function lastLedgerId(redis: RedisConnection, partition: string): Promise<string> {
+  const ledger = partition + keyNames.ledger;
+  if ((await redis.exists(ledger)) === 0) return '0-0';
+  const info = (await redis.xinfo('STREAM', ledger)) as unknown[];
+  return String(info[info.indexOf('last-generated-id') + 1]);
+}
+
+/** The id of a stream entry, `milliseconds-number`, with which the next entry that can be would be named. */
+export function idAfter(id: string): string {
+  const [ms = '0', seq = '0'] = id.split('-');
+  return `${ms}-${BigInt(seq) + 1n}`;
+}
+
+/**
+ * The keys of a partition that start with `start`, page by page; a page may be empty, and a key may come twice. In a cluster only the
+ * server that has the partition is asked: SCAN names no key, and goes where the command in front of it goes.
+ */
+export async function* partitionKeys(redis: RedisConnection, partition: string, start = partition): AsyncGenerator<string[]> {
+  const pattern = `${start.replace(/[\\*?[\]]/g, '\\$&')}*`;
+  let cursor = '0';
+  do {
+    const replies = await redis
+      .pipeline()
+      .exists(partition + keyNames.meta)
+      .scan(cursor, 'MATCH', pattern, 'COUNT', limits.restoreScanKeys)
+      .exec();
+    for (const [error] of replies ?? []) if (error) throw error;
+    const [next, keys] = replies?.[1]?.[1] as [string, string[]];
+    yield keys;
+    cursor = next;
+  } while (cursor !== '0');
+}

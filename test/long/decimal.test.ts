@@ -1,0 +1,3 @@
+import { describeDecimal } from '../support/decimal-properties.js';
+
+describeDecimal(3_000);

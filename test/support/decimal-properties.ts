@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type Decimal, decimalOf, errorOfSum, numberOf, sum, zero } from './decimal.js';
+import { loadLuaFunctions, type LuaFunctions } from './lua-functions.js';
+
+type Rounding = 'down' | 'up' | 'nearest';
+
+/** What a product of integers over a power of ten is, rounded: the same in BigInts. */
+function oracle(factors: readonly bigint[], scale: number, rounding: Rounding): bigint {
+  const product = factors.reduce((all, factor) => all * factor, 1n);
+  const divisor = 10n ** BigInt(scale);
+  const whole = product / divisor;
+  const rest = product % divisor;
+  switch (rounding) {
+    case 'down':
+      return whole;
+    case 'up':
+      return rest > 0n ? whole + 1n : whole;
+    case 'nearest':
+      return rest * 2n >= divisor ? whole + 1n : whole;
+  }
+}
+
+/** Defines the tests of the module's arithmetic, each property tried so many times. fast-check prints the seed of a run that fails. */
+export function describeDecimal(numRuns: number): void {
+  describe('Products of points and boosts', () => {
+    let decimal: LuaFunctions;
+    before(async () => {
+      decimal = await loadLuaFunctions({
+        product: `local factors = {}
+        for i = 3, #args do factors[i - 2] = tonumber(args[i]) end
+        return string.format('%.0f', require('decimal').scaled_product(factors, tonumber(args[1]), args[2]))`,
+      });
+    });
+    after(() => decimal.stop());
+
+    const product = async (factors: readonly (number | bigint)[], scale: number, rounding: Rounding): Promise<bigint> =>
+      BigInt(await decimal.call('product', [scale, rounding, ...factors.map(String)]));
+
+    const rounding = fc.constantFrom<Rounding>('down', 'up', 'nearest');
+    /** A multiplier as a boost has it: up to six decimal places, below 100. */
+    const multiplier = fc
+      .tuple(fc.integer({ min: 0, max: 6 }), fc.nat())
+      .map(([scale, n]) => ({ scale, mantissa: 1 + (n % (100 * 10 ** scale - 1)) }));
+    const points = fc.oneof(fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 1, max: 1e15 }));
+    const times = fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 1e15 }));
+
+    it('of one boost and a few points are exact', () =>
+      fc.assert(
+        fc.asyncProperty(fc.integer({ min: 1, max: 10_000 }), multiplier, rounding, async (base, { mantissa, scale }, mode) => {
+          expect(await product([1, base, mantissa], scale, mode)).to.equal(oracle([BigInt(base), BigInt(mantissa)], scale, mode));
+        }),
+        { numRuns },
+      ));
+
+    it('of any number of boosts are exact as far as a total reaches, and no smaller beyond', () =>
+      fc.assert(
+        fc.asyncProperty(times, points, fc.array(multiplier, { maxLength: 6 }), rounding, async (count, base, boosts, mode) => {
+          const factors = [count, base, ...boosts.map(({ mantissa }) => mantissa)];
+          const scale = boosts.reduce((sum, boost) => sum + boost.scale, 0);
+          const expected = oracle(factors.map(BigInt), scale, mode);
+          const found = await product(factors, scale, mode);
+          if (expected <= 2n ** 53n) expect(found).to.equal(expected);
+          else expect(found > 10n ** 15n, `${found} is beyond every cap, as ${expected} is`).to.equal(true);
+        }),
+        { numRuns },
+      ));
+
+    it('round exactly at and around a half', () =>
+      fc.assert(
+        fc.asyncProperty(
+          fc.nat({ max: 1_000_000 }),
+          fc.integer({ min: 1, max: 9 }),
+          fc.constantFrom(-1n, 0n, 1n),
+          rounding,
+          async (n, scale, off, mode) => {
+            const half = BigInt(n) * 10n ** BigInt(scale) + 5n * 10n ** BigInt(scale - 1) + off;
+            expect(await product([half], scale, mode)).to.equal(oracle([half], scale, mode));
+          },
+        ),
+        { numRuns: numRuns / 3 },
+      ));
+
+    const examples: readonly (readonly [what: string, factors: readonly (number | bigint)[], scale: number, mode: Rounding, is: bigint])[] =
+      [
+        ['10 × 1.1 up', [10, 11], 1, 'up', 11n],
+        ['the largest double that is exact', [9_007_199_254_740_991n], 0, 'up', 9_007_199_254_740_991n],
+        [
+          'a product that a double would round, brought back by the scale',
+          [999_999_999_999_999, 99_999_999],
+          8,
+          'down',
+          999_999_989_999_999n,
+        ],
+        ['thirteen places of nothing but a last one, up', [10_000_000_000_001n], 13, 'up', 2n],
+        ['more decimal places than digits, down', [1, 1], 30, 'down', 0n],
+        ['more decimal places than digits, up', [1, 1], 30, 'up', 1n],
+        ['limbs of zeros', [10_000_000, 10_000_000, 10_000_000], 14, 'down', 10_000_000n],
+      ];
+    for (const [what, factors, scale, mode, is] of examples) {
+      it(what, async () => {
+        expect(await product(factors, scale, mode)).to.equal(is);
+      });
+    }
+  });
+
+  describe('Sums of decimal numbers', () => {
+    let decimal: LuaFunctions;
+    before(async () => {
+      decimal = await loadLuaFunctions({
+        totals: `local decimal, total, texts = require('decimal'), 0, {}
+        for i = 1, #args do
+          total = decimal.add(total, tonumber(args[i]))
+          texts[i] = decimal.text(total)
+        end
+        return table.concat(texts, ' ')`,
+      });
+    });
+    after(() => decimal.stop());
+
+    /** The total after each of some values. */
+    const totals = async (values: readonly Decimal[]): Promise<number[]> =>
+      (await decimal.call('totals', values.map(numberOf))).split(' ').map(Number);
+    const valueOf = (maxDigits: number, maxPlaces: number): fc.Arbitrary<Decimal> =>
+      fc.record({
+        digits: fc.integer({ min: 1, max: maxDigits }).chain((n) => fc.bigInt({ min: 1n - 10n ** BigInt(n), max: 10n ** BigInt(n) - 1n })),
+        places: fc.integer({ min: 0, max: maxPlaces }),
+      });
+    const historyOf = (value: fc.Arbitrary<Decimal>): fc.Arbitrary<Decimal[]> => fc.array(value, { minLength: 1, maxLength: 20 });
+
+    it('are exact as long as they have fifteen digits', () =>
+      fc.assert(
+        fc.asyncProperty(historyOf(valueOf(8, 5)), async (values) => {
+          let total = zero;
+          const expected = values.map((value) => numberOf((total = sum(total, value))));
+          expect(await totals(values)).to.deep.equal(expected);
+        }),
+        { numRuns },
+      ));
+
+    it('are the nearest of fifteen digits otherwise, or its neighbour', () =>
+      fc.assert(
+        fc.asyncProperty(historyOf(valueOf(15, 20)), async (values) => {
+          const found = (await totals(values)).map(decimalOf);
+          for (const [i, value] of values.entries()) {
+            const error = errorOfSum(found[i] ?? zero, found[i - 1] ?? zero, value);
+            expect(error, `sum ${i}`).to.be.at.most(1);
+          }
+        }),
+        { numRuns },
+      ));
+  });
+}
