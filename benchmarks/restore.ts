@@ -165,7 +165,7 @@ async function restoreAll({ options: { print, signal }, partition, users }: Run,
   const redis = context.redis as Redis;
   const { seconds, cpuS, redisCpuS } = await taken(redis, () =>
     withBar('Restoring', users, (onProgress) =>
-      restoreTenant({ tenant, partition, redis, pool, active, need: { epoch: 'none' }, testClock: true, signal, onProgress }),
+      restoreTenant({ tenant, partition, redis, pool, active, purpose: { epoch: 'none' }, testClock: true, signal, onProgress }),
     ),
   );
   const memory = /^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1];
@@ -195,14 +195,14 @@ async function verifyAll({ options: { print, signal }, partition, users }: Run, 
   const { pool, engine, clock, history } = context;
   const redis = context.redis as Redis;
   await engine.open(tenant);
-  const level = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
+  const waitForLedger = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   const { result, seconds } = await taken(redis, () =>
     withBar('Comparing', users, (show) => {
       const onProgress = (compared: number): void => {
         signal.throwIfAborted();
         show(compared);
       };
-      return verifyTenant({ tenant, partition, redis, pool, level, onProgress });
+      return verifyTenant({ tenant, partition, redis, pool, waitForLedger, onProgress });
     }),
   );
   const { differences } = result;

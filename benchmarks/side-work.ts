@@ -94,7 +94,7 @@ export class SideWork {
       awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),
       // It is logged before, which ends the round.
       onReplaced: () => Promise.resolve(),
-      aroundBatch: async (_, write) => {
+      traceBatch: async (_, write) => {
         const written = await write();
         committed += Number(written);
         if (committed >= entries) progress.emit('drained');

@@ -217,7 +217,7 @@ export class Account {
       isRunning = true;
       work()
         .then(() => {
-          watch.answered();
+          watch.succeeded();
         })
         .catch((error: unknown) => {
           watch.failed(error);

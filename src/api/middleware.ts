@@ -54,9 +54,9 @@ export interface Asked {
 /** Measures and traces requests. */
 export interface RequestWatch {
   /** Counts a request. */
-  readonly answered?: ((request: Answered) => void) | undefined;
+  readonly onResponse?: ((request: Answered) => void) | undefined;
   /** Traces a request around `answer`. `outcome` is available once that resolves. */
-  readonly around?: ((request: Asked, answer: () => Promise<void>, outcome: () => Answered) => Promise<void>) | undefined;
+  readonly traceRequest?: ((request: Asked, answer: () => Promise<void>, outcome: () => Answered) => Promise<void>) | undefined;
 }
 
 const wellFormedId = new RegExp(`^[A-Za-z0-9._-]{1,${limits.maxRequestIdChars}}$`);
@@ -87,7 +87,7 @@ export interface ObservedOptions {
 /** Assigns each request an id, which its response and log lines carry, and reports it when it completes. */
 export function observed({ log, accessLog, watch }: ObservedOptions): Koa.Middleware {
   const isLogged = log.isLevelEnabled(accessLog);
-  const { answered, around } = watch;
+  const { onResponse, traceRequest } = watch;
   return async (context, next) => {
     const begun = performance.now();
     const id = requestId(context.request);
@@ -101,10 +101,10 @@ export function observed({ log, accessLog, watch }: ObservedOptions): Koa.Middle
       seconds: (performance.now() - begun) / 1000,
     });
     const answer = next as () => Promise<void>;
-    await (around ? around({ id, method, headers: context.headers }, answer, outcome) : answer());
-    if (!answered && !isLogged) return;
+    await (traceRequest ? traceRequest({ id, method, headers: context.headers }, answer, outcome) : answer());
+    if (!onResponse && !isLogged) return;
     const request = outcome();
-    answered?.(request);
+    onResponse?.(request);
     if (isLogged) {
       const { route, status, seconds } = request;
       log[accessLog]({ requestId: id, method, route, status, ms: Math.round(seconds * 1e4) / 10 }, 'request');

@@ -104,7 +104,7 @@ function errors({ log, refusals }: AppOptions): Middleware {
       const { status, body, headers } = errorAnswer(error, logOf, (refusal) => {
         // While keys can't be looked up, the tenant that a header names can't be resolved.
         const implied = context.headers['tenant-id'] === undefined ? defaultTenant : undefined;
-        refusals.note(refusal, logOf, (context.state['tenant'] as number | undefined) ?? implied);
+        refusals.record(refusal, logOf, (context.state['tenant'] as number | undefined) ?? implied);
       });
       context.status = status;
       context.set(headers);

@@ -4,7 +4,7 @@ import { RateLimit } from '../api/middleware.js';
 import { createApp } from '../api/router.js';
 import { startServer, type HttpServer, type Listen } from '../api/server.js';
 import { Deletion } from '../jobs/deletion.js';
-import type { Rounds } from '../jobs/rounds.js';
+import type { Sweeper } from '../jobs/sweeper.js';
 import { DeadLetters } from '../ledger/dead-letters.js';
 import { UserDirectory } from '../ledger/user-directory.js';
 import { Refusals } from '../logging/refusals.js';
@@ -16,13 +16,13 @@ import { Transport } from '../webhooks/transport.js';
 import type { Context } from './context.js';
 
 interface ApiOptions {
-  readonly rounds: Rounds;
+  readonly sweeper: Sweeper;
   readonly watch: Observed;
   readonly listen: Listen;
 }
 
 /** Serves the API. `leave` on the result fails readiness and tells clients to close their connections. */
-export async function startApi(context: Context, { rounds, watch, listen }: ApiOptions): Promise<HttpServer> {
+export async function startApi(context: Context, { sweeper, watch, listen }: ApiOptions): Promise<HttpServer> {
   const { settings, engine, pool, redis, clock, history, aggregates, configuration, account, lifecycle, log } = context;
   let isStopping = false;
   const problem = async (): Promise<LaurelError | undefined> =>
@@ -40,7 +40,7 @@ export async function startApi(context: Context, { rounds, watch, listen }: ApiO
   const app = createApp({
     services: {
       ...{ engine, clock, history, aggregates, configuration, account },
-      advance: (toMs) => rounds.advance(defaultTenant, toMs),
+      advance: (toMs) => sweeper.advance(defaultTenant, toMs),
       directory: new UserDirectory(pool),
       deadLetters: new DeadLetters(pool),
       webhooks: new WebhookAdmin(pool, transport),

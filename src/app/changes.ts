@@ -1,5 +1,5 @@
 import { newestVersions } from '../config/store.js';
-import type { Rounds } from '../jobs/rounds.js';
+import type { Sweeper } from '../jobs/sweeper.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
 import type { Listener } from '../redis/connection.js';
 import { limits } from '../shared/limits.js';
@@ -9,11 +9,11 @@ import type { Context } from './context.js';
  * Loads new configurations, tenants and keys as soon as Redis announces them. Correctness does not depend on the announcements: Redis refuses
  * calls under an older configuration, and `Account` polls.
  */
-export async function watchChanges(context: Context, listener: Listener, rounds: Rounds): Promise<void> {
+export async function watchChanges(context: Context, listener: Listener, sweeper: Sweeper): Promise<void> {
   const { engine, account, pool, lifecycle } = context;
   const queue = new RetryQueue(context);
   const refresh = (tenant: number): void => {
-    rounds.soon(tenant);
+    sweeper.prioritize(tenant);
     // The configuration of a tenant that this process has not served yet is loaded with its first request.
     if (engine.holdsConfig(tenant)) queue.add(() => engine.refreshConfig(tenant));
   };

@@ -102,7 +102,7 @@ export class Context {
       autoRestore: settings.autoRestore,
       fence: {
         claim: (need) => withPostgresErrors(this.active.claim(need)),
-        look: (need) => withPostgresErrors(this.active.look(need)),
+        look: (need) => withPostgresErrors(this.active.check(need)),
       },
       aroundCall: options.aroundCall,
     });
@@ -229,7 +229,7 @@ function watchRedis(redis: RedisConnection, watch: StoreWatch, lifecycle: Lifecy
     if (!isStopping) watch.failed(new Error('The connection is closed.'));
   });
   redis.on('ready', () => {
-    watch.answered();
+    watch.succeeded();
   });
   lifecycle.onStop('Redis watch', () => {
     isStopping = true;
@@ -250,6 +250,6 @@ function confirmEachSecond({ active, lifecycle, log }: Context): void {
   lifecycle.onStop('confirmation of the active Redis', async () => {
     await seconds.stop();
     await confirming;
-    await active.leave().catch(() => undefined);
+    await active.finishShutdown().catch(() => undefined);
   });
 }

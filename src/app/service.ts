@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expectFree, startServer, type Listen } from '../api/server.js';
-import { Rounds } from '../jobs/rounds.js';
+import { Sweeper } from '../jobs/sweeper.js';
 import { Sweep } from '../jobs/sweep.js';
 import type { ProcessRole } from '../ledger/active-redis-rules.js';
 import { metricsEndpoint, Observed } from '../observe/observed.js';
@@ -65,11 +65,11 @@ export async function startService(options: ContextOptions, roles: Roles): Promi
 
     if (await openDefaultTenant(context)) await applyAtStart(context);
     else if (reconciler) applyAfterResync(context, reconciler);
-    const rounds = new Rounds(new Sweep(context, wakeDeliverer), () => context.account.tenants, context.log);
-    await watchChanges(context, listener, rounds);
-    if (roles.worker) startSweep(context, rounds);
+    const sweeper = new Sweeper(new Sweep(context, wakeDeliverer), () => context.account.tenants, context.log);
+    await watchChanges(context, listener, sweeper);
+    if (roles.worker) startSweep(context, sweeper);
 
-    const server = roles.api ? await startApi(context, { rounds, watch, listen: apiAddress(settings) }) : undefined;
+    const server = roles.api ? await startApi(context, { sweeper, watch, listen: apiAddress(settings) }) : undefined;
     if (!roles.api) watch.ready(() => context.problem(), { api: false });
     const stop = async (delayMs = 0): Promise<void> => {
       server?.leave();

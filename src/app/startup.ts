@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensureAdminKey } from '../access/key-store.js';
 import { defaultTenant, noteTestClock } from '../access/tenants.js';
-import { objectionSentence, type Objection } from '../ledger/active-redis-rules.js';
+import { objectionMessage, type Objection } from '../ledger/active-redis-rules.js';
 import type { Reconciler } from '../restore/reconcile.js';
 import { LaurelError, OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
@@ -38,16 +38,18 @@ export async function refuseFenced({ engine }: Context): Promise<void> {
     );
     if (!objection) return;
     first ??= objection;
-    if (performance.now() > giveUpMs || isFinal(first, objection)) throw new OperatorError(objectionSentence(objection));
+    if (performance.now() > giveUpMs || isFinal(first, objection)) throw new OperatorError(objectionMessage(objection));
     await delay(limits.redisStartLookMs);
   }
 }
 
 /** Whether waiting can't help: the data has moved, or a process at another address still confirms the other Redis. */
-function isFinal(first: Objection, { why, by, mine, other }: Objection): boolean {
-  if (why === 'superseded') return true;
-  const isElsewhere = other.address !== mine.address || other.prefix !== mine.prefix;
-  return isElsewhere && by !== undefined && first.by !== undefined && by.confirmedAt > first.by.confirmedAt;
+function isFinal(first: Objection, { reason, confirmedBy, own, other }: Objection): boolean {
+  if (reason === 'superseded') return true;
+  const isElsewhere = other.address !== own.address || other.prefix !== own.prefix;
+  return (
+    isElsewhere && confirmedBy !== undefined && first.confirmedBy !== undefined && confirmedBy.confirmedAt > first.confirmedBy.confirmedAt
+  );
 }
 
 /**

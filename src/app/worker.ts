@@ -1,5 +1,5 @@
 import { eachSecond } from '../jobs/job.js';
-import type { Rounds } from '../jobs/rounds.js';
+import type { Sweeper } from '../jobs/sweeper.js';
 import { WriteBehind } from '../ledger/write-behind.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
 import type { Observed } from '../observe/observed.js';
@@ -30,7 +30,7 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
     ...writeBehindOptions(context, wakeDeliverer),
     redis: await context.connectAgain('Redis connection of the write-behind'),
     onReplaced: (tenant) => reconciler.resync(tenant),
-    aroundBatch: watch.aroundBatch,
+    traceBatch: watch.traceBatch,
   });
   watch.writeBehind(writeBehind);
   const scanAll = (): void => {
@@ -41,7 +41,7 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
   await listener.on('written', (tenant) => writeBehind.wake(Number(tenant)), scanAll);
   writeBehind.start();
   lifecycle.onStop('write-behind', async () => {
-    const isLast = await active.beginLeaving().catch(() => true);
+    const isLast = await active.beginShutdown().catch(() => true);
     await writeBehind.stop(isLast ? limits.stopDrainMs : limits.stopHandOverMs);
   });
   // It stops first, because the write-behind waits for it.
@@ -61,7 +61,7 @@ const writeBehindOptions = ({ account, engine, pool, log }: Context, wakeDeliver
 export function drainAsLast(context: Context): void {
   context.lifecycle.onStop('ledgers', async () => {
     // Unavailable stores can't be drained.
-    if (!(await context.active.beginLeaving().catch(() => false))) return;
+    if (!(await context.active.beginShutdown().catch(() => false))) return;
     const onReplaced = (): Promise<void> => Promise.resolve();
     const options = { ...writeBehindOptions(context, () => undefined), redis: context.redis, onReplaced };
     await new WriteBehind(options).stop(limits.stopDrainMs);
@@ -82,12 +82,12 @@ export function startDeliverer({ engine, pool, settings, lifecycle, log }: Conte
 }
 
 /** Sweeps once a second. */
-export function startSweep({ lifecycle, log }: Context, rounds: Rounds): void {
+export function startSweep({ lifecycle, log }: Context, sweeper: Sweeper): void {
   const seconds = eachSecond(() => {
-    rounds.begin();
+    sweeper.sweepNext();
   }, log);
   lifecycle.onStop('sweep', async () => {
     await seconds.stop();
-    await rounds.stop();
+    await sweeper.stop();
   });
 }

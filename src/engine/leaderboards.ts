@@ -223,8 +223,8 @@ export async function readUserLeaderboard(
   const place = await readPlace(engine, tenant, asOf, user);
   const { run } = place;
   await history.waitFor(tenant, place.ledgerId);
-  const final = (await isFinal(stores, tenant, { board, run, now })) ? await history.finalPlace(tenant, board.no, run, user) : place;
-  const days = await history.leaderboardDays(tenant, board.no, run, user, query.days);
+  const final = (await isFinal(stores, tenant, { board, run, now })) ? await history.finalRanking(tenant, board.no, run, user) : place;
+  const days = await history.leaderboardDays(tenant, { leaderboard: board.no, run, user }, query.days);
   return {
     ...leaderboardResponse(config, board, date),
     ...rankedResponse(config, board),

@@ -1,4 +1,4 @@
-import { type Need, type Objection, objectionSentence } from '../ledger/active-redis-rules.js';
+import { type ClaimPurpose, type Objection, objectionMessage } from '../ledger/active-redis-rules.js';
 import type { CommittedOffset } from '../ledger/offsets.js';
 import { keyNames, metaFields, orderArguments, outcomes } from '../redis/contract.js';
 import { LaurelError } from '../shared/errors.js';
@@ -56,7 +56,7 @@ function outOfSync(comparison: Comparison, autoRestore: boolean): LaurelError {
     );
   }
   if (comparison.objection) {
-    return new LaurelError('not_ready', objectionSentence(comparison.objection), {
+    return new LaurelError('not_ready', objectionMessage(comparison.objection), {
       ...{ retryAfterS: limits.restoreRetryAfterS, reason: 'out_of_sync' },
     });
   }
@@ -68,8 +68,8 @@ function outOfSync(comparison: Comparison, autoRestore: boolean): LaurelError {
 
 /** Ensures that only one Redis is served from for a database (ledger/active-redis.ts). */
 export interface Fence {
-  claim(need: Need): Promise<Objection | undefined>;
-  look(need: Need): Promise<Objection | undefined>;
+  claim(need: ClaimPurpose): Promise<Objection | undefined>;
+  look(need: ClaimPurpose): Promise<Objection | undefined>;
 }
 
 export interface PartitionSyncOptions {

@@ -158,7 +158,7 @@ async function longestStreak(
   const { frequency } = config.document.streaks;
   const shift = weekShiftOf(config.document.settings);
   const [from, to] = [periodOf(frequency, first, shift), periodOf(frequency, last, shift)];
-  const found = await aggregates.longestStreak(tenant, user, frequency, from, to);
+  const found = await aggregates.longestStreak(tenant, user, frequency, { first: from, last: to });
   if (!found) return { length: 0, frequency, periodStart: null, periodEnd: null, started: null };
   const dates = datesOf(frequency, found.period, shift);
   // The streak that the user has now knows when it started, also after it was restored.

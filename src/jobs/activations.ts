@@ -14,37 +14,37 @@ import { mustGet, type ActiveConfig } from '../plan/active-config.js';
 import { boardKind, perpetualRun } from '../plan/boards.js';
 import type { JobTools } from './job.js';
 
-/** Objects have numbers from 1; these stand for what time does to users, and for the conditions of streaks. */
+/** Objects have numbers from 1; these are the rules of time (streaks and time triggers) and the conditions of streaks. */
 const timeNo = 0;
 const conditionsNo = -1;
 
-/** The numbers of the sequence of ties that users who are entered on a board get, in the order in which they reached their values. */
-interface Numbers {
-  /** The last number before them: a user with a later one has come by an event since. */
+/** The reserved range of the tie sequence for users who are entered on a leaderboard, in the order in which they reached their values. */
+interface SequenceRange {
+  /** The last number before the range: a user with a later one was entered by an event since. */
   readonly since: number;
-  /** How many have been reserved; users beyond get the next number of the sequence. */
+  /** The size of the range; further users get the next number of the sequence. */
   readonly count: number;
 }
 
-/** How far a pass is. */
+/** The progress of an activation. */
 interface Progress {
   readonly cursor: string;
-  /** Users who have been entered. */
+  /** The number of users entered so far. */
   readonly entered: number;
-  readonly numbers: Numbers;
+  readonly range: SequenceRange;
 }
 
-/** Something that is active, and what about it decides who belongs to it: when that changes, users are looked at again. */
+/** An active object. When its `definition`, the part that decides which users qualify, changes, all users are checked again. */
 interface Activation {
   readonly no: number;
   readonly key: string;
   readonly kind: 'achievement' | 'leaderboard' | 'time';
   readonly definition: string;
-  /** A query of ($1 tenant, $2 cursor, $3 how many) for the next users, in the order in which they are entered: `cursor` and `user_id`. */
+  /** The query ($1 tenant, $2 cursor, $3 limit) of the next users, `cursor` and `user_id`, in the order in which they are entered. */
   readonly users: string;
-  /** How many are read at once: many where reading them means to look at all users. */
-  readonly atOnce: number;
-  /** The leaderboard that is filled. */
+  /** Larger where each page scans all users. */
+  readonly pageSize: number;
+  /** The leaderboard to fill. */
   readonly board?: Leaderboard;
 }
 
@@ -55,24 +55,24 @@ interface UserRow {
 
 const hash = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 
-const everybody = 'select id as cursor, id as user_id from users where tenant = $1 and id > $2 order by id limit $3';
+const allUsers = 'select id as cursor, id as user_id from users where tenant = $1 and id > $2 order by id limit $3';
 
-/** Orders users by where in the ledger they reached the value, so that ties come out as if the board had been there all along. */
+/** Orders users by the ledger position at which they reached the value, so that ties are ordered as if the leaderboard had always existed. */
 const byReached = (table: string, reached: string, condition: string): string => `
   select cursor, user_id from (
     select ${reached} || user_id as cursor, user_id from ${table} where tenant = $1 and ${condition}
   ) as row where cursor > $2 order by cursor limit $3`;
 
-/** The participants of a leaderboard that does not repeat, by id, whose history does not end with the rank and value that they have. */
+/** The participants, by id, of a leaderboard that does not repeat, whose history does not end with their current rank and value. */
 const participants = `
   select user_id from (
     select user_id, value, row_number() over (partition by "group" order by value desc, seq) as rank
-      from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3) as place
+      from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3) as participant
    where rank <= $4 and user_id > $5 and not exists (
      select 1 from (
        select rank, value from leaderboard_history as day
-        where day.tenant = $1 and day.leaderboard = $2 and day.run = $3 and day.user_id = place.user_id order by day.day desc limit 1) as last
-      where last.rank = place.rank and last.value = place.value)
+        where day.tenant = $1 and day.leaderboard = $2 and day.run = $3 and day.user_id = participant.user_id order by day.day desc limit 1) as last
+      where last.rank = participant.rank and last.value = participant.value)
    order by user_id limit $6`;
 
 function usersOf(config: ActiveConfig, board: Leaderboard): string {
@@ -82,7 +82,7 @@ function usersOf(config: ActiveConfig, board: Leaderboard): string {
     case 'points':
       return byReached('user_points', 'reached', `system = ${mustGet(config.systemById, board.pointsSystemId, 'points system').no}`);
     case 'streak':
-      // Those without a streak of this frequency leave the places that they have by another one.
+      // All users: those without a streak of this frequency leave the leaderboard that they are on by another frequency.
       return byReached('user_streaks', `reached_${config.document.streaks.frequency}`, 'true');
   }
 }
@@ -101,8 +101,8 @@ function achievementDefinition(achievement: Achievement): string {
   }
 }
 
-/** What time does to users: when that changes, it has to be worked out for everybody when it next does something. */
-function timeOf(config: ActiveConfig): Activation[] {
+/** Streaks and time triggers: when they change, the next due time of every user must be recomputed. */
+function timeActivations(config: ActiveConfig): Activation[] {
   const { streaks, pointsSystems, settings } = config.document;
   const triggers = pointsSystems.flatMap((system) =>
     system.archived ? [] : system.triggers.filter(({ archived, status, type }) => !archived && status === 'active' && type === 'time'),
@@ -117,23 +117,23 @@ function timeOf(config: ActiveConfig): Activation[] {
     settings.defaultTimeZone,
     triggers.map(({ no, updated }) => [no, updated]),
   ]);
-  return [{ no: timeNo, key: 'streaks and time triggers', kind: 'time', definition, users: everybody, atOnce: limits.activationUsers }];
+  return [{ no: timeNo, key: 'streaks and time triggers', kind: 'time', definition, users: allUsers, pageSize: limits.activationUsers }];
 }
 
-/** What extends a streak: when that changes, a period may count as kept by what has been counted in it already. */
-function conditionsOf({ document }: ActiveConfig): Activation[] {
+/** The conditions of streaks: when they change, events already counted in the current period may extend the streak. */
+function conditionActivations({ document }: ActiveConfig): Activation[] {
   const { enabled, evaluationMode, metrics } = document.streaks;
   if (!enabled) return [];
   const definition = hash([evaluationMode, metrics]);
-  return [{ no: conditionsNo, key: 'streak conditions', kind: 'time', definition, users: everybody, atOnce: limits.activationUsers }];
+  return [{ no: conditionsNo, key: 'streak conditions', kind: 'time', definition, users: allUsers, pageSize: limits.activationUsers }];
 }
 
-/** What is active in a configuration on a date (UTC) and can be qualified for without doing anything more. */
+/** The objects that are active on a date (UTC) and that users may already qualify for. */
 function activationsOf(config: ActiveConfig, today: string): Activation[] {
   const { achievements, leaderboards } = config.document;
   return [
-    ...timeOf(config),
-    ...conditionsOf(config),
+    ...timeActivations(config),
+    ...conditionActivations(config),
     ...achievements
       .filter(({ archived, status, trigger }) => !archived && status === 'active' && trigger !== 'api')
       .map((one): Activation => ({
@@ -141,8 +141,8 @@ function activationsOf(config: ActiveConfig, today: string): Activation[] {
         key: one.key,
         kind: 'achievement',
         definition: achievementDefinition(one),
-        users: everybody,
-        atOnce: limits.activationUsers,
+        users: allUsers,
+        pageSize: limits.activationUsers,
       })),
     ...leaderboards
       .filter((board) => !board.archived && board.status === 'active' && boardKind(board) !== 'gain' && statusOn(board, today) === 'active')
@@ -150,19 +150,19 @@ function activationsOf(config: ActiveConfig, today: string): Activation[] {
         no: board.no,
         key: board.key,
         kind: 'leaderboard',
-        // A streak board that ranks another frequency is filled anew.
+        // A streak leaderboard is refilled when the frequency changes.
         definition: board.rankBy === 'streak' ? config.document.streaks.frequency : '',
         users: usersOf(config, board),
-        atOnce: limits.activationReadUsers,
+        pageSize: limits.activationReadUsers,
         board,
       })),
   ];
 }
 
 /**
- * Enters the users who already qualify into what has become active, or has changed: achievements are completed silently, boards are filled
- * with the values that users have (docs/rules/achievements.md). In bounded steps, each noted, so that a pass that was cut off goes on where it was; entering
- * somebody twice changes nothing.
+ * Enters users who already qualify into objects that became active or changed: achievements are completed silently, leaderboards are filled with the
+ * users' current values (docs/rules/achievements.md, docs/rules/leaderboards.md). Runs in bounded steps and saves its progress after each, so that an
+ * interrupted activation resumes; entering a user twice changes nothing.
  */
 export class Activations {
   private readonly engine: Engine;
@@ -181,7 +181,7 @@ export class Activations {
     this.signal = signal;
   }
 
-  /** Does what is still to be done for a tenant. The write-behind must be running: what Redis had counted by now is waited for. */
+  /** Runs a tenant's pending activations. The write-behind must be running: this waits until it has committed the current ledger. */
   async run(tenant: number): Promise<void> {
     const config = await this.engine.config(tenant);
     const { rows } = await this.pool.query<Progress & { object: number; definition: string; completed: Date | null }>(
@@ -189,60 +189,60 @@ export class Activations {
          from activations where tenant = $1`,
       [tenant],
     );
-    const noted = new Map(rows.map((row) => [row.object, row]));
+    const saved = new Map(rows.map((row) => [row.object, row]));
     const activations = activationsOf(config, utcDate(await this.clock.now(tenant)));
-    await this.forget(
+    await this.deleteInactive(
       tenant,
-      [...noted.keys()].filter((no) => !activations.some((activation) => activation.no === no)),
+      [...saved.keys()].filter((no) => !activations.some((activation) => activation.no === no)),
     );
     for (const activation of activations) {
-      const note = noted.get(activation.no);
-      const isSame = note?.definition === activation.definition;
-      if (!isSame || note.completed === null) await this.enter(tenant, activation, isSame ? note : undefined);
+      const progress = saved.get(activation.no);
+      const isSame = progress?.definition === activation.definition;
+      if (!isSame || progress.completed === null) await this.enter(tenant, activation, isSame ? progress : undefined);
     }
   }
 
-  /** What is not active now begins anew when it becomes so again. */
-  private async forget(tenant: number, objects: readonly number[]): Promise<void> {
+  /** Deletes the progress of inactive objects: their activation starts over when they become active again. */
+  private async deleteInactive(tenant: number, objects: readonly number[]): Promise<void> {
     if (objects.length === 0) return;
     await this.pool.query('delete from activations where tenant = $1 and object = any($2::integer[])', [tenant, numberArray(objects)]);
   }
 
-  /** Enters users, from where an earlier pass was cut off on. */
+  /** Enters users; resumes an interrupted activation. */
   private async enter(tenant: number, activation: Activation, from: Progress | undefined): Promise<void> {
-    let progress = from ?? { cursor: '', entered: 0, numbers: await this.reserveNumbers(tenant, activation) };
-    // A pass that is cut off in its first step goes on with the same numbers, so that no user is entered twice.
-    if (!from && activation.board) await this.note(tenant, activation, progress, false);
-    // A user who reaches a value from here on has a later number.
+    let progress = from ?? { cursor: '', entered: 0, range: await this.reserveRange(tenant, activation) };
+    // Saved before the first step: an interrupted activation must resume with the same range, so that no user is entered twice.
+    if (!from && activation.board) await this.saveProgress(tenant, activation, progress, false);
+    // A user who reaches a value from here on gets a later number.
     await this.waitForLedger(tenant);
     for (let isLast = false; !isLast;) {
-      const rows = await readAllUsers<UserRow>(this.pool, activation.users, [tenant, progress.cursor, activation.atOnce]);
+      const rows = await readAllUsers<UserRow>(this.pool, activation.users, [tenant, progress.cursor, activation.pageSize]);
       for (let first = 0; first < Math.max(rows.length, 1); first += limits.activationUsers) {
         const step = rows.slice(first, first + limits.activationUsers);
         await this.enterStep(tenant, activation, step, progress);
         progress = { ...progress, cursor: step.at(-1)?.cursor ?? progress.cursor, entered: progress.entered + step.length };
-        isLast = rows.length < activation.atOnce && first + step.length === rows.length;
-        if (isLast && activation.board) await this.showRanks(tenant, activation.board);
-        await this.note(tenant, activation, progress, isLast);
+        isLast = rows.length < activation.pageSize && first + step.length === rows.length;
+        if (isLast && activation.board) await this.recordRanks(tenant, activation.board);
+        await this.saveProgress(tenant, activation, progress, isLast);
         this.log[progress.entered === 0 ? 'debug' : 'info'](
           { tenant, kind: activation.kind, key: activation.key, users: progress.entered },
-          'users who qualify for what has become active are being entered',
+          'activation in progress',
         );
       }
     }
   }
 
-  private async reserveNumbers(tenant: number, { board }: Activation): Promise<Numbers> {
+  private async reserveRange(tenant: number, { board }: Activation): Promise<SequenceRange> {
     if (!board) return { since: 0, count: 0 };
     const { values } = await this.engine.call(tenant, 'reserveSeq', () => ({ args: {} }));
     return { since: Number(values[0]), count: Number(values[1]) };
   }
 
-  private async enterStep(tenant: number, activation: Activation, step: readonly UserRow[], { entered, numbers }: Progress): Promise<void> {
+  private async enterStep(tenant: number, activation: Activation, step: readonly UserRow[], { entered, range }: Progress): Promise<void> {
     this.signal?.throwIfAborted();
     const { no, kind } = activation;
-    const { since, count } = numbers;
-    // What time does to a user is the same in any order, and so is who enters a board with a number of the own.
+    const { since, count } = range;
+    // The order does not matter for time rules, nor for users with their own number on a leaderboard.
     const atOnce = no === timeNo || kind === 'leaderboard' ? limits.sweepUsers : 1;
     for (let first = 0; first < step.length; first += atOnce) {
       const calls = step.slice(first, first + atOnce).map(({ user_id: user }, i) => {
@@ -254,8 +254,8 @@ export class Activations {
     }
   }
 
-  /** Notes the ranks of a board that has been filled in the history of its participants, but for those whose history has them. */
-  private async showRanks(tenant: number, { no, maxParticipants }: Leaderboard): Promise<void> {
+  /** Adds the ranks on a filled leaderboard to the participants' history, unless it already has them. */
+  private async recordRanks(tenant: number, { no, maxParticipants }: Leaderboard): Promise<void> {
     await this.waitForLedger(tenant);
     for (let last = '', isLast = false; !isLast;) {
       const rows = await readAllUsers<{ user_id: string }>(this.pool, participants, [
@@ -281,10 +281,10 @@ export class Activations {
     await this.history.waitFor(tenant, ledgerId);
   }
 
-  private async note(
+  private async saveProgress(
     tenant: number,
     { no, kind, definition }: Activation,
-    { cursor, entered, numbers }: Progress,
+    { cursor, entered, range }: Progress,
     isComplete: boolean,
   ): Promise<void> {
     await this.pool.query(
@@ -293,8 +293,8 @@ export class Activations {
        on conflict (tenant, object) do update
          set definition = excluded.definition, cursor = excluded.cursor, entered = excluded.entered, since = excluded.since,
              reserved = excluded.reserved, completed = excluded.completed`,
-      // The cursor has the id of a user in it, and is of no use any more.
-      [tenant, no, kind, definition, isComplete ? '' : cursor, entered, numbers.since, numbers.count, isComplete],
+      // A completed activation needs no cursor, which contains the id of a user.
+      [tenant, no, kind, definition, isComplete ? '' : cursor, entered, range.since, range.count, isComplete],
     );
   }
 }

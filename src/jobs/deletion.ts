@@ -10,28 +10,23 @@ import { ConfigConflict } from '../config/store.js';
 import { LaurelError } from '../shared/errors.js';
 import { hasRowsOf } from '../ledger/delete-user.js';
 import type { HistoryReader } from '../ledger/reader.js';
-import { postgresFailure } from '../postgres/pool.js';
+import { postgresFailure, withPostgresErrors } from '../postgres/pool.js';
 import { compilePlan } from '../plan/compile.js';
 import { outcomes } from '../redis/contract.js';
 import type { JobTools } from './job.js';
 
 const numbersOf = (objects: readonly { readonly no: number }[]): string => objects.map(({ no }) => no).join(' ');
 
-/** Whether Postgres has anything of an id. */
-async function isStored(pool: pg.Pool, tenant: number, user: string): Promise<boolean> {
-  try {
-    return (await hasRowsOf(pool, tenant, user)) || (await isInConfig(pool, tenant, user));
-  } catch (error) {
-    throw postgresFailure(error);
-  }
-}
+/** Whether Postgres has any data of an id. */
+const isStored = async (pool: pg.Pool, tenant: number, user: string): Promise<boolean> =>
+  (await withPostgresErrors(hasRowsOf(pool, tenant, user))) || withPostgresErrors(isInConfig(pool, tenant, user));
 
 /**
- * Deletes users for good, as privacy laws ask for: out of Redis, out of Postgres, out of the ledger stream and out of the configuration.
+ * Permanently deletes users, as privacy laws require: from Redis, Postgres, the ledger stream and the configuration.
  *
- * Keys and the configuration go first, then all of Redis in one call, which also puts the deletion into the ledger; the write-behind does it in
- * Postgres when it comes to it. Cut off before that call, a deletion has only taken away keys and boosts, and can be asked for again; cut off
- * after it, the rest is done by the write-behind alone.
+ * Keys and the configuration are first, then all of Redis in one call, which also appends the deletion to the ledger; the write-behind then deletes in
+ * Postgres. A deletion interrupted before that call has only removed keys and boosts, and can be requested again; after it, the write-behind completes
+ * the deletion alone.
  */
 export class Deletion {
   private readonly engine: Engine;
@@ -40,7 +35,7 @@ export class Deletion {
   private readonly history: HistoryReader;
   private readonly eraseKeys: (tenant: number, user: string) => Promise<void>;
 
-  /** `eraseKeys` revokes a user's keys in every process, and leaves no trace of whose they were. */
+  /** `eraseKeys` revokes a user's keys in every process, and erases their owner. */
   constructor({ engine, pool, clock, history }: JobTools, eraseKeys: (tenant: number, user: string) => Promise<void>) {
     this.engine = engine;
     this.pool = pool;
@@ -50,19 +45,19 @@ export class Deletion {
   }
 
   /**
-   * Deletes a user, and returns when nothing is left anywhere. An id that never became a user may have keys, boosts and messages, which are
-   * deleted too. Throws a 404 for an id of which nothing is known; `not_ready` when Postgres does not follow in time, before anything has been
-   * deleted or, if Postgres fails later, while it still has to be deleted there.
+   * Deletes a user, and returns when no data is left. An id that never became a user may have keys, boosts and messages, which are deleted too. Throws a
+   * 404 for an unknown id, and `not_ready` when Postgres is too far behind: either before anything was deleted or, if Postgres fails later, while the
+   * deletion there is still pending.
    */
   async run(tenant: number, user: string): Promise<void> {
-    await this.mustBeKnown(tenant, user);
+    await this.mustExist(tenant, user);
     await this.eraseKeys(tenant, user);
-    await this.forgetBoosts(tenant, user);
-    // Old runs that are not final yet, which only Postgres knows that the user is on. What comes in until the call below is in the user's hash.
+    await this.removeFromConfig(tenant, user);
+    // Only Postgres knows the user's old runs that are not final yet. The user's hash has later participations.
     const { ledgerId } = await this.clock.ledgerId(tenant);
     await this.history.waitFor(tenant, ledgerId);
-    const places = await this.history.openPlaces(tenant, user);
-    const pairs = places.flatMap(({ leaderboard, run, group, seq }) => [String(leaderboard), String(run), group, seq]);
+    const participations = await this.history.openParticipations(tenant, user);
+    const pairs = participations.flatMap(({ leaderboard, run, group, seq }) => [String(leaderboard), String(run), group, seq]);
     const entryId = randomUUID();
     const { outcome, values } = await this.engine.call(tenant, 'deleteUser', ({ document }) => ({
       args: { user, entryId, metrics: numbersOf(document.metrics), systems: numbersOf(document.pointsSystems) },
@@ -71,11 +66,11 @@ export class Deletion {
     if (outcome !== outcomes.ok) throw refusal(outcome, user);
     const deletedAt = text(values[0]);
     await this.history.waitFor(tenant, deletedAt);
-    // The write-behind trims as well, but after it has committed, for which was waited here.
+    // The write-behind trims too, but only after the commit that the line above waits for.
     await this.engine.trimLedger(tenant, deletedAt);
   }
 
-  private async mustBeKnown(tenant: number, user: string): Promise<void> {
+  private async mustExist(tenant: number, user: string): Promise<void> {
     try {
       await readProfile(this.engine, tenant, user);
     } catch (error) {
@@ -84,7 +79,7 @@ export class Deletion {
     }
   }
 
-  private async forgetBoosts(tenant: number, user: string): Promise<void> {
+  private async removeFromConfig(tenant: number, user: string): Promise<void> {
     try {
       const versions = await forgetInConfig(this.pool, tenant, user);
       if (versions.length === 0) return;
@@ -94,7 +89,7 @@ export class Deletion {
       await this.engine.deletePlans(tenant, hashes);
     } catch (error) {
       if (!(error instanceof ConfigConflict)) throw postgresFailure(error);
-      throw new LaurelError('not_ready', 'The configuration is being changed by others. Try again shortly.', { cause: error });
+      throw new LaurelError('not_ready', 'The configuration is being changed by other requests. Try again shortly.', { cause: error });
     }
   }
 }

@@ -18,7 +18,7 @@ interface KeyRow {
   readonly at_ms: number;
 }
 
-/** One walk through all of a tenant's keys, in the order of the table's primary key. */
+/** One pass over all of a tenant's keys, in the order of the table's primary key. */
 interface Pass {
   readonly days: number;
   readonly startedMs: number;
@@ -39,10 +39,9 @@ const remove = `
 const retentionOf = (config: ActiveConfig): number | null => config.document.settings.idempotencyRetentionDays;
 
 /**
- * Removes idempotency keys that are older than the configuration keeps them, from Redis and then from Postgres. That they count no longer
- * does not hang on it: an event looks at a key's age itself. Once a day of the clock it walks through the table in pages, so that those
- * who keep their keys for ever pay for nothing, not even for an index. A key that a newer event has used since is left alone, and doing a
- * page twice changes nothing.
+ * Removes expired idempotency keys from Redis and then from Postgres (docs/rules/idempotency.md). Expiry does not depend on it: an event checks a key's
+ * age itself. Once a day of the clock it reads the table in pages, so that tenants without expiry need no index. A key that a newer event has used
+ * since is unchanged, and processing a page twice changes nothing.
  */
 export class KeyRetention {
   private readonly engine: Engine;
@@ -58,7 +57,7 @@ export class KeyRetention {
     this.log = log;
   }
 
-  /** Does what is due for a tenant, at most `pages` of it. */
+  /** Processes at most `pages` pages of a tenant. */
   async run(tenant: number, pages: number): Promise<void> {
     const days = retentionOf(await this.engine.config(tenant));
     if (days === null) {
@@ -71,35 +70,35 @@ export class KeyRetention {
       pass = { days, startedMs: now, last: { user_id: '', metric: 0, key: '' }, done: false };
       this.passes.set(tenant, pass);
     }
-    for (let done = 0; done < pages && !pass.done; done += 1) await this.walkPage(tenant, pass);
+    for (let done = 0; done < pages && !pass.done; done += 1) await this.processPage(tenant, pass);
   }
 
-  private async walkPage(tenant: number, pass: Pass): Promise<void> {
+  private async processPage(tenant: number, pass: Pass): Promise<void> {
     const { rows } = await this.pool.query<KeyRow>(page, [tenant, pass.last.user_id, pass.last.metric, pass.last.key]);
-    const removed = await this.forget(tenant, rows);
+    const removed = await this.removeExpired(tenant, rows);
     pass.last = rows.at(-1) ?? pass.last;
     pass.done = rows.length < limits.retentionPageKeys;
-    if (removed > 0) this.log.debug({ tenant, keys: removed }, 'idempotency keys have grown too old and are removed');
+    if (removed > 0) this.log.debug({ tenant, keys: removed }, 'expired idempotency keys removed');
   }
 
-  private async forget(tenant: number, rows: readonly KeyRow[]): Promise<number> {
+  private async removeExpired(tenant: number, rows: readonly KeyRow[]): Promise<number> {
     const now = await this.clock.now(tenant);
-    const oldUnder = (config: ActiveConfig): KeyRow[] => {
+    const expiredUnder = (config: ActiveConfig): KeyRow[] => {
       const days = retentionOf(config);
       return days === null ? [] : rows.filter(({ at_ms: at }) => now - at >= days * dayMs);
     };
-    if (oldUnder(await this.engine.config(tenant)).length === 0) return 0;
-    // Redis decides: under the configuration that is in force there.
+    if (expiredUnder(await this.engine.config(tenant)).length === 0) return 0;
+    // Redis decides, under the configuration that is active there.
     const { config } = await this.engine.call(tenant, 'deleteKeys', (active) => ({
       args: {},
-      pairs: oldUnder(active).flatMap(({ metric, user_id: user, key, event_id: event }) => [
+      pairs: expiredUnder(active).flatMap(({ metric, user_id: user, key, event_id: event }) => [
         String(metric),
         user,
         storedKey(key),
         bytesOfUuid(event),
       ]),
     }));
-    const old = oldUnder(config);
+    const old = expiredUnder(config);
     await this.pool.query(remove, [
       tenant,
       textArray(old.map(({ user_id: user }) => user)),

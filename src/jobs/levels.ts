@@ -11,7 +11,7 @@ import { levelsDefinition, levelsOf } from '../plan/points.js';
 import { numberArray } from '../postgres/arrays.js';
 import type { JobTools } from './job.js';
 
-/** So many that a connection to Postgres is left for others. */
+/** Leaves connections to Postgres for other work. */
 const systemsAtOnce = 4;
 
 interface UserRow {
@@ -21,9 +21,9 @@ interface UserRow {
 }
 
 const ofSystem = 'from user_points as row where tenant = $1 and system = $2 and user_id > $3 order by user_id limit';
-/** The next users with points in a system, who all are to be counted. */
-const everybody = `select user_id, coalesce(level, 0) as level, true as is_counted ${ofSystem} ${limits.relevelUsers}`;
-/** Those of the next ones whose level is not what it should be, and the last of the next, from whom to go on. */
+/** The next users with points in a system, all of whom are recounted. */
+const allUsers = `select user_id, coalesce(level, 0) as level, true as is_counted ${ofSystem} ${limits.relevelUsers}`;
+/** The next users whose level is not the one of their total, and the last user of the page, which is the cursor. */
 const misplaced = `
   with page as materialized (
     select user_id, coalesce(level, 0) as level, level is distinct from (
@@ -33,10 +33,9 @@ const misplaced = `
   select * from page where is_counted or user_id = (select max(user_id) from page) order by user_id`;
 
 /**
- * Counts users by level anew when the levels of a points system have changed (docs/rules/points.md): each user whose level is another now
- * gets it noted, in Redis and in the ledger. From the switch of the configuration on, events count by the new levels themselves, so
- * everybody is counted right when all who had points by then have been looked at. Cut off anywhere, it begins again; what is done
- * already is not done twice.
+ * Recounts users by level when the levels of a points system change (docs/rules/points.md): saves the new level of each affected user in Redis and in
+ * the ledger. Events use the new levels as soon as the configuration switches, so the counts are right once all users with points at that time have
+ * been processed. An interrupted recount starts over and skips users that are done.
  */
 export class Levels {
   private readonly engine: Engine;
@@ -53,7 +52,7 @@ export class Levels {
     this.signal = signal;
   }
 
-  /** Does what is to be done for a tenant. The write-behind must be running. */
+  /** Recounts a tenant's points systems whose levels changed. The write-behind must be running. */
   async run(tenant: number): Promise<void> {
     const { document } = await this.engine.config(tenant);
     const systems = document.pointsSystems.filter(({ archived }) => !archived);
@@ -70,10 +69,10 @@ export class Levels {
 
   private async count(tenant: number, { system, countedBy }: LevelCounts): Promise<void> {
     const definition = levelsDefinition(system);
-    // Whoever has never been counted is not told apart by the level in Postgres.
-    const users = countedBy === undefined ? await this.relevel(tenant, system, everybody, []) : await this.relevelMisplaced(tenant, system);
+    // The level in Postgres does not show whether a user has ever been counted.
+    const users = countedBy === undefined ? await this.relevel(tenant, system, allUsers, []) : await this.relevelMisplaced(tenant, system);
     await this.engine.call(tenant, 'levelsCounted', () => ({ args: { system: system.no, definition } }));
-    if (users > 0) this.log.info({ tenant, pointsSystem: system.key, users }, 'users have been counted by the levels that they have now');
+    if (users > 0) this.log.info({ tenant, pointsSystem: system.key, users }, 'users recounted by level');
   }
 
   private relevelMisplaced(tenant: number, system: PointsSystem): Promise<number> {

@@ -9,7 +9,7 @@ import { statusOn } from '../responses/leaderboards.js';
 import { runEnd, runOf } from '../responses/leaderboards.js';
 import { DueMessages } from '../webhooks/due.js';
 import { DueEmails } from '../webhooks/emails.js';
-import { noteMoment } from '../ledger/offsets.js';
+import { saveClock } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../shared/limits.js';
 import { Activations } from './activations.js';
@@ -20,18 +20,19 @@ import type { JobTools } from './job.js';
 
 const dayMs = 86_400_000;
 
-const inUse = (boards: readonly Leaderboard[]): Leaderboard[] => boards.filter(({ archived, status }) => !archived && status === 'active');
+const activeBoards = (boards: readonly Leaderboard[]): Leaderboard[] =>
+  boards.filter(({ archived, status }) => !archived && status === 'active');
 
-/** The day up to which the runs of a board are over when `lastDay` has begun; -Infinity while none is. */
-function overUpTo(board: Leaderboard, lastDay: number): number {
+/** The day up to which the runs of a leaderboard are over once `lastDay` has begun; -Infinity if none is. */
+function endedUpTo(board: Leaderboard, lastDay: number): number {
   const end = board.end === null ? Infinity : dateToDay(board.end) + 1;
   if (end <= lastDay) return end;
   return board.runUnit === null || lastDay < dateToDay(board.start) ? -Infinity : runOf(board, lastDay);
 }
 
 /**
- * Does what time has made due: settles the users to whom something is due, found in a sorted set and not by looking at everybody, and ends the
- * runs of leaderboards. Safe to run twice, in several processes at once, and late: settling goes by the clock and not by when it is called.
+ * Does the work that has become due: settles due users, found in a sorted set, and ends the runs of leaderboards. Safe to run twice, in several processes
+ * at once, and late: the result depends on the clock and not on the time of the call.
  */
 export class Sweep {
   private readonly engine: Engine;
@@ -44,15 +45,15 @@ export class Sweep {
   private readonly messages: DueMessages;
   private readonly emails: DueEmails;
   private readonly log: Logger;
-  /** Tenant → the configuration version, and up to where the runs of each board were over when they were looked at. */
+  /** Tenant → the configuration version, and up to which day the runs of each leaderboard were over at the last check. */
   private readonly checked = new Map<number, string>();
-  /** Tenant → the configuration version and the boards for which what has become active has been filled. */
+  /** Tenant → the configuration version and the active leaderboards at the last activation. */
   private readonly activated = new Map<number, string>();
-  /** Tenant → the pass over its users that is under way. */
+  /** Tenant → the running settlement of its users. */
   private readonly settling = new Map<number, Promise<number>>();
   private readonly stopping = new AbortController();
 
-  /** `onMessages` hears that there are messages to deliver. */
+  /** `onMessages` is called when there are messages to deliver. */
   constructor(tools: JobTools, onMessages: () => void = () => undefined) {
     const { engine, pool, clock, history, log } = tools;
     this.engine = engine;
@@ -68,8 +69,8 @@ export class Sweep {
   }
 
   /**
-   * Settles everybody to whom something is due by now; returns how many that were. Callers at the same time share one pass. The service calls
-   * it beside `run`, whose work on boards and on what has become active can take minutes with many users, and midnight does not wait.
+   * Settles all due users; returns how many. Concurrent callers share one pass. The service also calls it concurrently with `run`, whose work on
+   * leaderboards and activations can take minutes with many users and must not delay what is due at midnight.
    */
   settle(tenant: number): Promise<number> {
     const running = this.settling.get(tenant);
@@ -79,64 +80,61 @@ export class Sweep {
     return settling;
   }
 
-  /** Ends between two steps what would take minutes with many users; the next worker goes on there. */
+  /** Aborts longer work between two steps; the next worker resumes it. */
   stop(): void {
     this.stopping.abort();
   }
 
-  /** Everything that is due by now. */
+  /** Does all due work of a tenant. */
   async run(tenant: number): Promise<void> {
     const settled = await this.settle(tenant);
     const now = await this.clock.now(tenant);
-    const finalised = await this.doBoards(tenant, now);
+    const finalised = await this.updateLeaderboards(tenant, now);
     await this.retention.run(tenant, limits.retentionPagesPerRun);
-    await this.tell(tenant, now, limits.publishTransactionsPerRun);
-    if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'what was due has been done');
+    await this.publish(tenant, now, limits.publishTransactionsPerRun);
+    if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'swept');
   }
 
-  /**
-   * Moves the test clock to a moment, from one thing that is due to the next, so that everything happens in the order of time, and then does
-   * what is due at it.
-   */
+  /** Moves the test clock from one due time to the next, so that everything happens in order, and does the work that is due at `toMs`. */
   async advance(tenant: number, toMs: number): Promise<number> {
     const now = await this.clock.now(tenant);
     for (const moment of [...(await this.boardStarts(tenant, now, toMs)), toMs]) {
       if (moment >= now) await this.settleUsers(tenant, moment);
-      await this.doBoards(tenant, await this.clock.set(tenant, moment));
+      await this.updateLeaderboards(tenant, await this.clock.set(tenant, moment));
     }
     await this.retention.run(tenant, Infinity);
-    if (await this.isHeard(tenant)) {
-      // What has happened until then is told too.
+    if (await this.hasMessages(tenant)) {
+      // Messages must include everything that happened until then.
       await this.history.waitFor(tenant, (await this.clock.ledgerId(tenant)).ledgerId);
-      await this.tell(tenant, toMs, Infinity);
+      await this.publish(tenant, toMs, Infinity);
     }
-    await noteMoment(this.pool, tenant, toMs);
+    await saveClock(this.pool, tenant, toMs);
     return toMs;
   }
 
-  private async isHeard(tenant: number): Promise<boolean> {
+  private async hasMessages(tenant: number): Promise<boolean> {
     return !this.messages.isIdle(await this.engine.config(tenant));
   }
 
-  /** Makes messages of what is due for those who wait for them. */
-  private async tell(tenant: number, now: number, transactions: number): Promise<void> {
-    if (!(await this.isHeard(tenant))) return;
+  /** Publishes due messages and emails. */
+  private async publish(tenant: number, now: number, transactions: number): Promise<void> {
+    if (!(await this.hasMessages(tenant))) return;
     const config = await this.engine.config(tenant);
-    await this.messages.tell(config, now, transactions);
-    await this.emails.tell(config, now, transactions);
+    await this.messages.publish(config, now, transactions);
+    await this.emails.publish(config, now, transactions);
   }
 
   /**
-   * The moments between two others at which leaderboards start: midnights in UTC. (Runs end without being waited for: a run that is over
-   * everywhere does not change any more, so it makes no difference when it is made final.)
+   * The times in between at which leaderboards start: UTC midnights. (Run ends are not among them: a run that is over in every time zone does not change,
+   * so the time at which it is finalised makes no difference.)
    */
   private async boardStarts(tenant: number, fromMs: number, toMs: number): Promise<number[]> {
     const { document } = await this.engine.config(tenant);
-    const moments = new Set(inUse(document.leaderboards).map(({ start }) => dateToDay(start) * dayMs));
+    const moments = new Set(activeBoards(document.leaderboards).map(({ start }) => dateToDay(start) * dayMs));
     return [...moments].filter((moment) => moment > fromMs && moment < toMs).sort((a, b) => a - b);
   }
 
-  /** Settles users in bounded calls until nobody is due, now or by a moment of the test clock; returns how many. */
+  /** Settles users in bounded calls until none is due, now or at a time of the test clock; returns how many. */
   private async settleUsers(tenant: number, upTo: number | ''): Promise<number> {
     let settled = 0;
     for (;;) {
@@ -148,17 +146,17 @@ export class Sweep {
     }
   }
 
-  /** What has become due about leaderboards: those that start are filled, runs that are over are ended. Returns how many runs. */
-  private async doBoards(tenant: number, now: number): Promise<number> {
+  /** Fills leaderboards that start, and ends runs that are over. Returns how many runs. */
+  private async updateLeaderboards(tenant: number, now: number): Promise<number> {
     await this.activate(tenant, now);
     return this.finaliseRuns(tenant, now);
   }
 
-  /** Fills what has become active: by a new configuration, or because its first day has come. Counts levels anew when they have changed. */
+  /** Runs activations after a new configuration or on the first day of a leaderboard, and recounts changed levels. */
   private async activate(tenant: number, now: number): Promise<void> {
     const { version, document } = await this.engine.config(tenant);
     const today = utcDate(now);
-    const running = inUse(document.leaderboards).filter((board) => statusOn(board, today) === 'active');
+    const running = activeBoards(document.leaderboards).filter((board) => statusOn(board, today) === 'active');
     const key = [version, ...running.map(({ no }) => no)].join(' ');
     if (this.activated.get(tenant) === key) return;
     await this.activations.run(tenant);
@@ -170,8 +168,8 @@ export class Sweep {
   private async finaliseRuns(tenant: number, now: number): Promise<number> {
     const { version, document } = await this.engine.config(tenant);
     const lastDay = Math.floor((now - limits.finalisationDelayMs) / dayMs);
-    const open = inUse(document.leaderboards).filter((board) => overUpTo(board, lastDay) > -Infinity);
-    const checked = [version, ...open.map((board) => overUpTo(board, lastDay))].join(' ');
+    const open = activeBoards(document.leaderboards).filter((board) => endedUpTo(board, lastDay) > -Infinity);
+    const checked = [version, ...open.map((board) => endedUpTo(board, lastDay))].join(' ');
     if (open.length === 0 || this.checked.get(tenant) === checked) return 0;
     const { ledgerId } = await this.clock.ledgerId(tenant);
     let finalised = 0;
@@ -179,10 +177,7 @@ export class Sweep {
       for (const run of await this.runsToEnd(tenant, board, lastDay, ledgerId)) {
         const entryId = randomUUID();
         await this.engine.call(tenant, 'finalise', () => ({ args: { leaderboard: board.no, run, max: board.maxParticipants, entryId } }));
-        this.log.info(
-          { tenant, leaderboard: board.key, run: run === perpetualRun ? null : dayToDate(run) },
-          'a run of a leaderboard is final',
-        );
+        this.log.info({ tenant, leaderboard: board.key, run: run === perpetualRun ? null : dayToDate(run) }, 'leaderboard run finalised');
         finalised += 1;
       }
     }
@@ -192,7 +187,7 @@ export class Sweep {
 
   /** The runs that have entries, are over by `lastDay` (their last day is before it) and not final yet. */
   private async runsToEnd(tenant: number, board: Leaderboard, lastDay: number, ledgerId: string): Promise<number[]> {
-    // Somebody's last points of a run may not have been written down yet.
+    // The last values of a run may not be committed yet.
     await this.history.waitFor(tenant, ledgerId);
     const runs = await this.openRuns(tenant, board);
     const end = board.end === null ? Infinity : dateToDay(board.end) + 1;
@@ -201,7 +196,7 @@ export class Sweep {
 
   private async openRuns(tenant: number, board: Leaderboard): Promise<number[]> {
     const { rows } = await this.pool.query<{ run: number }>(
-      // From one run to the next, and not through all of their entries.
+      // One index scan for each run, instead of reading all of their entries.
       `with recursive known as (
          (select run from leaderboard_entries where tenant = $1 and leaderboard = $2 order by run limit 1)
          union all

@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
-import { postgresFailure } from '../postgres/pool.js';
-import type { Frequency } from './entry.js';
+import { withPostgresErrors } from '../postgres/pool.js';
+import type { Frequency } from '../shared/calendar.js';
 
-/** What a user did on a local day (days since 1970-01-01) in a metric or a points system; `total` is at the end of the day. */
+/** A user's local day (days since 1970-01-01) in a metric or a points system; `total` is the one at the end of the day. */
 export interface DaySummary {
   readonly object: number;
   readonly day: number;
@@ -19,7 +19,7 @@ export interface DaySpan {
   readonly last: number;
 }
 
-/** A user's events of one metric with one value of an event attribute (its `no`): for each span, its change and the total at its end. */
+/** A user's events of one metric with one value of an event attribute (its `no`): for each span, the change and the total at its end. */
 export interface AttributeSums {
   readonly metric: number;
   readonly attribute: number;
@@ -28,7 +28,7 @@ export interface AttributeSums {
   readonly totals: readonly number[];
 }
 
-/** A user's rank on a board at the end of a day. */
+/** A user's rank on a leaderboard at the end of a day. */
 export interface RankedDay {
   readonly leaderboard: number;
   readonly day: number;
@@ -43,20 +43,20 @@ export interface LongestStreak {
   readonly started: number;
 }
 
-/** A level by `no`, and the totals that have it: up to, but not at, `below`, or with no end. */
+/** A level by `no` and its totals: from `points` to just under `below`, or unbounded. */
 export interface LevelRange {
   readonly no: number;
   readonly points: number;
   readonly below: number | null;
 }
 
-/** What to compare a user's change with: the others' in a year, or within some days. */
+/** The period in which a user is compared with the other users. */
 export type PercentileScope = { readonly year: number } | DaySpan;
 
 const dayOf = (column: string): string => `${column} - date '1970-01-01'`;
 const dateOf = (parameter: string): string => `date '1970-01-01' + ${parameter}::integer`;
 
-/** Rows of days of one object, in order; the parameters are tenant, user, object, first and last day. One row for each day at most. */
+/** The days of one object in order, at most one row for each; the parameters are tenant, user, object, first and last day. */
 export const daysQuery = `
   select object, ${dayOf('day')} as day, total, change, events from user_days
    where tenant = $1 and user_id = $2 and object = $3 and day between ${dateOf('$4')} and ${dateOf('$5')}
@@ -67,8 +67,8 @@ const totalBeforeQuery = `
    where tenant = $1 and user_id = $2 and object = $3 and day < ${dateOf('$4')}
    order by day desc limit 1`;
 
-/** Of 1,024 parts of the users, how many are looked at, so that at most limits.percentileRows rows are: a 64th of them is counted first. */
-const parts = (table: string, condition: string): string => `
+/** How many of the 1,024 samples of users to read so that at most limits.percentileRows rows are read; estimated from one 64th of the rows. */
+const sampledParts = (table: string, condition: string): string => `
   lateral (
     select case when count(*) * 64 <= ${limits.percentileRows} then 1024
                 else greatest(1, 1024 * ${limits.percentileRows} / (count(*) * 64)) end as parts
@@ -79,14 +79,14 @@ const mine = 'unnest($3::integer[], $4::float8[]) as mine (object, change)';
 
 const yearPercentilesQuery = `
   select mine.object, count(*) filter (where other.change < mine.change)::integer as lower, count(*)::integer as others
-    from ${mine}, ${parts('user_years', 'counted.year = $5')}, user_years as other
+    from ${mine}, ${sampledParts('user_years', 'counted.year = $5')}, user_years as other
    where other.tenant = $1 and other.object = mine.object and other.year = $5 and other.sample < bound.parts and other.user_id <> $2
    group by mine.object`;
 
 const between = (table: string): string => `${table}.day between ${dateOf('$5')} and ${dateOf('$6')}`;
 const dayPercentilesQuery = `
   select mine.object, count(*) filter (where other.change < mine.change::numeric)::integer as lower, count(*)::integer as others
-    from ${mine}, ${parts('user_days', between('counted'))}, lateral (
+    from ${mine}, ${sampledParts('user_days', between('counted'))}, lateral (
       select sum(counted.change::numeric) as change from user_days as counted
        where counted.tenant = $1 and counted.object = mine.object and ${between('counted')}
          and counted.sample < bound.parts and counted.user_id <> $2
@@ -94,7 +94,7 @@ const dayPercentilesQuery = `
     ) as other
    group by mine.object`;
 
-/** Reads the sums that the write-behind keeps of what users did, by day and by year. Callers wait for it first (HistoryReader.waitFor). */
+/** Reads the sums by day and by year that the write-behind maintains. Callers first wait for the write-behind (HistoryReader.waitFor). */
 export class AggregateReader {
   private readonly pool: pg.Pool;
 
@@ -102,7 +102,7 @@ export class AggregateReader {
     this.pool = pool;
   }
 
-  /** A user's days in one metric or points system, oldest first: those on which something happened. */
+  /** A user's active days in one metric or points system, oldest first. */
   days(tenant: number, user: string, object: number, { first, last }: DaySpan): Promise<DaySummary[]> {
     return this.rows<DaySummary>(daysQuery, [tenant, user, object, first, last]);
   }
@@ -113,7 +113,7 @@ export class AggregateReader {
     return rows[0]?.total ?? 0;
   }
 
-  /** A user's days in several metrics and points systems, oldest first. */
+  /** A user's active days in several metrics and points systems, oldest first. */
   async daysOfAll(tenant: number, user: string, objects: readonly number[], { first, last }: DaySpan): Promise<DaySummary[]> {
     return this.rows<DaySummary>(
       `select object, ${dayOf('day')} as day, total, change, events from user_days
@@ -124,8 +124,8 @@ export class AggregateReader {
   }
 
   /**
-   * What a user's events of metrics came to for each value of an event attribute, in several spans of which the last is the longest; of
-   * each attribute at most limits.maxWrappedValues values, those that changed most in the last span.
+   * The sums of a user's events by value of an event attribute, in several spans of which the last is the longest. Each attribute has at most
+   * limits.maxWrappedValues values: those that changed most in the last span.
    */
   async attributeSums(tenant: number, user: string, metrics: readonly number[], spans: readonly DaySpan[]): Promise<AttributeSums[]> {
     const from = (i: number): string => dateOf(`$${4 + 2 * i}`);
@@ -148,9 +148,8 @@ export class AggregateReader {
   }
 
   /**
-   * For each metric or points system, the share of the other users who were active in it within the scope and changed less than this user
-   * did, from 0 to 100 with two decimals; 100 when there is nobody else. Exact for up to limits.percentileRows rows, and beyond
-   * that taken from an even part of the users.
+   * For each metric or points system, the percentage of the other active users who changed less than this user within the scope, from 0 to 100
+   * with two decimals; 100 when there are no other users. Exact up to limits.percentileRows rows; above, from an even sample of the users.
    */
   async percentiles(
     tenant: number,
@@ -169,7 +168,7 @@ export class AggregateReader {
     return new Map([...changes.keys()].map((object) => [object, found.get(object) ?? 100]));
   }
 
-  /** A user's ranks by day, on all boards. */
+  /** A user's ranks by day, on all leaderboards. */
   rankedDays(tenant: number, user: string, { first, last }: DaySpan): Promise<RankedDay[]> {
     return this.rows<RankedDay>(
       `select leaderboard, ${dayOf('day')} as day, rank, value from leaderboard_history
@@ -180,7 +179,12 @@ export class AggregateReader {
   }
 
   /** A user's longest streak in the periods from `first` to `last`, the earliest of equals; undefined when there was none. */
-  async longestStreak(tenant: number, user: string, frequency: Frequency, first: number, last: number): Promise<LongestStreak | undefined> {
+  async longestStreak(
+    tenant: number,
+    user: string,
+    frequency: Frequency,
+    { first, last }: { readonly first: number; readonly last: number },
+  ): Promise<LongestStreak | undefined> {
     const rows = await this.rows<LongestStreak>(
       `select best.period, best.length, coalesce((
          select period from streak_periods as earlier
@@ -198,7 +202,7 @@ export class AggregateReader {
     return rows[0];
   }
 
-  /** How many users have a total in each of the ranges. */
+  /** The number of users in each level. */
   async usersAtLevels(tenant: number, system: number, levels: readonly LevelRange[]): Promise<ReadonlyMap<number, number>> {
     const rows = await this.rows<{ no: number; users: number }>(
       `select level.no, count(*)::integer as users
@@ -217,7 +221,7 @@ export class AggregateReader {
     return new Map(rows.map(({ no, users }) => [no, users]));
   }
 
-  /** How many users there are with all of these attributes (`no` → value), and the highest total that one of them has in a system. */
+  /** The number of users with all of these attributes (`no` → value), and their highest total in a points system. */
   async usersAndHighest(
     tenant: number,
     system: number,
@@ -232,7 +236,7 @@ export class AggregateReader {
     return rows[0] ?? { users: 0, highest: 0 };
   }
 
-  /** How many users with all of these attributes have a total above 0, by range: range i goes from i × width + 1 to (i + 1) × width. */
+  /** The number of users with all of these attributes and a total above 0, by range: range i is from i × width + 1 to (i + 1) × width. */
   async usersByPoints(
     tenant: number,
     system: number,
@@ -252,10 +256,6 @@ export class AggregateReader {
   }
 
   private async rows<T extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<T[]> {
-    try {
-      return (await this.pool.query<T>(text, [...values])).rows;
-    } catch (error) {
-      throw postgresFailure(error);
-    }
+    return (await withPostgresErrors(this.pool.query<T>(text, [...values]))).rows;
   }
 }

@@ -1,12 +1,12 @@
-import { awardId } from './entry.js';
-import { collectDays, noDays, type Days } from './days.js';
+import type { Frequency } from '../shared/calendar.js';
+import { collectSummaries, emptySummaries, type Summaries } from './days.js';
 import {
+  awardId,
   streakPlace,
   type AwardFact,
   type BoardFact,
   type EventEntry,
   type FinalEntry,
-  type Frequency,
   type LedgerEntry,
   type PauseFact,
   type PeriodFact,
@@ -18,19 +18,19 @@ import {
 
 type EntryOfUser = EventEntry | UserEntry;
 
-/** An entry, and its id in the stream. */
-export interface Read {
+/** An entry and its id in the stream. */
+export interface ParsedEntry {
   readonly id: string;
   readonly entry: LedgerEntry;
 }
 
-/** A fact about a user, with the entry that it came in. */
-export interface OfUser<T> {
+/** A fact about a user and the entry that contains it. */
+export interface UserFact<T> {
   readonly entry: EntryOfUser;
   readonly fact: T;
 }
 
-/** A total, and where in the ledger it was reached: the padded id of the entry that changed it last; empty if none of the batch has. */
+/** The position in the ledger at which a total was reached: the padded id of the entry that changed it last; empty if no entry of the batch did. */
 export interface Reached {
   readonly reached: string;
 }
@@ -38,7 +38,7 @@ export interface Reached {
 const padMs = 16;
 const padSeq = 10;
 
-/** The id of a stream entry as a text that sorts. */
+/** The id of a stream entry as a string that sorts. */
 function sortable(id: string): string {
   const [ms = '', seq = ''] = id.split('-');
   return `${ms.padStart(padMs, '0')}-${seq.padStart(padSeq, '0')}`;
@@ -58,13 +58,13 @@ export interface HistoryRow {
   readonly previousValue: number | null;
 }
 
-/** The lengths of a user's streaks, where in the ledger each that has changed was reached, and the longest that each has been in the batch. */
-export interface StreakRow extends OfUser<Readonly<Record<Frequency, number>>> {
+/** The lengths of a user's streaks, the positions at which changed ones were reached, and the longest of each within the batch. */
+export interface StreakRow extends UserFact<Readonly<Record<Frequency, number>>> {
   readonly reached: Partial<Record<Frequency, string>>;
   readonly longest: Partial<Record<Frequency, number>>;
 }
 
-/** A field of a user's hash, and its value at the end of the batch. */
+/** A field of a user's hash and its value at the end of the batch. */
 export interface StateRow {
   readonly user: string;
   readonly field: string;
@@ -72,42 +72,43 @@ export interface StateRow {
   readonly rev: number;
 }
 
-/** A user's value on a board after the batch; `place` is null when the user has none any more. */
-export interface PlaceRow {
+/** A user's score on a leaderboard after the batch; null when the user is no longer a participant. */
+export interface ParticipantRow {
   readonly no: number;
   readonly run: number;
   readonly group: string;
   readonly user: string;
-  readonly place: { readonly value: number; readonly seq: number } | null;
+  readonly score: { readonly value: number; readonly seq: number } | null;
 }
 
+export type ScoredParticipant = ParticipantRow & { readonly score: NonNullable<ParticipantRow['score']> };
+
 /**
- * What a run of ledger entries leaves behind: every event and award, and of each piece of state only the newest. Each map's key names
- * one row of one table, so that a batch touches a row once, as an upsert of many rows must.
+ * The rows of a run of ledger entries: every event and award, and only the newest version of each piece of state. Each key of a map identifies one
+ * row of one table: an upsert of many rows must change a row only once.
  */
 export interface Batch {
   readonly events: EventEntry[];
   readonly awards: AwardRow[];
-  /** The newest event that has used each idempotency key. */
+  /** The newest event of each idempotency key. */
   readonly keys: Map<string, EventEntry>;
-  readonly achievements: Map<string, OfUser<number>>;
-  readonly users: Map<string, OfUser<ProfileFact>>;
+  readonly achievements: Map<string, UserFact<number>>;
+  readonly users: Map<string, UserFact<ProfileFact>>;
   readonly metrics: Map<string, { readonly event: EventEntry } & Reached>;
-  readonly points: Map<string, OfUser<PointsFact> & Reached>;
+  readonly points: Map<string, UserFact<PointsFact> & Reached>;
   readonly state: Map<string, StateRow>;
   readonly streaks: Map<string, StreakRow>;
-  readonly pauses: Map<string, OfUser<readonly PauseFact[]>>;
-  readonly periods: Map<string, OfUser<PeriodFact>>;
-  readonly places: Map<string, PlaceRow>;
+  readonly pauses: Map<string, UserFact<readonly PauseFact[]>>;
+  readonly periods: Map<string, UserFact<PeriodFact>>;
+  readonly participants: Map<string, ParticipantRow>;
   readonly history: Map<string, HistoryRow>;
-  readonly days: Days;
-  /** The newest moment that an entry tells of, in milliseconds since 1970. */
+  readonly summaries: Summaries;
+  /** The newest time in the entries, in milliseconds since 1970. */
   newestAt: number;
-  /** In order, after everything else. */
+  /** Written in order, after everything else. */
   readonly finals: FinalEntry[];
 }
 
-/** A batch without rows. */
 export function emptyBatch(): Batch {
   return {
     events: [],
@@ -121,16 +122,16 @@ export function emptyBatch(): Batch {
     streaks: new Map(),
     pauses: new Map(),
     periods: new Map(),
-    places: new Map(),
+    participants: new Map(),
     history: new Map(),
-    days: noDays(),
+    summaries: emptySummaries(),
     newestAt: 0,
     finals: [],
   };
 }
 
 /** Sorts entries, oldest first, into the rows of each table. */
-export function collectBatch(entries: readonly Read[], batch = emptyBatch()): Batch {
+export function collectBatch(entries: readonly ParsedEntry[], batch = emptyBatch()): Batch {
   for (const { id, entry } of entries) collectEntry(batch, entry, sortable(id));
   return batch;
 }
@@ -144,7 +145,7 @@ function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
       batch.finals.push(entry);
       return;
     case 'deletion':
-      throw new Error('the deletion of a user is no row of a batch: the write-behind does it between two');
+      throw new Error('a user is deleted between two batches, not within one');
     case 'event':
       collectEvent(batch, entry, id);
       collectOfUser(batch, entry, id);
@@ -157,7 +158,7 @@ function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
 function collectEvent(batch: Batch, event: EventEntry, id: string): void {
   batch.events.push(event);
   const metricKey = `${event.metric}:${event.user}`;
-  // Neither a user id nor a key holds a control character.
+  // Neither a user id nor a key contains a control character.
   if (event.key !== undefined) batch.keys.set(`${metricKey}\n${event.key}`, event);
   const earlier = batch.metrics.get(metricKey);
   batch.metrics.set(metricKey, { event, reached: event.same ? (earlier?.reached ?? '') : id });
@@ -177,18 +178,18 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
     batch.streaks.set(user, {
       entry,
       fact: lengthsOf(entry.streaks),
-      reached: lengthsReached(earlier, entry, id),
+      reached: reachedIn(earlier, entry, id),
       longest: longestOf(earlier, entry),
     });
   }
   if (entry.pauses) batch.pauses.set(user, { entry, fact: entry.pauses });
   for (const fact of entry.periods ?? []) {
-    // A restore brings a length back, but not the periods that were missed.
+    // Restoring a streak restores its length, but not the missed periods.
     if (fact.how !== 'restored') batch.periods.set(`${fact.frequency}:${fact.period}:${user}`, { entry, fact });
   }
   for (const board of entry.boards) collectBoard(batch, entry, board);
   collectState(batch.state, entry);
-  collectDays(batch.days, entry);
+  collectSummaries(batch.summaries, entry);
 }
 
 function collectState(rows: Batch['state'], { user, rev, state }: EntryOfUser): void {
@@ -204,8 +205,8 @@ export function lengthsOf(stored: StoredStreaks): Readonly<Record<Frequency, num
   return { daily: length('daily'), weekly: length('weekly'), monthly: length('monthly') };
 }
 
-/** Where the lengths of the three streaks were reached: here for those that this entry has changed. */
-function lengthsReached(earlier: StreakRow | undefined, { periods = [] }: EntryOfUser, id: string): StreakRow['reached'] {
+/** The positions at which the three streaks were reached: `id` for those that this entry changed. */
+function reachedIn(earlier: StreakRow | undefined, { periods = [] }: EntryOfUser, id: string): StreakRow['reached'] {
   const reached = { ...earlier?.reached };
   for (const { frequency, how } of periods) if (how === 'extended' || how === 'restored') reached[frequency] = id;
   return reached;
@@ -221,7 +222,7 @@ function collectBoard(batch: Batch, entry: EntryOfUser, board: BoardFact): void 
   const { no, run } = board;
   const group = board.group ?? '';
   const place = board.value === undefined || board.seq === undefined ? null : { value: board.value, seq: board.seq };
-  batch.places.set(`${no}:${run}:${group.length}:${group}:${entry.user}`, { no, run, group, user: entry.user, place });
+  batch.participants.set(`${no}:${run}:${group.length}:${group}:${entry.user}`, { no, run, group, user: entry.user, score: place });
   if (board.rank === undefined && board.previousRank === undefined) return;
   const historyKey = `${no}:${run}:${entry.day}:${entry.user}`;
   const earlier = batch.history.get(historyKey);

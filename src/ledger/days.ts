@@ -4,15 +4,15 @@ import { type Table, insertsOf } from '../postgres/insert.js';
 import { addDecimals } from '../shared/decimal.js';
 import type { EventEntry, UserEntry } from './entry.js';
 
-/** What a user did on one local day in one metric or points system (`object`, its `no`), as far as a batch knows. */
+/** The sums of a batch for one user, local day, and metric or points system (`object`, its `no`). */
 export interface DayRow {
   readonly user: string;
   readonly object: number;
-  /** The user's local date at that moment, in days since 1970-01-01. */
+  /** The user's local date, in days since 1970-01-01. */
   readonly day: number;
   /** After the newest event or award of the batch on that day. */
   readonly total: number;
-  /** What the batch adds to the day's change, and to how many events or awards it had. */
+  /** What the batch adds to the day's change and to its number of events or awards. */
   readonly change: number;
   readonly events: number;
   readonly rev: number;
@@ -37,28 +37,28 @@ export interface AttributeDayRow {
   readonly rev: number;
 }
 
-/** Something was counted for a day when later ones may have rows: their totals have to be worked out again, from this day on. */
-export interface MovedRow {
+/** An entry for a day before one that may already have rows: totals must be recomputed from this day on. */
+export interface BackdatedRow {
   readonly user: string;
   readonly object: number;
   readonly first: number;
 }
 
-/** The rows of days and years that a batch leads to; each map's key names one row. */
-export interface Days {
+/** The summary rows of a batch; each key of a map identifies one row. */
+export interface Summaries {
   readonly days: Map<string, DayRow>;
   readonly years: Map<string, YearRow>;
   readonly attributes: Map<string, AttributeDayRow>;
-  readonly moved: Map<string, MovedRow>;
+  readonly backdated: Map<string, BackdatedRow>;
 }
 
-export const noDays = (): Days => ({ days: new Map(), years: new Map(), attributes: new Map(), moved: new Map() });
+export const emptySummaries = (): Summaries => ({ days: new Map(), years: new Map(), attributes: new Map(), backdated: new Map() });
 
 const yearOf = (day: number): number => new Date(day * 86_400_000).getUTCFullYear();
 
-type Counted = Omit<DayRow, 'events'>;
+type CountedDay = Omit<DayRow, 'events'>;
 
-function count({ days, years, moved }: Days, counted: Counted, back: boolean): void {
+function count({ days, years, backdated }: Summaries, counted: CountedDay, back: boolean): void {
   const { user, object, day, change, rev } = counted;
   const dayKey = `${object}:${day}:${user}`;
   const before = days.get(dayKey);
@@ -68,10 +68,10 @@ function count({ days, years, moved }: Days, counted: Counted, back: boolean): v
   years.set(yearKey, { user, object, year, rev, change: addDecimals(years.get(yearKey)?.change ?? 0, change) });
   if (!back) return;
   const movedKey = `${object}:${user}`;
-  moved.set(movedKey, { user, object, first: Math.min(moved.get(movedKey)?.first ?? day, day) });
+  backdated.set(movedKey, { user, object, first: Math.min(backdated.get(movedKey)?.first ?? day, day) });
 }
 
-function countAttributes({ attributes }: Days, { user, metric, day, value: change, rev, attributes: sent }: EventEntry): void {
+function countAttributes({ attributes }: Summaries, { user, metric, day, value: change, rev, attributes: sent }: EventEntry): void {
   for (const [no, value] of sent) {
     const key = `${metric}:${no}:${day}:${user.length}:${user}:${value}`;
     const before = attributes.get(key)?.change ?? 0;
@@ -79,8 +79,8 @@ function countAttributes({ attributes }: Days, { user, metric, day, value: chang
   }
 }
 
-/** Adds what an entry counts: the event itself, and its awards. */
-export function collectDays(days: Days, entry: EventEntry | UserEntry): void {
+/** Adds an entry: the event itself and its awards. */
+export function collectSummaries(days: Summaries, entry: EventEntry | UserEntry): void {
   const { user, rev, back = false } = entry;
   if (entry.kind === 'event') {
     const { metric: object, day, total, value: change } = entry;
@@ -92,13 +92,13 @@ export function collectDays(days: Days, entry: EventEntry | UserEntry): void {
   }
 }
 
-/** The sum of the decimals that the old row's change and the new one's show: a cast to numeric rounds to 15 significant digits. */
+/** The sum of the displayed decimals of the old and the new change: a cast to numeric rounds to 15 significant digits. */
 const added = (table: string): string => `(${table}.change::numeric + excluded.change::numeric)::float8::numeric::float8`;
 const newer = (table: string): string => `${table}.rev < excluded.rev`;
 
 /*
- * The tables have a generated column each. An update that changes nothing which that column is made of costs Postgres 18 more than one that does: it
- * parses the column's expression again for every row. So the updates below set what it is made of, to what it is.
+ * Each table has a generated column. For an update that sets none of the columns which it is made of, Postgres parses its expression again for
+ * every row. So the updates below set those columns to their current values.
  */
 
 const days: Table<DayRow> = {
@@ -156,9 +156,7 @@ const attributes: Table<AttributeDayRow> = {
   },
 };
 
-/**
- * The same table for an entry that is written behind newer ones: what it adds counts all the same, and everything else stays with the newer.
- */
+/** The same table for an entry that is written behind newer ones: its changes are added, everything else stays as the newer rows have it. */
 function late<T>(table: Table<T>): Table<T> {
   const { name, conflict } = table;
   if (!conflict) return table;
@@ -170,11 +168,12 @@ function late<T>(table: Table<T>): Table<T> {
   };
   return { ...table, conflict: { ...rest, assign } };
 }
-const inOrder = { days, years, attributes };
-const behind = { days: late(days), years: late(years), attributes: late(attributes) };
 
-/** The total of each day from `first` on: that of the last day before, and the changes since. */
-const rightTotals = `
+const tables = { days, years, attributes };
+const lateTables = { days: late(days), years: late(years), attributes: late(attributes) };
+
+/** The total of each day from `first` on: that of the last day before, plus the changes since. */
+const recomputedTotals = `
   with moved as (
     select row.user_id, row.object, date '1970-01-01' + row.first as first
       from unnest($2::text[], $3::integer[], $4::integer[]) as row (user_id, object, first)
@@ -190,7 +189,7 @@ const rightTotals = `
   update user_days as row set total = summed.total::float8::numeric::float8 from summed
    where row.tenant = $1 and row.user_id = summed.user_id and row.object = summed.object and row.day = summed.day`;
 
-async function writeRightTotals(client: pg.ClientBase, tenant: number, moved: readonly MovedRow[]): Promise<void> {
+async function recomputeTotals(client: pg.ClientBase, tenant: number, moved: readonly BackdatedRow[]): Promise<void> {
   if (moved.length === 0) return;
   const values = [
     tenant,
@@ -198,20 +197,20 @@ async function writeRightTotals(client: pg.ClientBase, tenant: number, moved: re
     numberArray(moved.map(({ object }) => object)),
     numberArray(moved.map(({ first }) => first)),
   ];
-  await client.query({ name: 'right-totals-of-days', text: rightTotals, values });
+  await client.query({ name: 'recompute-day-totals', text: recomputedTotals, values });
 }
 
 /**
- * The writes of what a batch adds to days and years, in order. Changes are added to: that each entry is added once follows from the offset, in the same
- * transaction. The total of a day is a fact of its newest entry; only where somebody has come back to an earlier day, by moving west, are
- * totals worked out from the changes.
+ * The writes of a batch's summaries, in order. Changes are added; the offset, committed in the same transaction, guarantees that each entry is added
+ * once. The total of a day is a fact of its newest entry; only when a user returns to an earlier day, by moving west, are totals recomputed from
+ * the changes.
  */
-export function dayWrites(client: pg.ClientBase, tenant: number, batch: Days, isLate: boolean): (() => Promise<void>)[] {
-  const tables = isLate ? behind : inOrder;
+export function summaryWrites(client: pg.ClientBase, tenant: number, batch: Summaries, isLate: boolean): (() => Promise<void>)[] {
+  const { days, years, attributes } = isLate ? lateTables : tables;
   return [
-    ...insertsOf(client, tenant, tables.days, [...batch.days.values()]),
-    ...insertsOf(client, tenant, tables.years, [...batch.years.values()]),
-    ...insertsOf(client, tenant, tables.attributes, [...batch.attributes.values()]),
-    () => writeRightTotals(client, tenant, [...batch.moved.values()]),
+    ...insertsOf(client, tenant, days, [...batch.days.values()]),
+    ...insertsOf(client, tenant, years, [...batch.years.values()]),
+    ...insertsOf(client, tenant, attributes, [...batch.attributes.values()]),
+    () => recomputeTotals(client, tenant, [...batch.backdated.values()]),
   ];
 }

@@ -1,3 +1,4 @@
+import type { Frequency } from '../shared/calendar.js';
 import { userRecords } from '../redis/contract.js';
 import { type Unpacked, at, keyOfStored, unpackMessage } from '../redis/encoding.js';
 import { type Place, entryVersion, named } from '../redis/layout.js';
@@ -6,9 +7,8 @@ import { type Place, entryVersion, named } from '../redis/layout.js';
 const ordinalDigits = 4;
 
 /**
- * The id of an award, made from the event that earned it and its place among the event's awards: the response, the list of recent awards
- * and Postgres name it alike without anybody having to store it. It is the event's random UUID with the last 16 bits moved on by the
- * ordinal, marked as of the custom version 8 (RFC 9562), so that no award has the id of an event.
+ * The id of an award: the random UUID of its event with the last 16 bits increased by the award's ordinal, marked as custom version 8 (RFC 9562), so
+ * that no award has the id of an event. Derived and not stored; the response, the recent awards and Postgres agree on it.
  */
 export function awardId(eventId: string, ordinal: number): string {
   const last = (Number.parseInt(eventId.slice(-ordinalDigits), 16) + ordinal) % 16 ** ordinalDigits;
@@ -17,7 +17,7 @@ export function awardId(eventId: string, ordinal: number): string {
 
 const lengthBytes = 4;
 
-/** Values one after the other, each behind its length in bytes (big-endian, four bytes): as lua/modules/ledger.lua joins them. */
+/** Joins values, each preceded by its length in bytes (big-endian, four bytes), as lua/modules/ledger.lua does. */
 export function joinValues(values: readonly Buffer[]): Buffer {
   return Buffer.concat(
     values.flatMap((value) => {
@@ -28,24 +28,24 @@ export function joinValues(values: readonly Buffer[]): Buffer {
   );
 }
 
-/** The values that `joinValues`, or the function library, has joined. Throws a RangeError when the last one is cut off. */
+/** Splits values that `joinValues` or the function library joined. Throws a RangeError when the last one is truncated. */
 export function splitValues(joined: Buffer): Buffer[] {
   const values: Buffer[] = [];
   for (let at = 0; at < joined.length;) {
     const start = at + lengthBytes;
     at = start + joined.readUInt32BE(at);
-    if (at > joined.length) throw new RangeError('a joined value is cut off');
+    if (at > joined.length) throw new RangeError('a joined value is truncated');
     values.push(joined.subarray(start, at));
   }
   return values;
 }
 
 /**
- * The entries of the ledger stream. lua/ packs them as lists (redis/layout.ts), of which these are the names. Every number is an absolute fact after the change (ARCHITECTURE.md, invariant 4); an
- * event's response is made from its entry too, so that what a caller was told and what Postgres keeps are the same facts.
+ * The entries of the ledger stream, which lua/ packs as lists (redis/layout.ts). Every number is the absolute value after the change (ARCHITECTURE.md,
+ * invariant 4). An event's response is made from its entry too, so that the response and Postgres contain the same facts.
  */
 interface EntryBase {
-  /** A UUID. An event's own; an entry of settling has that of the call that settled. */
+  /** A UUID: an event's own; for `settle`, that of the call that settled. */
   readonly id: string;
   readonly user: string;
   /** Milliseconds since 1970. */
@@ -55,25 +55,23 @@ interface EntryBase {
   readonly rev: number;
   readonly points: readonly PointsFact[];
   readonly boards: readonly BoardFact[];
-  /** Present when the entry created the user or changed the profile. */
+  /** Present when the user was created or the profile changed. */
   readonly profile?: ProfileFact;
-  /** The `no` of the achievements that were completed, in order. */
+  /** The `no` of each completed achievement, in order. */
   readonly achieved?: readonly number[];
-  /** The fields of the user's hash that have changed, each followed by its value, byte for byte. Fields of their own in the stream. */
+  /** The changed fields of the user's hash, each followed by its value, byte for byte. Separate fields in the stream. */
   readonly state: readonly Buffer[];
-  /** lua/modules/streaks.lua: all of it, when it has changed. (In the stream it is `true`: the streaks stand in the core of the user.) */
+  /** All streaks (lua/modules/streaks.lua) when they changed. (`true` in the stream: the streaks are in the core of the user.) */
   readonly streaks?: StoredStreaks;
   readonly periods?: readonly PeriodFact[];
   readonly pauses?: readonly PauseFact[];
-  /** Streak freezes that the passing of days has earned. */
+  /** Streak freezes earned by passing days. */
   readonly freezes?: number;
-  /** Present when something was counted for a local day before one that had been counted already, or may have been. */
+  /** Present when the entry is for a local day before one that has been counted already, or may have been. */
   readonly back?: true;
 }
 
-export type Frequency = 'daily' | 'weekly' | 'monthly';
-
-/** One period of a streak: extended; covered by a freeze, a pause, or a move between zones; lost; or brought back by a restore. */
+/** One period of a streak: extended; covered by a freeze, a pause, or a move between zones; lost; or restored. */
 export interface PeriodFact {
   readonly frequency: Frequency;
   /** Counted from 1970 (docs/rules/time.md). */
@@ -89,21 +87,21 @@ export interface PauseFact {
   readonly last: number;
 }
 
-/** The core of a user's state (redis/layout.ts), which has the streaks. */
+/** The core of a user's state (redis/layout.ts), which contains the streaks. */
 export type StoredStreaks = Unpacked;
 
-/** What a place of one of a user's streaks says; a number of a period, a length or a moment. */
+/** A field of one of a user's streaks: the number of a period, a length or a time. */
 export function streakPlace(stored: StoredStreaks, frequency: Frequency, place: Exclude<Place<'streak'>, 'counts'>): number {
   return at(stored, 'core', `${frequency}.${place}`) as number;
 }
 
-/** The shown streak of a user, as it is after the entry. */
+/** The displayed streak of a user after the entry. */
 export interface StreakFact {
   readonly length: number;
   /** Periods; -1 for none. */
   readonly started: number;
   readonly current: number;
-  /** Whether the current period is kept already. */
+  /** Whether the streak has been extended in the current period. */
   readonly isExtended: boolean;
   /** Milliseconds since 1970; 0 for never. */
   readonly extendedAt: number;
@@ -112,7 +110,7 @@ export interface StreakFact {
   readonly freezes: number;
 }
 
-/** Field (contract.ts, userFields) → text. The whole profile, attributes included. */
+/** Field (contract.ts, userFields) → text: the whole profile, attributes included. */
 export type ProfileFact = Readonly<Record<string, string>>;
 
 export interface AwardFact {
@@ -122,7 +120,7 @@ export interface AwardFact {
   readonly awarded: number;
   readonly total: number;
   readonly boosts: readonly number[];
-  /** When it was earned, in milliseconds since 1970, and on which local day. */
+  /** When it was earned, in milliseconds since 1970, and the local day. */
   readonly at: number;
   readonly day: number;
 }
@@ -134,7 +132,7 @@ export interface PointsFact {
   /** The `no` of a level; 0 for none. */
   readonly level: number;
   readonly levelBefore: number;
-  /** Whether the total is what it was before. */
+  /** Whether the total is unchanged. */
   readonly same?: true;
   readonly awards: readonly AwardFact[];
 }
@@ -145,24 +143,24 @@ export interface BoardFact {
   readonly run: number;
   /** The attribute values of a breakdown, each as its length in bytes, a colon and the value. */
   readonly group?: string;
-  /** Absent when the user has no value there any more. */
+  /** Absent when the user is no longer a participant. */
   readonly seq?: number;
   readonly value?: number;
   /** Absent when the user is beyond the participant limit. */
   readonly rank?: number;
   readonly previousRank?: number;
   readonly previousValue?: number;
-  /** The value of the last place on a full board, which a newcomer has to beat; 0 while there is room. */
+  /** The value of the last rank on a full leaderboard, which a new participant must beat; 0 while there is room. */
   readonly threshold: number;
 }
 
-/** An event that was counted. */
+/** A counted event. */
 export interface EventEntry extends EntryBase {
   readonly kind: 'event';
   readonly metric: number;
   readonly value: number;
   readonly total: number;
-  /** Whether the total is what it was before. */
+  /** Whether the total is unchanged. */
   readonly same?: true;
   /** Pairs of event attribute no, as text, and value. */
   readonly attributes: readonly (readonly [string, string])[];
@@ -172,8 +170,8 @@ export interface EventEntry extends EntryBase {
 }
 
 /**
- * Something else happened to a user: created or changed by a call (`user`), settled by time (`settle`), an achievement completed by a call
- * (`completion`), a freeze, a pause or a restore (`streak`), entered into what became active (`activation`).
+ * Another change of a user: created or changed by a call (`user`), settled by time (`settle`), an achievement completed by a call (`completion`), a
+ * freeze, a pause or a restore (`streak`), entered into an object that became active (`activation`).
  */
 export interface UserEntry extends EntryBase {
   readonly kind: 'user' | 'settle' | 'completion' | 'streak' | 'activation';
@@ -187,18 +185,18 @@ export interface LimitsEntry {
   readonly boards: readonly { readonly no: number; readonly before: number }[];
 }
 
-/** A run of a leaderboard is over: its rankings are final. */
+/** A run of a leaderboard ended: its rankings are final. */
 export interface FinalEntry {
   readonly kind: 'final';
   readonly id: string;
   readonly no: number;
   readonly run: number;
-  /** Participants of its final rankings, in each group. */
+  /** The most participants of the final rankings, in each group. */
   readonly max: number;
   readonly at: number;
 }
 
-/** A user was deleted: nothing of what the ledger had of the user until here may stay. The same id may come again, as somebody new. */
+/** A user was deleted, with everything of the user in earlier entries. A later user may have the same id. */
 export interface DeletionEntry {
   readonly kind: 'deletion';
   readonly id: string;
@@ -212,7 +210,7 @@ type List = readonly unknown[];
 
 const awardFact = (list: List): AwardFact => named('awardFact', list) as unknown as AwardFact;
 
-/** The facts of a streak as a list, `false` for none. */
+/** Unpacks a StreakFact; `false` means none. */
 export function streakFact(list: unknown): StreakFact | undefined {
   if (!Array.isArray(list)) return undefined;
   return { isExtended: false, extended: false, ...named('streakFact', list) } as unknown as StreakFact;
@@ -223,15 +221,12 @@ function pointsFact(list: List): PointsFact {
   return { ...fact, awards: (fact['awards'] as List[]).map(awardFact) } as unknown as PointsFact;
 }
 
-/** The facts of an entry. Throws when it is of another version. */
+/** Unpacks the facts of an entry. Throws when it is not a ledger entry. */
 export function unpackFacts(blob: unknown): LedgerEntry {
   const list = unpackMessage(blob);
-  if (!Array.isArray(list) || list[0] !== entryVersion) {
-    throw new Error(
-      `This entry of the ledger is not of version ${entryVersion}: run the version of Laurel that wrote it until it is drained.`,
-    );
-  }
+  if (!Array.isArray(list) || list[0] !== entryVersion) throw new Error(`not a ledger entry of version ${entryVersion}`);
   const { version: _, points, boards, periods, streak, key, ...entry } = named('entry', list);
+  if (typeof entry['kind'] !== 'string') throw new Error('a ledger entry without a kind');
   if (entry['kind'] === 'limits') return { ...entry, boards } as LedgerEntry;
   return {
     ...entry,
@@ -245,7 +240,7 @@ export function unpackFacts(blob: unknown): LedgerEntry {
 
 const coreField = Buffer.from(userRecords.core);
 
-/** An entry as it stands in the stream: fields, each followed by its value, `e` first (redis/contract.ts, `ledger`). Throws as `unpackFacts` does. */
+/** Unpacks an entry of the stream: fields, each followed by its value, `e` first (redis/contract.ts, `ledger`). Throws as `unpackFacts` does. */
 export function unpackEntry([, blob, ...changed]: readonly Buffer[]): LedgerEntry {
   const entry = unpackFacts(blob);
   if (!('user' in entry) || entry.kind === 'deletion') return entry;

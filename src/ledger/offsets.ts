@@ -10,14 +10,14 @@ export type StreamId = string;
 export interface Lease {
   readonly tenant: number;
   readonly holder: string;
-  /** Grows with every holder; a commit that names an older one is refused. */
+  /** Increases with every holder; a commit under an older fence is rejected. */
   readonly fence: string;
   readonly epoch: string;
-  /** How long it lasts without being renewed. */
+  /** How long it lasts without renewal. */
   readonly lastsMs: number;
 }
 
-/** Somebody else commits this stream now; whoever gets this stops and asks for the lease again. */
+/** Another worker commits this stream now. The worker that catches this stops and acquires the lease again. */
 export class LeaseLost extends Error {
   constructor() {
     super('another worker has taken over the ledger stream');
@@ -30,11 +30,11 @@ export function splitId(id: StreamId): [ms: string, seq: string] {
   return [ms, seq];
 }
 
-/** What Postgres has committed of a tenant's ledger, and the epoch of the Redis that it came from. */
+/** The offset up to which Postgres has committed a tenant's ledger, and its epoch. */
 export interface CommittedOffset {
   readonly epoch: string;
   readonly lastId: StreamId;
-  /** Whether a restore of Redis is at work. */
+  /** Whether a restore of Redis is running. */
   readonly isRestoring: boolean;
 }
 
@@ -42,14 +42,14 @@ const isRestoring = `(coalesce(holder, '') like 'restore:%' and lease_until >= c
 const committed = `epoch, last_ms || '-' || last_seq as "lastId", ${isRestoring} as "isRestoring"`;
 
 /**
- * What has been committed of a tenant's ledger; a row is made when there is none. With `isFinal`, what a worker has read of Redis by now and not
- * committed yet is not committed any more (it reads it again): a server that has taken the place of another may then be compared with what is
- * returned. A restore that is at work is left alone: then nothing is final, and `isRestoring` says so.
+ * The committed offset of a tenant's ledger; inserts a row when there is none. `isFinal` fences the worker: entries that it has read and not
+ * committed will be read again, so a promoted server can be compared with the returned offset. A running restore is not fenced: then the offset is
+ * not final, and `isRestoring` is true.
  */
 export async function loadOffset(pool: pg.Pool, tenant: number, isFinal = false): Promise<CommittedOffset> {
   await pool.query('insert into stream_offsets (tenant, epoch) values ($1, $2) on conflict (tenant) do nothing', [tenant, randomUUID()]);
   if (isFinal) {
-    // Waits for a commit that is under way, which holds the row.
+    // Waits for a running commit, which locks the row.
     const { rows } = await pool.query<CommittedOffset>(
       `update stream_offsets set fence = fence + 1 where tenant = $1 and not ${isRestoring} returning ${committed}`,
       [tenant],
@@ -62,13 +62,13 @@ export async function loadOffset(pool: pg.Pool, tenant: number, isFinal = false)
   return row;
 }
 
-/** Whether an epoch is of a life of Redis that a restore of the tenant has ended. */
+/** Whether a restore of the tenant has ended an epoch. */
 export async function isPastEpoch(pool: pg.Pool, tenant: number, epoch: string): Promise<boolean> {
   const { rowCount } = await pool.query('select 1 from past_epochs where tenant = $1 and epoch::text = $2', [tenant, epoch]);
   return rowCount === 1;
 }
 
-/** Takes the lease of a tenant's stream if it is free or has run out; undefined while another worker holds it. */
+/** Acquires the lease of a tenant's stream if it is free or expired; undefined while another worker holds it. */
 export async function acquireLease(pool: pg.Pool, tenant: number, holder: string): Promise<{ lease: Lease; lastId: StreamId } | undefined> {
   const { rows } = await pool.query<{ fence: string; epoch: string; last_id: StreamId }>(
     `update stream_offsets
@@ -82,8 +82,8 @@ export async function acquireLease(pool: pg.Pool, tenant: number, holder: string
 }
 
 /**
- * Takes the lease of a tenant's stream for a restore, also from a worker that holds it: what it had in its hands is not committed any more.
- * Throws LeaseLost while another restore is at work.
+ * Acquires the lease of a tenant's stream for a restore, even from a worker that holds it: the batch of that worker is then not committed.
+ * Throws LeaseLost while another restore is running.
  */
 export async function acquireRestoreLease(pool: pg.Pool, tenant: number, holder: string): Promise<{ lease: Lease; lastId: StreamId }> {
   const { rows } = await pool.query<{ fence: string; epoch: string; last_id: StreamId }>(
@@ -99,16 +99,13 @@ export async function acquireRestoreLease(pool: pg.Pool, tenant: number, holder:
 }
 
 /**
- * Moves the offset from one id to the next within the transaction of `client` (the same id only renews the lease). Throws LeaseLost when
- * the lease, the epoch or the offset is no longer what the worker thinks: the transaction then commits nothing. `newestAt` is the newest moment that
- * the entries in between tell of, in milliseconds since 1970.
+ * Moves the offset within the transaction of `client`; with equal ids it only renews the lease. Throws LeaseLost when the lease, the epoch or the
+ * offset has changed: the transaction then commits nothing. `newestAt` is the newest time of the entries in between, in milliseconds since 1970.
  */
 export async function advanceOffset(
   client: pg.ClientBase | pg.Pool,
   lease: Lease,
-  from: StreamId,
-  to: StreamId,
-  newestAt = 0,
+  { from, to, newestAt = 0 }: { readonly from: StreamId; readonly to: StreamId; readonly newestAt?: number },
 ): Promise<void> {
   const { rowCount } = await client.query({
     name: 'advance-offset',
@@ -121,7 +118,7 @@ export async function advanceOffset(
   if (rowCount !== 1) throw new LeaseLost();
 }
 
-/** Gives a worker's leases back, so that the next worker need not wait for them to run out. */
+/** Releases a worker's leases, so that the next worker need not wait for them to expire. */
 export async function releaseLeases(pool: pg.Pool, tenants: readonly number[], holder: string): Promise<void> {
   if (tenants.length === 0) return;
   await pool.query(`update stream_offsets set lease_until = '-infinity' where tenant = any($1::integer[]) and holder = $2`, [
@@ -130,7 +127,7 @@ export async function releaseLeases(pool: pg.Pool, tenants: readonly number[], h
   ]);
 }
 
-/** What has been committed of the ledgers of those tenants that have one. */
+/** The committed offsets of those tenants that have a ledger. */
 export async function loadOffsets(
   pool: pg.Pool,
   tenants: readonly number[],
@@ -153,8 +150,8 @@ export async function hasCommitted(pool: pg.Pool, tenant: number, id: StreamId):
 }
 
 /**
- * Runs `work` in one transaction that has its place in the order of a tenant's ledger: it holds the offset's row, which each batch of the
- * write-behind commits, so it comes before or after a batch and before or after others like it.
+ * Runs `work` in a transaction that is ordered with the commits of a tenant's ledger: it locks the offset's row, which each batch of the
+ * write-behind updates.
  */
 export function betweenBatches<T>(pool: pg.Pool, tenant: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   return inTransaction(pool, async (client) => {
@@ -163,13 +160,13 @@ export function betweenBatches<T>(pool: pg.Pool, tenant: number, work: (client: 
   });
 }
 
-/** Notes where the test clock is, in milliseconds since 1970: a restore of Redis goes on from there. */
-export async function noteMoment(pool: pg.Pool, tenant: number, atMs: number): Promise<void> {
+/** Saves the test clock, in milliseconds since 1970: a restore of Redis resumes from there. */
+export async function saveClock(pool: pg.Pool, tenant: number, atMs: number): Promise<void> {
   await pool.query('update stream_offsets set newest_at = greatest(newest_at, $2) where tenant = $1', [tenant, atMs]);
 }
 
-/** The tenants that are being restored: a restore holds the lease of the stream meanwhile. */
-export async function runningRestores(pool: pg.Pool): Promise<number[]> {
+/** The tenants that are being restored: a running restore holds the lease of the stream. */
+export async function restoringTenants(pool: pg.Pool): Promise<number[]> {
   const { rows } = await pool.query<{ tenant: number }>(
     `select tenant from stream_offsets where lease_until > clock_timestamp() and holder like 'restore:%' order by tenant`,
   );

@@ -4,9 +4,9 @@ import type { Frequency } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import { hasCommitted } from './offsets.js';
 import { limits } from '../shared/limits.js';
-import { postgresFailure } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/pool.js';
 
-/** One local day of a user on a board, the newest first; ranks and values are null where the user was not on it. */
+/** One local day of a user on a leaderboard; ranks and values are null while the user was not a participant. */
 export interface HistoryDay {
   /** `YYYY-MM-DD`, the user's local date. */
   readonly date: string;
@@ -22,7 +22,7 @@ export interface StreakPeriod {
   readonly how: string;
 }
 
-/** A user in the rankings by streak. */
+/** A user in the streak rankings. */
 export interface StreakLength {
   readonly userId: string;
   readonly name: string | null;
@@ -30,8 +30,8 @@ export interface StreakLength {
   readonly streakLength: number;
 }
 
-/** A user's place on a run, by what names it in Redis. */
-export interface OpenPlace {
+/** A user's participation in a run. `seq` is the sequence number in the Redis member. */
+export interface OpenParticipation {
   readonly leaderboard: number;
   readonly run: number;
   readonly group: string;
@@ -49,7 +49,7 @@ export interface FinalRanking {
 
 const pollMs = 5;
 
-/** Reads what only Postgres keeps, and waits until it has what a caller may know already (docs/rules/limits-and-errors.md). */
+/** Reads what only Postgres stores, and waits until the write-behind has committed what a caller may already know (docs/rules/events.md). */
 export class HistoryReader {
   private readonly pool: pg.Pool;
 
@@ -57,10 +57,10 @@ export class HistoryReader {
     this.pool = pool;
   }
 
-  /** Waits for the write-behind to pass a ledger id; a 503 after limits.readYourWritesWaitMs. */
+  /** Waits until the write-behind has committed a ledger id; throws a 503 after limits.readYourWritesWaitMs. */
   async waitFor(tenant: number, ledgerId: string): Promise<void> {
     const giveUpAt = Date.now() + limits.readYourWritesWaitMs;
-    while (!(await this.query(() => hasCommitted(this.pool, tenant, ledgerId)))) {
+    while (!(await withPostgresErrors(hasCommitted(this.pool, tenant, ledgerId)))) {
       if (Date.now() > giveUpAt) {
         throw new LaurelError('not_ready', 'The history of the last moments is not stored yet. Try again shortly.');
       }
@@ -68,17 +68,19 @@ export class HistoryReader {
     }
   }
 
-  /** The last `days` days on which a user's events changed the user's place on a board, the oldest first. */
-  async leaderboardDays(tenant: number, leaderboard: number, run: number, user: string, days: number): Promise<HistoryDay[]> {
-    const { rows } = await this.query(() =>
-      this.pool.query<HistoryDay>(
-        `select to_char(day, 'YYYY-MM-DD') as date, at, previous_rank as "previousRank", rank, previous_value as "previousValue", value
+  /** The last `days` days on which a user's events changed the user's rank or value in a run, oldest first. */
+  async leaderboardDays(
+    tenant: number,
+    { leaderboard, run, user }: { readonly leaderboard: number; readonly run: number; readonly user: string },
+    days: number,
+  ): Promise<HistoryDay[]> {
+    const rows = await this.rows<HistoryDay>(
+      `select to_char(day, 'YYYY-MM-DD') as date, at, previous_rank as "previousRank", rank, previous_value as "previousValue", value
            from leaderboard_history
           where tenant = $1 and leaderboard = $2 and run = $3 and user_id = $4
           order by day desc
           limit $5`,
-        [tenant, leaderboard, run, user, days],
-      ),
+      [tenant, leaderboard, run, user, days],
     );
     return rows.reverse();
   }
@@ -90,104 +92,90 @@ export class HistoryReader {
     frequency: Frequency,
     { first, last }: { readonly first: number; readonly last: number },
   ): Promise<ReadonlyMap<number, StreakPeriod>> {
-    const { rows } = await this.query(() =>
-      this.pool.query<StreakPeriod & { period: number }>(
-        `select period, length, how from streak_periods
+    const rows = await this.rows<StreakPeriod & { period: number }>(
+      `select period, length, how from streak_periods
           where tenant = $1 and user_id = $2 and frequency = $3 and period between $4 and $5`,
-        [tenant, user, frequency, first, last],
-      ),
+      [tenant, user, frequency, first, last],
     );
     return new Map(rows.map((row) => [row.period, row]));
   }
 
-  /** The users with the longest streaks, now or ever; of equal ones, who reached the length first now, and by id ever. */
+  /** The users with the longest streaks: `active` orders equal lengths by when they were reached, `longest` by user id. */
   async streakRankings(tenant: number, frequency: Frequency, type: 'active' | 'longest', count: number): Promise<StreakLength[]> {
     const [length, then] = type === 'active' ? [frequency, `reached_${frequency}`] : [`longest_${frequency}`, 'user_id'];
-    const { rows } = await this.query(() =>
-      this.pool.query<StreakLength>(
-        `select streak.user_id as "userId", users.name, streak.${length} as "streakLength"
+    const rows = await this.rows<StreakLength>(
+      `select streak.user_id as "userId", users.name, streak.${length} as "streakLength"
            from user_streaks as streak join users on users.tenant = streak.tenant and users.id = streak.user_id
           where streak.tenant = $1 and streak.${length} > 0
           order by streak.${length} desc, streak.${then}
           limit $2`,
-        [tenant, count],
-      ),
+      [tenant, count],
     );
     return rows;
   }
 
-  /** Where a user is on the runs of repeating leaderboards that are not final yet. */
-  async openPlaces(tenant: number, user: string): Promise<OpenPlace[]> {
-    const { rows } = await this.query(() =>
-      this.pool.query<OpenPlace>(
-        `select leaderboard, run, "group", seq from leaderboard_entries as entry
+  /** A user's participations in the runs of repeating leaderboards that are not final yet. */
+  async openParticipations(tenant: number, user: string): Promise<OpenParticipation[]> {
+    const rows = await this.rows<OpenParticipation>(
+      `select leaderboard, run, "group", seq from leaderboard_entries as entry
           where tenant = $1 and user_id = $2 and run <> 0 and not exists (
             select 1 from leaderboard_runs as done
              where done.tenant = entry.tenant and done.leaderboard = entry.leaderboard and done.run = entry.run)`,
-        [tenant, user],
-      ),
+      [tenant, user],
     );
     return rows;
   }
 
-  /** The user whom a pause belongs to; undefined for an unknown id. */
+  /** The user of a pause; undefined for an unknown id. */
   async pauseOwner(tenant: number, pause: string): Promise<string | undefined> {
-    const { rows } = await this.query(() =>
-      this.pool.query<{ user_id: string }>(
-        `select user_id from user_streaks where tenant = $1 and pauses <> '[]' and pauses @> jsonb_build_array(jsonb_build_object('id', $2::text))`,
-        [tenant, pause],
-      ),
+    const rows = await this.rows<{ user_id: string }>(
+      `select user_id from user_streaks where tenant = $1 and pauses <> '[]' and pauses @> jsonb_build_array(jsonb_build_object('id', $2::text))`,
+      [tenant, pause],
     );
     return rows[0]?.user_id;
   }
 
   /** Whether a run of a leaderboard is final. */
   async isFinal(tenant: number, leaderboard: number, run: number): Promise<boolean> {
-    const { rowCount } = await this.query(() =>
-      this.pool.query('select 1 from leaderboard_runs where tenant = $1 and leaderboard = $2 and run = $3', [tenant, leaderboard, run]),
-    );
-    return rowCount === 1;
+    const rows = await this.rows('select 1 from leaderboard_runs where tenant = $1 and leaderboard = $2 and run = $3', [
+      tenant,
+      leaderboard,
+      run,
+    ]);
+    return rows.length === 1;
   }
 
   /**
-   * The final rankings of a run; of one group where the leaderboard is broken down. Names are those that users have now. Ranks are counted: users
-   * who have been deleted leave no gap.
+   * The final rankings of a run; of one group where the leaderboard has a breakdown. Names are the users' current names. Ranks are counted, so that
+   * deleted users leave no gap.
    */
   async finalRankings(tenant: number, leaderboard: number, run: number, group: string): Promise<FinalRanking[]> {
-    const { rows } = await this.query(() =>
-      this.pool.query<FinalRanking>(
-        `select ranking.user_id as "userId", users.name as "userName", (row_number() over (order by ranking.rank))::int as rank, ranking.value
+    const rows = await this.rows<FinalRanking>(
+      `select ranking.user_id as "userId", users.name as "userName", (row_number() over (order by ranking.rank))::int as rank, ranking.value
            from leaderboard_rankings as ranking
            left join users on users.tenant = ranking.tenant and users.id = ranking.user_id
           where ranking.tenant = $1 and ranking.leaderboard = $2 and ranking.run = $3 and ranking."group" = $4
           order by ranking.rank`,
-        [tenant, leaderboard, run, group],
-      ),
+      [tenant, leaderboard, run, group],
     );
     return rows;
   }
 
-  /** A user's place in the final rankings of a run; undefined when the user has none. */
-  async finalPlace(tenant: number, leaderboard: number, run: number, user: string): Promise<FinalRanking | undefined> {
-    const { rows } = await this.query(() =>
-      this.pool.query<FinalRanking>(
-        `select user_id as "userId", null as "userName", value,
+  /** A user's row of the final rankings of a run; undefined when the user is not in them. */
+  async finalRanking(tenant: number, leaderboard: number, run: number, user: string): Promise<FinalRanking | undefined> {
+    const rows = await this.rows<FinalRanking>(
+      `select user_id as "userId", null as "userName", value,
                 (select count(*)::int from leaderboard_rankings as above
                   where above.tenant = own.tenant and above.leaderboard = own.leaderboard and above.run = own.run
                     and above."group" = own."group" and above.rank <= own.rank) as rank
            from leaderboard_rankings as own
           where tenant = $1 and leaderboard = $2 and run = $3 and user_id = $4 order by own.rank limit 1`,
-        [tenant, leaderboard, run, user],
-      ),
+      [tenant, leaderboard, run, user],
     );
     return rows[0];
   }
 
-  private async query<T>(run: () => Promise<T>): Promise<T> {
-    try {
-      return await run();
-    } catch (error) {
-      throw postgresFailure(error);
-    }
+  private async rows<T extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<T[]> {
+    return (await withPostgresErrors(this.pool.query<T>(text, values))).rows;
   }
 }

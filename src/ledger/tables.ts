@@ -1,17 +1,18 @@
 import type { AppendedTable } from '../postgres/copy.js';
 import type { InsertedColumn, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
-import type { AwardRow, OfUser, Reached, StateRow, StreakRow } from './batch.js';
-import type { EventEntry, Frequency, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
+import type { AwardRow, HistoryRow, Reached, ScoredParticipant, StateRow, StreakRow, UserFact } from './batch.js';
+import type { Frequency } from '../shared/calendar.js';
+import type { EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
 
-/** The tables that the write-behind fills, column by column: migrations/0001_schema.sql says what they hold. */
+/** The tables that the write-behind fills, column by column; migrations/0001_schema.sql describes them. */
 
-/** Replaces a row only by a later revision of the same user. */
+/** Replaces a row only by a higher revision of the same user. */
 const newer = (table: string): string => `${table}.rev < excluded.rev`;
 
-const userColumn = { name: 'user_id', type: 'text', value: ({ entry }: OfUser<unknown>) => entry.user } as const;
-const revColumn = { name: 'rev', type: 'bigint', value: ({ entry }: OfUser<unknown>) => entry.rev } as const;
-const atColumn = { name: 'at', type: 'moment', value: ({ entry }: OfUser<unknown>) => entry.at } as const;
+const userColumn = { name: 'user_id', type: 'text', value: ({ entry }: UserFact<unknown>) => entry.user } as const;
+const revColumn = { name: 'rev', type: 'bigint', value: ({ entry }: UserFact<unknown>) => entry.rev } as const;
+const atColumn = { name: 'at', type: 'moment', value: ({ entry }: UserFact<unknown>) => entry.at } as const;
 
 export const events: AppendedTable<EventEntry> = {
   name: 'events',
@@ -59,11 +60,11 @@ export const idempotencyKeys: Table<EventEntry> = {
     { name: 'event_id', type: 'uuid', value: ({ id }) => id },
     { name: 'at', type: 'moment', value: ({ at }) => at },
   ],
-  // A key that has grown too old can be used again.
+  // An expired key can be reused.
   conflict: { key: ['user_id', 'metric', 'key'], replaceWhen: 'idempotency_keys.at < excluded.at' },
 };
 
-export const achievements: AppendedTable<OfUser<number>> = {
+export const achievements: AppendedTable<UserFact<number>> = {
   name: 'user_achievements',
   columns: [userColumn, { name: 'achievement', type: 'integer', value: ({ fact }) => fact }, atColumn],
 };
@@ -81,7 +82,7 @@ function preferencesOf(profile: ProfileFact): string {
   return JSON.stringify(Object.fromEntries(Object.entries(profile).filter(([field]) => isPreference(field))));
 }
 
-type ProfileColumn = InsertedColumn<OfUser<ProfileFact>>;
+type ProfileColumn = InsertedColumn<UserFact<ProfileFact>>;
 
 const profileText = (name: string, field: string): ProfileColumn => ({ name, type: 'text', value: ({ fact }) => fact[field] ?? null });
 const profileFlag = (name: string, field: string): ProfileColumn => ({
@@ -89,24 +90,24 @@ const profileFlag = (name: string, field: string): ProfileColumn => ({
   type: 'boolean',
   value: ({ fact }) => (fact[field] === undefined ? null : fact[field] === '1'),
 });
-/** An empty text is how Redis keeps what has been cleared. */
-const clearable = (name: string, field: string, type: 'text' | 'jsonb' = 'text'): ProfileColumn => ({
+/** Redis stores a cleared field as an empty string. */
+const profileClearable = (name: string, field: string, type: 'text' | 'jsonb' = 'text'): ProfileColumn => ({
   name,
   type,
   value: ({ fact }) => fact[field] || null,
 });
 const profileMoment = (name: string, field: string): ProfileColumn => ({ name, type: 'moment', value: ({ fact }) => Number(fact[field]) });
 
-export const users: Table<OfUser<ProfileFact>> = {
+export const users: Table<UserFact<ProfileFact>> = {
   name: 'users',
   columns: [
     { name: 'id', type: 'text', value: ({ entry }) => entry.user },
     revColumn,
     profileText('name', userFields.name),
     profileText('email', userFields.email),
-    clearable('tz', userFields.tz),
+    profileClearable('tz', userFields.tz),
     profileFlag('subscribe_to_emails', userFields.subscribeToEmails),
-    clearable('device_tokens', userFields.deviceTokens, 'jsonb'),
+    profileClearable('device_tokens', userFields.deviceTokens, 'jsonb'),
     { name: 'attributes', type: 'jsonb', value: ({ fact }) => attributesOf(fact) },
     { name: 'preferences', type: 'jsonb', value: ({ fact }) => preferencesOf(fact) },
     profileFlag('control', userFields.control),
@@ -117,8 +118,8 @@ export const users: Table<OfUser<ProfileFact>> = {
   conflict: { key: ['id'], replaceWhen: newer('users') },
 };
 
-/** Where something was reached stays as it is unless the batch knows better. */
-const keepUnlessReached = (table: string, column: string): string => `coalesce(nullif(excluded.${column}, ''), ${table}.${column})`;
+/** Replaces the position only if the batch contains a newer one. */
+const replaceIfReached = (table: string, column: string): string => `coalesce(nullif(excluded.${column}, ''), ${table}.${column})`;
 
 export const userMetrics: Table<{ readonly event: EventEntry } & Reached> = {
   name: 'user_metrics',
@@ -133,11 +134,11 @@ export const userMetrics: Table<{ readonly event: EventEntry } & Reached> = {
   conflict: {
     key: ['user_id', 'metric'],
     replaceWhen: newer('user_metrics'),
-    assign: { reached: keepUnlessReached('user_metrics', 'reached') },
+    assign: { reached: replaceIfReached('user_metrics', 'reached') },
   },
 };
 
-export const userPoints: Table<OfUser<PointsFact> & Reached> = {
+export const userPoints: Table<UserFact<PointsFact> & Reached> = {
   name: 'user_points',
   columns: [
     userColumn,
@@ -151,11 +152,11 @@ export const userPoints: Table<OfUser<PointsFact> & Reached> = {
   conflict: {
     key: ['user_id', 'system'],
     replaceWhen: newer('user_points'),
-    assign: { reached: keepUnlessReached('user_points', 'reached') },
+    assign: { reached: replaceIfReached('user_points', 'reached') },
   },
 };
 
-/** The state of users: what their hashes in Redis hold, as it is. */
+/** The fields of the users' Redis hashes, byte for byte. */
 export const userState: Table<StateRow> = {
   name: 'user_state',
   columns: [
@@ -167,62 +168,41 @@ export const userState: Table<StateRow> = {
   conflict: { key: ['user_id', 'field'], replaceWhen: newer('user_state') },
 };
 
-const reachedColumn = (frequency: Frequency): InsertedColumn<StreakRow> => ({
-  name: `reached_${frequency}`,
-  type: 'text',
-  value: ({ reached }) => reached[frequency] ?? '',
-});
+const frequencies: readonly Frequency[] = ['daily', 'weekly', 'monthly'];
+const longestOf = (column: string): string => `greatest(user_streaks.${column}, excluded.${column})`;
+type StreakColumn = InsertedColumn<StreakRow>;
 
-const lengthColumn = (frequency: Frequency): InsertedColumn<StreakRow> => ({
-  name: frequency,
-  type: 'integer',
-  value: ({ fact }) => fact[frequency],
-});
-
-const longestColumn = (frequency: Frequency): InsertedColumn<StreakRow> => ({
-  name: `longest_${frequency}`,
-  type: 'integer',
-  value: ({ longest }) => longest[frequency] ?? 0,
-});
-const keepLongest = (column: string): string => `greatest(user_streaks.${column}, excluded.${column})`;
-
-export const streakStates: Table<StreakRow> = {
+export const userStreaks: Table<StreakRow> = {
   name: 'user_streaks',
   columns: [
     userColumn,
-    lengthColumn('daily'),
-    lengthColumn('weekly'),
-    lengthColumn('monthly'),
-    reachedColumn('daily'),
-    reachedColumn('weekly'),
-    reachedColumn('monthly'),
-    longestColumn('daily'),
-    longestColumn('weekly'),
-    longestColumn('monthly'),
+    ...frequencies.map((name): StreakColumn => ({ name, type: 'integer', value: ({ fact }) => fact[name] })),
+    ...frequencies.map((name): StreakColumn => ({ name: `reached_${name}`, type: 'text', value: ({ reached }) => reached[name] ?? '' })),
+    ...frequencies.map((name): StreakColumn => ({ name: `longest_${name}`, type: 'integer', value: ({ longest }) => longest[name] ?? 0 })),
     revColumn,
   ],
   conflict: {
     key: ['user_id'],
     replaceWhen: newer('user_streaks'),
     assign: {
-      reached_daily: keepUnlessReached('user_streaks', 'reached_daily'),
-      reached_weekly: keepUnlessReached('user_streaks', 'reached_weekly'),
-      reached_monthly: keepUnlessReached('user_streaks', 'reached_monthly'),
-      longest_daily: keepLongest('longest_daily'),
-      longest_weekly: keepLongest('longest_weekly'),
-      longest_monthly: keepLongest('longest_monthly'),
+      reached_daily: replaceIfReached('user_streaks', 'reached_daily'),
+      reached_weekly: replaceIfReached('user_streaks', 'reached_weekly'),
+      reached_monthly: replaceIfReached('user_streaks', 'reached_monthly'),
+      longest_daily: longestOf('longest_daily'),
+      longest_weekly: longestOf('longest_weekly'),
+      longest_monthly: longestOf('longest_monthly'),
     },
   },
 };
 
-/** Written after the states of the batch, which may be of a later revision than the pauses are: that these are newer than what is there follows from the offset. */
-export const streakPauses: Table<OfUser<readonly PauseFact[]>> = {
+/** Written after the streaks of the batch, whose revision may be higher than that of the pauses. The offset guarantees that these pauses are newer. */
+export const streakPauses: Table<UserFact<readonly PauseFact[]>> = {
   name: 'user_streaks',
   columns: [userColumn, { name: 'pauses', type: 'jsonb', value: ({ fact }) => JSON.stringify(fact) }, revColumn],
   conflict: { key: ['user_id'], assign: { rev: 'greatest(user_streaks.rev, excluded.rev)' } },
 };
 
-export const streakPeriods: Table<OfUser<PeriodFact>> = {
+export const streakPeriods: Table<UserFact<PeriodFact>> = {
   name: 'streak_periods',
   columns: [
     userColumn,
@@ -232,4 +212,37 @@ export const streakPeriods: Table<OfUser<PeriodFact>> = {
     { name: 'how', type: 'text', value: ({ fact }) => fact.how },
   ],
   conflict: { key: ['user_id', 'frequency', 'period'] },
+};
+
+export const leaderboardEntries: Table<ScoredParticipant> = {
+  name: 'leaderboard_entries',
+  columns: [
+    { name: 'leaderboard', type: 'integer', value: ({ no }) => no },
+    { name: 'run', type: 'integer', value: ({ run }) => run },
+    { name: 'group', type: 'text', value: ({ group }) => group },
+    { name: 'user_id', type: 'text', value: ({ user }) => user },
+    { name: 'value', type: 'float8', value: ({ score }) => score.value },
+    { name: 'seq', type: 'bigint', value: ({ score }) => score.seq },
+  ],
+  conflict: { key: ['leaderboard', 'run', 'user_id', 'group'], replaceWhen: 'leaderboard_entries.seq <= excluded.seq' },
+};
+
+export const leaderboardHistory: Table<HistoryRow> = {
+  name: 'leaderboard_history',
+  columns: [
+    { name: 'leaderboard', type: 'integer', value: ({ board }) => board.no },
+    { name: 'run', type: 'integer', value: ({ board }) => board.run },
+    { name: 'user_id', type: 'text', value: ({ entry }) => entry.user },
+    { name: 'day', type: 'date', value: ({ entry }) => entry.day },
+    { name: 'at', type: 'moment', value: ({ entry }) => entry.at },
+    { name: 'previous_rank', type: 'integer', value: ({ previousRank }) => previousRank },
+    { name: 'rank', type: 'integer', value: ({ board }) => board.rank ?? null },
+    { name: 'previous_value', type: 'float8', value: ({ previousValue }) => previousValue },
+    { name: 'value', type: 'float8', value: ({ board }) => board.value ?? null },
+  ],
+  conflict: {
+    key: ['leaderboard', 'run', 'user_id', 'day'],
+    replace: ['at', 'rank', 'value'],
+    replaceWhen: 'leaderboard_history.at <= excluded.at',
+  },
 };

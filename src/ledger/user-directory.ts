@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import { postgresFailure } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/pool.js';
 import { userFields } from '../redis/contract.js';
 import type { ProfileFact } from './entry.js';
 
-/** What of a row of `users` makes the profile. */
+/** The columns of `users` that make the profile. */
 export interface ProfileRow {
   readonly id: string;
   readonly name: string | null;
@@ -18,10 +18,9 @@ export interface ProfileRow {
   readonly updated: Date;
 }
 
-/** The columns of a `ProfileRow`. */
 export const profileColumns = 'id, name, email, tz, subscribe_to_emails, device_tokens, attributes, preferences, control, created, updated';
 
-/** A row as the fields of the user's hash; what is not set has none. */
+/** A row as the fields of the user's hash; unset columns have no field. */
 export function profileOf(row: ProfileRow): ProfileFact {
   const fields: Record<string, string | null> = {
     ...row.preferences,
@@ -38,7 +37,7 @@ export function profileOf(row: ProfileRow): ProfileFact {
   return Object.fromEntries(Object.entries(fields).filter((field): field is [string, string] => field[1] !== null));
 }
 
-/** A user of the list: the profile in the fields that Redis has it in. */
+/** A listed user; the profile has the fields of the user's Redis hash. */
 export interface ListedUser {
   readonly id: string;
   readonly profile: ProfileFact;
@@ -47,32 +46,32 @@ export interface ListedUser {
 export interface UserListQuery {
   readonly limit: number;
   readonly skip: number;
-  /** The start of an id or an e-mail address, or words of which each begins a word of the name. Without it, everybody. */
+  /** A prefix of the id or the email address, or words of which each is a prefix of a word of the name. Without it, all users. */
   readonly search?: string | undefined;
 }
 
-/** A pattern of LIKE for the texts that start so. */
-const startsWith = (text: string): string => `${text.replace(/[\\%_]/g, '\\$&')}%`;
+/** The LIKE pattern of a prefix. */
+const prefixPattern = (text: string): string => `${text.replace(/[\\%_]/g, '\\$&')}%`;
 
-/** A text search for names in which each of the words begins a word; empty when there are no words. */
-const hasWords = (text: string): string =>
+/** The text search query for names in which each word is a prefix of a word; empty when there are no words. */
+const wordQuery = (text: string): string =>
   text
     .split(/\s+/)
     .filter((word) => /[\p{L}\p{N}]/u.test(word))
     .map((word) => `'${word.replace(/[\\']/g, '$&$&')}':*`)
     .join(' & ');
 
-const everybody = `select ${profileColumns} from users where tenant = $1 order by id collate "C" limit $2 offset $3`;
+const allUsers = `select ${profileColumns} from users where tenant = $1 order by id collate "C" limit $2 offset $3`;
 
-/** Whom a search finds is worked out first, from the indexes: looking for few users among many by their order would read nearly all. */
-const found = `
+/** The search is materialized first, from its indexes: finding few users among many in id order would read nearly all rows. */
+const foundUsers = `
   with found as materialized (
     select ${profileColumns} from users
      where tenant = $1 and (id collate "C" like $4 or lower(email) like lower($4)
        or to_tsvector('simple', coalesce(name, '')) @@ to_tsquery('simple', $5)))
   select * from found order by id collate "C" limit $2 offset $3`;
 
-/** The list of users, which Postgres answers. */
+/** Lists and searches users in Postgres. */
 export class UserDirectory {
   private readonly pool: pg.Pool;
 
@@ -80,17 +79,13 @@ export class UserDirectory {
     this.pool = pool;
   }
 
-  /** Users by id, byte by byte. Postgres must have what the caller may know already (HistoryReader.waitFor). */
+  /** Users in the byte order of their ids. Callers first wait for the write-behind (HistoryReader.waitFor). */
   async list(tenant: number, { limit, skip, search }: UserListQuery): Promise<ListedUser[]> {
-    const values = [tenant, limit, skip];
-    try {
-      const { rows } =
-        search === undefined
-          ? await this.pool.query<ProfileRow>(everybody, values)
-          : await this.pool.query<ProfileRow>(found, [...values, startsWith(search), hasWords(search)]);
-      return rows.map((row) => ({ id: row.id, profile: profileOf(row) }));
-    } catch (error) {
-      throw postgresFailure(error);
-    }
+    const query =
+      search === undefined
+        ? this.pool.query<ProfileRow>(allUsers, [tenant, limit, skip])
+        : this.pool.query<ProfileRow>(foundUsers, [tenant, limit, skip, prefixPattern(search), wordQuery(search)]);
+    const { rows } = await withPostgresErrors(query);
+    return rows.map((row) => ({ id: row.id, profile: profileOf(row) }));
   }
 }

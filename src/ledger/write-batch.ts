@@ -1,19 +1,24 @@
 import type pg from 'pg';
+import { numberArray, textArray } from '../postgres/arrays.js';
 import { copiesOf, copyNewRows } from '../postgres/copy.js';
 import { insertsOf, type Table } from '../postgres/insert.js';
-import type { Batch } from './batch.js';
-import { boardWrites } from './write-boards.js';
-import { dayWrites } from './days.js';
+import { queryAllUsers } from '../postgres/pool.js';
+import type { Batch, ParticipantRow, ScoredParticipant } from './batch.js';
+import { summaryWrites } from './days.js';
+import type { FinalEntry } from './entry.js';
 import * as tables from './tables.js';
 
 /**
- * Writes the rows of a batch within the transaction of `client`. State is only ever replaced by a higher revision of the same user. `isLate`: it is of an
- * entry that was refused, and has never been written, behind newer ones of the same user.
+ * Writes the rows of a batch within the transaction of `client`. A user's state is only replaced by a higher revision. `isLate`: the batch is an
+ * entry that was refused before and is written now, behind newer entries of the same user.
  */
 export async function writeBatch(client: pg.ClientBase, tenant: number, batch: Batch, isLate = false): Promise<void> {
   await copyNewRows(client, tenant, tables.idempotencyKeys, [...batch.keys.values()]);
   const insert = <T>(table: Table<T>, rows: ReadonlyMap<string, T>) => insertsOf(client, tenant, table, [...rows.values()]);
-  await oneAhead([
+  const participants = [...batch.participants.values()];
+  const removed = participants.filter(({ score }) => score === null);
+  const scored = participants.filter((row): row is ScoredParticipant => row.score !== null);
+  await pipelined([
     ...copiesOf(client, tenant, tables.events, batch.events),
     ...copiesOf(client, tenant, tables.awards, batch.awards),
     ...copiesOf(client, tenant, tables.achievements, [...batch.achievements.values()]),
@@ -21,20 +26,23 @@ export async function writeBatch(client: pg.ClientBase, tenant: number, batch: B
     ...insert(tables.userMetrics, batch.metrics),
     ...insert(tables.userPoints, batch.points),
     ...insert(tables.userState, batch.state),
-    ...insert(tables.streakStates, batch.streaks),
+    ...insert(tables.userStreaks, batch.streaks),
     ...insert(tables.streakPauses, batch.pauses),
     ...insert(tables.streakPeriods, batch.periods),
-    ...dayWrites(client, tenant, batch.days, isLate),
-    ...boardWrites(client, tenant, batch),
+    ...summaryWrites(client, tenant, batch.summaries, isLate),
+    () => deleteParticipants(client, tenant, removed),
+    ...insertsOf(client, tenant, tables.leaderboardEntries, scored),
+    ...insert(tables.leaderboardHistory, batch.history),
+    ...batch.finals.map((final) => () => writeFinal(client, tenant, final)),
   ]);
 }
 
 /**
- * Runs statements in order. While Postgres works on one, the rows of the next are encoded: a connection sends its statements one after the other. Each
- * is a single statement: a second one would come behind the first of the next. Throws what the first that fails throws; those behind it fail as well,
- * in a transaction that is aborted.
+ * Runs statements in order. While Postgres executes one, the rows of the next are encoded. Each write must be a single statement: a second one
+ * would be sent behind the first of the next write. Throws the error of the first that fails; those behind it fail as well, since the transaction
+ * is aborted.
  */
-async function oneAhead(writes: readonly (() => Promise<void>)[]): Promise<void> {
+async function pipelined(writes: readonly (() => Promise<void>)[]): Promise<void> {
   let running = Promise.resolve();
   for (const write of writes) {
     const next = write();
@@ -43,4 +51,40 @@ async function oneAhead(writes: readonly (() => Promise<void>)[]): Promise<void>
     running = next;
   }
   await running;
+}
+
+async function deleteParticipants(client: pg.ClientBase, tenant: number, removed: readonly ParticipantRow[]): Promise<void> {
+  if (removed.length === 0) return;
+  await client.query({
+    name: 'delete-leaderboard-entries',
+    text: `delete from leaderboard_entries as entry
+            using unnest($2::integer[], $3::integer[], $4::text[], $5::text[]) as row (leaderboard, run, "group", user_id)
+            where entry.tenant = $1 and entry.leaderboard = row.leaderboard and entry.run = row.run and entry."group" = row."group"
+              and entry.user_id = row.user_id`,
+    values: [
+      tenant,
+      numberArray(removed.map(({ no }) => no)),
+      numberArray(removed.map(({ run }) => run)),
+      textArray(removed.map(({ group }) => group)),
+      textArray(removed.map(({ user }) => user)),
+    ],
+  });
+}
+
+/** Writes the final rankings of a run: by value, then by the order in which participants reached it. */
+async function writeFinal(client: pg.ClientBase, tenant: number, { no, run, max, at }: FinalEntry): Promise<void> {
+  const { rowCount } = await client.query(
+    'insert into leaderboard_runs (tenant, leaderboard, run, finalised) values ($1, $2, $3, to_timestamp($4 / 1000.0)) on conflict do nothing',
+    [tenant, no, run, at],
+  );
+  if (rowCount === 0) return;
+  await queryAllUsers(
+    client,
+    `insert into leaderboard_rankings (tenant, leaderboard, run, "group", rank, user_id, value)
+     select tenant, leaderboard, run, "group", rank, user_id, value from (
+       select *, row_number() over (partition by "group" order by value desc, seq) as rank
+         from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3
+     ) as ranked where rank <= $4`,
+    [tenant, no, run, max],
+  );
 }

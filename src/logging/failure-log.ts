@@ -5,11 +5,11 @@ import { redisFailure } from '../redis/failure.js';
 const codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 /** SQLSTATE: connections that broke, too many of them, a server that stops or starts. */
 const states = /^(?:08...|53300|57P0.)$/;
-/** What ioredis, pg and pg-pool say without a code. */
+/** Messages of ioredis, pg and pg-pool errors without a code. */
 const messages =
   /^(?:Connection is closed|Connection terminated|Client has encountered a connection error|Command timed out|Query read timeout|Socket timeout|Stream isn't writeable|timeout exceeded when trying to connect|No node of the cluster answers)/;
 
-/** Whether something failed because a store does not serve this process, which StoreWatch logs. */
+/** Whether an error is caused by an unavailable store, which StoreWatch logs. */
 export function isStoreTrouble(error: unknown): boolean {
   if (error instanceof LaurelError) return /^(?:redis|postgres)_/.test(error.reason);
   if (!(error instanceof Error)) return false;
@@ -20,40 +20,40 @@ export function isStoreTrouble(error: unknown): boolean {
 
 interface Episode {
   readonly failures: number;
-  /** Whether its beginning was logged above `debug`. */
+  /** Whether its first failure was logged above `debug`. */
   readonly isLogged: boolean;
 }
 
 export interface FailureMessages {
   readonly failed: string;
-  readonly over: string;
+  readonly recovered: string;
   readonly level: 'warn' | 'error';
 }
 
-/** Logs work that keeps failing once when that begins and once when it is over. What a store causes is logged at `debug`: StoreWatch tells of it. */
+/** Logs work that fails repeatedly once when it starts to fail and once when it recovers. Store errors are logged at `debug`: StoreWatch logs them. */
 export class FailureLog {
   private readonly log: Logger;
-  private readonly words: FailureMessages;
-  private readonly running = new Map<number, Episode>();
+  private readonly messages: FailureMessages;
+  private readonly episodes = new Map<number, Episode>();
 
   constructor(log: Logger, words: FailureMessages) {
     this.log = log;
-    this.words = words;
+    this.messages = words;
   }
 
-  /** Work has failed; `about` tells it from other work, like the number of a tenant. */
-  failed(about: number, error: unknown, fields: Readonly<Record<string, unknown>> = {}): void {
-    const { failures, isLogged } = this.running.get(about) ?? { failures: 0, isLogged: false };
-    const tells = !isLogged && !isStoreTrouble(error);
-    this.running.set(about, { failures: failures + 1, isLogged: isLogged || tells });
-    this.log[tells ? this.words.level : 'debug']({ err: error, ...fields }, this.words.failed);
+  /** Logs a failure of the work that `key` identifies, such as a tenant's number. */
+  failed(key: number, error: unknown, fields: Readonly<Record<string, unknown>> = {}): void {
+    const { failures, isLogged } = this.episodes.get(key) ?? { failures: 0, isLogged: false };
+    const isNew = !isLogged && !isStoreTrouble(error);
+    this.episodes.set(key, { failures: failures + 1, isLogged: isLogged || isNew });
+    this.log[isNew ? this.messages.level : 'debug']({ err: error, ...fields }, this.messages.failed);
   }
 
-  /** Work has been done. */
-  succeeded(about: number, fields: Readonly<Record<string, unknown>> = {}): void {
-    const episode = this.running.get(about);
+  /** Logs a recovery, if the work had failed. */
+  succeeded(key: number, fields: Readonly<Record<string, unknown>> = {}): void {
+    const episode = this.episodes.get(key);
     if (!episode) return;
-    this.running.delete(about);
-    this.log[episode.isLogged ? 'info' : 'debug']({ failures: episode.failures, ...fields }, this.words.over);
+    this.episodes.delete(key);
+    this.log[episode.isLogged ? 'info' : 'debug']({ failures: episode.failures, ...fields }, this.messages.recovered);
   }
 }

@@ -1,15 +1,15 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
 
-/** How deep causes of causes are told. */
+/** The depth of nested causes that are logged. */
 const maxCauses = 4;
-/** What libraries say of a failure that names no data: kinds, codes, and names of tables and constraints. */
+/** Fields of library errors that contain no data: kinds, codes, and names of tables and constraints. */
 const plainFields = ['code', 'errno', 'syscall', 'severity', 'schema', 'table', 'column', 'constraint', 'routine'] as const;
-/** Belt and braces: nothing is meant to log these. */
+/** A second safeguard: no code logs these. */
 const neverLogged = ['headers', 'body', 'request', 'response', '*.headers', '*.body'];
 
 /**
- * The log of a process: JSON lines, and in them no secrets and nothing of users. What requests carry is never given to it (api/middleware.ts),
- * and errors, into which stores and parsers put what they were asked, are told without it.
+ * The log of a process: JSON lines without secrets or user data. Request contents are never passed to it (api/middleware.ts), and errors, which may
+ * contain the input of stores and parsers, are logged without it.
  */
 export function createLog(level: string, destination: DestinationStream): Logger {
   const options = {
@@ -22,8 +22,8 @@ export function createLog(level: string, destination: DestinationStream): Logger
 }
 
 /**
- * An error as it is logged: its kind, message, stack and causes, and of what libraries add only what is known to be plain. ioredis adds the
- * command with its arguments, Postgres the row, the body parser the body.
+ * The loggable form of an error: its kind, message, stack and causes, and only those library fields that contain no data. ioredis adds the command with
+ * its arguments, Postgres the row, the body parser the body.
  */
 export function loggedError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? withoutData(error) : typeof error;
@@ -40,14 +40,14 @@ export function loggedError(error: unknown, depth = 0): unknown {
 type Plain = Readonly<Record<(typeof plainFields)[number], unknown>>;
 
 function messageOf(error: Error): string {
-  // V8 quotes what it could not parse.
-  if (error instanceof SyntaxError) return 'something could not be parsed';
+  // V8 quotes the input.
+  if (error instanceof SyntaxError) return 'invalid syntax';
   return withoutData(error.message);
 }
 
 /**
- * Texts in double quotes are values in the messages of Postgres and of ours, the arguments of a command follow it in those of Redis, and
- * what has an @ is an e-mail address or an address with a password.
+ * Removes data from a message: Postgres and Laurel quote values in double quotes, Redis appends a command's arguments, and a word with an @ is an email
+ * address or a URL with a password.
  */
 function withoutData(message: string): string {
   return message
@@ -56,7 +56,7 @@ function withoutData(message: string): string {
     .replace(/\S*@\S*/g, '…');
 }
 
-/** Where it happened; the message, which stands before it, is told without data. */
+/** The stack frames without the message, which may contain data. */
 const framesOf = ({ stack = '' }: Error): string =>
   stack
     .split('\n')

@@ -3,12 +3,12 @@ import type { LaurelError, NotReadyReason } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 
 /**
- * Logs requests that are answered with 503: the first of each reason as a line, the others as a sum each `limits.refusalsLogMs`. Remembers for
- * which tenants there were some.
+ * Logs requests that get a 503: the first of each reason as a line, further ones as a count each `limits.refusalsLogMs`. Records the affected
+ * tenants.
  */
 export class Refusals {
   private readonly log: Logger;
-  /** Requests of a reason that are not logged yet. */
+  /** The number of requests by reason that are not logged yet. */
   private readonly unlogged = new Map<NotReadyReason, number>();
   private readonly refused = new Set<number>();
   private timer: NodeJS.Timeout | undefined;
@@ -17,10 +17,10 @@ export class Refusals {
     this.log = log;
   }
 
-  /** A request has been refused; `logOf` makes the log of the request, and `tenant` is undefined where it is not known. */
-  note({ reason, message }: LaurelError, logOf: () => Logger, tenant: number | undefined): void {
+  /** Records a refused request. `logOf` returns the request's log; `tenant` is undefined if unknown. */
+  record({ reason, message }: LaurelError, logOf: () => Logger, tenant: number | undefined): void {
     const unlogged = this.unlogged.get(reason);
-    if (unlogged === undefined) logOf().warn({ reason, error: message }, 'request answered with 503');
+    if (unlogged === undefined) logOf().warn({ reason, error: message }, 'request refused with 503');
     this.unlogged.set(reason, unlogged === undefined ? 0 : unlogged + 1);
     if (tenant !== undefined && this.refused.size < limits.metricsBusyTenants) this.refused.add(tenant);
     this.timer ??= setInterval(() => {
@@ -28,22 +28,22 @@ export class Refusals {
     }, limits.refusalsLogMs).unref();
   }
 
-  /** The tenants with refused requests, those that have been refused for the longest time first. */
+  /** The tenants with refused requests, in the order of their first refusal. */
   get tenants(): readonly number[] {
     return [...this.refused];
   }
 
-  /** A tenant is served again. */
+  /** Removes a tenant that is served again. */
   served(tenant: number): void {
     this.refused.delete(tenant);
   }
 
-  /** Logs the sums. A reason that has not come up since the last time is over. */
+  /** Logs the counts. A reason without requests since the last call has ended. */
   flush(): void {
     for (const [reason, requests] of this.unlogged) {
       if (requests === 0) this.unlogged.delete(reason);
       else {
-        this.log.warn({ reason, requests }, 'more requests answered with 503');
+        this.log.warn({ reason, requests }, 'more requests refused with 503');
         this.unlogged.set(reason, 0);
       }
     }

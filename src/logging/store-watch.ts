@@ -6,7 +6,7 @@ import { redisFailure } from '../redis/failure.js';
 
 type Store = 'redis' | 'postgres';
 
-/** Logs once when a store stops serving this process, and once when it serves it again, however many connections and callers notice. */
+/** Logs once when a store becomes unavailable to this process and once when it is available again, however many connections and callers report it. */
 export class StoreWatch {
   private readonly log: Logger;
   private readonly store: Store;
@@ -21,7 +21,7 @@ export class StoreWatch {
   failed(error: unknown): void {
     const known = this.store === 'redis' ? redisFailure(error) : postgresFailure(error);
     if (!(known instanceof LaurelError) || !known.reason.startsWith(this.store)) return;
-    // A connection that breaks may turn out to have been refused its login: the cause is worth a second line, the way back to `away` is not.
+    // A broken connection may then be refused at login: that cause is worth a second line, a return to `away` is not.
     if (this.sinceMs !== undefined && (known.reason === this.reason || known.reason.endsWith('_away'))) return;
     this.sinceMs ??= performance.now();
     this.reason = known.reason;
@@ -29,7 +29,7 @@ export class StoreWatch {
     this.log.warn({ store: this.store, reason: known.reason, error: messageOf(cause) }, 'store unavailable');
   }
 
-  answered(): void {
+  succeeded(): void {
     if (this.sinceMs === undefined) return;
     this.log.info({ store: this.store, seconds: Math.round((performance.now() - this.sinceMs) / 100) / 10 }, 'store available again');
     this.sinceMs = undefined;

@@ -2,10 +2,7 @@ import type { Logger } from 'pino';
 import { Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import { limits } from '../shared/limits.js';
 
-/**
- * A gauge without labels that has no value until it is set, and none again after `remove()`: what could not be looked up is missing from
- * the answer, and not 0 or what it was before.
- */
+/** A gauge without labels that has no value until it is set, and after `remove()`: a failed read is a missing sample, and not 0 or an old value. */
 export function absentGauge(registry: Registry, name: string, help: string): Gauge {
   const gauge = new Gauge({ name, help, registers: [registry] });
   gauge.remove();
@@ -15,8 +12,8 @@ export function absentGauge(registry: Registry, name: string, help: string): Gau
 let registry: Registry | undefined;
 
 /**
- * Node's and the system's figures of this process: CPU, memory, event loop, garbage collection. There is one process, however many
- * services run in it, and what watches the event loop can't be taken away again, so they are registered once, when first asked for.
+ * Node's default metrics: CPU, memory, event loop, garbage collection. A process may run several services, and event loop monitoring can't be stopped,
+ * so they are registered once, on first use.
  */
 export function processMetrics(): Registry {
   if (registry) return registry;
@@ -25,15 +22,14 @@ export function processMetrics(): Registry {
   return registry;
 }
 
-/** Brings the figures of one concern up to date before they are read. What it can't find out it leaves out of the answer. */
+/** Updates the metrics of one concern before they are read; metrics that it can't read are left out. */
 export type Refresh = () => Promise<void>;
 
 /**
- * What this process tells Prometheus. Each concern (requests.ts, functions.ts, …) registers its own metrics, those that are counted while
- * something happens as well as those that are looked up when somebody reads them; to add a concern, give `add` a function that does it.
+ * The Prometheus metrics of this process. Each concern registers its own metrics, those counted as things happen and those read on a scrape, with `add`.
  *
- * Labels are of bounded variety: routes as they are declared, functions, statuses. Tenants and users are no labels, since there may be
- * 100,000 of the one and millions of the other: what is theirs is given as a sum, a maximum, or of the worst few.
+ * Labels are bounded: routes by pattern, functions, statuses. Tenants and users are not labels, since there may be 100,000 of one and millions of the
+ * other: their metrics are sums, maxima, or the worst few.
  */
 export class Observation {
   private readonly registry = new Registry();
@@ -45,7 +41,7 @@ export class Observation {
     this.log = log;
   }
 
-  /** Registers a concern. `register` makes its metrics in the registry, and returns how they are brought up to date if that takes looking. */
+  /** Registers a concern. `register` creates its metrics and returns a function that updates them, if needed. */
   add(register: (registry: Registry) => Refresh | undefined): void {
     const refresh = register(this.registry);
     if (refresh) this.refreshes.push(this.bounded(refresh));
@@ -54,8 +50,8 @@ export class Observation {
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
 
   /**
-   * All metrics in the text format of Prometheus. It always answers, and within limits.metricsWaitMs or little more: a store that is away
-   * makes `laurel_redis_up` or `laurel_postgres_up` 0, and what was to be read from it is left out. Those who read at the same time share an answer.
+   * All metrics in the Prometheus text format. Always resolves, within little more than limits.metricsWaitMs: an unavailable store sets
+   * `laurel_redis_up` or `laurel_postgres_up` to 0, and its other metrics are left out. Concurrent readers share a result.
    */
   read(): Promise<string> {
     this.reading ??= this.readAll().finally(() => (this.reading = undefined));
@@ -67,22 +63,21 @@ export class Observation {
     return `${await this.registry.metrics()}\n${await processMetrics().metrics()}`;
   }
 
-  /** One look at a time, which nobody waits for longer than allowed. */
+  /** Runs one refresh at a time, and waits at most limits.metricsWaitMs for it. */
   private bounded(refresh: Refresh): () => Promise<void> {
-    let looking: Promise<void> | undefined;
+    let running: Promise<void> | undefined;
     return async () => {
-      looking ??= refresh()
+      running ??= refresh()
         .catch((error: unknown) => {
-          this.log.debug({ err: error }, 'some metrics could not be looked up');
+          this.log.debug({ err: error }, 'metrics refresh failed');
         })
-        .finally(() => (looking = undefined));
-      await atMost(looking, limits.metricsWaitMs);
+        .finally(() => (running = undefined));
+      await waitAtMost(running, limits.metricsWaitMs);
     };
   }
 }
 
-/** Waits for some work, but not longer than `ms`. */
-async function atMost(work: Promise<void>, ms: number): Promise<void> {
+async function waitAtMost(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);

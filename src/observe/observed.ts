@@ -4,14 +4,14 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
 import type { AroundCall } from '../engine/function-calls.js';
-import type { AroundBatch, WriteBehind } from '../ledger/write-behind.js';
+import type { TraceBatch, WriteBehind } from '../ledger/write-behind.js';
 import type { Refusals } from '../logging/refusals.js';
 import type { RedisConnection } from '../redis/connection.js';
 import type { LaurelError } from '../shared/errors.js';
 import { Observation } from './observation.js';
 import { partitionMetrics } from './partition-metrics.js';
 import {
-  type AnsweredRequest,
+  type HandledRequest,
   type WatchedDeliveries,
   countRequests,
   deadLetterMetrics,
@@ -24,7 +24,7 @@ import {
 import { diskMetrics, postgresMetrics, redisMetrics } from './store-metrics.js';
 import type { Tracing } from './tracing.js';
 
-/** The settings that decide what is measured, as `Settings` has them. */
+/** The `Settings` that decide what is measured. */
 interface ObservedSettings {
   readonly metricsPort: number | null;
   readonly otlpEndpoint: string | null;
@@ -40,23 +40,23 @@ export interface ObservedOptions {
   readonly log: Logger;
 }
 
-/** What the figures of the stores are taken from. */
+/** The sources of the stores' metrics. */
 export interface ObservedStores {
-  /** A connection of its own. */
+  /** A dedicated connection. */
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly partition: (tenant: number) => string;
   readonly tenants: () => readonly number[];
 }
 
-/** How a service is watched: by metrics, by traces, by both or not at all. What is switched off is undefined here, and costs nothing. */
+/** The metrics and traces of a service. What is switched off is undefined, and costs nothing. */
 export class Observed {
-  /** Undefined without METRICS_PORT. Others add their concerns to it. */
+  /** Undefined without METRICS_PORT. */
   readonly metrics: Observation | undefined;
-  readonly answered: ((request: AnsweredRequest) => void) | undefined;
-  readonly around: Tracing['request'] | undefined;
+  readonly onResponse: ((request: HandledRequest) => void) | undefined;
+  readonly traceRequest: Tracing['request'] | undefined;
   readonly aroundCall: AroundCall | undefined;
-  readonly aroundBatch: AroundBatch | undefined;
+  readonly traceBatch: TraceBatch | undefined;
   private readonly settings: ObservedSettings;
   private readonly tracing: Tracing | undefined;
   private writer: WriteBehind | undefined;
@@ -69,35 +69,36 @@ export class Observed {
     this.settings = settings;
     this.tracing = tracing;
     this.metrics = settings.metricsPort === null ? undefined : new Observation(log);
-    let answered: Observed['answered'];
+    let onResponse: Observed['onResponse'];
     let timed: AroundCall | undefined;
     this.metrics?.add((registry) => {
       const role = new Gauge({
-        ...{ name: 'laurel_role', help: 'What this process does: api, worker.' },
-        ...{ labelNames: ['role'], registers: [registry] },
+        name: 'laurel_role',
+        help: 'The roles of this process: api, worker.',
+        labelNames: ['role'],
+        registers: [registry],
       });
       role.set({ role: 'api' }, Number(roles.api));
       role.set({ role: 'worker' }, Number(roles.worker));
-      if (roles.api) answered = countRequests(registry);
+      if (roles.api) onResponse = countRequests(registry);
       timed = timeFunctions(registry);
       return undefined;
     });
-    this.answered = answered;
-    this.around = tracing?.request;
+    this.onResponse = onResponse;
+    this.traceRequest = tracing?.request;
     this.aroundCall = tracing && timed ? nested(timed, tracing.call) : (timed ?? tracing?.call);
-    this.aroundBatch = tracing?.batch;
+    this.traceBatch = tracing?.batch;
   }
 
-  /** Loads what is switched on. */
   static async start(options: ObservedOptions, roles: { readonly api: boolean; readonly worker: boolean }): Promise<Observed> {
     const { otlpEndpoint } = options.settings;
     if (otlpEndpoint === null) return new Observed(options, roles, undefined);
-    // Loaded only here: OpenTelemetry costs nothing where it is not wanted.
+    // Imported only here: OpenTelemetry costs nothing when it is off.
     const { startTracing } = await import('./tracing.js');
     return new Observed(options, roles, startTracing(otlpEndpoint, options.log));
   }
 
-  /** Takes up the stores. */
+  /** Adds the metrics of the stores. */
   stores({ redis, pool, partition, tenants }: ObservedStores): void {
     const { metrics, settings } = this;
     if (!metrics) return;
@@ -111,10 +112,10 @@ export class Observed {
     if (settings.redisUrl === null || settings.databaseUrl === null) metrics.add((registry) => diskMetrics(registry, settings.dataDir));
   }
 
-  /** Takes up whether this process can do its work: `problem` says why not. */
+  /** Adds the readiness of this process: `problem` returns why it is not ready. */
   ready(problem: () => Promise<LaurelError | undefined>, { api }: { readonly api: boolean }): void {
     this.metrics?.add((registry) => {
-      const help = 'Whether this process is ready, as /health/ready says.';
+      const help = 'Whether this process is ready (/health/ready).';
       const ready = api ? new Gauge({ name: 'laurel_ready', help, registers: [registry] }) : undefined;
       const reasons = new Gauge({
         ...{ name: 'laurel_not_ready', help: 'Why this process is not ready; no sample when it is.' },
@@ -130,23 +131,23 @@ export class Observed {
     });
   }
 
-  /** Takes up the tenants whose requests this process refuses. */
+  /** Adds the tenants whose requests this process refuses. */
   refusals(refusals: Refusals, checkReady: (tenant: number) => Promise<void>): void {
     this.metrics?.add((registry) => unreadyMetrics(registry, refusals, checkReady));
   }
 
-  /** Takes up the write-behind of this process. */
+  /** Adds the write-behind of this process. */
   writeBehind(writer: WriteBehind): void {
     this.writer = writer;
     this.metrics?.add((registry) => writeBehindMetrics(registry, writer.progress));
   }
 
-  /** Takes up the deliveries of webhooks by this process. */
+  /** Adds the webhook deliveries of this process. */
   deliverer(deliverer: WatchedDeliveries): void {
     this.metrics?.add((registry) => webhookMetrics(registry, deliverer));
   }
 
-  /** Sends the traces that are not sent yet. */
+  /** Sends the remaining traces. */
   async stop(): Promise<void> {
     await this.tracing?.stop();
   }
@@ -159,40 +160,40 @@ const nested =
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** Whether a request carries the token. Digests are compared, so that the time it takes tells nothing of either text or its length. */
-function carries({ headers }: IncomingMessage, token: string): boolean {
+/** Whether a request has the token. Compares digests, so that the time reveals neither text nor its length. */
+function hasToken({ headers }: IncomingMessage, token: string): boolean {
   const [scheme = '', sent = ''] = (headers.authorization ?? '').split(' ');
   return scheme.toLowerCase() === 'bearer' && timingSafeEqual(digest(sent), digest(token));
 }
 
-function answer(response: ServerResponse, status: number, type: string, body: string, headers: Record<string, string> = {}): void {
-  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store', ...headers });
+function respond(response: ServerResponse, status: number, body: string, headers: Record<string, string>): void {
+  response.writeHead(status, { 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store', ...headers });
   response.end(body);
 }
 
-const refuse = (response: ServerResponse, status: number, sentence: string, headers?: Record<string, string>): void => {
-  answer(response, status, 'application/json', JSON.stringify({ error: sentence }), headers);
+const respondError = (response: ServerResponse, status: number, message: string, headers: Record<string, string> = {}): void => {
+  respond(response, status, JSON.stringify({ error: message }), { 'Content-Type': 'application/json', ...headers });
 };
 
-/** Answers `GET /metrics`, for a token if there is one (docs/operations/monitoring.md), and nothing else. */
+/** Handles `GET /metrics`, which requires `token` unless it is null (docs/operations/monitoring.md). Other requests get an error. */
 export function metricsEndpoint(
   observation: Observation,
   token: string | null,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     if (request.url?.split('?', 1)[0] !== '/metrics') {
-      refuse(response, 404, 'There is only /metrics here.');
+      respondError(response, 404, 'This port serves only /metrics.');
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
-      refuse(response, 405, 'The metrics are read with GET.', { Allow: 'GET, HEAD' });
-    } else if (token !== null && !carries(request, token)) {
-      refuse(response, 401, 'Send METRICS_TOKEN as `Authorization: Bearer …`.', { 'WWW-Authenticate': 'Bearer' });
+      respondError(response, 405, 'Read the metrics with GET.', { Allow: 'GET, HEAD' });
+    } else if (token !== null && !hasToken(request, token)) {
+      respondError(response, 401, 'Send METRICS_TOKEN as `Authorization: Bearer …`.', { 'WWW-Authenticate': 'Bearer' });
     } else {
       observation.read().then(
         (text) => {
-          answer(response, 200, observation.contentType, text);
+          respond(response, 200, text, { 'Content-Type': observation.contentType });
         },
         () => {
-          refuse(response, 500, 'The metrics could not be put together.');
+          respondError(response, 500, 'The metrics could not be collected.');
         },
       );
     }

@@ -3,51 +3,50 @@ import { readLag, type LedgerLag } from '../ledger/lag.js';
 import { limits } from '../shared/limits.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { keyNames } from '../redis/contract.js';
-import { isHalfRestored } from '../restore/restore.js';
+import { hasUnfinishedRestore } from '../restore/restore.js';
 import { absentGauge } from './observation.js';
 import type { Refresh } from './observation.js';
 
-/** Seconds of lag from which a tenant is worth a name. */
-const worthNamingS = 10;
+/** Seconds of lag from which a tenant is named. */
+const namedLagS = 10;
 
 export interface PartitionsOptions {
-  /** A connection of its own: nobody's event waits behind these questions. */
+  /** A dedicated connection, so that no event waits behind these reads. */
   readonly redis: RedisConnection;
-  /** The start of a tenant's keys. */
+  /** The key prefix of a tenant. */
   readonly partition: (tenant: number) => string;
-  /** The tenants that there are now. */
+  /** The current tenants. */
   readonly tenants: () => readonly number[];
-  /** Those whose ledgers this process knows to have something to write down. */
+  /** The tenants whose ledgers this process knows to have uncommitted entries. */
   readonly busy: () => readonly number[];
   /** MAX_LEDGER_ENTRIES. */
   readonly maxLedgerEntries: number;
-  /** Whether time is that of the test clock. */
+  /** Whether the test clock is on. */
   readonly testClock: boolean;
 }
 
-/** What is to be done for a tenant. */
+/** The pending work of a tenant. */
 interface Backlog extends LedgerLag {
-  /** Users to whom something is due. */
+  /** Due users. */
   readonly dueUsers: number;
-  /** How long it has been due to the first of them, as far as that is known: after a restore everybody is due at no certain moment. */
+  /** How long the first of them has been due, if known: after a restore all users are due without a time. */
   readonly lateSeconds: number;
-  readonly isHalfRestored: boolean;
+  readonly hasUnfinishedRestore: boolean;
 }
 
-const isIdle = ({ lagEntries, dueUsers, isHalfRestored: isHalf }: Backlog): boolean => lagEntries === 0 && dueUsers === 0 && !isHalf;
+const isIdle = ({ lagEntries, dueUsers, hasUnfinishedRestore: isHalf }: Backlog): boolean => lagEntries === 0 && dueUsers === 0 && !isHalf;
 
 /**
- * The backlogs of tenants: their ledgers and their sweeps. There may be 100,000 tenants, so a scrape looks at those that are known to have
- * something to do and at some others in turn; an idle one costs a few cheap commands in some hundred scrapes. What is told is of those
- * together: sums, and the worst.
+ * The backlogs of tenants: their ledgers and sweeps. There may be 100,000 tenants, so a scrape reads those known to have a backlog and some others
+ * round-robin; an idle tenant costs a few cheap commands in some hundred scrapes. The metrics are sums over those tenants, and the worst ones.
  */
 export function partitionMetrics(registry: Registry, options: PartitionsOptions): Refresh {
   const gauges = makeGauges(registry);
-  const limit = 'Entries that the stream of one tenant may have before its events are refused.';
+  const limit = 'The most entries in the stream of one tenant; above, its events are refused.';
   absentGauge(registry, 'laurel_ledger_limit_entries', limit).set(options.maxLedgerEntries);
   const known = new Map<number, Backlog>();
   let next = 0;
-  const inTurn = (tenants: readonly number[]): readonly number[] => {
+  const nextTenants = (tenants: readonly number[]): readonly number[] => {
     const first = next < tenants.length ? next : 0;
     next = first + limits.metricsTenants;
     return tenants.slice(first, next);
@@ -56,9 +55,9 @@ export function partitionMetrics(registry: Registry, options: PartitionsOptions)
     gauges.clear();
     const tenants = options.tenants();
     const busy = [...new Set([...options.busy(), ...known.keys()])].slice(0, limits.metricsBusyTenants);
-    const looked = [...new Set([...busy, ...inTurn(tenants)])];
+    const scraped = [...new Set([...busy, ...nextTenants(tenants)])];
     const nowMs = redisMs(await options.redis.time());
-    for (const backlog of await Promise.all(looked.map((tenant) => look(options, tenant, nowMs)))) {
+    for (const backlog of await Promise.all(scraped.map((tenant) => readBacklog(options, tenant, nowMs)))) {
       if (isIdle(backlog)) known.delete(backlog.tenant);
       else known.set(backlog.tenant, backlog);
     }
@@ -68,8 +67,8 @@ export function partitionMetrics(registry: Registry, options: PartitionsOptions)
 
 const redisMs = ([seconds, micros]: readonly (number | string)[]): number => Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
 
-/** What there is to do for one tenant: in one round trip with the others if there is nothing, which is the rule. */
-async function look({ redis, partition, testClock }: PartitionsOptions, tenant: number, nowMs: number): Promise<Backlog> {
+/** Reads a tenant's backlog: for an idle tenant, the usual case, in one round trip. */
+async function readBacklog({ redis, partition, testClock }: PartitionsOptions, tenant: number, nowMs: number): Promise<Backlog> {
   const keys = partition(tenant);
   const set = testClock ? await redis.get(keys + keyNames.clock) : null;
   const now = set === null ? nowMs : Number(set);
@@ -77,31 +76,31 @@ async function look({ redis, partition, testClock }: PartitionsOptions, tenant: 
   const [lag, dueUsers, isHalf] = await Promise.all([
     readLag(redis, keys, tenant),
     redis.zcount(due, '-inf', now),
-    isHalfRestored(redis, keys),
+    hasUnfinishedRestore(redis, keys),
   ]);
   const [, first] = dueUsers === 0 ? [] : await redis.zrangebyscore(due, '(0', now, 'WITHSCORES', 'LIMIT', 0, 1);
-  return { ...lag, dueUsers, isHalfRestored: isHalf, lateSeconds: first === undefined ? 0 : Math.max(now - Number(first), 0) / 1000 };
+  return { ...lag, dueUsers, hasUnfinishedRestore: isHalf, lateSeconds: first === undefined ? 0 : Math.max(now - Number(first), 0) / 1000 };
 }
 
 interface PartitionGauges {
-  /** After which nothing is told until it has been looked up. */
+  /** Removes the values until they are set again. */
   clear(): void;
   set(backlogs: readonly Backlog[], tenants: number): void;
 }
 
 function makeGauges(registry: Registry): PartitionGauges {
   const gauge = (name: string, help: string): Gauge => absentGauge(registry, name, help);
-  const entries = gauge('laurel_ledger_entries', 'Ledger entries in the streams that Postgres does not have yet, of all tenants together.');
-  const longest = gauge('laurel_ledger_entries_max', 'Ledger entries in the longest stream of a tenant.');
-  const lag = gauge('laurel_ledger_lag_seconds', 'How long the oldest ledger entry has been waiting for Postgres.');
-  const behind = gauge('laurel_ledger_tenants_behind', 'Tenants whose ledgers have entries that Postgres does not have yet.');
-  const due = gauge('laurel_sweep_due_users', 'Users to whom something is due, of all tenants together.');
-  const late = gauge('laurel_sweep_late_seconds', 'How long something has been due to the user who has waited longest.');
-  const half = gauge('laurel_restore_unfinished', 'Tenants whose restore has begun and not come to its end.');
-  const known = gauge('laurel_tenants', 'Tenants that there are.');
+  const entries = gauge('laurel_ledger_entries', 'Uncommitted ledger entries, over all tenants.');
+  const longest = gauge('laurel_ledger_entries_max', 'Uncommitted ledger entries of the tenant with the most.');
+  const lag = gauge('laurel_ledger_lag_seconds', 'Age of the oldest uncommitted ledger entry.');
+  const behind = gauge('laurel_ledger_tenants_behind', 'Tenants with uncommitted ledger entries.');
+  const due = gauge('laurel_sweep_due_users', 'Due users, over all tenants.');
+  const late = gauge('laurel_sweep_late_seconds', 'How long the longest-waiting user has been due.');
+  const half = gauge('laurel_restore_unfinished', 'Tenants whose restore is running or was interrupted.');
+  const known = gauge('laurel_tenants', 'The number of tenants.');
   const worst = new Gauge({
     name: 'laurel_tenant_lag_seconds',
-    help: `Lag of the ${limits.metricsWorstTenants} ledgers furthest behind, by the tenant's no, of those that are more than ${worthNamingS} s behind.`,
+    help: `Lag of the ${limits.metricsWorstTenants} ledgers furthest behind, by the tenant's no, if more than ${namedLagS} s.`,
     labelNames: ['tenant'],
     registers: [registry],
   });
@@ -120,9 +119,9 @@ function makeGauges(registry: Registry): PartitionGauges {
       behind.set(backlogs.filter(({ lagEntries }) => lagEntries > 0).length);
       due.set(total(backlogs, ({ dueUsers }) => dueUsers));
       late.set(most(backlogs, ({ lateSeconds }) => lateSeconds));
-      half.set(backlogs.filter(({ isHalfRestored: isHalf }) => isHalf).length);
+      half.set(backlogs.filter(({ hasUnfinishedRestore: isHalf }) => isHalf).length);
       known.set(tenants);
-      const named = backlogs.filter(({ lagSeconds }) => lagSeconds > worthNamingS).sort((a, b) => b.lagSeconds - a.lagSeconds);
+      const named = backlogs.filter(({ lagSeconds }) => lagSeconds > namedLagS).sort((a, b) => b.lagSeconds - a.lagSeconds);
       for (const { tenant, lagSeconds } of named.slice(0, limits.metricsWorstTenants)) worst.set({ tenant }, lagSeconds);
     },
   };

@@ -7,22 +7,22 @@ import { infoFields } from '../redis/server.js';
 import { absentGauge } from './observation.js';
 import type { Refresh } from './observation.js';
 
-/** How old the size of the database may be: Postgres looks at every file for it. */
+/** How long the size of the database is cached: Postgres stats every file for it. */
 const databaseSizeMs = 60_000;
 
-/** Whether Redis answers, how much memory it has left, whether it gets its data onto the disk, and what functions cost it. */
+/** The availability, memory, persistence, replication and function calls of Redis. */
 export function redisMetrics(registry: Registry, redis: RedisConnection): Refresh {
   const up = new Gauge({ name: 'laurel_redis_up', help: 'Whether Redis answered when the metrics were read.', registers: [registry] });
-  const memory = absentGauge(registry, 'laurel_redis_memory_bytes', 'Memory that Redis uses; in a cluster, the master that is fullest.');
+  const memory = absentGauge(registry, 'laurel_redis_memory_bytes', 'Memory used by Redis; in a cluster, by the fullest master.');
   const allowed = absentGauge(
     registry,
     'laurel_redis_memory_limit_bytes',
-    'Memory that Redis may use: maxmemory, or else what the machine has.',
+    'Memory available to Redis: maxmemory, or else the memory of the machine.',
   );
   const saves = absentGauge(
     registry,
     'laurel_redis_persistence_ok',
-    'Whether Redis keeps an append-only file and its last writes to the disk succeeded.',
+    'Whether Redis has an append-only file and its last writes to disk succeeded.',
   );
   const replicas = absentGauge(
     registry,
@@ -32,18 +32,18 @@ export function redisMetrics(registry: Registry, redis: RedisConnection): Refres
   const replicaLag = absentGauge(
     registry,
     'laurel_redis_replica_lag_seconds',
-    'Time since the replica that is furthest behind last acknowledged.',
+    'Time since the last acknowledgement of the replica furthest behind.',
   );
-  const calls = absentGauge(registry, 'laurel_redis_function_calls', 'Calls of functions since Redis started, of all processes.');
-  const seconds = absentGauge(registry, 'laurel_redis_function_seconds', 'Time that Redis has spent in functions since it started.');
+  const calls = absentGauge(registry, 'laurel_redis_function_calls', 'Function calls since Redis started, of all processes.');
+  const seconds = absentGauge(registry, 'laurel_redis_function_seconds', 'Time spent in functions since Redis started.');
   return async () => {
     up.set(0);
     for (const gauge of [memory, allowed, saves, replicas, replicaLag, calls, seconds]) gauge.remove();
-    const asked = mastersOf(redis).map((server) => server.info('memory', 'persistence', 'replication', 'commandstats'));
-    const servers = (await Promise.all(asked)).map(infoFields);
+    const infos = mastersOf(redis).map((server) => server.info('memory', 'persistence', 'replication', 'commandstats'));
+    const servers = (await Promise.all(infos)).map(infoFields);
     if (servers.length === 0) return;
     up.set(1);
-    // Of a cluster, the master that is fullest; the others have room, but not for its tenants.
+    // In a cluster, the fullest master: the free memory of the others is no use to its tenants.
     const [fullest] = servers.map(memoryOf).sort((one, other) => other.used / other.limit - one.used / one.limit);
     memory.set(fullest?.used ?? 0);
     allowed.set(fullest?.limit ?? 0);
@@ -59,30 +59,30 @@ export function redisMetrics(registry: Registry, redis: RedisConnection): Refres
 
 type Fields = ReadonlyMap<string, string>;
 
-/** Bytes; the limit is maxmemory, or else what the machine has. */
+/** Bytes; the limit is maxmemory, or else the memory of the machine. */
 function memoryOf(fields: Fields): { used: number; limit: number } {
   const limit = Number(fields.get('maxmemory') ?? 0) || Number(fields.get('total_system_memory') ?? 0);
   return { used: Number(fields.get('used_memory') ?? 0), limit };
 }
 
-/** Whether it keeps an append-only file, and nothing that it last wrote failed. */
+/** Whether a server has an append-only file and its last writes succeeded. */
 function keepsData(fields: Fields): boolean {
   const writes = ['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'];
   return fields.get('aof_enabled') === '1' && writes.every((field) => fields.get(field) !== 'err');
 }
 
-/** Seconds since each replica of a server last acknowledged what it has. */
+/** Seconds since the last acknowledgement of each replica of a server. */
 function replicaLags(fields: Fields): number[] {
   return [...fields].flatMap(([field, value]) => (/^slave\d+$/.test(field) ? [Number(/\blag=(\d+)/.exec(value)?.[1] ?? 0)] : []));
 }
 
-/** A number of what the calls of functions have cost since the server started. */
+/** The number of function calls, or their microseconds, since the server started. */
 function functionStat(fields: Fields, name: 'calls' | 'usec'): number {
   const stat = new RegExp(`(?:^|,)${name}=(\\d+)`).exec(fields.get('cmdstat_fcall') ?? '');
   return Number(stat?.[1] ?? 0);
 }
 
-/** Whether Postgres answers, how this process' connections to it are used, who writes ledgers, and how large the database is. */
+/** The availability of Postgres, this process's connections, the ledger leases, and the size of the database. */
 export function postgresMetrics(registry: Registry, pool: pg.Pool): Refresh {
   const up = new Gauge({
     name: 'laurel_postgres_up',
@@ -91,15 +91,11 @@ export function postgresMetrics(registry: Registry, pool: pg.Pool): Refresh {
   });
   const connections = new Gauge({
     name: 'laurel_postgres_connections',
-    help: 'Connections of this process to Postgres by state; `waiting` are those who wait for one.',
+    help: 'Connections of this process to Postgres by state; `waiting` counts the queries that wait for one.',
     labelNames: ['state'],
     registers: [registry],
   });
-  const leases = absentGauge(
-    registry,
-    'laurel_ledger_leases',
-    'Ledgers that a worker, or a restore, has the lease of. Idle ones need none.',
-  );
+  const leases = absentGauge(registry, 'laurel_ledger_leases', 'Ledgers leased by a worker or a restore. Idle ledgers need no lease.');
   const size = absentGauge(registry, 'laurel_postgres_database_bytes', 'Size of the database.');
   let sizedAt = -Infinity;
   return async () => {
@@ -123,9 +119,9 @@ export function postgresMetrics(registry: Registry, pool: pg.Pool): Refresh {
   };
 }
 
-/** The room on the disk of the data folder, for a Laurel that runs its own stores. */
+/** The disk of the data folder, for a Laurel that runs its own stores. */
 export function diskMetrics(registry: Registry, dataDir: string): Refresh {
-  const free = absentGauge(registry, 'laurel_data_folder_free_bytes', 'Free room on the disk of the data folder.');
+  const free = absentGauge(registry, 'laurel_data_folder_free_bytes', 'Free space on the disk of the data folder.');
   const size = absentGauge(registry, 'laurel_data_folder_size_bytes', 'Size of the disk of the data folder.');
   return async () => {
     const { bavail, blocks, bsize } = await statfs(dataDir);

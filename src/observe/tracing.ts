@@ -5,37 +5,36 @@ import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
 import type { AroundCall } from '../engine/function-calls.js';
-import type { AroundBatch } from '../ledger/write-behind.js';
+import type { TraceBatch } from '../ledger/write-behind.js';
 import { limits } from '../shared/limits.js';
-import type { AnsweredRequest } from './service-metrics.js';
+import type { HandledRequest } from './service-metrics.js';
 
-/** A request that is to be answered. */
-interface Asked {
+interface TracedRequest {
   readonly id: string;
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Spans for requests, for the calls of the function library that they make, and for the batches of the write-behind. */
+/** Spans for requests, their calls of the function library, and the batches of the write-behind. */
 export interface Tracing {
-  readonly request: (request: Asked, answer: () => Promise<void>, outcome: () => AnsweredRequest) => Promise<void>;
+  readonly request: (request: TracedRequest, answer: () => Promise<void>, outcome: () => HandledRequest) => Promise<void>;
   readonly call: AroundCall;
-  readonly batch: AroundBatch;
-  /** Sends what has not been sent. */
+  readonly batch: TraceBatch;
+  /** Sends the remaining spans. */
   stop(): Promise<void>;
 }
 
 /**
- * Sends traces to a collector, by OTLP over HTTP at `<endpoint>/v1/traces`. This module is only loaded when traces are switched on. Spans name routes, functions and
- * numbers; nothing of what was sent or of whom it is about. How many traces are kept, and with which headers they are
- * sent, the SDK takes from its own variables (OTEL_TRACES_SAMPLER, OTEL_EXPORTER_OTLP_HEADERS).
+ * Sends traces to a collector, by OTLP over HTTP at `<endpoint>/v1/traces`. Imported only when traces are on. Spans contain routes, functions and
+ * numbers, and no request contents or user data. The SDK reads sampling and headers from its own variables (OTEL_TRACES_SAMPLER,
+ * OTEL_EXPORTER_OTLP_HEADERS).
  */
 export function startTracing(endpoint: string, log: Logger): Tracing {
   diag.setLogger(diagnostics(log), DiagLogLevel.ERROR);
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces`, timeoutMillis: limits.tracesSendMs });
   const named = detectResources({ detectors: [envDetector] });
   const provider = new NodeTracerProvider({
-    // The later ones win: OTEL_SERVICE_NAME over our name.
+    // Later ones win: OTEL_SERVICE_NAME over the default name.
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': 'laurel' }))
       .merge(named),
@@ -48,14 +47,14 @@ export function startTracing(endpoint: string, log: Logger): Tracing {
     call: traceCall(tracer),
     batch: traceBatch(tracer),
     stop: async () => {
-      // A collector that is away is no reason not to stop in order.
+      // An unavailable collector must not fail the shutdown.
       await provider.shutdown().catch(() => undefined);
       for (const api of [trace, context, propagation, diag]) api.disable();
     },
   };
 }
 
-/** Server spans, which go on with the caller's trace if a `traceparent` header names one. */
+/** Server spans, which continue the caller's trace if a `traceparent` header has one. */
 function traceRequest(tracer: Tracer): Tracing['request'] {
   return async ({ id, method, headers }, answer, outcome) => {
     const parent = propagation.extract(context.active(), headers);
@@ -72,7 +71,7 @@ function traceRequest(tracer: Tracer): Tracing['request'] {
   };
 }
 
-/** Client spans for calls on behalf of something that is traced. What the sweep does all day is not a trace each. */
+/** Client spans for calls within a trace; the sweep's calls are not traced. */
 function traceCall(tracer: Tracer): AroundCall {
   return async (name, call) => {
     if (!trace.getActiveSpan()) return call();
@@ -89,8 +88,8 @@ function traceCall(tracer: Tracer): AroundCall {
   };
 }
 
-/** A span for each batch; made when it is over, since most looks find nothing to write. */
-function traceBatch(tracer: Tracer): AroundBatch {
+/** A span for each batch; created when it ends, since most checks find no entries. */
+function traceBatch(tracer: Tracer): TraceBatch {
   return async (tenant, write) => {
     const startTime = Date.now();
     const begin = (): Span => tracer.startSpan('write-behind batch', { startTime, root: true, attributes: { 'laurel.tenant': tenant } });
@@ -107,7 +106,7 @@ function traceBatch(tracer: Tracer): AroundBatch {
   };
 }
 
-/** The kind of an error alone: messages may hold what was sent. */
+/** Records only the kind of an error: messages may contain request data. */
 function fail(span: Span, error: unknown): void {
   span.setAttribute('error.type', error instanceof Error ? error.name : typeof error);
   span.setStatus({ code: SpanStatusCode.ERROR });
@@ -116,7 +115,7 @@ function fail(span: Span, error: unknown): void {
 function diagnostics(log: Logger): Parameters<typeof diag.setLogger>[0] {
   const nothing = (): void => undefined;
   const error = (): void => {
-    log.warn('traces could not be sent to OTEL_EXPORTER_OTLP_ENDPOINT');
+    log.warn('sending traces to OTEL_EXPORTER_OTLP_ENDPOINT failed');
   };
   return { error, warn: nothing, info: nothing, debug: nothing, verbose: nothing };
 }

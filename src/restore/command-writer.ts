@@ -6,51 +6,51 @@ const dayMs = 86_400_000;
 /** MessagePack's `false`. */
 const no = 0xc2;
 
-/** Bytes that an award takes at the most without its boosts, and one boost. */
+/** The most bytes of an award without its boosts, and of one boost. */
 const awardBytes = 256;
 const boostBytes = 9;
-/** Bytes in front of a text of any length, and how long one may be to be written character by character, which is faster then. */
+/** The head of a string of any length, and the longest string that is faster to write character by character. */
 const textHeadBytes = 5;
 const shortText = 40;
 const bytesPerChar = 3;
 const lastAscii = 0x7f;
 
-/** Lua hands a function at most 8,000 values. Even, so that a field stays with its value, and a score with its member. */
+/** Lua passes at most 8,000 values to a function. Even, so that a field stays with its value, and a score with its member. */
 const valuesInCommand = 1_000;
 
 /**
- * Commands of Redis as lua/restore.lua takes them. It writes MessagePack itself, and awards straight from what Postgres sent: they are two thirds of what
- * a restore writes, and this takes a third of the time that `packMessage` does and leaves nothing behind to be collected. Bytes are written as
- * MessagePack's texts, since Lua's cmsgpack does not know its type for bytes.
+ * Encodes Redis commands for lua/restore.lua. Writes MessagePack itself, and awards directly from what Postgres sent: they are two thirds of a
+ * restore's data, and this takes a third of the time of `packMessage` and leaves no garbage. Bytes are written as MessagePack strings, since
+ * Lua's cmsgpack does not know the binary type.
  */
 export class CommandWriter {
   private buffer = Buffer.allocUnsafe(256 * 1024);
   private at = 0;
   private name = '';
   private key = '';
-  /** Where it stands how many values the command has, and how many these are by now. */
+  /** The position of the command's value count, and the count so far. */
   private countAt = -1;
   private count = 0;
 
-  /** Everything so far. */
-  done(): Buffer {
-    this.noteCount();
+  /** The commands so far. */
+  bytes(): Buffer {
+    this.writeCount();
     return this.buffer.subarray(0, this.at);
   }
 
-  /** Forgets everything, and keeps the room for it. */
+  /** Removes all commands and keeps the buffer. */
   clear(): this {
     [this.at, this.countAt] = [0, -1];
     return this;
   }
 
-  /** Begins a command on a key; what is added then are its values. With many, it becomes several commands. */
+  /** Begins a command on a key, to which values can be added. Many values are split into several commands. */
   command(name: string, key: string): this {
-    this.noteCount();
+    this.writeCount();
     [this.name, this.key, this.count] = [name, key, 0];
     this.putText(name);
     this.putText(key);
-    this.makeRoom(3);
+    this.reserve(3);
     this.buffer[this.at] = 0xcd;
     this.countAt = this.at + 1;
     this.at += 3;
@@ -63,7 +63,7 @@ export class CommandWriter {
     if (typeof value === 'string') {
       this.putText(value);
     } else {
-      this.makeRoom(textHeadBytes + value.length);
+      this.reserve(textHeadBytes + value.length);
       this.putLength(this.at, value.length);
       this.at += textHeadBytes;
       this.at += value.copy(this.buffer, this.at);
@@ -71,12 +71,12 @@ export class CommandWriter {
     return this;
   }
 
-  /** Adds the awards of a list (stored-awards.ts), each a value as the function library writes it. */
+  /** Adds the awards of a list (stored-awards.ts), each as a value in the function library's format. */
   addAwards(list: Buffer): this {
     let [id, at, day] = [-1, 0, 0];
     for (const award = new AwardReader(list); award.next();) {
       this.countValue();
-      this.makeRoom(awardBytes + award.boosts.length * boostBytes);
+      this.reserve(awardBytes + award.boosts.length * boostBytes);
       const start = this.at;
       this.at += textHeadBytes;
       this.putAward(award, id >= 0 && award.at === at && award.day === day && award.hasIdAt(id));
@@ -91,7 +91,7 @@ export class CommandWriter {
     this.count += 1;
   }
 
-  private noteCount(): void {
+  private writeCount(): void {
     if (this.countAt >= 0) this.buffer.writeUInt16BE(this.count, this.countAt);
   }
 
@@ -101,14 +101,14 @@ export class CommandWriter {
   }
 
   private putText(text: string): void {
-    this.makeRoom(textHeadBytes + bytesPerChar * text.length);
+    this.reserve(textHeadBytes + bytesPerChar * text.length);
     if (text.length <= shortText && this.putShortText(text)) return;
     const length = this.buffer.write(text, this.at + textHeadBytes, 'utf8');
     this.putLength(this.at, length);
     this.at += textHeadBytes + length;
   }
 
-  /** Returns false, and has written nothing, if the text has other characters than those of ASCII. */
+  /** Returns false, and writes nothing, if the text is not ASCII. */
   private putShortText(text: string): boolean {
     const { buffer } = this;
     let at = this.at + 2;
@@ -123,7 +123,7 @@ export class CommandWriter {
     return true;
   }
 
-  /** Writes an award (redis/layout.ts, `recentAward`); `isShared` when it has id, moment and day in common with the one before. */
+  /** Writes an award (redis/layout.ts, `recentAward`); `isShared` when it shares id, time and day with the previous one. */
   private putAward(award: AwardReader, isShared: boolean): void {
     if (isShared) this.buffer[this.at++] = no;
     else this.putInteger(award.day - Math.floor(award.at / dayMs));
@@ -134,26 +134,26 @@ export class CommandWriter {
     for (const boost of award.boosts) this.putInteger(boost);
     if (isShared) return;
     const { list, idAt } = award;
-    // As short as it is, a loop is faster than a copy.
+    // For 16 bytes, a loop is faster than a copy.
     for (let i = 0; i < uuidBytes; i += 1) this.buffer[this.at++] = list[idAt + i] as number;
     this.at = this.buffer.writeIntBE(award.at, this.at, awardMomentBytes);
   }
 
-  private makeRoom(count: number): void {
+  private reserve(count: number): void {
     if (this.at + count <= this.buffer.length) return;
     const larger = Buffer.allocUnsafe(2 * (this.buffer.length + count));
     this.buffer.copy(larger, 0, 0, this.at);
     this.buffer = larger;
   }
 
-  /** As the function library writes it. */
+  /** Writes an integer in the function library's format. */
   private putInteger(value: number): void {
     const { buffer } = this;
     if (value >= -0x20 && value < 0x80) {
       buffer[this.at++] = value & 0xff;
       return;
     }
-    // What the value needs unsigned; a bit more below 0.
+    // The unsigned value; one more bit below 0.
     const least = value < 0 ? -2 * value - 1 : value;
     const step = least <= 0xff ? 0 : least <= 0xffff ? 1 : least <= 0xffff_ffff ? 2 : 3;
     buffer[this.at] = (value < 0 ? 0xd0 : 0xcc) + step;

@@ -1,24 +1,24 @@
-/** Work that is under way at the same time, at most so many pieces; the first that fails is heard of at the next chance. */
+/** Runs at most `maxRunning` promises concurrently; the first failure is thrown at the next call. */
 export class Prefetch {
   private readonly running: Promise<unknown>[] = [];
 
-  constructor(private readonly most: number) {}
+  constructor(private readonly maxRunning: number) {}
 
-  /** Waits until there is room for more. Throws what an earlier piece has thrown. */
+  /** Waits until there is room for more work. Throws the error of earlier work. */
   async add(work: Promise<unknown>): Promise<void> {
-    // It is waited for later: until then its failure must not count as one that nobody handles.
+    // Awaited later: until then a failure must not count as unhandled.
     work.catch(() => undefined);
     this.running.push(work);
-    while (this.running.length >= this.most) await this.running.shift();
+    while (this.running.length >= this.maxRunning) await this.running.shift();
   }
 
-  /** Waits for all. Throws what one has thrown. */
-  async end(): Promise<void> {
+  /** Waits for all work. Throws the first error. */
+  async drain(): Promise<void> {
     while (this.running.length > 0) await this.running.shift();
   }
 
-  /** Waits until nothing is under way any more, whatever has become of it. */
-  async settled(): Promise<void> {
+  /** Waits for all work and ignores errors. */
+  async settle(): Promise<void> {
     await Promise.allSettled(this.running);
   }
 }

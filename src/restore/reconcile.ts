@@ -10,7 +10,7 @@ import { limits } from '../shared/limits.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
 import type { RedisConnection } from '../redis/connection.js';
 import pLimit from 'p-limit';
-import { needOf, restoreTenant, RestoreFenced } from './restore.js';
+import { claimPurposeOf, restoreTenant, RestoreFenced } from './restore.js';
 
 export interface ReconcilerOptions {
   readonly engine: Engine;
@@ -18,15 +18,15 @@ export interface ReconcilerOptions {
   readonly pool: pg.Pool;
   readonly active: ActiveRedis;
   readonly testClock: boolean;
-  /** Without it, tenants are compared only, and an operator restores them. */
+  /** If off, tenants are only compared, and an operator restores them. */
   readonly autoRestore: boolean;
   readonly log: Logger;
 }
 
 /**
- * Restores a Redis that lacks data that Postgres has, tenant by tenant, without an operator (ARCHITECTURE.md, invariant 5). A Redis that has
- * everything is left as it is, with what Postgres has not got yet; so is one of another database. Several workers may do so at once, and
- * beside a `laurel restore`: the lease of the tenant's stream lets one of them work, and the others wait until it is through or gone.
+ * Resyncs a Redis that lacks data of Postgres, tenant by tenant, without an operator (ARCHITECTURE.md, invariant 5). Leaves a Redis that lacks nothing
+ * as it is, with its uncommitted entries, and one of another database too. Several workers and `laurel restore` may run at once: the lease of the
+ * tenant's stream lets one of them restore, and the others wait until it is done or gone.
  */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
@@ -39,8 +39,8 @@ export class Reconciler {
   }
 
   /**
-   * Compares a tenant's Redis with Postgres and restores it if it lacks something. Returns when it is in sync, or when that can't be
-   * reached now (then what the reason is has been logged, and whoever finds out again calls again). Callers at the same time share the work.
+   * Compares a tenant's Redis with Postgres and restores it if it lacks data. Returns when it is in sync, or when it can't be synced now (the reason
+   * is logged, and the next caller that finds it out of sync calls again). Concurrent callers share the work.
    */
   resync(tenant: number): Promise<void> {
     const running = this.working.get(tenant);
@@ -55,7 +55,7 @@ export class Reconciler {
     return work;
   }
 
-  /** Ends what is being restored between two steps; the next worker goes on there. */
+  /** Aborts running restores between two steps; the next worker resumes them. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.working.values());
@@ -63,61 +63,61 @@ export class Reconciler {
 
   private async waitForSync(tenant: number): Promise<void> {
     const { engine, autoRestore, log } = this.options;
-    for (let said = ''; !this.stopping.signal.aborted;) {
+    for (let logged = ''; !this.stopping.signal.aborted;) {
       const { found, epoch, newest, offset, objection } = await engine.compare(tenant);
       if (found === 'in_sync') return;
-      if (objection && (objection.why === 'superseded' || !autoRestore || found === 'fenced')) {
-        if (said !== objection.why) this.warnFenced(tenant, objection);
-        said = objection.why;
-        if (objection.why === 'superseded' || !autoRestore) return;
+      if (objection && (objection.reason === 'superseded' || !autoRestore || found === 'fenced')) {
+        if (logged !== objection.reason) this.warnFenced(tenant, objection);
+        logged = objection.reason;
+        if (objection.reason === 'superseded' || !autoRestore) return;
         await this.pause();
         continue;
       }
       if (found === 'foreign') {
-        log.error({ tenant, epoch, expected: offset.epoch }, 'this Redis belongs to another database, and is left alone');
+        log.error({ tenant, epoch, expected: offset.epoch }, 'Redis belongs to another database, left unchanged');
         return;
       }
       if (found === 'ahead') {
-        log.error({ tenant, epoch, newest, committed: offset.lastId }, 'Postgres is older than Redis, and nothing is written down');
+        log.error({ tenant, epoch, newest, committed: offset.lastId }, 'Postgres is older than Redis, nothing is persisted');
         return;
       }
       if (!autoRestore) {
-        log.error({ tenant, newest, committed: offset.lastId }, 'Redis lacks what Postgres has, and AUTO_RESTORE is off');
+        log.error({ tenant, newest, committed: offset.lastId }, 'Redis lacks data of Postgres, and AUTO_RESTORE is off');
         return;
       }
-      // While another worker restores it, or another Redis is active, once.
-      if (said !== offset.epoch && !objection)
-        log.warn({ tenant, found, newest, committed: offset.lastId }, 'Redis lacks what Postgres has, and is restored');
-      if (objection && said !== objection.why) this.warnFenced(tenant, objection);
-      said = objection?.why ?? offset.epoch;
+      // Logged once while another worker restores it or another Redis is active.
+      if (logged !== offset.epoch && !objection)
+        log.warn({ tenant, found, newest, committed: offset.lastId }, 'Redis lacks data of Postgres, restoring');
+      if (objection && logged !== objection.reason) this.warnFenced(tenant, objection);
+      logged = objection?.reason ?? offset.epoch;
       if (!(await this.restore(tenant, found))) await this.pause();
     }
   }
 
-  private warnFenced(tenant: number, { why, mine, other, by }: Objection): void {
-    const fields = { tenant, why, redis: mine.address, prefix: mine.prefix, active: other.address, activePrefix: other.prefix };
-    this.options.log.error({ ...fields, host: by?.host, pid: by?.pid }, 'another Redis is active for this Postgres');
+  private warnFenced(tenant: number, { reason, own, other, confirmedBy }: Objection): void {
+    const fields = { tenant, why: reason, redis: own.address, prefix: own.prefix, active: other.address, activePrefix: other.prefix };
+    this.options.log.error({ ...fields, host: confirmedBy?.host, pid: confirmedBy?.pid }, 'another Redis is active for this Postgres');
   }
 
-  /** Returns false while another restore is at work, or another Redis is active. */
+  /** Returns false while another restore is running or another Redis is active. */
   private async restore(tenant: number, found: Comparison['found']): Promise<boolean> {
     const { engine, redis, pool, active, testClock, log } = this.options;
     const startedMs = performance.now();
-    let saidMs = startedMs;
+    let loggedMs = startedMs;
     try {
       const restored = await restoreTenant({
         ...{ tenant, partition: engine.partition(tenant), redis, pool, testClock, signal: this.stopping.signal },
-        ...{ active, need: needOf(found) },
+        ...{ active, purpose: claimPurposeOf(found) },
         onProgress: (restored, all) => {
-          if (performance.now() - saidMs < limits.reconcileLogMs) return;
-          saidMs = performance.now();
-          log.info({ tenant, restored, users: all }, 'Redis is being restored');
+          if (performance.now() - loggedMs < limits.reconcileLogMs) return;
+          loggedMs = performance.now();
+          log.info({ tenant, restored, users: all }, 'restoring Redis');
         },
       });
       if (!restored) return true;
       const { users, resumed, saved } = restored;
-      if (saved > 0) log.error({ tenant, entries: saved }, 'ledger entries of an ended epoch are saved as dead letters');
-      log.info({ tenant, users, resumed, ms: Math.round(performance.now() - startedMs) }, 'Redis has been restored');
+      if (saved > 0) log.error({ tenant, entries: saved }, 'ledger entries of an ended epoch saved as dead letters');
+      log.info({ tenant, users, resumed, ms: Math.round(performance.now() - startedMs) }, 'Redis restored');
       return true;
     } catch (error) {
       if (error instanceof LeaseLost || error instanceof RestoreFenced) return false;

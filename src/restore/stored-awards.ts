@@ -1,22 +1,19 @@
-/** Everything that an award has but boosts. */
+/** The size of an award without its boosts. */
 const fixedBytes = 52;
-/** Of an array: how many dimensions it has (none, if it is empty), and its type; then how long it is, and where it begins; and an element with its length. */
+/** An array's head (number of dimensions, 0 if empty, and type), its dimension (length and lower bound), and an element with its length. */
 const [arrayHeadBytes, dimensionBytes, elementBytes, elementHeadBytes] = [12, 8, 8, 4];
 const idBytes = 16;
 const uuid = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
-/** What Postgres counts its moments and days from. */
+/** The epoch of Postgres' timestamps and dates. */
 const epochMs = Date.UTC(2000, 0, 1);
 const epochDay = epochMs / 86_400_000;
 const microsInMs = 1_000;
 
-/**
- * SQL: a row of `awards` as bytes, as AwardReader reads them. Making texts of the numbers, which are read and made into bytes again here, takes Postgres
- * half as long again.
- */
+/** SQL: a row of `awards` as bytes for AwardReader. Sending numbers as text takes Postgres half as long again. */
 export const awardAsBytes = `(uuid_send(event_id) || int4send(trigger) || int4send(ordinal) || int8send(awarded) || int8send(total)
     || timestamptz_send(at) || date_send(day) || array_send(boosts))`;
 
-/** Reads the awards of a list one after the other: each is what its fields say until the next is read, so that none need be made an object of. */
+/** Reads the awards of a list one by one into its own fields, so that no object is allocated for each award. */
 export class AwardReader {
   trigger = 0;
   ordinal = 0;
@@ -27,13 +24,13 @@ export class AwardReader {
   /** Days since 1970. */
   day = 0;
   boosts: readonly number[] = [];
-  /** Where the list has the id of the event. */
+  /** The position of the event's id in the list. */
   idAt = 0;
   private position = 0;
 
   constructor(readonly list: Buffer) {}
 
-  /** Goes on to the next award; false if there is none. */
+  /** Reads the next award; false if there is none. */
   next(): boolean {
     const { list, position } = this;
     if (position >= list.length) return false;
@@ -49,20 +46,20 @@ export class AwardReader {
     return true;
   }
 
-  /** Whether the list has the same id of an event in another place. */
-  hasIdAt(place: number): boolean {
+  /** Whether the list has the same event id at another position. */
+  hasIdAt(position: number): boolean {
     const { list, idAt } = this;
-    for (let i = 0; i < idBytes; i += 1) if (list[place + i] !== list[idAt + i]) return false;
+    for (let i = 0; i < idBytes; i += 1) if (list[position + i] !== list[idAt + i]) return false;
     return true;
   }
 
-  /** The id of the event, and what the other fields say, with a space between two. */
+  /** The event's id and the other fields, separated by spaces. */
   text(): string {
     const id = this.list.toString('hex', this.idAt, this.idAt + idBytes).replace(uuid, '$1-$2-$3-$4-$5');
     return [id, this.trigger, this.ordinal, this.awarded, this.total, this.at, this.day, ...this.boosts].join(' ');
   }
 
-  /** What follows the head of an array that is not empty. */
+  /** The elements of a non-empty array, behind its head. */
   private elements(): number[] {
     const { list, position } = this;
     const first = position + dimensionBytes;
@@ -73,7 +70,7 @@ export class AwardReader {
     return elements;
   }
 
-  /** A whole number of eight bytes, as far as a double holds it exactly. */
+  /** An integer of eight bytes, exact up to 2^53. */
   private long(at: number): number {
     return this.list.readInt32BE(at) * 0x1_0000_0000 + this.list.readUInt32BE(at + 4);
   }

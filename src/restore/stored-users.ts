@@ -7,22 +7,22 @@ import { at, listOf, storedKey, usedKey } from '../redis/encoding.js';
 import { limits } from '../shared/limits.js';
 import { awardAsBytes } from './stored-awards.js';
 
-export interface UsersOf {
+export interface TenantUsers {
   readonly pool: pg.Pool;
   readonly tenant: number;
 }
 
 /**
- * The users of a tenant whose ids follow `after`, byte by byte, in chunks of at most limits.restoreUsers, with everything that Redis holds of
- * them. While the caller works on a chunk, those after it are read, each through a connection of its own: nothing may be written meanwhile.
+ * Yields the users of a tenant whose ids follow `after` in byte order, in chunks of at most limits.restoreUsers, with all of their data in Redis. While
+ * the caller processes a chunk, the next ones are read, each through its own connection: nothing may be written concurrently.
  */
-export async function* prefetchUsers({ pool, tenant }: UsersOf, after: string): AsyncGenerator<readonly StoredUser[], void> {
+export async function* prefetchUsers({ pool, tenant }: TenantUsers, after: string): AsyncGenerator<readonly StoredUser[], void> {
   const reading: Promise<StoredUser[]>[] = [];
   try {
     for (let ids = await readUserIds(pool, tenant, after, limits.restoreUsers); ids.length > 0;) {
       const chunk = ids;
       const users = inSnapshot(pool, (client) => readStoredUsers(client, tenant, chunk));
-      // Its failure is met when its turn comes.
+      // The failure is thrown when the chunk is yielded.
       users.catch(() => undefined);
       reading.push(users);
       ids = await readUserIds(pool, tenant, chunk.at(-1) ?? '', limits.restoreUsers);
@@ -34,39 +34,39 @@ export async function* prefetchUsers({ pool, tenant }: UsersOf, after: string): 
   }
 }
 
-/** A place on a leaderboard, as the sorted set of its run and group holds it. */
-export interface StoredPlace {
+/** A member of the sorted set of a leaderboard's run and group. */
+export interface StoredScore {
   readonly leaderboard: number;
   /** The first local day of the run, 0 for a leaderboard that does not repeat. */
   readonly run: number;
-  /** Empty for a board that is not broken down. */
+  /** Empty for a leaderboard without a breakdown. */
   readonly group: string;
   readonly value: number;
   readonly seq: number;
 }
 
-/** What Redis holds of a user when it is in sync with Postgres. */
+/** A user's data in Redis when it is in sync with Postgres. */
 export interface StoredUser {
   readonly id: string;
   /** The user's hash. */
   readonly fields: Map<string, Buffer>;
-  /** Metric no → idempotency key → event id and the moment from which on the key ages (redis/encoding.ts). */
+  /** Metric no → idempotency key → event id and the time of use (redis/encoding.ts). */
   readonly keys: Map<number, Map<string, Buffer>>;
-  /** Points system no → the newest awards, the newest first (stored-awards.ts). */
+  /** Points system no → the newest awards, newest first (stored-awards.ts). */
   readonly awards: Map<number, Buffer>;
-  readonly places: StoredPlace[];
+  readonly scores: StoredScore[];
 }
 
 type Row = readonly unknown[];
 
-/** Milliseconds since 1970. Moments are whole ones, which a double holds exactly; `extract` takes twice as long, since it makes a numeric. */
-const moment = (column: string): string => `(date_part('epoch', ${column}) * 1000)::bigint`;
-/** Whole numbers stay the texts that they come as, since they go on as texts. */
-const whole: ReadonlySet<number> = new Set([pg.types.builtins.INT2, pg.types.builtins.INT4, pg.types.builtins.INT8]);
-const asItIs = (value: string): string => value;
+/** Milliseconds since 1970. They are integers, which a double represents exactly; `extract` takes twice as long, since it returns a numeric. */
+const epochMs = (column: string): string => `(date_part('epoch', ${column}) * 1000)::bigint`;
+/** Integers are not parsed, since they are written as text again. */
+const integerTypes: ReadonlySet<number> = new Set([pg.types.builtins.INT2, pg.types.builtins.INT4, pg.types.builtins.INT8]);
+const identity = (value: string): string => value;
 const parserOf = pg.types.getTypeParser as (oid: number, format?: string) => (value: string) => unknown;
 const types: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: string) => (whole.has(oid) ? asItIs : parserOf(oid, format)),
+  getTypeParser: (oid: number, format?: string) => (integerTypes.has(oid) ? identity : parserOf(oid, format)),
 };
 
 const states = `select user_id, field, value from user_state where tenant = $1 and user_id = any($2::text[])`;
@@ -75,7 +75,7 @@ function putState({ fields }: StoredUser, [, field, value]: Row): void {
   fields.set(String(field), value as Buffer);
 }
 
-const usedKeys = `select user_id, metric, key, event_id, ${moment('at')} from idempotency_keys where tenant = $1`;
+const usedKeys = `select user_id, metric, key, event_id, ${epochMs('at')} from idempotency_keys where tenant = $1`;
 const keysOfUsers = `${usedKeys} and user_id = any($2::text[]) limit ${limits.restoreKeys + 1}`;
 const keysOfUser = `${usedKeys} and user_id = $2 and (metric, key) > ($3, $4) order by metric, key limit ${limits.restoreKeys}`;
 
@@ -84,7 +84,7 @@ function putKey(user: StoredUser, [, metric, key, event, ms]: Row): void {
   user.keys.set(Number(metric), keys.set(storedKey(String(key)), usedKey(String(event), Number(ms))));
 }
 
-// One row for each list: a row for each award takes Postgres and us twice as long.
+// One row for each list: a row for each award takes twice as long.
 const awardLists = (newest: string): string => `
   select points.user_id, points.system, newest.awards
     from user_points as points, lateral (
@@ -92,37 +92,37 @@ const awardLists = (newest: string): string => `
         from (${newest}) as award) as newest
    where points.tenant = $1 and points.user_id = any($2::text[]) and newest.awards is not null`;
 const awardsOfList = 'select * from awards where tenant = $1 and user_id = points.user_id and system = points.system';
-const most = limits.maxAwardsRead;
+const maxAwards = limits.maxAwardsRead;
 
-/** The newest awards of users, by their moments. */
-const awardsByMoment = awardLists(`${awardsOfList} order by at desc, rev desc, ordinal desc limit ${most}`);
+/** The newest awards of users, by time. */
+const awardsByTime = awardLists(`${awardsOfList} order by at desc, rev desc, ordinal desc limit ${maxAwards}`);
 /**
- * The newest awards of users who have been given some for time that has passed: those given last, by `rev` and `ordinal`. This is the order of their
- * moments but for a move east, which brings a user to a day that has begun in the past, by as much as zones are apart; what time triggers owe for that
- * day has the moment of its midnight. So the index, which is by moments, is read two days further.
+ * The newest awards of users who have received awards from time triggers, by `rev` and `ordinal`. This is the order of their times, except after a move
+ * east: the user is then in a day that began in the past, by at most the distance between time zones, and time triggers award for that day at its
+ * midnight. So the index, which is by time, is read two days further.
  */
-const awardsByTurn = awardLists(`
-  with newest as (${awardsOfList} order by at desc fetch first ${most} rows with ties),
-       edge as (select min(at) as at from newest having count(*) >= ${most})
+const awardsByRevision = awardLists(`
+  with newest as (${awardsOfList} order by at desc fetch first ${maxAwards} rows with ties),
+       edge as (select min(at) as at from newest having count(*) >= ${maxAwards})
   select * from newest
   union all ${awardsOfList} and at < (select at from edge) and at >= (select at from edge) - interval '2 days'
-  order by rev desc, ordinal desc limit ${most}`);
+  order by rev desc, ordinal desc limit ${maxAwards}`);
 
-/** The places on the runs that are not over; the one on a leaderboard that does not repeat stays. */
-const places = `
+/** The scores in the runs that are not over; a leaderboard that does not repeat has a single run. */
+const openScores = `
   select user_id, leaderboard, run, "group", value, seq from leaderboard_entries as entry
    where tenant = $1 and user_id = any($2::text[]) and (run = ${perpetualRun} or not exists (
      select 1 from leaderboard_runs as over where over.tenant = $1 and over.leaderboard = entry.leaderboard and over.run = entry.run))`;
 
-function putPlace(user: StoredUser, [, leaderboard, run, group, value, seq]: Row): void {
-  user.places.push({ leaderboard: Number(leaderboard), run: Number(run), group: String(group), value: Number(value), seq: Number(seq) });
+function putScore(user: StoredUser, [, leaderboard, run, group, value, seq]: Row): void {
+  user.scores.push({ leaderboard: Number(leaderboard), run: Number(run), group: String(group), value: Number(value), seq: Number(seq) });
 }
 
-type Ask = (text: string, values: readonly unknown[]) => Promise<Row[]>;
+type Query = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
-/** Reads the idempotency keys of users: of those who have used very many, page by page, since they are kept for ever. */
-async function fillKeys(ask: Ask, tenant: number, users: ReadonlyMap<string, StoredUser>): Promise<void> {
-  const rows = await ask(keysOfUsers, [tenant, textArray([...users.keys()])]);
+/** Reads the idempotency keys of users; page by page for users with very many, since keys never expire. */
+async function fillKeys(query: Query, tenant: number, users: ReadonlyMap<string, StoredUser>): Promise<void> {
+  const rows = await query(keysOfUsers, [tenant, textArray([...users.keys()])]);
   if (rows.length <= limits.restoreKeys) {
     for (const row of rows) {
       const user = users.get(String(row[0]));
@@ -132,7 +132,7 @@ async function fillKeys(ask: Ask, tenant: number, users: ReadonlyMap<string, Sto
   }
   for (const [id, user] of users) {
     for (let last: Row | undefined = [id, 0, '']; last;) {
-      const page: Row[] = await ask(keysOfUser, [tenant, id, last[1], last[2]]);
+      const page: Row[] = await query(keysOfUser, [tenant, id, last[1], last[2]]);
       for (const row of page) putKey(user, row);
       last = page.length < limits.restoreKeys ? undefined : page.at(-1);
     }
@@ -141,44 +141,41 @@ async function fillKeys(ask: Ask, tenant: number, users: ReadonlyMap<string, Sto
 
 async function fill(client: pg.ClientBase, tenant: number, users: ReadonlyMap<string, StoredUser>): Promise<void> {
   const ids = textArray([...users.keys()]);
-  const ask: Ask = async (text, values) => (await client.query<unknown[]>({ text, values: [...values], rowMode: 'array', types })).rows;
+  const query: Query = async (text, values) => (await client.query<unknown[]>({ text, values: [...values], rowMode: 'array', types })).rows;
   const read = async (text: string, put: (user: StoredUser, row: Row) => void): Promise<void> => {
-    for (const row of await ask(text, [tenant, ids])) {
+    for (const row of await query(text, [tenant, ids])) {
       const user = users.get(String(row[0]));
       if (user) put(user, row);
     }
   };
   await read(states, putState);
-  await fillKeys(ask, tenant, users);
-  // Reading them by turn takes twice as long, and what time has given leaves its mark.
+  await fillKeys(query, tenant, users);
+  // Reading by revision takes twice as long; it is only needed for users who have been settled by time.
   const isTimed = [...users.values()].some(({ fields }) => at(listOf(fields, userRecords.core), 'core', 'settledDay') !== undefined);
-  await read(isTimed ? awardsByTurn : awardsByMoment, ({ awards }, [, system, list]) => {
+  await read(isTimed ? awardsByRevision : awardsByTime, ({ awards }, [, system, list]) => {
     awards.set(Number(system), Buffer.from(String(list), 'hex'));
   });
-  await read(places, putPlace);
+  await read(openScores, putScore);
 }
 
-/** How many users Postgres has of a tenant. */
+/** The number of a tenant's users in Postgres. */
 export async function countStoredUsers(pool: pg.Pool, tenant: number): Promise<number> {
   const [row] = await readAllUsers<{ users: string }>(pool, 'select count(*) as users from users where tenant = $1', [tenant]);
   return Number(row?.users ?? 0);
 }
 
-/** The ids of the users of a tenant that follow `after`, byte by byte, at most `count`, in this order. */
+/** At most `count` ids of a tenant's users that follow `after`, in byte order. */
 export async function readUserIds(client: pg.ClientBase | pg.Pool, tenant: number, after: string, count: number): Promise<string[]> {
   const text = 'select id from users where tenant = $1 and id collate "C" > $2 order by id collate "C" limit $3';
   const { rows } = await client.query<{ id: string }>(text, [tenant, after, count]);
   return rows.map(({ id }) => id);
 }
 
-/**
- * The users of a tenant with some ids, in the order of these, with everything that Redis holds of them (ARCHITECTURE.md, invariant 6). Run it in one
- * snapshot of the database.
- */
+/** The users with `ids`, in this order, with all of their data in Redis (ARCHITECTURE.md, invariant 6). Run it in one snapshot of the database. */
 export async function readStoredUsers(client: pg.ClientBase, tenant: number, ids: readonly string[]): Promise<StoredUser[]> {
   const users = new Map<string, StoredUser>();
-  for (const id of ids) users.set(id, { id, fields: new Map(), keys: new Map(), awards: new Map(), places: [] });
+  for (const id of ids) users.set(id, { id, fields: new Map(), keys: new Map(), awards: new Map(), scores: [] });
   await fill(client, tenant, users);
-  // One may have been deleted since the ids were read.
+  // A user may have been deleted since the ids were read.
   return [...users.values()].filter(({ fields }) => fields.size > 0);
 }

@@ -5,7 +5,7 @@ import { textArray } from '../postgres/arrays.js';
 import { readAllUsers } from '../postgres/pool.js';
 import { boardKey, boardMember, keyNames, parseMember } from '../redis/contract.js';
 import { partitionKeys } from '../redis/partition.js';
-import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
+import { differencesOf, confirm, type Difference, type Facts, type VerifyOptions } from './differences.js';
 
 interface Board {
   readonly leaderboard: number;
@@ -19,14 +19,14 @@ interface Row {
   readonly seq: string;
 }
 
-/** A user's member of a board, and its value. */
-interface Place {
+/** A user's value on a leaderboard, and the sequence number that orders ties. */
+interface Score {
   readonly user: string;
   readonly seq: number;
   readonly value: number;
 }
 
-/** Every board that either side has a user on. */
+/** The leaderboards that have participants on either side. */
 async function boards({ redis, partition, pool, tenant }: VerifyOptions): Promise<Board[]> {
   const found = new Map<string, Board>();
   const rows = await readAllUsers<Board & pg.QueryResultRow>(
@@ -47,60 +47,60 @@ async function boards({ redis, partition, pool, tenant }: VerifyOptions): Promis
   return [...found.values()];
 }
 
-const placeName = ({ leaderboard, run, group }: Board, user: string): string =>
-  `place of ${user} on ${leaderboard}, run ${run}${group === '' ? '' : `, group ${group}`}`;
+const scoreName = ({ leaderboard, run, group }: Board, user: string): string =>
+  `score of ${user} on ${leaderboard}, run ${run}${group === '' ? '' : `, group ${group}`}`;
 
-const factsOf = (board: Board, places: readonly Place[]): Facts =>
-  new Map(places.map(({ user, seq, value }) => [placeName(board, user), `${value} at ${seq}`]));
+const factsOf = (board: Board, places: readonly Score[]): Facts =>
+  new Map(places.map(({ user, seq, value }) => [scoreName(board, user), `${value} at ${seq}`]));
 
-const placeOf = ({ user_id: user, value, seq }: Row): Place => ({ user, value, seq: Number(seq) });
+const scoreOf = ({ user_id: user, value, seq }: Row): Score => ({ user, value, seq: Number(seq) });
 
 const ofBoard = 'select user_id, value, seq from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4';
 
-/** The places of some users that Postgres has. */
-async function storedPlaces({ pool, tenant }: VerifyOptions, board: Board, users: readonly string[]): Promise<Place[]> {
+/** The scores of users in Postgres. */
+async function storedScores({ pool, tenant }: VerifyOptions, board: Board, users: readonly string[]): Promise<Score[]> {
   const { leaderboard, run, group } = board;
   const { rows } = await pool.query<Row>(`${ofBoard} and user_id = any($5::text[])`, [tenant, leaderboard, run, group, textArray(users)]);
-  return rows.map(placeOf);
+  return rows.map(scoreOf);
 }
 
-/** What the sorted set of a board holds, page by page, compared with what Postgres has of the same users. */
-async function compareHeld(options: VerifyOptions, board: Board): Promise<Difference[]> {
-  const { redis, partition, level } = options;
+/** Compares the sorted set of a board, page by page, with the scores of the same users in Postgres. */
+async function compareRedis(options: VerifyOptions, board: Board): Promise<Difference[]> {
+  const { redis, partition, waitForLedger } = options;
   const key = boardKey(partition, board.leaderboard, board.run, board.group);
   const found: Difference[] = [];
   let cursor = '0';
   do {
-    await level();
+    await waitForLedger();
     const [next, page] = await redis.zscanBuffer(key, cursor, 'COUNT', limits.verifyPlaces);
     const held = page.flatMap((member, i) => (i % 2 === 0 ? [{ ...parseMember(member), value: Number(page[i + 1]?.toString()) }] : []));
-    const stored = await storedPlaces(
+    const stored = await storedScores(
       options,
       board,
       held.map(({ user }) => user),
     );
-    found.push(...compareFacts(factsOf(board, held), factsOf(board, stored)));
+    found.push(...differencesOf(factsOf(board, held), factsOf(board, stored)));
     cursor = next.toString();
   } while (cursor !== '0');
   return found;
 }
 
-/** The places that Postgres has and the sorted set of a board does not, page by page. */
+/** Finds scores in Postgres that the sorted set of a board lacks, page by page. */
 async function findMissing(options: VerifyOptions, board: Board): Promise<Difference[]> {
-  const { redis, partition, pool, tenant, level } = options;
+  const { redis, partition, pool, tenant, waitForLedger } = options;
   const { leaderboard, run, group } = board;
   const key = boardKey(partition, leaderboard, run, group);
   const found: Difference[] = [];
   for (let last = '', isLast = false; !isLast;) {
-    await level();
+    await waitForLedger();
     const rows = await readAllUsers<Row & pg.QueryResultRow>(pool, `${ofBoard} and user_id > $5 order by user_id limit $6`, [
       ...[tenant, leaderboard, run, group, last, limits.verifyPlaces],
     ]);
-    const places = rows.map(placeOf);
+    const places = rows.map(scoreOf);
     const members = places.map(({ user, seq }) => boardMember(seq, user));
     const scores = members.length === 0 ? [] : await redis.zmscore(key, ...members);
     const missing = places.filter((_, i) => scores[i] === null || scores[i] === undefined);
-    found.push(...compareFacts(new Map(), factsOf(board, missing)));
+    found.push(...differencesOf(new Map(), factsOf(board, missing)));
     last = rows.at(-1)?.user_id ?? last;
     isLast = rows.length < limits.verifyPlaces;
   }
@@ -108,12 +108,12 @@ async function findMissing(options: VerifyOptions, board: Board): Promise<Differ
 }
 
 async function compareBoard(options: VerifyOptions, board: Board): Promise<Difference[]> {
-  const differences = [...(await findMissing(options, board)), ...(await compareHeld(options, board))];
-  // A user whom both sides have, at different values, is found by both comparisons: what Redis says is in the second.
+  const differences = [...(await findMissing(options, board)), ...(await compareRedis(options, board))];
+  // Both comparisons find a user with different values; only the second contains the value in Redis.
   return [...new Map(differences.map((difference) => [difference.what, difference])).values()];
 }
 
-/** Compares every board. */
+/** Compares all leaderboards. */
 export async function boardDifferences(options: VerifyOptions): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const board of await boards(options)) {

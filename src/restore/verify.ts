@@ -6,7 +6,7 @@ import { keyNames, metaFields, userRecords } from '../redis/contract.js';
 import { type UserHash, keyOfStored, packMessage, totalsOf, unpackMessage, usedKeyText } from '../redis/encoding.js';
 import { partitionKeys } from '../redis/partition.js';
 import { Prefetch } from './prefetch.js';
-import { compareFacts, confirm, type Difference, type Facts, type VerifyOptions } from './facts.js';
+import { differencesOf, confirm, type Difference, type Facts, type VerifyOptions } from './differences.js';
 import { boardDifferences } from './verify-boards.js';
 import { AwardReader } from './stored-awards.js';
 import { countStoredUsers, readStoredUsers, readUserIds, type StoredUser } from './stored-users.js';
@@ -16,8 +16,8 @@ export interface Verified {
   readonly differences: readonly Difference[];
 }
 
-/** A value as a person can read it: the name, what can be unpacked as JSON, or else hexadecimal digits. */
-function shown(field: string, value: Buffer): string {
+/** A readable value: a name as it is, a MessagePack value as JSON, anything else as hexadecimal digits. */
+function formatValue(field: string, value: Buffer): string {
   if (field === userRecords.name) return value.toString();
   try {
     const message = unpackMessage(value);
@@ -27,18 +27,18 @@ function shown(field: string, value: Buffer): string {
   }
 }
 
-/** A user of either side: the newest awards as a text by points system, and totals by the field of the user's hash. */
-type ComparedUser = Omit<StoredUser, 'awards' | 'places'> & {
+/** A user of either side: the newest awards as text by points system, and totals by the field of the user's hash. */
+type ComparedUser = Omit<StoredUser, 'awards' | 'scores'> & {
   readonly awards: ReadonlyMap<number, string>;
   readonly totals: ReadonlyMap<string, number>;
 };
 
-/** The totals that summaries and analysts read, which are in the state of users as well. */
+/** The totals for summaries and analysts, which the users' state contains as well. */
 const totals = `
   select user_id, '${userRecords.metric}' || metric as field, total from user_metrics where tenant = $1 and user_id = any($2::text[])
   union all select user_id, '${userRecords.points}' || system, total from user_points where tenant = $1 and user_id = any($2::text[])`;
 
-/** The same from the user's hash; none where a record can't be unpacked, which is a difference by itself. */
+/** The same totals from the user's hash; none when a record can't be unpacked, which is a difference by itself. */
 function totalsOfHash(hash: UserHash): Map<string, number> {
   try {
     return new Map(
@@ -71,10 +71,10 @@ function textOf(list: Buffer): string {
   return texts.join();
 }
 
-/** The facts of one user: the same names for what either side holds. */
+/** The facts of one user, under the same names for both sides. */
 function userFacts(user: ComparedUser): Facts {
   const facts: Facts = new Map();
-  for (const [field, value] of user.fields) if (field !== userRecords.due) facts.set(`${user.id}: ${field}`, shown(field, value));
+  for (const [field, value] of user.fields) if (field !== userRecords.due) facts.set(`${user.id}: ${field}`, formatValue(field, value));
   for (const [metric, keys] of user.keys)
     for (const [key, event] of keys) facts.set(`${user.id}: key ${metric} ${keyOfStored(key)}`, usedKeyText(event));
   for (const [system, list] of user.awards) facts.set(`${user.id}: awards ${system}`, list);
@@ -82,32 +82,32 @@ function userFacts(user: ComparedUser): Facts {
   return facts;
 }
 
-/** The awards of Redis' list as AwardReader spells them; hexadecimal digits of an element that is damaged. */
+/** The awards of a Redis list in the format of `AwardReader.text`; hexadecimal digits for a damaged element. */
 function textOfElements(elements: readonly Buffer[]): string {
-  let inFront: RecentAward | undefined;
+  let previous: RecentAward | undefined;
   const texts = elements.map((element) => {
     try {
-      inFront = unpackAward(element, inFront);
-      const { id, award } = inFront;
+      previous = unpackAward(element, previous);
+      const { id, award } = previous;
       return [id, award.trigger, award.ordinal, award.awarded, award.total, award.at, award.day, ...award.boosts].join(' ');
     } catch {
-      inFront = undefined;
+      previous = undefined;
       return `0x${element.toString('hex')}`;
     }
   });
   return texts.join();
 }
 
-const numberAfter = (start: string, field: string): number => Number(field.slice(start.length));
+const suffixNo = (start: string, field: string): number => Number(field.slice(start.length));
 
-/** What Redis holds of users, each in one step. */
-async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonly ComparedUser[]): Promise<ComparedUser[]> {
+/** Reads users from Redis, each hash in one step. */
+async function readRedisUsers({ redis, partition }: VerifyOptions, users: readonly ComparedUser[]): Promise<ComparedUser[]> {
   const hashes = await Promise.all(users.map(({ id }) => redis.hgetallBuffer(partition + keyNames.user + id)));
   return Promise.all(
     users.map(async ({ id, keys, awards }, i): Promise<ComparedUser> => {
       const fields = new Map<string, Buffer>(Object.entries(hashes[i] ?? {}));
       const nos = (start: string): number[] =>
-        [...fields.keys()].filter((field) => field.startsWith(start)).map((field) => numberAfter(start, field));
+        [...fields.keys()].filter((field) => field.startsWith(start)).map((field) => suffixNo(start, field));
       const metrics = [...new Set([...nos(userRecords.metric), ...keys.keys()])];
       const systems = [...new Set([...nos(userRecords.points), ...awards.keys()])];
       const used = await Promise.all(metrics.map((no) => redis.hgetallBuffer(`${partition}${keyNames.idempotency}${no}:${id}`)));
@@ -127,34 +127,34 @@ async function readHeldUsers({ redis, partition }: VerifyOptions, users: readonl
   );
 }
 
-/** The differences of the users with some ids as they are at one moment, by user. */
+/** Compares users once. Returns their differences by user. */
 async function compareOnce(options: VerifyOptions, ids: readonly string[]): Promise<Map<string, Difference[]>> {
-  await options.level();
+  await options.waitForLedger();
   const users = await readComparedUsers(options, ids);
-  const held = await readHeldUsers(options, users);
+  const held = await readRedisUsers(options, users);
   const found = new Map<string, Difference[]>();
   for (const [i, user] of users.entries()) {
     const other = held[i];
-    const differences = other ? compareFacts(userFacts(other), userFacts(user)) : [];
+    const differences = other ? differencesOf(userFacts(other), userFacts(user)) : [];
     if (differences.length > 0) found.set(user.id, differences);
   }
   return found;
 }
 
-/** Compares the users with some ids, and looks again at those who seem to differ. */
+/** Compares users, and confirms the differences. */
 async function compareUsers(options: VerifyOptions, ids: readonly string[]): Promise<Difference[]> {
   const suspects = await compareOnce(options, ids);
   return confirm([...suspects.values()].flat(), async () => [...(await compareOnce(options, [...suspects.keys()])).values()].flat());
 }
 
-/** Users whom Redis knows and Postgres doesn't. */
+/** Users that exist in Redis and not in Postgres. */
 async function orphans(options: VerifyOptions): Promise<Difference[]> {
   const { redis, partition, pool, tenant } = options;
   const start = partition + keyNames.user;
   const found: Difference[] = [];
   for await (const keys of partitionKeys(redis, partition, start)) {
     if (keys.length === 0) continue;
-    await options.level();
+    await options.waitForLedger();
     const { rows } = await pool.query<{ id: string }>(
       `select id from unnest($2::text[]) as held (id) where not exists (select 1 from users where tenant = $1 and users.id = held.id)`,
       [tenant, keys.map((key) => key.slice(start.length))],
@@ -171,9 +171,9 @@ const counters = `
   union all select 'completions of ' || achievement, count(*)::text from user_achievements where tenant = $1 group by achievement
   union all select 'users at level ' || level, count(*)::text from user_points where tenant = $1 and level is not null group by level`;
 
-/** What is counted over all users. */
-async function compareCounters({ redis, partition, pool, tenant, level }: VerifyOptions): Promise<Difference[]> {
-  await level();
+/** Compares the counts over all users. */
+async function compareCounters({ redis, partition, pool, tenant, waitForLedger }: VerifyOptions): Promise<Difference[]> {
+  await waitForLedger();
   const rows = await readAllUsers<{ what: string; value: string }>(pool, counters, [tenant]);
   const [users, completions, levels] = await Promise.all([
     redis.hget(partition + keyNames.meta, metaFields.users),
@@ -183,17 +183,17 @@ async function compareCounters({ redis, partition, pool, tenant, level }: Verify
   const held: Facts = new Map([['users', users ?? '0']]);
   for (const [no, count] of Object.entries(completions)) if (count !== '0') held.set(`completions of ${no}`, count);
   for (const [no, count] of Object.entries(levels)) if (/^\d+$/.test(no) && count !== '0') held.set(`users at level ${no}`, count);
-  return compareFacts(held, new Map(rows.map(({ what, value }) => [what, value])));
+  return differencesOf(held, new Map(rows.map(({ what, value }) => [what, value])));
 }
 
 /**
- * Compares what Redis holds of a tenant with what Postgres has, field by field, also while events come in: each part is compared at a position of the
- * ledger that both have reached, and what seems to differ is looked at again (facts.ts, `confirm`). Returns what they do not agree about.
+ * Compares a tenant's Redis with Postgres, field by field, also while events are counted: each part is compared at a ledger position that both have
+ * reached, and differences are confirmed (differences.ts).
  */
 export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
   const { tenant, pool, onProgress } = options;
-  // Users whom only the ledger has yet are to be among those who are compared.
-  await options.level();
+  // Users that only the ledger has so far must be compared too.
+  await options.waitForLedger();
   const total = await countStoredUsers(pool, tenant);
   const differences: Difference[] = [];
   let compared = 0;
@@ -208,9 +208,9 @@ export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
       });
       await comparing.add(comparison);
     }
-    await comparing.end();
+    await comparing.drain();
   } finally {
-    await comparing.settled();
+    await comparing.settle();
   }
   differences.push(...(await orphans(options)), ...(await boardDifferences(options)));
   differences.push(...(await confirm(await compareCounters(options), () => compareCounters(options))));

@@ -4,7 +4,7 @@ import type { CommandWriter } from './command-writer.js';
 import type { RestoreLock } from './lock.js';
 import type { StoredUser } from './stored-users.js';
 
-/** The commands that give Redis back what it holds of a user. */
+/** Adds the commands that write a user, without scores. */
 function addUser(to: CommandWriter, partition: string, { id, fields, keys, awards }: StoredUser): void {
   to.command('HSET', partition + keyNames.user + id);
   for (const [field, value] of fields) to.add(field).add(value);
@@ -16,12 +16,12 @@ function addUser(to: CommandWriter, partition: string, { id, fields, keys, award
   for (const [system, list] of awards) to.command('RPUSH', `${partition}${keyNames.awards}${system}:${id}`).addAwards(list);
 }
 
-/** The commands that put users on leaderboards again, one for each sorted set. */
-function addPlaces(to: CommandWriter, partition: string, users: readonly StoredUser[]): void {
+/** Adds the commands that write users' scores, one for each sorted set. */
+function addScores(to: CommandWriter, partition: string, users: readonly StoredUser[]): void {
   const members = new Map<string, (string | Buffer)[]>();
   const groups = new Map<string, Set<string>>();
-  for (const { id, places } of users) {
-    for (const { leaderboard, run, group, value, seq } of places) {
+  for (const { id, scores } of users) {
+    for (const { leaderboard, run, group, value, seq } of scores) {
       const key = boardKey(partition, leaderboard, run, group);
       const member = boardMember(seq, id);
       const others = members.get(key);
@@ -43,24 +43,24 @@ function addPlaces(to: CommandWriter, partition: string, users: readonly StoredU
   }
 }
 
-const keysUsed = ({ keys }: StoredUser): number => [...keys.values()].reduce((sum, used) => sum + used.size, 0);
+const keyCount = ({ keys }: StoredUser): number => [...keys.values()].reduce((sum, used) => sum + used.size, 0);
 
-/** Whether users have so many idempotency keys that Redis takes too long over them in one step. */
+/** Whether users have too many idempotency keys for one Redis step. */
 export function haveManyKeys(users: readonly StoredUser[]): boolean {
-  return users.reduce((sum, user) => sum + keysUsed(user), 0) > limits.restoreKeys;
+  return users.reduce((sum, user) => sum + keyCount(user), 0) > limits.restoreKeys;
 }
 
 /**
- * Writes the idempotency keys of the users who come after `before`, some in each step, and takes them away from the users: a restore that is cut off
- * in between writes the same ones again. Those before them must be back.
+ * Writes the idempotency keys of the users after `before`, in steps, and removes them from `users`: an interrupted restore writes the same keys again.
+ * The users up to `before` must be restored.
  */
-export async function writeKeys(hold: RestoreLock, partition: string, users: readonly StoredUser[], before: string): Promise<void> {
+export async function writeKeys(lock: RestoreLock, partition: string, users: readonly StoredUser[], before: string): Promise<void> {
   for (const { id, keys } of users) {
     for (const [metric, used] of keys) {
       const pairs = [...used];
       for (let first = 0; first < pairs.length; first += limits.restoreKeysAtOnce) {
-        await hold.renew();
-        await hold.writeAfter(before, (to) => {
+        await lock.renew();
+        await lock.writeAfter(before, (to) => {
           to.command('HSET', `${partition}${keyNames.idempotency}${metric}:${id}`);
           for (const [key, event] of pairs.slice(first, first + limits.restoreKeysAtOnce)) to.add(key).add(event);
         });
@@ -71,20 +71,19 @@ export async function writeKeys(hold: RestoreLock, partition: string, users: rea
 }
 
 /**
- * Writes the users who come after `before`, and that there are `count` back with them, in one step of Redis. So the next ones can be sent before
- * this is answered: where some are missing, none after them are written. Throws LeaseLost then, and when another restore is at work.
+ * Writes the users after `before` and the new number of restored users, `count`, in one Redis step, and only if the users up to `before` are
+ * restored. So the next chunk can be sent before this one is acknowledged. Throws LeaseLost otherwise, and when another restore is running.
  */
 export async function writeUsers(
-  hold: RestoreLock,
+  lock: RestoreLock,
   partition: string,
   users: readonly StoredUser[],
-  before: string,
-  count: number,
+  { before, count }: { readonly before: string; readonly count: number },
 ): Promise<void> {
-  await hold.writeAfter(before, (to) => {
+  await lock.writeAfter(before, (to) => {
     for (const user of users) addUser(to, partition, user);
-    addPlaces(to, partition, users);
-    // When time will next do something to a user is worked out by the sweep, for which everybody is due now.
+    addScores(to, partition, users);
+    // Due times are not stored: every user is due now, and the sweep recomputes them.
     to.command('ZADD', partition + keyNames.due);
     for (const { id } of users) to.add('0').add(id);
     to.command('HSET', partition + keyNames.meta)

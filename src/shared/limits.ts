@@ -192,8 +192,6 @@ export const limits = {
   /** First and longest delay after a failed batch: shorter than readYourWritesWaitMs, so that a read succeeds after a recovery. */
   writeBehindRetryMs: 100,
   writeBehindRetryMaxMs: 2_000,
-  /** Tenants whose lag a status or a scrape reads. */
-  maxLagTenants: 1_000,
   /** Lifetime of a write-behind lease. Renewed with every batch, and after a third of it when idle. */
   leaseMs: 3_000,
   /** Timeout of a statement, after which Postgres counts as unavailable. */

@@ -7,84 +7,83 @@ import { FailureLog } from '../logging/failure-log.js';
 import pLimit from 'p-limit';
 import { type DeliveryCounts, EndpointQueue, type QueueContext } from './endpoint-queue.js';
 import { countSwitchedOff, dueEndpoints, type EndpointKey } from './queue.js';
-import { dropOfArchived, dropOld } from './retention.js';
+import { deleteArchivedEndpoints, deleteExpired } from './retention.js';
 import type { Transport } from './transport.js';
 
 export interface DelivererOptions {
   readonly pool: pg.Pool;
   readonly log: Logger;
-  /** The newest configuration of a tenant that this process knows. */
+  /** The newest configuration of a tenant that this process has loaded. */
   readonly configuration: (tenant: number) => Promise<ConfigDocument>;
   readonly transport: Transport;
-  /** How far the clock of deliveries is ahead of Postgres': 0, except in tests, which move it. */
+  /** How far the clock of deliveries is ahead of Postgres' clock; only tests set it. */
   readonly aheadMs?: () => number;
 }
 
-/** What waits, of all tenants together. */
+/** The deliveries that wait, over all tenants. */
 export interface Backlog {
   /** Endpoints that are switched off. */
   readonly switchedOff: number;
-  /** For how long the delivery that is due for the longest time has been waiting; 0 when nothing is due. */
+  /** How long the oldest due delivery has been due; 0 when none is due. */
   readonly overdueMs: number;
 }
 
 /**
- * Sends what is in the outbox to the endpoints, at least once each and in order for each subject and endpoint (docs/webhooks.md). Several
- * workers may do this side by side: what one of them tries it has claimed in Postgres.
+ * Delivers the outbox to the endpoints, at least once and in order for each subject and endpoint (docs/rules/webhooks.md). Several workers may run
+ * concurrently: each attempts only the deliveries that it has claimed in Postgres.
  */
 export class Deliverer {
-  /** What it has done, for whoever watches it. */
-  readonly counts: DeliveryCounts = { tried: 0, delivered: 0, failed: 0, switchedOff: 0 };
+  readonly counts: DeliveryCounts = { attempts: 0, delivered: 0, failed: 0, switchedOff: 0 };
   private readonly options: DelivererOptions;
   private readonly context: QueueContext;
-  private readonly looks: FailureLog;
+  private readonly pollFailures: FailureLog;
   private readonly queues = new Map<string, EndpointQueue>();
   private readonly stopped = new AbortController();
+  private loop: Promise<void> | undefined;
   private polling: Promise<void> | undefined;
-  private looking: Promise<void> | undefined;
   private sweeping: Promise<void> | undefined;
-  private again = false;
+  private wasWoken = false;
   private nextSweep = 0;
 
   constructor(options: DelivererOptions) {
     this.options = options;
     const { pool, log, configuration, transport } = options;
-    const words = {
-      failed: 'webhook deliveries could not be looked for, and will be again',
-      over: 'webhook deliveries are looked for again',
-    };
-    this.looks = new FailureLog(log, { ...words, level: 'warn' });
+    this.pollFailures = new FailureLog(log, {
+      failed: 'webhook delivery poll failed, will retry',
+      recovered: 'webhook delivery poll recovered',
+      level: 'warn',
+    });
     const limit = pLimit(limits.webhookBatches);
     this.context = { ...{ pool, log, configuration, transport, limit }, aheadMs: options.aheadMs ?? (() => 0), counts: this.counts };
   }
 
   start(): void {
-    this.polling ??= this.poll();
+    this.loop ??= this.pollUntilStopped();
   }
 
-  /** Messages have been added to the outbox, and committed. */
+  /** Called after messages were committed to the outbox. */
   wake(): void {
-    this.again = true;
-    this.looking ??= this.look();
+    this.wasWoken = true;
+    this.polling ??= this.pollDue();
   }
 
-  /** What waits to be sent now. What an endpoint that is inactive keeps is not late, however old it is: nobody is to send it. */
+  /** Deliveries of inactive endpoints are not overdue: they wait until the endpoint is active. */
   async backlog(): Promise<Backlog> {
     const { pool } = this.options;
     const [switchedOff, due] = await Promise.all([countSwitchedOff(pool), dueEndpoints(pool, this.context.aheadMs())]);
-    for (const endpoint of due) if (await this.isSentTo(endpoint)) return { switchedOff, overdueMs: endpoint.overdueMs };
+    for (const endpoint of due) if (await this.isActive(endpoint)) return { switchedOff, overdueMs: endpoint.overdueMs };
     return { switchedOff, overdueMs: 0 };
   }
 
-  /** One that is unknown is in a configuration that this process has not heard of yet. */
-  private async isSentTo(endpoint: EndpointKey): Promise<boolean> {
+  /** True for an unknown endpoint, which is in a configuration that this process has not loaded yet. */
+  private async isActive(endpoint: EndpointKey): Promise<boolean> {
     const webhook = await this.webhookOf(endpoint);
     return webhook === undefined || (webhook.status === 'active' && !webhook.archived);
   }
 
-  /** What is due to an endpoint is the business of its queue: to send it, or to drop it. One that is inactive keeps it, and is left alone. */
+  /** Wakes an endpoint's queue, which sends or deletes the deliveries. An inactive endpoint keeps them. */
   private async wakeQueue(endpoint: EndpointKey): Promise<void> {
-    // A configuration that can't be read is told of by the queue, and keeps nobody else waiting.
+    // If the configuration can't be read, the queue logs it, and other endpoints are not delayed.
     const webhook = await this.webhookOf(endpoint).catch(() => undefined);
     if (this.isStopped || (webhook?.status === 'inactive' && !webhook.archived)) return;
     this.queue(endpoint).wake();
@@ -95,21 +94,21 @@ export class Deliverer {
     return webhooks.find((each) => each.no === no);
   }
 
-  /** Takes nothing new, waits at most `waitMs` for what is under way, and gives the rest back. */
+  /** Claims no more deliveries, waits at most `waitMs` for running attempts, and releases the claims of the rest. */
   async stop(waitMs: number): Promise<void> {
     this.stopped.abort();
+    await this.loop;
     await this.polling;
-    await this.looking;
     await this.sweeping;
-    const cut = new AbortController();
-    const giveUp = delay(waitMs, undefined, { signal: cut.signal }).then(
+    const done = new AbortController();
+    const giveUp = delay(waitMs, undefined, { signal: done.signal }).then(
       () => this.options.transport.stop(),
       () => undefined,
     );
     await Promise.all([...this.queues.values()].map((queue) => queue.stop(giveUp))).catch((error: unknown) => {
-      this.options.log.warn({ err: error }, 'webhook deliveries could not be given back, and will be tried again in a while');
+      this.options.log.warn({ err: error }, 'claims of webhook deliveries not released, will expire');
     });
-    cut.abort();
+    done.abort();
     await this.options.transport.stop();
   }
 
@@ -117,30 +116,30 @@ export class Deliverer {
     return this.stopped.signal.aborted;
   }
 
-  private async poll(): Promise<void> {
+  private async pollUntilStopped(): Promise<void> {
     while (!this.isStopped) {
       this.wake();
-      // Beside it: removing much takes long, and what is due does not wait for that.
+      // Concurrently: deleting many rows takes long, and must not delay deliveries.
       if (Date.now() >= this.nextSweep) this.sweeping ??= this.sweep();
       await delay(limits.webhookPollMs, undefined, { signal: this.stopped.signal }).catch(() => undefined);
     }
   }
 
-  private async look(): Promise<void> {
-    // So that it is known to be looking before it may end.
+  private async pollDue(): Promise<void> {
+    // `polling` must be set before this can end.
     await Promise.resolve();
     try {
-      while (this.again && !this.isStopped) {
-        this.again = false;
+      while (this.wasWoken && !this.isStopped) {
+        this.wasWoken = false;
         for (const queue of this.queues.values()) if (!queue.isIdle) queue.wake();
         const due = await dueEndpoints(this.options.pool, this.context.aheadMs());
         await Promise.all(due.map((endpoint) => this.wakeQueue(endpoint)));
-        this.looks.succeeded(0);
+        this.pollFailures.succeeded(0);
       }
     } catch (error) {
-      this.looks.failed(0, error);
+      this.pollFailures.failed(0, error);
     } finally {
-      this.looking = undefined;
+      this.polling = undefined;
       for (const [name, queue] of this.queues) if (queue.isIdle) this.queues.delete(name);
     }
   }
@@ -155,14 +154,14 @@ export class Deliverer {
     return queue;
   }
 
-  /** Removes what is too old, and what is left of endpoints that are no more. */
+  /** Deletes expired messages, and the deliveries of archived endpoints. */
   private async sweep(): Promise<void> {
     this.nextSweep = Date.now() + limits.webhookSweepMs;
     try {
-      await dropOld(this.options.pool, this.context.aheadMs(), () => this.isStopped);
-      await dropOfArchived(this.options.pool, () => this.isStopped);
+      await deleteExpired(this.options.pool, this.context.aheadMs(), () => this.isStopped);
+      await deleteArchivedEndpoints(this.options.pool, () => this.isStopped);
     } catch (error) {
-      this.options.log.warn({ err: error }, 'old webhook deliveries could not be removed, and will be later');
+      this.options.log.warn({ err: error }, 'webhook retention failed, will retry');
     } finally {
       this.sweeping = undefined;
     }

@@ -4,83 +4,88 @@ import type { ActiveConfig } from '../plan/active-config.js';
 import type { WebhookKind } from '../config/webhook-kinds.js';
 import { subscribedKinds } from './outbox.js';
 import { publishBoards, publishFinals } from './leaderboard-state.js';
-import { notedKinds, publishCalendar } from './zone-transitions.js';
+import { trackedKinds, publishCalendar } from './zone-transitions.js';
 import { publishPoints } from './points-state.js';
 import { publishRanks } from './rank-state.js';
 
 const dayMs = 86_400_000;
 
-/** Tells some of what is due: how many of it there were, 0 for none left, and how many deliveries there are. */
-type Publish = (client: pg.ClientBase, config: ActiveConfig, now: number) => Promise<readonly [due: number, sent: number]>;
+/** Publishes some of the due messages. Returns the number of deliveries. */
+type PublishDue = (client: pg.ClientBase, config: ActiveConfig, now: number) => Promise<number>;
 
-/** What is told when its time has come, by the kind that needs it: the table where it waits, and who tells it. */
-const topics: readonly (readonly [kind: WebhookKind, table: string, tell: Publish])[] = [
+/** The kinds with scheduled messages: the state that schedules them, and the function that publishes them. */
+const topics: readonly (readonly [kind: WebhookKind, state: string, publish: PublishDue])[] = [
   ['leaderboard.finished', `webhook_leaderboard_state where kind = 'leaderboard.finished' and`, publishFinals],
   ['points.changed', 'webhook_points_state where', publishPoints],
   ['leaderboard.changed', `webhook_leaderboard_state where kind = 'leaderboard.changed' and`, publishBoards],
   ['leaderboard.rank_changed', 'webhook_ranking_state where', publishRanks],
 ];
 
-const nameOf = ({ version }: ActiveConfig, day: number): string => `${version} ${day}`;
+const processedKey = ({ version }: ActiveConfig, day: number): string => `${version} ${day}`;
 
 /**
- * Makes messages of what is due (docs/webhooks.md, "When each kind is sent"): changes that are told at most every 15 minutes, runs that have ended,
- * and what the calendar begins and ends. Messages and the note that they are made commit together, in the order of the tenant's ledger, whose
- * offset each transaction locks. Safe to run twice, in several processes at once, and late.
+ * Publishes scheduled messages (docs/rules/webhooks.md): changes that are published at most every 15 minutes, finished runs, and what the calendar
+ * starts and ends. Messages and their state commit together, in the order of the tenant's ledger, whose offset each transaction locks. Safe to run
+ * twice, in several processes at once, and late.
  */
 export class DueMessages {
   private readonly pool: pg.Pool;
   private readonly onMessages: () => void;
-  /** Tenant → the configuration version and the day for which the calendar has been looked at, and what nobody subscribes to forgotten. */
-  private readonly looked = new Map<number, string>();
+  /** Tenant → the configuration version and the day for which the calendar was published and unsubscribed state deleted. */
+  private readonly processed = new Map<number, string>();
 
-  /** `onMessages` hears that there are deliveries to make. */
+  /** `onMessages` is called when there are messages to deliver. */
   constructor(pool: pg.Pool, onMessages: () => void) {
     this.pool = pool;
     this.onMessages = onMessages;
   }
 
-  /** Whether nothing can be due for a tenant, nor be left from a time when somebody wanted to hear of it. */
+  /** Whether a tenant has no scheduled messages and no state of former subscriptions. */
   isIdle(config: ActiveConfig): boolean {
     if (config.document.webhooks.length === 0) return true;
-    return subscribedKinds(config).size === 0 && this.looked.get(config.tenant) === nameOf(config, 0);
+    return subscribedKinds(config).size === 0 && this.processed.get(config.tenant) === processedKey(config, 0);
   }
 
-  /** Tells what is due at a moment of the engine's clock, in at most `transactions` for each kind; the rest is for the next call. */
-  async tell(config: ActiveConfig, now: number, transactions: number): Promise<void> {
+  /** Publishes the messages that are due at a time of the engine's clock, in at most `transactions` for each kind; the rest is left to the next call. */
+  async publish(config: ActiveConfig, now: number, transactions: number): Promise<void> {
     const kinds = subscribedKinds(config);
     const day = kinds.size === 0 ? 0 : Math.floor(now / dayMs);
-    const looked = nameOf(config, day);
-    if (this.looked.get(config.tenant) !== looked) {
-      await this.forgetOthers(config.tenant, kinds);
-      if (notedKinds(kinds).length > 0) await this.inOrder(config.tenant, (client) => publishCalendar(client, config, kinds, now));
-      this.looked.set(config.tenant, looked);
+    const key = processedKey(config, day);
+    if (this.processed.get(config.tenant) !== key) {
+      await this.deleteUnsubscribed(config.tenant, kinds);
+      if (trackedKinds(kinds).length > 0) await this.inOrder(config.tenant, (client) => publishCalendar(client, config, kinds, now));
+      this.processed.set(config.tenant, key);
     }
-    for (const [kind, table, tell] of topics) if (kinds.has(kind)) await this.publishAll(config, table, tell, now, transactions);
+    for (const topic of topics) if (kinds.has(topic[0])) await this.publishTopic(config, topic, now, transactions);
   }
 
-  private async publishAll(config: ActiveConfig, table: string, tell: Publish, now: number, transactions: number): Promise<void> {
+  private async publishTopic(
+    config: ActiveConfig,
+    [, state, publish]: (typeof topics)[number],
+    now: number,
+    transactions: number,
+  ): Promise<void> {
     const { tenant } = config;
     for (let done = 0; done < transactions; done += 1) {
-      const { rowCount } = await this.pool.query(`select 1 from ${table} tenant = $1 and at <= $2 limit 1`, [tenant, now]);
+      const { rowCount } = await this.pool.query(`select 1 from ${state} tenant = $1 and at <= $2 limit 1`, [tenant, now]);
       if (rowCount === 0) return;
-      await this.inOrder(tenant, async (client) => (await tell(client, config, now))[1]);
+      await this.inOrder(tenant, (client) => publish(client, config, now));
     }
   }
 
-  /** Messages are added in one order (webhooks/outbox.ts). */
+  /** Runs `work` in the order of the tenant's ledger, which is also the order of the outbox (outbox.ts). */
   private async inOrder(tenant: number, work: (client: pg.ClientBase) => Promise<number>): Promise<void> {
     const sent = await betweenBatches(this.pool, tenant, work);
     if (sent > 0) this.onMessages();
   }
 
-  /** Forgets what was told last of kinds that nobody subscribes to any more: who does so later is told of what happens from then on. */
-  private async forgetOthers(tenant: number, kinds: ReadonlySet<WebhookKind>): Promise<void> {
-    for (const [kind, table] of topics) if (!kinds.has(kind)) await this.pool.query(`delete from ${table} tenant = $1`, [tenant]);
+  /** Deletes the state of kinds without subscriptions: a later subscriber receives only what happens from then on. */
+  private async deleteUnsubscribed(tenant: number, kinds: ReadonlySet<WebhookKind>): Promise<void> {
+    for (const [kind, state] of topics) if (!kinds.has(kind)) await this.pool.query(`delete from ${state} tenant = $1`, [tenant]);
     if (!kinds.has('leaderboard.rank_changed')) await this.pool.query('delete from webhook_user_rank_state where tenant = $1', [tenant]);
     await this.pool.query('delete from webhook_calendar_state where tenant = $1 and not kind = any($2::text[])', [
       tenant,
-      notedKinds(kinds),
+      trackedKinds(kinds),
     ]);
   }
 }

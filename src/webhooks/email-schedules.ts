@@ -5,17 +5,17 @@ import type { WebhookKind } from '../config/webhook-kinds.js';
 
 const dayMs = 86_400_000;
 
-/** The kinds that are due at an hour of the user's day. */
-export const roundKinds = [
+/** The kinds that are due at an hour of the user's local day. */
+export const scheduleKinds = [
   'emails.recap_due',
   'emails.reactivation_due',
   'emails.streak_reminder_due',
   'emails.achievement_due',
 ] as const satisfies WebhookKind[];
-export type RoundKind = (typeof roundKinds)[number];
+export type ScheduleKind = (typeof scheduleKinds)[number];
 
-/** The configured hour of a local day. */
-export interface Round {
+/** An occurrence of a schedule: its configured hour on a local day. */
+export interface Occurrence {
   /** In milliseconds since 1970. */
   readonly at: number;
   /** The local day, in days since 1970-01-01. */
@@ -24,7 +24,7 @@ export interface Round {
 
 type Rules = Pick<ConfigDocument, 'settings' | 'streaks'>;
 
-/** The dates, `YYYY-MM-DD`, of the recapped period that a day is in. */
+/** The dates, `YYYY-MM-DD`, of the recap period that contains a day. */
 function recapDates({ settings }: Rules, day: number): { first: string; last: string } {
   const { recapFrequency: frequency } = settings;
   const shift = weekShiftOf(settings);
@@ -33,23 +33,23 @@ function recapDates({ settings }: Rules, day: number): { first: string; last: st
   return { first: `${year}-01-01`, last: `${year}-12-31` };
 }
 
-/** The period that a recap on a day is about: the one that ended the day before. */
+/** The period of a recap on a day: the one that ended the day before. */
 export const recapPeriod = (rules: Rules, day: number): { first: string; last: string } => recapDates(rules, day - 1);
 
-/** The first and the last day of the streak period that a day is in, in days since 1970-01-01. */
+/** The first and the last day of the streak period that contains a day, in days since 1970-01-01. */
 export function streakPeriod({ settings, streaks: { frequency } }: Rules, day: number): { first: number; last: number } {
   const shift = weekShiftOf(settings);
   const period = periodOf(frequency, day, shift);
   return { first: firstDayOf(frequency, period, shift), last: firstDayOf(frequency, period + 1, shift) - 1 };
 }
 
-/** The local day of a moment, in days since 1970-01-01. */
+/** The local day of a time, in days since 1970-01-01. */
 export function localDayOf(at: number, zone: string): number {
   const { year, month, day } = DateTime.fromMillis(at, { zone });
   return Date.UTC(year, month - 1, day) / dayMs;
 }
 
-/** Whether the e-mail about an achievement that is completed at a moment is due at once. */
+/** Whether the email about an achievement completed at a time is due at once. */
 export function isAchievementHour({ settings }: Rules, zone: string, at: number): boolean {
   const { hour } = DateTime.fromMillis(at, { zone });
   return settings.achievementFromHour <= hour && hour < settings.achievementToHour;
@@ -70,7 +70,7 @@ function isReminderDay(rules: Rules, day: number): boolean {
   }
 }
 
-function isDay(kind: RoundKind, rules: Rules, day: number): boolean {
+function isDay(kind: ScheduleKind, rules: Rules, day: number): boolean {
   switch (kind) {
     case 'emails.recap_due':
       return recapDates(rules, day).first === dayToDate(day);
@@ -82,7 +82,7 @@ function isDay(kind: RoundKind, rules: Rules, day: number): boolean {
   }
 }
 
-function hourOf(kind: RoundKind, { settings, streaks }: Rules): number {
+function hourOf(kind: ScheduleKind, { settings, streaks }: Rules): number {
   switch (kind) {
     case 'emails.recap_due':
     case 'emails.reactivation_due':
@@ -94,25 +94,25 @@ function hourOf(kind: RoundKind, { settings, streaks }: Rules): number {
   }
 }
 
-/** Whether a round of a kind stands for another one: users hear of one of both, also when the configured hour or day is changed in between. */
-export function isSameRound(kind: RoundKind, rules: Rules, one: Round, other: Round): boolean {
+/** Whether two occurrences count as one: users receive only one of them, also when the configured hour or day changes in between. */
+export function isSameOccurrence(kind: ScheduleKind, rules: Rules, one: Occurrence, other: Occurrence): boolean {
   switch (kind) {
     case 'emails.recap_due':
     case 'emails.reactivation_due':
       return one.day === other.day;
     case 'emails.streak_reminder_due':
       return streakPeriod(rules, one.day).first === streakPeriod(rules, other.day).first;
-    // Each achievement waits for one round, whichever that is.
+    // Each achievement is published once, whatever the occurrence.
     case 'emails.achievement_due':
       return one.at === other.at;
   }
 }
 
 /**
- * The newest round of a kind in a zone that is less than a day ago, and for a reminder in the current period of the streak; undefined when there is
- * none. An hour that a day lacks, because clocks are put forward, is the one after it; of one that it has twice, the first.
+ * The newest occurrence of a kind in a zone, less than a day old and, for a reminder, in the current streak period; undefined when there is none. If
+ * clocks are put forward over the hour, it is the hour after; if the hour occurs twice, the first.
  */
-export function newestRound(kind: RoundKind, rules: Rules, zone: string, now: number): Round | undefined {
+export function newestOccurrence(kind: ScheduleKind, rules: Rules, zone: string, now: number): Occurrence | undefined {
   const hour = hourOf(kind, rules);
   const today = DateTime.fromMillis(now, { zone });
   const currentPeriod = streakPeriod(rules, localDayOf(now, zone));

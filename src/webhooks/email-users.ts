@@ -4,42 +4,42 @@ import { limits } from '../shared/limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import type { UserResponse } from '../responses/users.js';
-import { localDayOf, recapPeriod, streakPeriod, type RoundKind } from './email-schedules.js';
-import { isWrittenTo, readProfiles } from './profiles.js';
+import { localDayOf, recapPeriod, streakPeriod, type ScheduleKind } from './email-schedules.js';
+import { receivesEmail, readProfiles } from './profiles.js';
 
-/** The kinds for which all users of a zone are looked at. */
-export type UserRoundKind = Exclude<RoundKind, 'emails.achievement_due'>;
+/** The kinds that are published by reading all users of a zone. */
+export type UserScheduleKind = Exclude<ScheduleKind, 'emails.achievement_due'>;
 
-/** The parts of messages that are not the user, by user; there is no message about a user who is not in the map. */
+/** The bodies of messages without the user, by user; users that are not in the map receive no message. */
 export type Bodies = ReadonlyMap<string, readonly Readonly<Record<string, unknown>>[]>;
 
-/** The type of notification, among a user's preferences, that a kind goes by. */
-const preferenceOf: Readonly<Record<UserRoundKind, string>> = {
+/** The notification type in the users' preferences that a kind respects. */
+const preferenceOf: Readonly<Record<UserScheduleKind, string>> = {
   'emails.recap_due': 'recap',
   'emails.reactivation_due': 'reactivation',
   'emails.streak_reminder_due': 'streak_reminder',
 };
 
-/** A user who is to be written to. */
-export interface Addressee {
+/** A recipient of an email. */
+export interface Recipient {
   readonly id: string;
-  /** Local days since the last event, or since the user came; 0 where that is not asked for. */
+  /** Local days since the last event, or since the user's creation; 0 for kinds that do not use it. */
   readonly idleDays: number;
 }
 
-/** Some of the users of a zone, in the order of their ids. */
+/** A page of the users of a zone, in the order of their ids. */
 export interface Page {
-  readonly addressees: readonly Addressee[];
-  /** The last user who was looked at; undefined when there are no more. */
+  readonly recipients: readonly Recipient[];
+  /** The last user of the page; undefined on the last page. */
   readonly last: string | undefined;
 }
 
 interface PageQuery {
-  /** Empty for users who have no zone. */
+  /** Empty for users without a zone. */
   readonly zone: string;
   /** The local day, in days since 1970-01-01. */
   readonly day: number;
-  /** The user after whom to begin; empty for the first. */
+  /** The last user of the previous page; empty for the first page. */
   readonly after: string;
 }
 
@@ -53,12 +53,12 @@ const usersOfZone = `
    order by id collate "C" limit ${limits.emailPageUsers}`;
 
 type Client = pg.ClientBase | pg.Pool;
-type Filter = (client: Client, config: ActiveConfig, users: readonly Row[], day: number) => Promise<Addressee[]>;
+type Filter = (client: Client, config: ActiveConfig, users: readonly Row[], day: number) => Promise<Recipient[]>;
 
 const metricsOf = ({ document }: ActiveConfig): string => numberArray(document.metrics.map(({ no }) => no));
 const idsOf = (users: readonly { readonly id: string }[]): string => textArray(users.map(({ id }) => id));
 
-/** Those who had an event in the period: a recap of nothing is of no use. */
+/** Users with an event in the period: others have nothing to recap. */
 const withEvents: Filter = async (client, config, users, day) => {
   const { first, last } = recapPeriod(config.document, day);
   const { rows } = await client.query<{ user_id: string }>(
@@ -69,21 +69,21 @@ const withEvents: Filter = async (client, config, users, day) => {
   return rows.map(({ user_id: id }) => ({ id, idleDays: 0 }));
 };
 
-/** Those whose last event, or creation, was one of the configured numbers of days ago. */
-const idle: Filter = async (client, config, users, day) => {
+/** Users whose last event, or creation, was one of the configured numbers of days ago. */
+const inactive: Filter = async (client, config, users, day) => {
   const { rows } = await client.query<{ user_id: string; day: string }>(
     `select user_id, to_char(max(day), 'YYYY-MM-DD') as day from user_days
       where tenant = $1 and user_id = any($2::text[]) and object = any($3::integer[]) and events > 0 group by user_id`,
     [config.tenant, idsOf(users), metricsOf(config)],
   );
   const active = new Map(rows.map((row) => [row.user_id, dateToDay(row.day)]));
-  const wanted = new Set(config.document.settings.reactivationDays);
+  const reactivationDays = new Set(config.document.settings.reactivationDays);
   return users
     .map(({ id, created_day: created }) => ({ id, idleDays: day - (active.get(id) ?? created) }))
-    .filter(({ idleDays }) => wanted.has(idleDays));
+    .filter(({ idleDays }) => reactivationDays.has(idleDays));
 };
 
-/** Those who have a streak whose period no pause covers. Whether it has been extended already, the engine knows. */
+/** Users with a streak whose period no pause covers. The engine knows whether it has already been extended. */
 const withStreak: Filter = async (client, config, users, day) => {
   const { first, last } = streakPeriod(config.document, day);
   const { rows } = await client.query<{ user_id: string }>(
@@ -95,38 +95,43 @@ const withStreak: Filter = async (client, config, users, day) => {
   return rows.map(({ user_id: id }) => ({ id, idleDays: 0 }));
 };
 
-const filters: Readonly<Record<UserRoundKind, Filter>> = {
+const filters: Readonly<Record<UserScheduleKind, Filter>> = {
   'emails.recap_due': withEvents,
-  'emails.reactivation_due': idle,
+  'emails.reactivation_due': inactive,
   'emails.streak_reminder_due': withStreak,
 };
 
-/** Those of the next users of a zone who are to be told of a round, as Postgres has them. */
-export async function readPage(client: Client, config: ActiveConfig, kind: UserRoundKind, { zone, day, after }: PageQuery): Promise<Page> {
+/** Reads the next users of a zone, and selects the recipients of an occurrence. */
+export async function readPage(
+  client: Client,
+  config: ActiveConfig,
+  kind: UserScheduleKind,
+  { zone, day, after }: PageQuery,
+): Promise<Page> {
   const { rows } = await client.query<Row>(usersOfZone, [config.tenant, zone, after]);
   const profiles = await readProfiles(
     client,
     config.tenant,
     rows.map(({ id }) => id),
   );
-  const reached = rows.filter(({ id }) => isWrittenTo(profiles.get(id) ?? {}, preferenceOf[kind]));
+  const reachable = rows.filter(({ id }) => receivesEmail(profiles.get(id) ?? {}, preferenceOf[kind]));
   return {
-    addressees: reached.length === 0 ? [] : await filters[kind](client, config, reached, day),
+    recipients: reachable.length === 0 ? [] : await filters[kind](client, config, reachable, day),
     last: rows.length === limits.emailPageUsers ? rows.at(-1)?.id : undefined,
   };
 }
 
-/** How long ago a user may have been told, in another zone, of the day that it is now: days differ by 26 hours at most, and are told a day late at most. */
+/** How long ago the current day may have been published in another zone: zones differ by at most 26 hours, and days are at most a day late. */
 const elsewhereMs = 3 * 86_400_000;
 
 /**
- * Those of some users who have come from another zone, and were told there of the same day of the calendar. (Only those whose profile has changed
- * lately can have come, so few messages are looked at.)
+ * The users who moved from another zone, where the same calendar day was already published for them. (Only users whose profile changed lately can have
+ * moved, so few messages are read.)
  */
 export async function notifiedElsewhere(
   client: Client,
   { tenant, document }: ActiveConfig,
-  { kind, day, now }: { readonly kind: UserRoundKind; readonly day: number; readonly now: number },
+  { kind, day, now }: { readonly kind: UserScheduleKind; readonly day: number; readonly now: number },
   users: Iterable<UserResponse>,
 ): Promise<Set<string>> {
   const since = now - elsewhereMs;
@@ -142,7 +147,7 @@ export async function notifiedElsewhere(
   return new Set(same.map(({ id }) => id));
 }
 
-/** The zones that users have, the empty one for none: one step of the index for each, and not a look at everybody. */
+/** The zones of users, empty for none: one index scan for each zone instead of reading all users. */
 export async function zonesOf(client: Client, tenant: number): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `with recursive zone as (

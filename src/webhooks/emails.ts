@@ -5,20 +5,28 @@ import { LaurelError } from '../shared/errors.js';
 import { betweenBatches } from '../ledger/offsets.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import type { StreakResponse } from '../responses/streaks.js';
-import { isSameRound, localDayOf, newestRound, recapPeriod, roundKinds, type Round, type RoundKind } from './email-schedules.js';
-import { readPage, notifiedElsewhere, zonesOf, type Addressee, type Bodies, type UserRoundKind } from './email-users.js';
+import {
+  isSameOccurrence,
+  localDayOf,
+  newestOccurrence,
+  recapPeriod,
+  scheduleKinds,
+  type Occurrence,
+  type ScheduleKind,
+} from './email-schedules.js';
+import { readPage, notifiedElsewhere, zonesOf, type Recipient, type Bodies, type UserScheduleKind } from './email-users.js';
 import { addToOutbox, subscribedKinds, type OutboxMessage } from './outbox.js';
-import { dropPending, forgetPending, readPending } from './pending-achievements.js';
+import { deletePending, deleteAllPending, readPending } from './pending-achievements.js';
 import { readUsers } from './profiles.js';
 
-/** Local hours begin at quarters of an hour of UTC, in every zone that there is. */
+/** In every time zone, local hours begin at a quarter of a UTC hour. */
 const quarterMs = 900_000;
-/** Stands for the moment from which on a kind is told at all. */
-const since = '*';
+/** The pseudo-zone whose row has the time since which a kind is subscribed to. */
+const subscribedSince = '*';
 
-/** How far a kind has been told in a zone. */
-interface ScheduledUser {
-  readonly kind: RoundKind;
+/** How far a kind has been published in a zone. */
+interface ScheduleState {
+  readonly kind: ScheduleKind;
   readonly zone: string;
   /** In milliseconds since 1970. */
   readonly at: number;
@@ -26,138 +34,143 @@ interface ScheduledUser {
   readonly done: boolean;
 }
 
-/** Some of the messages of a round. */
-interface Messages {
+/** A page of the messages of an occurrence. */
+interface PageMessages {
   readonly bodies: Bodies;
-  /** The cursor after them; undefined when they are the last. */
+  /** The cursor after the page; undefined on the last page. */
   readonly last: string | undefined;
-  /** The pending achievements that they, or nothing, are told of. */
+  /** The pending achievements of the page, with or without a message. */
   readonly pending: readonly string[];
 }
 
 /**
- * Tells when e-mails are due by the local time of users (docs/webhooks.md, "E-mails"), zone by zone and page by page. Messages and the note how far
- * that is commit together. Safe to run twice, in several processes at once, and late; what is late by more than a day is left out.
+ * Publishes due emails by the local time of users (docs/rules/emails.md), zone by zone and page by page. Messages and the progress commit together. Safe
+ * to run twice, in several processes at once, and late; an occurrence more than a day late is skipped.
  */
 export class DueEmails {
   private readonly stores: Stores;
   private readonly pool: pg.Pool;
   private readonly onMessages: () => void;
-  /** Tenant → the configuration version and the quarter of an hour for which everything has been told. */
-  private readonly looked = new Map<number, string>();
+  /** Tenant → the configuration version and the quarter of an hour for which everything has been published. */
+  private readonly processed = new Map<number, string>();
 
-  /** `onMessages` hears that there are deliveries to make. */
+  /** `onMessages` is called when there are messages to deliver. */
   constructor(stores: Stores, pool: pg.Pool, onMessages: () => void) {
     this.stores = stores;
     this.pool = pool;
     this.onMessages = onMessages;
   }
 
-  /** Tells what is due at a moment of the engine's clock, in at most `pages` pages; the rest is for the next call. */
-  async tell(config: ActiveConfig, now: number, pages: number): Promise<void> {
+  /** Publishes the emails that are due at a time of the engine's clock, in at most `pages` pages; the rest is left to the next call. */
+  async publish(config: ActiveConfig, now: number, pages: number): Promise<void> {
     const { tenant, version } = config;
     const subscribed = subscribedKinds(config);
-    const kinds = roundKinds.filter((kind) => subscribed.has(kind));
-    const look = `${version} ${Math.floor(now / quarterMs)}`;
-    if (this.looked.get(tenant) === look) return;
+    const kinds = scheduleKinds.filter((kind) => subscribed.has(kind));
+    const key = `${version} ${Math.floor(now / quarterMs)}`;
+    if (this.processed.get(tenant) === key) return;
     await this.pool.query('delete from webhook_email_state where tenant = $1 and kind <> all($2::text[])', [tenant, kinds]);
-    if (!kinds.includes('emails.achievement_due')) await forgetPending(this.pool, tenant);
+    if (!kinds.includes('emails.achievement_due')) await deleteAllPending(this.pool, tenant);
     let left = pages;
     for (const kind of kinds) {
-      const rounds = await this.begin(config, kind, now);
-      if (rounds.length > 0) await this.catchUp(tenant);
-      for (const told of rounds) left = await this.publishScheduled(config, told, now, left);
+      const occurrences = await this.startOccurrences(config, kind, now);
+      if (occurrences.length > 0) await this.waitForWrites(tenant);
+      for (const occurrence of occurrences) left = await this.publishOccurrence(config, occurrence, now, left);
     }
-    if (left > 0) this.looked.set(tenant, look);
+    if (left > 0) this.processed.set(tenant, key);
   }
 
   /**
-   * Waits until Postgres, which knows who is to be told, has what has happened: whoever has just come back, or wants no e-mails any more, has been
-   * promised that. Throws a 503 when it takes too long; the round is then told later.
+   * Waits until Postgres, which selects the recipients, has everything that happened so far: users who have just become active or unsubscribed must not
+   * receive an email. Throws a 503 when it takes too long; the occurrence is then published later.
    */
-  private async catchUp(tenant: number): Promise<void> {
+  private async waitForWrites(tenant: number): Promise<void> {
     const { clock, history } = this.stores;
     await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   }
 
-  /** The rounds of a kind that are not over: new ones are noted. A kind that is subscribed to anew is told of from now on. */
-  private async begin(config: ActiveConfig, kind: RoundKind, now: number): Promise<(ScheduledUser & Round)[]> {
+  /** Returns the unfinished occurrences of a kind and saves new ones. A newly subscribed kind starts now. */
+  private async startOccurrences(config: ActiveConfig, kind: ScheduleKind, now: number): Promise<(ScheduleState & Occurrence)[]> {
     const { tenant, document } = config;
-    await this.pool.query(`insert into webhook_email_state values ($1, $2, '${since}', $3, '', true) on conflict do nothing`, [
+    await this.pool.query(`insert into webhook_email_state values ($1, $2, '${subscribedSince}', $3, '', true) on conflict do nothing`, [
       tenant,
       kind,
       now,
     ]);
-    const { rows } = await this.pool.query<Omit<ScheduledUser, 'at'> & { at: string }>(
+    const { rows } = await this.pool.query<Omit<ScheduleState, 'at'> & { at: string }>(
       'select kind, zone, at, cursor, done from webhook_email_state where tenant = $1 and kind = $2',
       [tenant, kind],
     );
-    const noted = new Map(rows.map((row): [string, ScheduledUser] => [row.zone, { ...row, at: Number(row.at) }]));
-    const started = noted.get(since)?.at ?? now;
-    const rounds: (ScheduledUser & Round)[] = [];
+    const states = new Map(rows.map((row): [string, ScheduleState] => [row.zone, { ...row, at: Number(row.at) }]));
+    const subscribedAt = states.get(subscribedSince)?.at ?? now;
+    const occurrences: (ScheduleState & Occurrence)[] = [];
     for (const zone of await zonesOf(this.pool, tenant)) {
-      const before = noted.get(zone);
+      const before = states.get(zone);
       const name = zone || document.settings.defaultTimeZone;
-      const round = newestRound(kind, document, name, now);
-      if (!round) continue;
-      const begun = before && { ...before, day: localDayOf(before.at, name) };
-      const isBegun = begun !== undefined && isSameRound(kind, document, begun, round);
-      if (isBegun && !begun.done) rounds.push(begun);
-      if (isBegun || round.at <= (before?.at ?? started)) continue;
+      const newest = newestOccurrence(kind, document, name, now);
+      if (!newest) continue;
+      const started = before && { ...before, day: localDayOf(before.at, name) };
+      const isStarted = started !== undefined && isSameOccurrence(kind, document, started, newest);
+      if (isStarted && !started.done) occurrences.push(started);
+      if (isStarted || newest.at <= (before?.at ?? subscribedAt)) continue;
       await this.pool.query(
         `insert into webhook_email_state values ($1, $2, $3, $4, '', false)
          on conflict (tenant, kind, zone) do update set at = $4, cursor = '', done = false where webhook_email_state.at < $4`,
-        [tenant, kind, zone, round.at],
+        [tenant, kind, zone, newest.at],
       );
-      rounds.push({ kind, zone, cursor: '', done: false, ...round });
+      occurrences.push({ kind, zone, cursor: '', done: false, ...newest });
     }
-    return rounds;
+    return occurrences;
   }
 
-  /** Tells the pages of a round, at most `left`. Returns how many may still be told. */
-  private async publishScheduled(config: ActiveConfig, told: ScheduledUser & Round, now: number, left: number): Promise<number> {
-    let { cursor } = told;
+  /** Publishes at most `left` pages of an occurrence. Returns how many are left. */
+  private async publishOccurrence(
+    config: ActiveConfig,
+    occurrence: ScheduleState & Occurrence,
+    now: number,
+    left: number,
+  ): Promise<number> {
+    let { cursor } = occurrence;
     for (let pages = left; pages > 0; pages -= 1) {
-      const messages = await this.messagesOf(config, { ...told, cursor });
-      const isMine = await this.commit(config, { ...told, cursor }, now, messages);
-      // Another process may be telling it.
-      if (!isMine || messages.last === undefined) return pages - 1;
+      const messages = await this.messagesOf(config, { ...occurrence, cursor });
+      const isCommitted = await this.commit(config, { ...occurrence, cursor }, now, messages);
+      // Another process may be publishing the occurrence.
+      if (!isCommitted || messages.last === undefined) return pages - 1;
       cursor = messages.last;
     }
     return 0;
   }
 
-  private async messagesOf(config: ActiveConfig, { kind, zone, at, day, cursor }: ScheduledUser & Round): Promise<Messages> {
+  private async messagesOf(config: ActiveConfig, { kind, zone, at, day, cursor }: ScheduleState & Occurrence): Promise<PageMessages> {
     if (kind === 'emails.achievement_due') {
       const { ids, bodies, isLast } = await readPending(this.pool, config.tenant, zone, at);
       return { bodies, last: isLast ? undefined : ids.at(-1), pending: ids };
     }
-    const { addressees, last } = await readPage(this.pool, config, kind, { zone, day, after: cursor });
-    return { bodies: await this.bodiesOf(config, kind, day, addressees), last, pending: [] };
+    const { recipients, last } = await readPage(this.pool, config, kind, { zone, day, after: cursor });
+    return { bodies: await this.bodiesOf(config, kind, day, recipients), last, pending: [] };
   }
 
-  private async bodiesOf(config: ActiveConfig, kind: UserRoundKind, day: number, addressees: readonly Addressee[]): Promise<Bodies> {
+  private async bodiesOf(config: ActiveConfig, kind: UserScheduleKind, day: number, recipients: readonly Recipient[]): Promise<Bodies> {
     const { document, tenant } = config;
     switch (kind) {
       case 'emails.recap_due': {
         const { first, last } = recapPeriod(document, day);
-        return new Map(addressees.map(({ id }) => [id, [{ recap: { periodStart: first, periodEnd: last } }]]));
+        return new Map(recipients.map(({ id }) => [id, [{ recap: { periodStart: first, periodEnd: last } }]]));
       }
       case 'emails.reactivation_due':
         return new Map(
-          addressees.map(({ id, idleDays }) => {
+          recipients.map(({ id, idleDays }) => {
             const messageNumber = document.settings.reactivationDays.indexOf(idleDays) + 1;
             return [id, [{ reactivation: { messageNumber, daysSinceLastActive: idleDays } }]];
           }),
         );
       case 'emails.streak_reminder_due': {
-        const streaks = await Promise.all(addressees.map(({ id }) => this.endingStreak(tenant, id)));
+        const streaks = await Promise.all(recipients.map(({ id }) => this.endingStreak(tenant, id)));
         return new Map(streaks.flat());
       }
     }
   }
 
-  /** The streak of a user that ends with the period, as a read would show it; nothing of one that has been extended, or of a user who has gone. */
+  /** A user's streak that expires after the current period, as a read would return it; empty if it was extended or the user was deleted. */
   private async endingStreak(tenant: number, id: string): Promise<[id: string, bodies: [{ readonly streak: StreakResponse }]][]> {
     try {
       const streak = await readStreak(this.stores, tenant, id, 0);
@@ -168,16 +181,15 @@ export class DueEmails {
     }
   }
 
-  /** Adds the messages of a page, and notes that it is told; false when another process has done that. */
+  /** Adds the messages of a page and saves the progress; false when another process has published the page. */
   private async commit(
     config: ActiveConfig,
-    told: ScheduledUser & Round,
+    { kind, zone, at, day, cursor }: ScheduleState & Occurrence,
     now: number,
-    { bodies, last, pending }: Messages,
+    { bodies, last, pending }: PageMessages,
   ): Promise<boolean> {
     const { tenant } = config;
-    const { kind, zone, at, day, cursor } = told;
-    // So that messages are added in one order (webhooks/outbox.ts).
+    // In the order of the ledger, which is also the order of the outbox (outbox.ts).
     const sent = await betweenBatches(this.pool, tenant, async (client) => {
       const { rowCount } = await client.query(
         `update webhook_email_state set cursor = $6, done = $7
@@ -186,8 +198,8 @@ export class DueEmails {
       );
       if (rowCount === 0) return undefined;
       const users = await readUsers(client, config, [...bodies.keys()]);
-      // A pending achievement is told once, wherever the user is by then.
-      if (kind === 'emails.achievement_due') await dropPending(client, pending);
+      // A pending achievement is published once, even if the user has moved since.
+      if (kind === 'emails.achievement_due') await deletePending(client, pending);
       else for (const user of await notifiedElsewhere(client, config, { kind, day, now }, users.values())) users.delete(user);
       const timestamp = new Date(at).toISOString();
       const messages = [...users].flatMap(([user, profile]) =>

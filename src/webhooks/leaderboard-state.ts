@@ -13,43 +13,43 @@ import { type OutboxMessage, addToOutbox } from './outbox.js';
 export interface BoardKey {
   /** The leaderboard's `no`. */
   readonly no: number;
-  /** The first local day of the run, 0 for a board that does not repeat. */
+  /** The first local day of the run, 0 for a leaderboard that does not repeat. */
   readonly run: number;
-  /** Empty for a board that is not broken down. */
+  /** Empty for a leaderboard without a breakdown. */
   readonly group: string;
 }
 
-/** One that has changed, and when it first did. */
+/** A changed board, and the time of its first change. */
 export interface ChangedBoard extends BoardKey {
   readonly at: number;
-  /** How many participants it had until then; absent where that is as configured. */
+  /** The previous participant limit; absent if unchanged. */
   readonly max?: number;
 }
 
-/** What entries have done to leaderboards. */
+/** The changes of leaderboards in a batch of entries. */
 export interface BoardChanges {
   readonly changed: ReadonlyMap<string, ChangedBoard>;
-  /** Those of them that were being filled, because they or their users' streaks had been configured anew. */
+  /** The changed boards that were filled, because they or the streaks were reconfigured. */
   readonly filled: ReadonlySet<string>;
-  /** Leaderboards, by `no`, whose participant limit has changed: when, and what it was before. */
+  /** Leaderboards, by `no`, whose participant limit changed: the time, and the previous limit. */
   readonly limited: ReadonlyMap<number, { readonly at: number; readonly before: number }>;
   /** The runs that have ended. */
   readonly ended: readonly { readonly no: number; readonly run: number; readonly at: number }[];
 }
 
-export const nameOf = ({ no, run, group }: BoardKey): string => `${no}:${run}:${group}`;
+export const boardName = ({ no, run, group }: BoardKey): string => `${no}:${run}:${group}`;
 
-/** Whether a fact is of a place, and not of a value beyond the participant limit. */
+/** Whether a fact is about a ranked participant, and not about a value beyond the participant limit. */
 const isVisible = ({ rank, previousRank }: BoardFact): boolean => rank !== undefined || previousRank !== undefined;
 
-/** Collects what entries, oldest first, have done to leaderboards. */
+/** Collects the changes of leaderboards in entries, oldest first. */
 export function boardChangesOf(entries: readonly LedgerEntry[]): BoardChanges {
   const changed = new Map<string, ChangedBoard>();
   const filled = new Set<string>();
   const limited = new Map<number, { at: number; before: number }>();
   const ended = new Map<string, { no: number; run: number; at: number }>();
   const change = (key: BoardKey, at: number): void => {
-    if (!changed.has(nameOf(key))) changed.set(nameOf(key), { ...key, at });
+    if (!changed.has(boardName(key))) changed.set(boardName(key), { ...key, at });
   };
   for (const entry of entries) {
     switch (entry.kind) {
@@ -63,15 +63,15 @@ export function boardChangesOf(entries: readonly LedgerEntry[]): BoardChanges {
         break;
       default:
         for (const fact of entry.boards) {
-          // What fills a board has no ranks yet.
+          // Entries that fill a board have no ranks yet.
           if (!isVisible(fact) && entry.kind !== 'activation') continue;
           const key = { no: fact.no, run: fact.run, group: fact.group ?? '' };
           change(key, entry.at);
-          if (entry.kind === 'activation') filled.add(nameOf(key));
+          if (entry.kind === 'activation') filled.add(boardName(key));
         }
     }
   }
-  // What has changed before the end of a run is in its final rankings.
+  // Final rankings include changes before the end of the run.
   for (const [name, { no, run }] of changed) if (ended.has(`${no}:${run}`)) changed.delete(name);
   return { changed, filled, limited, ended: [...ended.values()] };
 }
@@ -85,7 +85,7 @@ const columns = (keys: readonly BoardKey[]): string[] => [
   textArray(keys.map(({ group }) => group)),
 ];
 
-/** The runs and groups of the leaderboards whose participant limit has changed, but for those that are final, by name. */
+/** The boards, by name, of the leaderboards whose participant limit changed, without final runs. */
 export async function limitedBoards(
   client: pg.ClientBase,
   tenant: number,
@@ -103,13 +103,13 @@ export async function limitedBoards(
   return new Map(
     open.map((row) => {
       const { at, before } = mustGet(limited, row.no, 'changed limit');
-      return [nameOf(row), { ...row, at, max: before }];
+      return [boardName(row), { ...row, at, max: before }];
     }),
   );
 }
 
-/** Notes boards whose rankings have changed: at once due, or 15 minutes after they were told last. */
-export async function noteBoards(client: pg.ClientBase, tenant: number, keys: readonly ChangedBoard[]): Promise<void> {
+/** Records boards whose rankings changed: due at once, or 15 minutes after they were last published. */
+export async function recordBoardChanges(client: pg.ClientBase, tenant: number, keys: readonly ChangedBoard[]): Promise<void> {
   if (keys.length === 0) return;
   await client.query(
     `insert into webhook_leaderboard_state (tenant, kind, leaderboard, run, "group", at)
@@ -120,14 +120,14 @@ export async function noteBoards(client: pg.ClientBase, tenant: number, keys: re
 }
 
 /**
- * Notes runs that end now: their final rankings are told at once, and nothing else of them any more. A run that had ended before is left as it is:
- * two workers may have ended it.
+ * Records finished runs: their final rankings are due at once, and nothing else of them is. A run that finished before is unchanged: two workers may
+ * have ended it.
  */
-export async function noteFinals(
+export async function recordFinishedRuns(
   client: pg.ClientBase,
   tenant: number,
   runs: readonly { readonly no: number; readonly run: number; readonly at: number }[],
-  isTold: boolean,
+  isSubscribed: boolean,
 ): Promise<void> {
   for (const { no, run, at } of runs) {
     for (const table of [
@@ -136,7 +136,7 @@ export async function noteFinals(
       'webhook_user_rank_state where',
     ])
       await client.query(`delete from ${table} tenant = $1 and leaderboard = $2 and run = $3`, [tenant, no, run]);
-    if (!isTold) continue;
+    if (!isSubscribed) continue;
     await client.query(
       `insert into webhook_leaderboard_state (tenant, kind, leaderboard, run, "group", at)
        select $1, 'leaderboard.finished', $2, $3, '', $4
@@ -147,7 +147,7 @@ export async function noteFinals(
   }
 }
 
-interface Standing {
+interface BoardRankings {
   readonly run: number;
   readonly group: string;
   readonly rankings: readonly Ranking[];
@@ -155,15 +155,20 @@ interface Standing {
   readonly at: number;
 }
 
-/** What receivers are told of a board: its rankings, as the contract's `LeaderboardResponseWithRankings`. */
-export function boardMessage(config: ActiveConfig, kind: Kind, board: Leaderboard, { run, group, rankings, at }: Standing): OutboxMessage {
+/** The message about a board's rankings, with the contract's `LeaderboardResponseWithRankings`. */
+export function boardMessage(
+  config: ActiveConfig,
+  kind: Kind,
+  board: Leaderboard,
+  { run, group, rankings, at }: BoardRankings,
+): OutboxMessage {
   const response = boardRunResponse(config, { board, run, group: group || undefined }, utcDate(at));
   const status = kind === 'leaderboard.finished' ? 'finished' : kind === 'leaderboard.started' ? 'active' : response.status;
   const [only, ...others] = rankings;
   return {
     kind,
     subject: `leaderboard:${board.no}`,
-    // The values of a group with one user say something of that user.
+    // The values of a group with one user are data about that user.
     ...(group !== '' && only && others.length === 0 ? { user: only.userId } : {}),
     others: rankings.map(({ userId }) => userId),
     at: new Date(at),
@@ -171,8 +176,8 @@ export function boardMessage(config: ActiveConfig, kind: Kind, board: Leaderboar
   };
 }
 
-/** The rankings of a run and group, `max` at most, as Postgres has them in the transaction of `client`. */
-export async function readStanding(client: pg.ClientBase, tenant: number, { no, run, group }: BoardKey, max: number): Promise<Ranking[]> {
+/** Reads at most `max` rankings of a board from Postgres, in the transaction of `client`. */
+export async function readRankings(client: pg.ClientBase, tenant: number, { no, run, group }: BoardKey, max: number): Promise<Ranking[]> {
   const { rows } = await queryAllUsers<Ranking>(
     client,
     `select entry.user_id as "userId", users.name as "userName", (row_number() over (order by entry.value desc, entry.seq))::int as rank, entry.value
@@ -200,26 +205,22 @@ interface FinalGroup {
   readonly rankings: Ranking[];
 }
 
-/** Whether a board is still there to tell of; one that is not leaves no rows. */
-export const isThere = (board: Leaderboard | undefined): board is Leaderboard =>
+/** Whether messages about a leaderboard are published; the state of others is deleted. */
+export const isPublishable = (board: Leaderboard | undefined): board is Leaderboard =>
   board !== undefined && !board.archived && board.status === 'active';
 
-/** Tells of boards that are due at a moment. Returns how many were, and how many deliveries there are. */
-export async function publishBoards(
-  client: pg.ClientBase,
-  config: ActiveConfig,
-  now: number,
-): Promise<readonly [due: number, sent: number]> {
+/** Publishes due boards. Returns the number of deliveries. */
+export async function publishBoards(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<number> {
   const { tenant } = config;
   const { rows } = await client.query<Due>(due('leaderboard.changed'), [tenant, now]);
   const messages: OutboxMessage[] = [];
   for (const { leaderboard, run, group } of rows) {
     const key = { no: leaderboard, run, group };
     const board = config.leaderboardByNo.get(leaderboard);
-    const rankings = await readStanding(client, tenant, key, board?.maxParticipants ?? limits.maxParticipants);
-    // A group that nobody is in any more is forgotten: its name is made of the attributes of those who were.
-    const isForgotten = group !== '' && rankings.length === 0;
-    if (isThere(board) && !isForgotten)
+    const rankings = await readRankings(client, tenant, key, board?.maxParticipants ?? limits.maxParticipants);
+    // A group without participants is not published: its name contains attributes of former participants.
+    const isEmptyGroup = group !== '' && rankings.length === 0;
+    if (isPublishable(board) && !isEmptyGroup)
       messages.push(boardMessage(config, 'leaderboard.changed', board, { run, group, rankings, at: now }));
   }
   if (rows.length > 0) {
@@ -230,14 +231,14 @@ export async function publishBoards(
     );
   }
   await client.query('delete from webhook_leaderboard_state where tenant = $1 and at <= $2 and not changed', [tenant, now]);
-  return [rows.length, await addToOutbox(client, tenant, config, messages)];
+  return addToOutbox(client, tenant, config, messages);
 }
 
-/** The next groups of a run that is final, after the one that was told last, with their rankings as reads show them. */
+/** The next groups of a final run, after the last published one, with their rankings. */
 async function nextGroups(client: pg.ClientBase, tenant: number, { leaderboard, run, group }: Due): Promise<FinalGroup[]> {
   const { rows } = await client.query<FinalGroup>(
-    `select "group", json_agg(json_build_object('userId', user_id, 'userName', name, 'rank', place, 'value', value) order by place) as rankings
-       from (select ranking.*, users.name, row_number() over (partition by ranking."group" order by ranking.rank) as place
+    `select "group", json_agg(json_build_object('userId', user_id, 'userName', name, 'rank', shown_rank, 'value', value) order by shown_rank) as rankings
+       from (select ranking.*, users.name, row_number() over (partition by ranking."group" order by ranking.rank) as shown_rank
                from leaderboard_rankings as ranking left join users on users.tenant = ranking.tenant and users.id = ranking.user_id
               where ranking.tenant = $1 and ranking.leaderboard = $2 and ranking.run = $3 and ranking."group" in (
                 select distinct "group" from leaderboard_rankings
@@ -249,16 +250,12 @@ async function nextGroups(client: pg.ClientBase, tenant: number, { leaderboard, 
   return rows;
 }
 
-/** Tells the next groups of a run that has ended, and notes how far that is. Returns how many runs were due, and how many deliveries there are. */
-export async function publishFinals(
-  client: pg.ClientBase,
-  config: ActiveConfig,
-  now: number,
-): Promise<readonly [due: number, sent: number]> {
+/** Publishes the next groups of a finished run, and saves the progress. Returns the number of deliveries. */
+export async function publishFinals(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<number> {
   const { tenant } = config;
   const { rows } = await client.query<Due>(due('leaderboard.finished'), [tenant, now]);
   const [final] = rows;
-  if (!final) return [0, 0];
+  if (!final) return 0;
   const { leaderboard: no, run } = final;
   const board = config.leaderboardByNo.get(no);
   const groups = await nextGroups(client, tenant, final);
@@ -266,11 +263,11 @@ export async function publishFinals(
   const row = `tenant = $1 and kind = 'leaderboard.finished' and leaderboard = $2 and run = $3`;
   if (isDone) await client.query(`delete from webhook_leaderboard_state where ${row}`, [tenant, no, run]);
   else await client.query(`update webhook_leaderboard_state set "group" = $4 where ${row}`, [tenant, no, run, groups.at(-1)?.group]);
-  if (!board) return [1, 0];
-  // Those who took part may have been deleted since.
+  if (!board) return 0;
+  // The participants may have been deleted since.
   if (groups.length === 0 && board.breakdownAttributes.length === 0) groups.push({ group: '', rankings: [] });
   const messages = groups.map(({ group, rankings }) =>
     boardMessage(config, 'leaderboard.finished', board, { run, group, rankings, at: Number(final.at) }),
   );
-  return [1, await addToOutbox(client, tenant, config, messages)];
+  return addToOutbox(client, tenant, config, messages);
 }

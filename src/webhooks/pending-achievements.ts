@@ -3,10 +3,10 @@ import { limits } from '../shared/limits.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import type { Draft } from './drafts.js';
 import type { Bodies } from './email-users.js';
-import { isWrittenTo, readProfiles } from './profiles.js';
+import { receivesEmail, readProfiles } from './profiles.js';
 
-/** Keeps achievements that were completed outside of the hours of their e-mails, within the transaction of `client`. */
-export async function keepPending(client: pg.ClientBase, tenant: number, drafts: readonly Draft[]): Promise<void> {
+/** Saves achievements that were completed outside of the hours for emails, within the transaction of `client`. */
+export async function savePending(client: pg.ClientBase, tenant: number, drafts: readonly Draft[]): Promise<void> {
   if (drafts.length === 0) return;
   await client.query(
     `insert into pending_achievement_emails (tenant, user_id, at, achievement)
@@ -20,9 +20,9 @@ export async function keepPending(client: pg.ClientBase, tenant: number, drafts:
   );
 }
 
-/** Some of the achievements that wait for a round. */
+/** A page of achievements that wait for their emails. */
 export interface PendingPage {
-  /** All rows of the page, also those of users who are not written to. */
+  /** All rows of the page, including those of users who receive no emails. */
   readonly ids: readonly string[];
   readonly bodies: Bodies;
   readonly isLast: boolean;
@@ -34,30 +34,30 @@ interface Row {
   readonly achievement: unknown;
 }
 
-/** The oldest achievements that users of a zone, the empty one for none, completed before a round. */
-export async function readPending(client: pg.Pool, tenant: number, zone: string, roundAt: number): Promise<PendingPage> {
+/** The oldest achievements that users of a zone (empty for none) completed before a time. */
+export async function readPending(client: pg.Pool, tenant: number, zone: string, before: number): Promise<PendingPage> {
   const { rows } = await client.query<Row>(
     `select pending.id, user_id, achievement from pending_achievement_emails as pending
        join users on users.tenant = pending.tenant and users.id = user_id
       where pending.tenant = $1 and coalesce(tz, '') = $2 and at < $3 order by pending.id limit ${limits.emailPageUsers}`,
-    [tenant, zone, roundAt],
+    [tenant, zone, before],
   );
   const users = rows.map((row) => row.user_id);
   const profiles = await readProfiles(client, tenant, users);
-  const writtenTo = new Set(users.filter((user) => isWrittenTo(profiles.get(user) ?? {}, 'achievement_completed')));
-  const bodies = [...writtenTo].map((user) => {
+  const recipients = new Set(users.filter((user) => receivesEmail(profiles.get(user) ?? {}, 'achievement_completed')));
+  const bodies = [...recipients].map((user) => {
     const own = rows.filter((row) => row.user_id === user);
     return [user, own.map(({ achievement }) => ({ achievement }))] as const;
   });
   return { ids: rows.map(({ id }) => id), bodies: new Map(bodies), isLast: rows.length < limits.emailPageUsers };
 }
 
-/** Removes achievements whose e-mails are told, within the transaction of `client`. */
-export async function dropPending(client: pg.ClientBase, ids: readonly string[]): Promise<void> {
+/** Deletes achievements whose emails are published, within the transaction of `client`. */
+export async function deletePending(client: pg.ClientBase, ids: readonly string[]): Promise<void> {
   await client.query('delete from pending_achievement_emails where id = any($1::bigint[])', [textArray(ids)]);
 }
 
-/** Forgets what waits in a tenant that has no subscriber to these e-mails any more. */
-export async function forgetPending(pool: pg.Pool, tenant: number): Promise<void> {
+/** Deletes the pending achievements of a tenant without a subscriber to these emails. */
+export async function deleteAllPending(pool: pg.Pool, tenant: number): Promise<void> {
   await pool.query('delete from pending_achievement_emails where tenant = $1', [tenant]);
 }

@@ -5,23 +5,22 @@ import { mustGet, type ActiveConfig } from '../plan/active-config.js';
 import { awardResponse, levelAt, levelResponse, systemResponse } from '../responses/points.js';
 import type { EventPointsResponse } from '../responses/points.js';
 import { insertRows, type Table } from '../postgres/insert.js';
-import { earnedIn, isOfUser } from './drafts.js';
-import { messageOf } from './entries.js';
+import { earnedIn, isOfUser, messageOf } from './drafts.js';
 import { addToOutbox, type OutboxMessage } from './outbox.js';
 import { readUsers } from './profiles.js';
 
-/** The first change of a user's points since receivers were told of them, and what was so before it. */
+/** The first change of a user's points since they were last published, with the state before it. */
 interface Change {
   readonly user: string;
   readonly system: number;
   readonly at: number;
   readonly total: number;
   readonly rev: number;
-  /** The moment of its earliest award. */
+  /** The time of its earliest award. */
   readonly since: number;
 }
 
-/** A change that waits for its moment stays as it is: what was told last is what was so before the first of several. */
+/** A pending change is not replaced: the last published state is the one before the first of several changes. */
 const changes: Table<Change> = {
   name: 'webhook_points_state',
   columns: [
@@ -36,8 +35,8 @@ const changes: Table<Change> = {
   conflict: { key: ['user_id', 'system'], replace: ['changed', 'total', 'rev', 'since'], replaceWhen: 'not webhook_points_state.changed' },
 };
 
-/** Notes whose points entries have changed: at once due, or 15 minutes after they were told last. */
-export async function notePoints(client: pg.ClientBase, tenant: number, entries: readonly LedgerEntry[]): Promise<void> {
+/** Records users whose points changed: due at once, or 15 minutes after they were last published. */
+export async function recordPointsChanges(client: pg.ClientBase, tenant: number, entries: readonly LedgerEntry[]): Promise<void> {
   const rows = new Map<string, Change>();
   for (const entry of entries) {
     if (!isOfUser(entry)) continue;
@@ -72,8 +71,8 @@ const dueQuery = `
    order by due.at, due.user_id, due.system limit ${limits.publishPointsUsers}`;
 
 /**
- * The awards that are not told yet, at most as many as the user-points call returns, in their order. Later ones can be dated before the first, by
- * less than the two days that a move between zones makes at the most; the moment is what the index finds them by.
+ * The unpublished awards in their order, at most as many as the user-points call returns. Later awards can be dated before the first, by less than the
+ * two days of the largest move between zones; the index finds them by time.
  */
 const awardsQuery = `
   select due.user_id, due.system, award.event_id, json_build_object(
@@ -86,28 +85,24 @@ const awardsQuery = `
    where due.tenant = $1 and due.changed and (due.user_id, due.system) in (select * from unnest($2::text[], $3::integer[]))
    order by award.rev, award.ordinal`;
 
-/** The contract's `MetricEventPointsResponse`, of everything since receivers were told last. */
+/** The contract's `MetricEventPointsResponse`, of all changes since the last message. */
 function pointsChanged(config: ActiveConfig, { system: no, before, total }: Due, awards: readonly AwardRow[]): EventPointsResponse {
   const system = mustGet(config.systemByNo, no, 'points system');
-  const [was, is] = [levelAt(system, Number(before)), levelAt(system, Number(total))];
+  const [levelBefore, level] = [levelAt(system, Number(before)), levelAt(system, Number(total))];
   return {
     ...systemResponse(system),
     total: Number(total),
-    ...(was?.no === is?.no ? {} : { level: is && levelResponse(is) }),
+    ...(levelBefore?.no === level?.no ? {} : { level: level && levelResponse(level) }),
     added: Number(total) - Number(before),
     awards: awards.map(({ event_id, fact }) => awardResponse(config, event_id, fact)),
   };
 }
 
 /**
- * Tells of points that are due at a moment, in the transaction of `client`, and forgets who has been quiet for long enough. Returns how many
- * were due, and how many deliveries there are.
+ * Publishes due points in the transaction of `client`, and deletes the state of users without a change for long enough. Returns the number of
+ * deliveries.
  */
-export async function publishPoints(
-  client: pg.ClientBase,
-  config: ActiveConfig,
-  now: number,
-): Promise<readonly [due: number, sent: number]> {
+export async function publishPoints(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<number> {
   const { tenant } = config;
   const { rows: due } = await client.query<Due>(dueQuery, [tenant, now]);
   const named = [due.map(({ user_id }) => user_id), due.map(({ system }) => system)] as const;
@@ -129,5 +124,5 @@ export async function publishPoints(
     );
   }
   await client.query('delete from webhook_points_state where tenant = $1 and at <= $2 and not changed', [tenant, now]);
-  return [due.length, sent];
+  return sent;
 }

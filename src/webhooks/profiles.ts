@@ -12,7 +12,7 @@ const query = {
   text: `select ${profileColumns} from users where tenant = $1 and id = any($2::text[])`,
 };
 
-/** The profiles of users, by the fields of their hashes, as Postgres has them in the transaction of `client`; those whom it does not have are left out. */
+/** The profiles of users in Postgres, in the fields of their hashes; unknown users have none. */
 export async function readProfiles(
   client: pg.ClientBase | pg.Pool,
   tenant: number,
@@ -24,17 +24,17 @@ export async function readProfiles(
   return new Map(rows.map((row) => [row.id, profileOf(row)]));
 }
 
-/** The same, as the APIs show them. */
+/** The same, as API responses. */
 export async function readUsers(client: pg.ClientBase, config: ActiveConfig, ids: readonly string[]): Promise<Map<string, UserResponse>> {
   const profiles = await readProfiles(client, config.tenant, ids);
   return new Map([...profiles].map(([id, profile]) => [id, userResponse(config, id, profile)]));
 }
 
 /**
- * Whether a user is written to: one who is subscribed and has an address, has not turned off e-mails of this type (`achievement_completed`, `recap`,
- * `reactivation`, `streak_reminder`), and is not in the control group.
+ * Whether a user receives emails of a type (`achievement_completed`, `recap`, `reactivation`, `streak_reminder`): subscribed, with an address, not
+ * opted out of the type, and not in the control group.
  */
-export function isWrittenTo(profile: ProfileFact, type: string): boolean {
+export function receivesEmail(profile: ProfileFact, type: string): boolean {
   const channels = profile[userFields.notification + type];
   const isOn = channels === undefined || (JSON.parse(channels) as string[]).includes('email');
   const hasAddress = (profile[userFields.email] ?? '') !== '';

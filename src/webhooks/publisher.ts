@@ -1,43 +1,87 @@
+import type pg from 'pg';
+import type { WebhookKind } from '../config/webhook-kinds.js';
 import type { Engine } from '../engine/engine.js';
+import type { LedgerEntry, ProfileFact } from '../ledger/entry.js';
 import type { Publish, Publisher } from '../ledger/tenant-writer.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-import { boardChangesOf } from './leaderboard-state.js';
-import { publishEntries } from './entries.js';
-import { subscribedKinds } from './outbox.js';
-import { limitedBoards, noteBoards, noteFinals } from './leaderboard-state.js';
-import { notePoints } from './points-state.js';
-import { noteRanks } from './rank-state.js';
+import { userFields } from '../redis/contract.js';
+import { userResponse } from '../responses/users.js';
+import { type Draft, draftsOf, isOfUser, messageOf } from './drafts.js';
+import { isAchievementHour } from './email-schedules.js';
+import { boardChangesOf, limitedBoards, recordBoardChanges, recordFinishedRuns } from './leaderboard-state.js';
+import { addToOutbox, subscribedKinds } from './outbox.js';
+import { savePending } from './pending-achievements.js';
+import { recordPointsChanges } from './points-state.js';
+import { readProfiles, receivesEmail } from './profiles.js';
+import { recordRankChanges } from './rank-state.js';
+
+/** A draft, and the profile of its user from the entries of the batch up to it; undefined when they have none. */
+type DraftWithProfile = readonly [draft: Draft, profile: ProfileFact | undefined];
 
 /**
- * What tells of a tenant's entries under a configuration; undefined when nobody subscribes to anything: then nothing is worked out. What is told at
- * once is added to the outbox; of the rest it is noted that there is something to tell (webhooks/due.ts).
+ * Adds the messages of entries to the outbox. Called before the entries' rows are written, in the same transaction: messages show a user as of the
+ * entry. (A user without a profile is one whose creation Postgres refused: there is no message.)
  */
-function tellerOf(config: ActiveConfig): Publish | undefined {
+async function publishEntries(
+  client: pg.ClientBase,
+  config: ActiveConfig,
+  kinds: ReadonlySet<WebhookKind>,
+  entries: readonly LedgerEntry[],
+): Promise<number> {
+  const drafts: DraftWithProfile[] = [];
+  const known = new Map<string, ProfileFact>();
+  for (const entry of entries) {
+    if (!isOfUser(entry)) continue;
+    if (entry.profile) known.set(entry.user, entry.profile);
+    for (const draft of draftsOf(config, kinds, entry)) drafts.push([draft, known.get(entry.user)]);
+  }
+  if (drafts.length === 0) return 0;
+  const missing = drafts.filter(([, profile]) => !profile).map(([draft]) => draft.user);
+  const stored = await readProfiles(client, config.tenant, missing);
+  const pending: Draft[] = [];
+  const messages = drafts.flatMap(([draft, profile = stored.get(draft.user)]) => {
+    if (!profile) return [];
+    if (draft.kind === 'emails.achievement_due') {
+      const isNow = isAchievementHour(config.document, profile[userFields.tz] || config.document.settings.defaultTimeZone, draft.at);
+      if (!isNow) pending.push(draft);
+      if (!isNow || !receivesEmail(profile, 'achievement_completed')) return [];
+    }
+    return [messageOf(draft, userResponse(config, draft.user, profile))];
+  });
+  await savePending(client, config.tenant, pending);
+  return addToOutbox(client, config.tenant, config, messages);
+}
+
+/**
+ * Publishes a tenant's entries under a configuration; undefined without subscriptions. Some messages are added to the outbox at once; for the others,
+ * state is recorded from which they are made when they are due (due.ts).
+ */
+function publishFor(config: ActiveConfig): Publish | undefined {
   const kinds = subscribedKinds(config);
   if (kinds.size === 0) return undefined;
   const { tenant } = config;
-  const concernsBoards = [...kinds].some((kind) => kind.startsWith('leaderboard.'));
+  const hasBoardKinds = [...kinds].some((kind) => kind.startsWith('leaderboard.'));
   return async (client, entries) => {
     const sent = await publishEntries(client, config, kinds, entries);
-    if (kinds.has('points.changed')) await notePoints(client, tenant, entries);
-    if (!concernsBoards) return sent;
+    if (kinds.has('points.changed')) await recordPointsChanges(client, tenant, entries);
+    if (!hasBoardKinds) return sent;
     const changes = boardChangesOf(entries);
     const limited = await limitedBoards(client, tenant, changes);
     const changed = [...new Map([...changes.changed, ...limited]).values()];
-    if (kinds.has('leaderboard.changed')) await noteBoards(client, tenant, changed);
-    if (kinds.has('leaderboard.rank_changed')) await noteRanks(client, config, changed, changes.filled);
-    await noteFinals(client, tenant, changes.ended, kinds.has('leaderboard.finished'));
+    if (kinds.has('leaderboard.changed')) await recordBoardChanges(client, tenant, changed);
+    if (kinds.has('leaderboard.rank_changed')) await recordRankChanges(client, config, changed, changes.filled);
+    await recordFinishedRuns(client, tenant, changes.ended, kinds.has('leaderboard.finished'));
     return sent;
   };
 }
 
-/** Tells of entries under the newest configuration. `wake` hears that there are messages to deliver. */
+/** Publishes entries under the newest configuration. `wake` is called when there are messages to deliver. */
 export function createPublisher(engine: Pick<Engine, 'config' | 'refreshConfig'>, wake: () => void): Publisher {
   return {
-    tellerOf: async (tenant, version) => {
+    publishFor: async (tenant, version) => {
       const config = await engine.config(tenant);
-      // Another process may have been quicker to know of a receiver, and of what the entries name.
-      return tellerOf(config.version < version ? await engine.refreshConfig(tenant) : config);
+      // Another process may have loaded a newer version, with other subscriptions and with objects that the entries refer to.
+      return publishFor(config.version < version ? await engine.refreshConfig(tenant) : config);
     },
     wake,
   };

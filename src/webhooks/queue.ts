@@ -1,4 +1,4 @@
-/** The deliveries that wait, in Postgres: which are due, who tries them, and what came of it. */
+/** The queue of deliveries in Postgres: due deliveries, claims and attempts. */
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
@@ -7,53 +7,52 @@ import { inTransaction } from '../postgres/pool.js';
 import { newSecret, type Secrets } from './transport.js';
 import type { Outcome } from './transport.js';
 
-/** An endpoint by its tenant and its number. */
 export interface EndpointKey {
   readonly tenant: number;
   readonly no: number;
 }
 
-/** A delivery that is to be tried now. */
-export interface Claimed {
+/** A delivery to attempt now. */
+export interface ClaimedDelivery {
   readonly id: string;
   readonly claim: string;
-  /** Tries before this one, since the delivery became pending. */
+  /** Attempts before this one, since the delivery became pending. */
   readonly attempts: number;
   readonly body: string;
 }
 
-/** A try that has ended. */
-export interface Tried {
-  readonly delivery: Claimed;
+/** A finished attempt. */
+export interface Attempt {
+  readonly delivery: ClaimedDelivery;
   readonly at: Date;
   readonly outcome: Outcome;
 }
 
-/** What a turn of an endpoint's queue did. */
+/** The result of a batch of an endpoint's queue. */
 export interface Batch {
-  readonly claimed: readonly Claimed[];
+  readonly claimed: readonly ClaimedDelivery[];
   readonly secrets: Secrets;
-  /** Whether there may be more that is due, which this turn did not look at. */
-  readonly isMore: boolean;
+  /** Whether more deliveries may be due. */
+  readonly hasMore: boolean;
   readonly delivered: number;
   readonly failed: number;
-  /** Since when the endpoint had failed, if that has switched it off in this turn. */
+  /** The time since which the endpoint has failed, if this batch switched it off. */
   readonly switchedOff: Date | null;
 }
 
 export interface BatchOptions {
-  readonly tried: readonly Tried[];
-  /** How many deliveries may be claimed; 0 only writes down what has been tried. */
-  readonly claims: number;
-  /** How far the clock of deliveries is ahead of Postgres': 0, except in tests. */
+  readonly attempts: readonly Attempt[];
+  /** How many deliveries to claim; 0 only saves attempts. */
+  readonly maxClaims: number;
+  /** How far the clock of deliveries is ahead of Postgres' clock; only tests set it. */
   readonly aheadMs: number;
 }
 
-/** The pause after a try that failed, by how many have failed before it; undefined when it was the last. */
+/** The delay after a failed attempt, by the number of attempts before it; undefined after the last. */
 export const retryAfterMs = (attempts: number): number | undefined =>
   attempts < limits.webhookRetries ? limits.webhookFirstRetryMs * 2 ** attempts : undefined;
 
-// An index holds what is pending by endpoint, so each endpoint costs two looks into it, however much waits there.
+// An index has the pending deliveries by endpoint, so each endpoint costs two index scans, however long its queue is.
 const waiting = `
   with recursive waiting as (
     (select tenant, endpoint from webhook_deliveries where status = 'pending' order by tenant, endpoint limit 1)
@@ -71,18 +70,17 @@ const due = `${waiting}
        order by next_attempt_at limit 1) as firsts
    where first <= clock_timestamp() + $1::float8 * interval '1 millisecond' order by first`;
 
-/** An endpoint that has a delivery whose time has come, and for how long the first of them has been due. */
+/** An endpoint with a due delivery, and how long its first one has been due. */
 export interface DueEndpoint extends EndpointKey {
   readonly overdueMs: number;
 }
 
-/** The endpoints that have a delivery whose time has come, of all tenants, those that nobody works for included; the longest due first. */
+/** The endpoints with due deliveries, of all tenants, the longest due first. */
 export async function dueEndpoints(pool: pg.Pool, aheadMs: number): Promise<DueEndpoint[]> {
   const { rows } = await pool.query<DueEndpoint>({ name: 'due-webhooks', text: due, values: [aheadMs] });
   return rows;
 }
 
-/** How many endpoints are switched off. */
 export async function countSwitchedOff(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
     'select count(*)::integer as count from webhook_endpoints where switched_off is not null',
@@ -98,8 +96,10 @@ interface EndpointRow {
   readonly now: Date;
 }
 
-/** The row of an endpoint, locked until the transaction ends; it is made when it is missing. `now` is the moment of deliveries, which
- * loses its microseconds here: the next whole millisecond, so that what has come just now is not of the future. */
+/**
+ * Locks the row of an endpoint until the transaction ends; inserts a missing one. `now` is rounded up to a whole millisecond, so that a delivery
+ * added just now is due.
+ */
 async function lockEndpoint(client: pg.ClientBase, { tenant, no }: EndpointKey, aheadMs: number): Promise<EndpointRow> {
   const select = {
     name: 'lock-webhook',
@@ -112,12 +112,12 @@ async function lockEndpoint(client: pg.ClientBase, { tenant, no }: EndpointKey, 
   const found = await client.query<EndpointRow>(select);
   if (found.rows[0]) return found.rows[0];
   await ensureSecrets(client, tenant, [no]);
-  const made = await client.query<EndpointRow>(select);
-  if (!made.rows[0]) throw new Error(`webhook endpoint ${no} of tenant ${tenant} has no row`);
-  return made.rows[0];
+  const created = await client.query<EndpointRow>(select);
+  if (!created.rows[0]) throw new Error(`webhook endpoint ${no} of tenant ${tenant} has no row`);
+  return created.rows[0];
 }
 
-/** Makes secrets for those endpoints of a tenant that have none. */
+/** Creates secrets for those endpoints of a tenant that have none. */
 export async function ensureSecrets(client: pg.Pool | pg.ClientBase, tenant: number, nos: readonly number[]): Promise<void> {
   await client.query(
     `insert into webhook_endpoints (tenant, no, secret) select $1, no, secret from unnest($2::integer[], $3::text[]) as made (no, secret)
@@ -137,7 +137,7 @@ const write = `
    where d.id = t.id and d.claim = t.claim and d.status = 'pending'
   returning d.subject, d.status`;
 
-/** A later one of a subject waits until the earlier one has ended: now it is the next one's turn. */
+/** Makes the next delivery of a subject due: it waits until the one before has ended. */
 const promote = `
   update webhook_deliveries set next_attempt_at = $4
    where id in (
@@ -147,21 +147,21 @@ const promote = `
         order by outbox limit 1) as next)
      and claim is null and status = 'pending' and attempts = 0`;
 
-const tryRow = ({ at, outcome: { status, answer, error, durationMs } }: Tried): object => ({
+const attemptRow = ({ at, outcome: { status, answer, error, durationMs } }: Attempt): object => ({
   ...{ at: at.toISOString(), durationMs, status, answer, error },
 });
 
-/** Writes down tries. A try whose claim has run out is not counted: whoever claimed the delivery since then counts. */
-async function writeTries(
+/** Saves attempts. An attempt whose claim has expired is discarded: another worker has claimed the delivery since. */
+async function writeAttempts(
   client: pg.ClientBase,
   { tenant, no }: EndpointKey,
   now: Date,
-  tried: readonly Tried[],
+  attempts: readonly Attempt[],
 ): Promise<{ delivered: number; failed: number }> {
-  if (tried.length === 0) return { delivered: 0, failed: 0 };
-  const states = tried.map(({ delivery, outcome }) => {
-    const waitMs = outcome.isTaken ? undefined : retryAfterMs(delivery.attempts);
-    const status = outcome.isTaken ? 'delivered' : waitMs === undefined ? 'failed' : 'pending';
+  if (attempts.length === 0) return { delivered: 0, failed: 0 };
+  const states = attempts.map(({ delivery, outcome }) => {
+    const waitMs = outcome.isAccepted ? undefined : retryAfterMs(delivery.attempts);
+    const status = outcome.isAccepted ? 'delivered' : waitMs === undefined ? 'failed' : 'pending';
     return { status, waitMs: waitMs ?? 0 };
   });
   const { rows } = await client.query<{ subject: string; status: string }>({
@@ -169,12 +169,12 @@ async function writeTries(
     text: write,
     values: [
       now,
-      textArray(tried.map(({ delivery }) => delivery.id)),
-      textArray(tried.map(({ delivery }) => delivery.claim)),
+      textArray(attempts.map(({ delivery }) => delivery.id)),
+      textArray(attempts.map(({ delivery }) => delivery.claim)),
       textArray(states.map(({ status }) => status)),
-      numberArray(tried.map(({ delivery }) => delivery.attempts + 1)),
+      numberArray(attempts.map(({ delivery }) => delivery.attempts + 1)),
       numberArray(states.map(({ waitMs }) => waitMs)),
-      textArray(tried.map((each) => JSON.stringify(tryRow(each)))),
+      textArray(attempts.map((each) => JSON.stringify(attemptRow(each)))),
     ],
   });
   const ended = rows.filter(({ status }) => status !== 'pending');
@@ -186,26 +186,26 @@ async function writeTries(
   return { delivered, failed: ended.length - delivered };
 }
 
-/** Notes since when nothing has succeeded. Returns whether that has been so for too long, now that a delivery has failed for good. */
-async function noteHealth(
+/** Updates the time since which no attempt has succeeded. Returns whether a delivery has failed for good and the endpoint must be switched off. */
+async function updateHealth(
   client: pg.ClientBase,
   { tenant, no }: EndpointKey,
   { failing_since: since, now }: EndpointRow,
-  { isAnyTaken, isAnyFinal }: { readonly isAnyTaken: boolean; readonly isAnyFinal: boolean },
+  { isAnyAccepted, isAnyFinal }: { readonly isAnyAccepted: boolean; readonly isAnyFinal: boolean },
 ): Promise<boolean> {
-  if (isAnyTaken ? since !== null : since === null) {
+  if (isAnyAccepted ? since !== null : since === null) {
     await client.query('update webhook_endpoints set failing_since = $3 where tenant = $1 and no = $2', [
       ...[tenant, no],
-      isAnyTaken ? null : now,
+      isAnyAccepted ? null : now,
     ]);
   }
-  if (isAnyTaken || !isAnyFinal || since === null || now.getTime() - since.getTime() < limits.webhookSwitchOffMs) return false;
+  if (isAnyAccepted || !isAnyFinal || since === null || now.getTime() - since.getTime() < limits.webhookSwitchOffMs) return false;
   await client.query('update webhook_endpoints set switched_off = $3 where tenant = $1 and no = $2', [tenant, no, now]);
   return true;
 }
 
-// Due are new ones, ones to try again, and ones that wait behind others: of each subject only the first may be tried. The others are put off
-// until the first may have ended; what ends calls the next (`promote`), so that nobody waits for longer than that.
+// New deliveries, retries and deliveries behind others are due, but of each subject only the first may be attempted. The others are postponed until
+// the first one's claim expires; when it ends earlier, it makes the next one due (`promote`).
 const claim = `
   with due as (
     select id, subject from webhook_deliveries
@@ -241,17 +241,17 @@ async function claimDue(
   client: pg.ClientBase,
   { tenant, no }: EndpointKey,
   now: Date,
-  most: number,
-): Promise<{ claimed: Claimed[]; isMore: boolean }> {
-  if (most === 0) return { claimed: [], isMore: false };
+  maxClaims: number,
+): Promise<{ claimed: ClaimedDelivery[]; hasMore: boolean }> {
+  if (maxClaims === 0) return { claimed: [], hasMore: false };
   const token = randomUUID();
-  const { rows } = await client.query<ClaimedRow>({ name: 'claim-webhooks', text: claim, values: [tenant, no, now, most, token] });
+  const { rows } = await client.query<ClaimedRow>({ name: 'claim-webhooks', text: claim, values: [tenant, no, now, maxClaims, token] });
   const claimed = rows.flatMap(({ id, attempts, body }) => (id === null || body === null ? [] : [{ id, claim: token, attempts, body }]));
-  // With room left after a whole page, the page was of those that wait behind others.
-  return { claimed, isMore: claimed.length < most && (rows[0]?.seen ?? 0) >= limits.webhookPage };
+  // With room left after a full page, that page had deliveries that wait behind others.
+  return { claimed, hasMore: claimed.length < maxClaims && (rows[0]?.seen ?? 0) >= limits.webhookPage };
 }
 
-/** Ends what still waits for an endpoint that has been switched off: it can be sent again by hand. */
+/** Fails the pending deliveries of an endpoint that was switched off; an operator can resend them. */
 async function failPending(client: pg.ClientBase, { tenant, no }: EndpointKey, now: Date): Promise<number> {
   const { rowCount } = await client.query(
     `update webhook_deliveries set status = 'failed', claim = null, finished = $3
@@ -263,30 +263,30 @@ async function failPending(client: pg.ClientBase, { tenant, no }: EndpointKey, n
 }
 
 /**
- * One turn of an endpoint's queue, in one transaction that no other turn of the endpoint runs beside: writes down what has been tried, and
- * claims what is to be tried next. A claim ends by itself after limits.webhookClaimMs, so what a killed worker was trying is tried again.
+ * Saves the finished attempts of an endpoint and claims the next deliveries, in one transaction that excludes other batches of the endpoint. A claim
+ * expires after limits.webhookClaimMs, so a delivery that a killed worker was attempting is attempted again.
  */
-export function processBatch(pool: pg.Pool, endpoint: EndpointKey, { tried, claims, aheadMs }: BatchOptions): Promise<Batch> {
+export function processBatch(pool: pg.Pool, endpoint: EndpointKey, { attempts, maxClaims, aheadMs }: BatchOptions): Promise<Batch> {
   return inTransaction(pool, async (client) => {
     const row = await lockEndpoint(client, endpoint, aheadMs);
     const { now } = row;
-    const { delivered, failed } = await writeTries(client, endpoint, now, tried);
-    const isAnyTaken = tried.some(({ outcome }) => outcome.isTaken);
-    const isSwitchedOff = tried.length > 0 && (await noteHealth(client, endpoint, row, { isAnyTaken, isAnyFinal: failed > 0 }));
+    const { delivered, failed } = await writeAttempts(client, endpoint, now, attempts);
+    const isAnyAccepted = attempts.some(({ outcome }) => outcome.isAccepted);
+    const isSwitchedOff = attempts.length > 0 && (await updateHealth(client, endpoint, row, { isAnyAccepted, isAnyFinal: failed > 0 }));
     const result = {
       ...{ delivered, failed, secrets: { secret: row.secret, previous: row.previous } },
       switchedOff: isSwitchedOff && row.switched_off === null ? row.failing_since : null,
     };
     if (isSwitchedOff || row.switched_off !== null) {
       const ended = await failPending(client, endpoint, now);
-      return { ...result, claimed: [], isMore: ended === limits.webhookSweepRows, failed: failed + ended };
+      return { ...result, claimed: [], hasMore: ended === limits.webhookSweepRows, failed: failed + ended };
     }
-    return { ...result, ...(await claimDue(client, endpoint, now, claims)) };
+    return { ...result, ...(await claimDue(client, endpoint, now, maxClaims)) };
   });
 }
 
-/** Gives claims back without a try having counted, for a worker that stops. */
-export async function releaseClaims(pool: pg.Pool, deliveries: readonly Claimed[]): Promise<void> {
+/** Releases claims without counting an attempt, for a worker that stops. */
+export async function releaseClaims(pool: pg.Pool, deliveries: readonly ClaimedDelivery[]): Promise<void> {
   if (deliveries.length === 0) return;
   await pool.query(
     `update webhook_deliveries as d set claim = null, next_attempt_at = clock_timestamp()

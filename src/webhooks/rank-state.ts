@@ -5,38 +5,38 @@ import { limits } from '../shared/limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { queryAllUsers } from '../postgres/pool.js';
-import { nameOf, type BoardKey, type ChangedBoard } from './leaderboard-state.js';
-import { messageOf } from './entries.js';
+import { boardName, type BoardKey, type ChangedBoard } from './leaderboard-state.js';
+import { messageOf } from './drafts.js';
 import { addToOutbox } from './outbox.js';
 import { readUsers } from './profiles.js';
-import { isThere, readStanding } from './leaderboard-state.js';
+import { isPublishable, readRankings } from './leaderboard-state.js';
 
-/** A place that somebody has, or was told; null for nobody on the board. */
-interface Place {
+/** A user's rank and value on a board, current or last published; null if not ranked. */
+interface Position {
   readonly rank: number | null;
   readonly value: number | null;
 }
 
-interface PublishedRank extends Place {
+interface PublishedRank extends Position {
   readonly user: string;
-  /** When; null for who was never told. */
+  /** When it was published; null for never. */
   readonly at: number | null;
 }
 
-/** Somebody whose place is another than the one that was told last. */
-interface Move {
+/** A user whose rank differs from the last published one. */
+interface RankChange {
   readonly user: string;
-  readonly before: Place;
-  readonly after: Place;
+  readonly before: Position;
+  readonly after: Position;
 }
 
-const nowhere: Place = { rank: null, value: null };
+const unranked: Position = { rank: null, value: null };
 
 /**
- * Notes boards whose places have changed: they are compared with what users were told, at once, or a minute after that was done last. Of a board
- * that was not watched until now, the places that it has are what is compared with: call it before what the entries lead to is written.
+ * Records boards whose ranks changed: due at once, or a minute after they were last compared with the published ranks. For a board without state, the
+ * current ranks count as published: call it before the entries' rows are written.
  */
-export async function noteRanks(
+export async function recordRankChanges(
   client: pg.ClientBase,
   { tenant, leaderboardByNo }: ActiveConfig,
   changed: readonly ChangedBoard[],
@@ -68,103 +68,108 @@ export async function noteRanks(
       numberArray(changed.map(({ run }) => run)),
       textArray(changed.map(({ group }) => group)),
       numberArray(changed.map(({ at }) => at)),
-      textArray(changed.map((key) => String(filled.has(nameOf(key))))),
+      textArray(changed.map((key) => String(filled.has(boardName(key))))),
       limits.ranksComparedEveryMs,
       numberArray(changed.map(({ no, max }) => max ?? leaderboardByNo.get(no)?.maxParticipants ?? limits.maxParticipants)),
     ],
   );
 }
 
-interface Due {
-  readonly leaderboard: number;
-  readonly run: number;
-  readonly group: string;
+interface Due extends BoardKey {
+  /** Whether changes are saved without being published. */
   readonly silent: boolean;
 }
 
-/** Compares the boards that are due at a moment, and tells those who are elsewhere now. Returns how many boards, and how many deliveries. */
-export async function publishRanks(
-  client: pg.ClientBase,
-  config: ActiveConfig,
-  now: number,
-): Promise<readonly [due: number, sent: number]> {
+/** Compares due boards with the published ranks, and publishes the changes. Returns the number of deliveries. */
+export async function publishRanks(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<number> {
   const { rows } = await client.query<Due>(
-    `select leaderboard, run, "group", silent from webhook_ranking_state where tenant = $1 and at <= $2
+    `select leaderboard as no, run, "group", silent from webhook_ranking_state where tenant = $1 and at <= $2
       order by at, leaderboard, run, "group" limit ${limits.publishLeaderboards}`,
     [config.tenant, now],
   );
   let sent = 0;
-  for (const { leaderboard: no, run, group, silent } of rows) sent += await compare(client, config, { no, run, group }, silent, now);
-  return [rows.length, sent];
+  for (const due of rows) sent += await compare(client, config, due, now);
+  return sent;
 }
 
-/** Compares one board. Those who were told less than 15 minutes ago wait, and the board is looked at again when the first has waited enough. */
-async function compare(client: pg.ClientBase, config: ActiveConfig, key: BoardKey, silent: boolean, now: number): Promise<number> {
+/** Compares one board. Users who were notified less than 15 minutes ago wait, and the board is due again when the first of them is ready. */
+async function compare(client: pg.ClientBase, config: ActiveConfig, key: Due, now: number): Promise<number> {
   const { tenant } = config;
-  const of = [tenant, key.no, key.run, key.group];
+  const { silent } = key;
+  const values = [tenant, key.no, key.run, key.group];
   const max = config.leaderboardByNo.get(key.no)?.maxParticipants ?? limits.maxParticipants;
-  const standing = await readStanding(client, tenant, key, max);
+  const rankings = await readRankings(client, tenant, key, max);
   const { rows } = await client.query<PublishedRank>(
     `select user_id as "user", rank, value, at::float8 as at from webhook_user_rank_state
       where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4`,
-    of,
+    values,
   );
-  const told = new Map(rows.map((row) => [row.user, row]));
-  const places = new Map<string, Place>(standing.map(({ userId, rank, value }) => [userId, { rank, value }]));
-  const moved = [...new Set([...places.keys(), ...told.keys()])].flatMap((user): Move[] => {
-    const [before, after] = [told.get(user) ?? nowhere, places.get(user) ?? nowhere];
+  const published = new Map(rows.map((row) => [row.user, row]));
+  const current = new Map<string, Position>(rankings.map(({ userId, rank, value }) => [userId, { rank, value }]));
+  const changes = [...new Set([...current.keys(), ...published.keys()])].flatMap((user): RankChange[] => {
+    const [before, after] = [published.get(user) ?? unranked, current.get(user) ?? unranked];
     return before.rank === after.rank ? [] : [{ user, before, after }];
   });
-  const freeAt = (user: string): number => (told.get(user)?.at ?? -Infinity) + limits.publishIntervalMs;
-  const free = silent ? moved : moved.filter(({ user }) => freeAt(user) <= now);
-  const waiting = silent ? [] : moved.filter(({ user }) => freeAt(user) > now);
-  await savePublished(client, of, free, silent ? null : now);
+  const readyAt = (user: string): number => (published.get(user)?.at ?? -Infinity) + limits.publishIntervalMs;
+  const ready = silent ? changes : changes.filter(({ user }) => readyAt(user) <= now);
+  const waiting = silent ? [] : changes.filter(({ user }) => readyAt(user) > now);
+  await savePublished(client, values, ready, silent ? null : now);
   await client.query(
     `delete from webhook_user_rank_state
       where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4 and rank is null and coalesce(at, 0) <= $5`,
-    [...of, now - limits.publishIntervalMs],
+    [...values, now - limits.publishIntervalMs],
   );
-  if (standing.length === 0 && told.size === 0) {
-    await client.query('delete from webhook_ranking_state where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4', of);
+  if (rankings.length === 0 && published.size === 0) {
+    await client.query('delete from webhook_ranking_state where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4', values);
     return 0;
   }
   await client.query(
     `update webhook_ranking_state set at = $5, compared_at = $6, silent = false
       where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4`,
-    [...of, waiting.length === 0 ? null : Math.min(...waiting.map(({ user }) => freeAt(user))), now],
+    [...values, waiting.length === 0 ? null : Math.min(...waiting.map(({ user }) => readyAt(user))), now],
   );
-  return silent ? 0 : tell(client, config, key, free, now);
+  return silent ? 0 : sendRanks(client, config, { key, changes: ready }, now);
 }
 
-/** Writes down what users are told now; null keeps when they were told last. */
-async function savePublished(client: pg.ClientBase, of: readonly unknown[], moves: readonly Move[], at: number | null): Promise<void> {
-  if (moves.length === 0) return;
+/** Saves published ranks; without a time, keeps the time of the last message. */
+async function savePublished(
+  client: pg.ClientBase,
+  values: readonly unknown[],
+  changes: readonly RankChange[],
+  at: number | null,
+): Promise<void> {
+  if (changes.length === 0) return;
   await client.query(
     `insert into webhook_user_rank_state as was (tenant, leaderboard, run, "group", user_id, rank, value, at)
      select $1, $2, $3, $4, row.*, $8 from unnest($5::text[], $6::integer[], $7::float8[]) as row
      on conflict (tenant, leaderboard, run, "group", user_id) do update
        set rank = excluded.rank, value = excluded.value, at = coalesce(excluded.at, was.at)`,
     [
-      ...of,
-      textArray(moves.map(({ user }) => user)),
-      numberArray(moves.map(({ after }) => after.rank)),
-      numberArray(moves.map(({ after }) => after.value)),
+      ...values,
+      textArray(changes.map(({ user }) => user)),
+      numberArray(changes.map(({ after }) => after.rank)),
+      numberArray(changes.map(({ after }) => after.value)),
       at,
     ],
   );
 }
 
-/** Tells users of their places, as the contract's `WebhookUserLeaderboardResponse`. */
-async function tell(client: pg.ClientBase, config: ActiveConfig, key: BoardKey, moves: readonly Move[], now: number): Promise<number> {
+/** Adds messages about changed ranks, with the contract's `WebhookUserLeaderboardResponse`. */
+async function sendRanks(
+  client: pg.ClientBase,
+  config: ActiveConfig,
+  { key, changes }: { readonly key: BoardKey; readonly changes: readonly RankChange[] },
+  now: number,
+): Promise<number> {
   const board = config.leaderboardByNo.get(key.no);
-  if (!isThere(board)) return 0;
+  if (!isPublishable(board)) return 0;
   const shown = boardRunResponse(config, { board, run: key.run, group: key.group || undefined }, utcDate(now));
   const users = await readUsers(
     client,
     config,
-    moves.map(({ user }) => user),
+    changes.map(({ user }) => user),
   );
-  const messages = moves.flatMap(({ user: id, before, after }) => {
+  const messages = changes.flatMap(({ user: id, before, after }) => {
     const user = users.get(id);
     const leaderboard = { ...shown, ...after, previousRank: before.rank, previousValue: before.value };
     return user ? [messageOf({ kind: 'leaderboard.rank_changed', user: id, at: now, body: { leaderboard } }, user)] : [];

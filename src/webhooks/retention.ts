@@ -1,8 +1,8 @@
-/** Removing messages and deliveries, in bounded steps: what is too old, and what is of endpoints that have been deleted. */
+/** Deletes expired messages and deliveries, and those of deleted endpoints, in bounded steps. */
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
 
-// The numbers of messages rise with their age, so only the oldest have to be looked at.
+// Message ids ascend with time, so only the lowest have to be read.
 const oldest = `
   with old as (
     select id from (select id, created from outbox order by id limit ${limits.webhookSweepRows}) as first
@@ -12,8 +12,8 @@ const oldest = `
   )
   delete from outbox where id in (select id from old)`;
 
-/** Removes what is older than limits.webhookRetentionMs, whatever became of it. */
-export async function dropOld(pool: pg.Pool, aheadMs: number, isStopped: () => boolean): Promise<void> {
+/** Deletes messages and deliveries older than limits.webhookRetentionMs, whatever their status. */
+export async function deleteExpired(pool: pg.Pool, aheadMs: number, isStopped: () => boolean): Promise<void> {
   for (let removed: number = limits.webhookSweepRows; removed === limits.webhookSweepRows && !isStopped();) {
     removed = (await pool.query(oldest, [aheadMs])).rowCount ?? 0;
   }
@@ -25,8 +25,8 @@ const archived = `
      (select document from config_versions as config where config.tenant = known.tenant order by version desc limit 1),
      '$.webhooks[*] ? (@.no == $no && @.archived == true)', jsonb_build_object('no', known.no))`;
 
-/** Removes the deliveries of an endpoint, and then its secrets. */
-export async function dropEndpoint(pool: pg.Pool, tenant: number, no: number, isStopped: () => boolean = () => false): Promise<void> {
+/** Deletes the deliveries of an endpoint, and then its secrets. */
+export async function deleteEndpoint(pool: pg.Pool, tenant: number, no: number, isStopped: () => boolean = () => false): Promise<void> {
   for (let removed: number = limits.webhookSweepRows; removed === limits.webhookSweepRows;) {
     if (isStopped()) return;
     const { rowCount } = await pool.query(
@@ -39,8 +39,8 @@ export async function dropEndpoint(pool: pg.Pool, tenant: number, no: number, is
   await pool.query('delete from webhook_endpoints where tenant = $1 and no = $2', [tenant, no]);
 }
 
-/** Removes what is left of endpoints that are archived: nobody can look at it any more. */
-export async function dropOfArchived(pool: pg.Pool, isStopped: () => boolean): Promise<void> {
+/** Deletes the rows of archived endpoints, which can't be read any more. */
+export async function deleteArchivedEndpoints(pool: pg.Pool, isStopped: () => boolean): Promise<void> {
   const { rows } = await pool.query<{ tenant: number; no: number }>(archived);
-  for (const { tenant, no } of rows) await dropEndpoint(pool, tenant, no, isStopped);
+  for (const { tenant, no } of rows) await deleteEndpoint(pool, tenant, no, isStopped);
 }

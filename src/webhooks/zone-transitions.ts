@@ -6,57 +6,57 @@ import { numberArray, textArray } from '../postgres/arrays.js';
 import { runsBetween } from '../responses/leaderboards.js';
 import { dateToDay } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
-import { boardMessage, readStanding } from './leaderboard-state.js';
+import { boardMessage, readRankings } from './leaderboard-state.js';
 import { type WebhookKind } from '../config/webhook-kinds.js';
 import { type OutboxMessage, addToOutbox } from './outbox.js';
 
 const dayMs = 86_400_000;
 
-/** The kinds that the calendar sets off. */
+/** The kinds that the calendar triggers. */
 export const calendarKinds = ['leaderboard.started', 'points.boost_started', 'points.boost_finished'] as const;
 export type CalendarKind = (typeof calendarKinds)[number];
 
-/** Something that begins or ends with a day, by the UTC date as `status` in answers does. */
+/** The start or end of a run or a boost with a day, by UTC date, like `status` in responses. */
 export interface ZoneTransition {
   readonly kind: CalendarKind;
   /** The `no` of the leaderboard or boost. */
   readonly object: number;
-  /** The day that begins or is over with it, since 1970-01-01: of what begins and ends several times, each has a later one. */
+  /** The first or last day, in days since 1970-01-01; of an object with several transitions, each has a later day. */
   readonly day: number;
   /** In milliseconds since 1970. */
   readonly at: number;
   readonly of: { readonly board: Leaderboard; readonly run: number } | { readonly boost: PointsBoost; readonly system: PointsSystem };
 }
 
-/** When something came about that was configured at some time, and that the calendar has for a day. */
-const momentOf = ({ updated }: ConfigObject, day: number, now: number): number => Math.min(now, Math.max(day * dayMs, Date.parse(updated)));
+/** The time of a transition on `day`: not before its object was configured, and not after now. */
+const timeOf = ({ updated }: ConfigObject, day: number, now: number): number => Math.min(now, Math.max(day * dayMs, Date.parse(updated)));
 
 const dayOf = (instant: string): number => Math.floor(Date.parse(instant) / dayMs);
 
 /**
- * What of a leaderboard has begun by a moment: its runs, from the one after `told`, the first day of the last one that was told. One of which
- * nothing was told begins with its configuration: runs that were over by then are nobody's news.
+ * The runs of a leaderboard that have started, after `published`, the first day of the last published one. Without one, the first is the run at the
+ * time of configuration: runs that were over by then are not published.
  */
-function begunRuns(board: Leaderboard, told: number | undefined, now: number): ZoneTransition[] {
+function startedRuns(board: Leaderboard, published: number | undefined, now: number): ZoneTransition[] {
   const [start, end] = [dateToDay(board.start), board.end === null ? Infinity : dateToDay(board.end)];
   const today = Math.floor(now / dayMs);
   const configured = Math.min(today, dayOf(board.updated));
-  if (board.archived || board.status === 'inactive' || today < start || (told === undefined && end < configured)) return [];
-  const point = (day: number, run: number): ZoneTransition => ({
-    ...{ kind: 'leaderboard.started', object: board.no, day, at: momentOf(board, day, now) },
+  if (board.archived || board.status === 'inactive' || today < start || (published === undefined && end < configured)) return [];
+  const transition = (day: number, run: number): ZoneTransition => ({
+    ...{ kind: 'leaderboard.started', object: board.no, day, at: timeOf(board, day, now) },
     of: { board, run },
   });
-  if (board.runUnit === null) return [point(start, perpetualRun)];
-  const first = told === undefined ? Math.max(configured, start) : Math.max(told + 1, start);
-  const begun = runsBetween(board, first, Math.min(today, end));
-  return begun.slice(-limits.publishRuns).map((run) => point(run, run));
+  if (board.runUnit === null) return [transition(start, perpetualRun)];
+  const first = published === undefined ? Math.max(configured, start) : Math.max(published + 1, start);
+  const started = runsBetween(board, first, Math.min(today, end));
+  return started.slice(-limits.publishRuns).map((run) => transition(run, run));
 }
 
-/** The beginning and the end of a boost, as far as they have come by a moment; neither of one that was over when it was configured. */
-function boostPoints(boost: PointsBoost, system: PointsSystem, isTold: boolean, now: number): ZoneTransition[] {
+/** The start and the end of a boost so far; neither if it was over when it was configured. */
+function boostTransitions(boost: PointsBoost, system: PointsSystem, isPublished: boolean, now: number): ZoneTransition[] {
   const [start, end] = [dateToDay(boost.start), boost.end === null ? Infinity : dateToDay(boost.end)];
   const today = Math.floor(now / dayMs);
-  const point = (kind: CalendarKind, day: number, at: number): ZoneTransition => ({
+  const transition = (kind: CalendarKind, day: number, at: number): ZoneTransition => ({
     kind,
     object: boost.no,
     day,
@@ -66,35 +66,35 @@ function boostPoints(boost: PointsBoost, system: PointsSystem, isTold: boolean, 
   const archived = boost.archived ? boost : system.archived ? system : undefined;
   if (archived) {
     const last = Math.min(end, today, dayOf(archived.updated));
-    return isTold && start <= last ? [point('points.boost_finished', last, momentOf(archived, last, now))] : [];
+    return isPublished && start <= last ? [transition('points.boost_finished', last, timeOf(archived, last, now))] : [];
   }
-  if (today < start || (!isTold && end < Math.min(today, dayOf(boost.updated)))) return [];
-  const started = point('points.boost_started', start, momentOf(boost, start, now));
-  return today > end ? [started, point('points.boost_finished', end, (end + 1) * dayMs)] : [started];
+  if (today < start || (!isPublished && end < Math.min(today, dayOf(boost.updated)))) return [];
+  const started = transition('points.boost_started', start, timeOf(boost, start, now));
+  return today > end ? [started, transition('points.boost_finished', end, (end + 1) * dayMs)] : [started];
 }
 
 /**
- * What has begun or ended by a moment and is later than what was told: kind and object → day. (A boost that was told to have begun is told to have
- * ended, even when that is because it was deleted.)
+ * The transitions so far that are later than the published ones: kind and object → day. (A boost whose start was published also gets its end published,
+ * even if it ends by being deleted.)
  */
 export function zoneTransitions(
   config: ActiveConfig,
-  told: (kind: CalendarKind, object: number) => number | undefined,
+  published: (kind: CalendarKind, object: number) => number | undefined,
   now: number,
 ): ZoneTransition[] {
   const { leaderboards, pointsSystems } = config.document;
-  const points = [
-    ...leaderboards.flatMap((board) => begunRuns(board, told('leaderboard.started', board.no), now)),
+  const transitions = [
+    ...leaderboards.flatMap((board) => startedRuns(board, published('leaderboard.started', board.no), now)),
     ...pointsSystems.flatMap((system) =>
-      system.boosts.flatMap((boost) => boostPoints(boost, system, told('points.boost_started', boost.no) !== undefined, now)),
+      system.boosts.flatMap((boost) => boostTransitions(boost, system, published('points.boost_started', boost.no) !== undefined, now)),
     ),
   ];
-  return points.filter(({ kind, object, day }) => day > (told(kind, object) ?? -Infinity));
+  return transitions.filter(({ kind, object, day }) => day > (published(kind, object) ?? -Infinity));
 }
 
-/** The kinds of which something has to be noted for one of them to be told, and under which of them that it is noted is kept. */
+/** Kinds whose state is saved together: publishing one of a group needs the state of the others. */
 const groups: readonly (readonly CalendarKind[])[] = [['leaderboard.started'], ['points.boost_started', 'points.boost_finished']];
-/** Stands for the moment from which on a group of kinds is told. */
+/** The pseudo-object whose row marks that a kind is published from then on. */
 const sinceNo = 0;
 
 interface Row {
@@ -105,13 +105,13 @@ interface Row {
 
 const nameOf = ({ kind, object }: Omit<Row, 'day'>): string => `${kind} ${object}`;
 
-/** Those of the calendar's kinds that have to be noted when some kinds are subscribed to. */
-export const notedKinds = (kinds: ReadonlySet<WebhookKind>): CalendarKind[] =>
+/** The calendar kinds whose state is saved for some subscribed kinds. */
+export const trackedKinds = (kinds: ReadonlySet<WebhookKind>): CalendarKind[] =>
   groups.filter((group) => group.some((kind) => kinds.has(kind))).flat();
 
 /**
- * Tells what the calendar has begun and ended by a moment, once. When a kind is subscribed to for the first time, what had happened by then is
- * only noted. Returns how many deliveries there are.
+ * Publishes each transition of the calendar once. When a kind is first subscribed to, earlier transitions are only saved as published. Returns the
+ * number of deliveries.
  */
 export async function publishCalendar(
   client: pg.ClientBase,
@@ -120,22 +120,22 @@ export async function publishCalendar(
   now: number,
 ): Promise<number> {
   const { tenant } = config;
-  const noted = notedKinds(kinds);
+  const tracked = trackedKinds(kinds);
   const { rows } = await client.query<Row>('select kind, object, day from webhook_calendar_state where tenant = $1', [tenant]);
-  const told = new Map(rows.map((row) => [nameOf(row), row.day]));
-  const isNew = new Set(noted.filter((kind) => !told.has(nameOf({ kind, object: sinceNo }))));
-  const points = zoneTransitions(config, (kind, object) => told.get(nameOf({ kind, object })), now).filter(({ kind }) =>
-    noted.includes(kind),
+  const published = new Map(rows.map((row) => [nameOf(row), row.day]));
+  const isNew = new Set(tracked.filter((kind) => !published.has(nameOf({ kind, object: sinceNo }))));
+  const transitions = zoneTransitions(config, (kind, object) => published.get(nameOf({ kind, object })), now).filter(({ kind }) =>
+    tracked.includes(kind),
   );
   const since = [...isNew].map((kind): Row => ({ kind, object: sinceNo, day: 0 }));
-  await note(client, tenant, [...since, ...points]);
+  await saveState(client, tenant, [...since, ...transitions]);
   const messages: OutboxMessage[] = [];
-  for (const point of points) if (!isNew.has(point.kind)) messages.push(await messageOf(client, config, point));
+  for (const transition of transitions) if (!isNew.has(transition.kind)) messages.push(await messageOf(client, config, transition));
   return addToOutbox(client, tenant, config, messages);
 }
 
-async function note(client: pg.ClientBase, tenant: number, rows: readonly Row[]): Promise<void> {
-  // Of several days of one object, the last.
+async function saveState(client: pg.ClientBase, tenant: number, rows: readonly Row[]): Promise<void> {
+  // The last of several days of one object.
   const last = [...new Map(rows.map((row) => [nameOf(row), row])).values()];
   await client.query(
     `insert into webhook_calendar_state (tenant, kind, object, day)
@@ -150,11 +150,10 @@ async function note(client: pg.ClientBase, tenant: number, rows: readonly Row[])
   );
 }
 
-async function messageOf(client: pg.ClientBase, config: ActiveConfig, point: ZoneTransition): Promise<OutboxMessage> {
-  const { kind, object, at, of } = point;
+async function messageOf(client: pg.ClientBase, config: ActiveConfig, { kind, object, at, of }: ZoneTransition): Promise<OutboxMessage> {
   if ('board' in of) {
     const key = { no: object, run: of.run, group: '' };
-    const rankings = await readStanding(client, config.tenant, key, of.board.maxParticipants);
+    const rankings = await readRankings(client, config.tenant, key, of.board.maxParticipants);
     return boardMessage(config, 'leaderboard.started', of.board, { ...key, rankings, at });
   }
   const { boost, system } = of;

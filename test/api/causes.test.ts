@@ -117,7 +117,7 @@ describe('Why a service is not ready', () => {
         expect(begun.at(-1)).to.deep.equal(['redis', reason]);
         expect(begun.length).to.be.at.most(2);
       }
-      const refused = said(from, 'request answered with 503').filter((line) => line['reason'] === reason);
+      const refused = said(from, 'request refused with 503').filter((line) => line['reason'] === reason);
       expect(refused.length).to.be.at.most(1);
       for (const line of refused) expect(Object.keys(line)).to.not.include('err');
     });
@@ -183,8 +183,8 @@ describe('The log of a Redis that goes away', () => {
       const told = lines().slice(from);
       const named = (text: string): Record<string, unknown>[] => told.filter(({ msg }) => msg === text);
       expect(named('store unavailable').map(({ store, reason }) => [store, reason])).to.deep.equal([['redis', 'redis_away']]);
-      expect(named('request answered with 503').filter(({ reason }) => reason === 'redis_away')).to.have.lengthOf(1);
-      const sums = named('more requests answered with 503').filter(({ reason }) => reason === 'redis_away');
+      expect(named('request refused with 503').filter(({ reason }) => reason === 'redis_away')).to.have.lengthOf(1);
+      const sums = named('more requests refused with 503').filter(({ reason }) => reason === 'redis_away');
       expect(sums.reduce((sum, { requests }) => sum + Number(requests), 0)).to.equal(19);
       // Nothing else is louder than that, but for what the loss of its data leads to.
       const loud = told.filter(

@@ -59,8 +59,8 @@ describe('A webhook is sent', function () {
     for (const address of [...byName, ...byName6, ...metadata]) {
       it(`that a name leads to: ${address}`, async () => {
         const outcome = await post(`https://hooks.example.com:${port()}/`, { allowPrivate: false, resolve: leadingTo([address]) });
-        expect(outcome).to.include({ isTaken: false, status: null });
-        expect(outcome.error).to.include('hooks.example.com is, or leads to, a private address');
+        expect(outcome).to.include({ isAccepted: false, status: null });
+        expect(outcome.error).to.include('hooks.example.com is, or resolves to, a private address');
         expect(receiver.received).to.deep.equal([]);
       });
     }
@@ -94,7 +94,7 @@ describe('A webhook is sent', function () {
           });
         });
       expect(await ask()).to.equal('[{"address":"8.8.8.8","family":4}]');
-      expect(await ask()).to.include('hooks.example.com is, or leads to, a private address');
+      expect(await ask()).to.include('hooks.example.com is, or resolves to, a private address');
     });
 
     it('that a name leads to besides public ones', async () => {
@@ -113,7 +113,7 @@ describe('A webhook is sent', function () {
           const target = to.endsWith('data') ? to : `${to}:${port()}/target`;
           receiver.answers['/redirect'] = (_, response) => response.writeHead(status, { location: target }).end('over there');
           const outcome = await post(`${receiver.url}/redirect`, { allowPrivate: true });
-          expect(outcome).to.deep.include({ isTaken: false, status, answer: 'over there' });
+          expect(outcome).to.deep.include({ isAccepted: false, status, answer: 'over there' });
           expect(outcome.error).to.include('redirects are not followed');
           expect(receiver.received.map(({ path }) => path)).to.deep.equal(['/redirect']);
         });
@@ -122,9 +122,9 @@ describe('A webhook is sent', function () {
   });
 
   it('to private addresses, and over http, where that is allowed', async () => {
-    expect(await post(`${receiver.url}/a`, { allowPrivate: true })).to.include({ isTaken: true, status: 204, error: null });
+    expect(await post(`${receiver.url}/a`, { allowPrivate: true })).to.include({ isAccepted: true, status: 204, error: null });
     const resolve = leadingTo(['127.0.0.1']);
-    expect(await post(`http://hooks.example.com:${port()}/b`, { allowPrivate: true, resolve })).to.include({ isTaken: true });
+    expect(await post(`http://hooks.example.com:${port()}/b`, { allowPrivate: true, resolve })).to.include({ isAccepted: true });
     expect(receiver.received.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
   });
 
@@ -132,13 +132,13 @@ describe('A webhook is sent', function () {
     const before = { ...process.env };
     Object.assign(process.env, { http_proxy: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', ALL_PROXY: 'http://127.0.0.1:9' });
     try {
-      expect(await post(`${receiver.url}/a`, { allowPrivate: true })).to.include({ isTaken: true });
+      expect(await post(`${receiver.url}/a`, { allowPrivate: true })).to.include({ isAccepted: true });
     } finally {
       process.env = before;
     }
   });
 
-  for (const [status, isTaken] of [
+  for (const [status, isAccepted] of [
     [200, true],
     [202, true],
     [299, true],
@@ -148,16 +148,20 @@ describe('A webhook is sent', function () {
     [429, false],
     [503, false],
   ] as const) {
-    it(`and an answer of ${status} is ${isTaken ? 'a' : 'no'} success`, async () => {
+    it(`and an answer of ${status} is ${isAccepted ? 'a' : 'no'} success`, async () => {
       receiver.answers['/status'] = (_, response) => response.writeHead(status).end('so\0 be it');
-      expect(await post(`${receiver.url}/status`, { allowPrivate: true })).to.deep.include({ isTaken, status, answer: 'so\u{fffd} be it' });
+      expect(await post(`${receiver.url}/status`, { allowPrivate: true })).to.deep.include({
+        isAccepted,
+        status,
+        answer: 'so\u{fffd} be it',
+      });
     });
   }
 
   it('and has failed without an answer in time', async () => {
     receiver.answers['/hang'] = 'hang';
-    const outcome = await post(`${receiver.url}/hang`, { allowPrivate: true, answerMs: 60 });
-    expect(outcome).to.include({ isTaken: false, status: null, error: 'no answer within 0.06 s' });
+    const outcome = await post(`${receiver.url}/hang`, { allowPrivate: true, responseMs: 60 });
+    expect(outcome).to.include({ isAccepted: false, status: null, error: 'no response within 0.06 s' });
   });
 
   it('and has failed where nobody is, or the connection breaks', async () => {
@@ -192,7 +196,7 @@ describe('A webhook is sent', function () {
         await until('a look-up', () => asked === lookups);
         await new Promise((resolved) => setImmediate(resolved));
         answer();
-        expect((await sending).every(({ isTaken }) => isTaken)).to.equal(true);
+        expect((await sending).every(({ isAccepted }) => isAccepted)).to.equal(true);
         expect(asked).to.equal(lookups);
       }
     } finally {
@@ -227,8 +231,8 @@ describe('A webhook is sent', function () {
     const sending = transport.post(`${receiver.url}/hang`, {}, '{}');
     await until('the message', () => receiver.received.length === 1);
     await transport.stop();
-    expect(await sending).to.include({ isTaken: false, status: null });
-    expect(await transport.post(`${receiver.url}/a`, {}, '{}')).to.include({ isTaken: false, status: null });
+    expect(await sending).to.include({ isAccepted: false, status: null });
+    expect(await transport.post(`${receiver.url}/a`, {}, '{}')).to.include({ isAccepted: false, status: null });
     expect(receiver.received.length).to.equal(1);
   });
 
@@ -249,7 +253,7 @@ describe('A webhook is sent', function () {
       more();
     };
     const outcome = await post(`${receiver.url}/long`, { allowPrivate: true });
-    expect(outcome).to.include({ isTaken: true, status: 200 });
+    expect(outcome).to.include({ isAccepted: true, status: 200 });
     expect(outcome.answer).to.equal('x'.repeat(4096));
     expect(sent).to.be.below(32 * 1024 * 1024);
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { loadConfig } from '../../src/config/store.js';
-import { exampleOf } from '../../src/webhooks/admin.js';
+import { exampleOf } from '../../src/webhooks/examples.js';
 import { webhookKinds } from '../../src/config/webhook-kinds.js';
 import { addToOutbox, type OutboxMessage } from '../../src/webhooks/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
@@ -124,7 +124,7 @@ describe('The Admin API of webhooks', () => {
     }
     receiver.answers['/test'] = (_, response) => response.writeHead(418).end('short and stout');
     expect(bodyOf(await world.request('POST', `${path}/${id}/test`), 200)).to.deep.include({
-      ...{ delivered: false, status: 418, answer: 'short and stout', error: 'answered with status 418' },
+      ...{ delivered: false, status: 418, answer: 'short and stout', error: 'responded with status 418' },
     });
     expect(await list(id)).to.deep.equal([]);
     await remove(id);
@@ -180,7 +180,7 @@ describe('The Admin API of webhooks', () => {
     ]);
     const [, failing, done] = all;
     expect(failing).to.deep.include({ attempts: 1, finished: null, userId: 'bo', occurred: '2040-01-02T12:00:00.000Z' });
-    expect(failing?.tries[0]).to.deep.include({ status: 500, answer: 'n is 2', error: 'answered with status 500' });
+    expect(failing?.tries[0]).to.deep.include({ status: 500, answer: 'n is 2', error: 'responded with status 500' });
     expect(Date.parse(failing?.nextAttempt ?? '') - Date.now()).to.be.within(50_000, 60_000);
     expect(done).to.deep.include({ attempts: 1, nextAttempt: null });
     expect((await list(id, '?kind=streak.lost')).map(({ kind }) => kind)).to.deep.equal(['streak.lost']);

@@ -82,8 +82,8 @@ describe('An entry that Postgres refuses', () => {
       expect({ kind, sqlstate }).to.deep.equal({ kind: 'event', sqlstate: '23514' });
       expect(reason).to.contain('no_poison');
     }
-    expect(said.filter((line) => line.startsWith('Postgres refused an entry'))).to.have.length(4);
-    expect(said.filter((line) => line.startsWith('the write-behind failed'))).to.deep.equal([]);
+    expect(said.filter((line) => line.startsWith('Postgres refused a ledger entry'))).to.have.length(4);
+    expect(said.filter((line) => line.startsWith('write-behind failed'))).to.deep.equal([]);
     expect(writeBehind.progress.of(tenant).deadLetters).to.equal(4);
     // The next event is committed again.
     await event('u0', 1);
@@ -104,7 +104,7 @@ describe('An entry that Postgres refuses', () => {
     await world.drain();
     expect(await count('events')).to.equal(3_995);
     expect((await letters()).map(({ userId }) => userId)).to.deep.equal(['u0', 'u49', 'u0', 'u0', 'u49']);
-    expect(said.filter((line) => line.startsWith('the write-behind failed'))).to.deep.equal([]);
+    expect(said.filter((line) => line.startsWith('write-behind failed'))).to.deep.equal([]);
     // Every total is that of the user's newest entry, but for the users of those that are dead letters.
     const { rows } = await world.pool.query(
       `select count(*)::int from user_metrics as stored

@@ -57,15 +57,15 @@ describe('Webhook deliveries', () => {
     config = new ActiveConfig({ tenant: 1, version: 0, document: emptyConfig });
   });
 
-  function makeWorker(answerMs = 10_000): Deliverer {
+  function makeWorker(responseMs = 10_000): Deliverer {
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line) as { msg: string; level: number }) });
     return new Deliverer({
-      ...{ pool: database.pool, log, transport: new Transport({ allowPrivate: true, answerMs }) },
+      ...{ pool: database.pool, log, transport: new Transport({ allowPrivate: true, responseMs }) },
       ...{ configuration: () => Promise.resolve(config.document), aheadMs: () => aheadMs },
     });
   }
-  function startWorker({ answerMs = 10_000 } = {}): Deliverer {
-    const worker = makeWorker(answerMs);
+  function startWorker({ responseMs = 10_000 } = {}): Deliverer {
+    const worker = makeWorker(responseMs);
     workers.push(worker);
     worker.start();
     return worker;
@@ -139,8 +139,8 @@ describe('Webhook deliveries', () => {
     configure(['/hangs', '/fails', '/works']);
     receiver.answers['/hangs'] = 'hang';
     receiver.answers['/fails'] = 500;
-    const answerMs = 30_000;
-    startWorker({ answerMs });
+    const responseMs = 30_000;
+    startWorker({ responseMs });
     const sent = new Map<number, number>();
     for (let n = 0; n < 100; n += 1) {
       sent.set(n, Date.now());
@@ -149,7 +149,7 @@ describe('Webhook deliveries', () => {
     await until('all', () => receiver.at('/works').length === 100);
     const delays = receiver.at('/works').map(({ body, at }) => at - (sent.get((body as { n: number }).n) ?? 0));
     // None has waited for an answer of the one that hangs.
-    expect(Math.max(...delays)).to.be.below(answerMs);
+    expect(Math.max(...delays)).to.be.below(responseMs);
     // Only so many are under way to the one that hangs.
     expect(receiver.at('/hangs')).to.have.length(limits.webhookConcurrency);
   });
@@ -178,7 +178,7 @@ describe('Webhook deliveries', () => {
     const [first, , third] = await rows();
     expect([first?.status, first?.attempts, third?.status]).to.deep.equal(['failed', 4, 'failed']);
     expect(first?.tries.map(({ status, error }) => [status, error])).to.deep.equal(
-      Array.from({ length: 4 }, () => [500, 'answered with status 500']),
+      Array.from({ length: 4 }, () => [500, 'responded with status 500']),
     );
     const ids = receiver.received.filter(({ body }) => (body as { n: number }).n === 1).map(({ headers }) => headers['webhook-id']);
     expect([ids.length, new Set(ids).size]).to.deep.equal([4, 1]);
@@ -290,7 +290,7 @@ describe('Webhook deliveries', () => {
   it('of a worker that was killed are tried again when its claim has ended, and no others before', async () => {
     configure(['/a']);
     await add(message('ana', { n: 1 }), message('ana', { n: 2 }), message('bo', { n: 3 }));
-    const dead = await processBatch(database.pool, { tenant: 1, no: 1 }, { tried: [], claims: 10, aheadMs: 0 });
+    const dead = await processBatch(database.pool, { tenant: 1, no: 1 }, { attempts: [], maxClaims: 10, aheadMs: 0 });
     expect(dead.claimed.map(({ body }) => (JSON.parse(body) as { n: number }).n)).to.deep.equal([1, 3]);
     startWorker();
     await add(message('cy', { n: 4 }));
@@ -304,11 +304,11 @@ describe('Webhook deliveries', () => {
     // What the dead one finds out after all changes nothing.
     const [late] = dead.claimed;
     if (!late) throw new Error('nothing was claimed');
-    const outcome = { isTaken: false, status: 500, answer: null, error: 'x', durationMs: 1 };
+    const outcome = { isAccepted: false, status: 500, answer: null, error: 'x', durationMs: 1 };
     await processBatch(
       database.pool,
       { tenant: 1, no: 1 },
-      { tried: [{ delivery: late, at: new Date(), outcome }], claims: 0, aheadMs: 0 },
+      { attempts: [{ delivery: late, at: new Date(), outcome }], maxClaims: 0, aheadMs: 0 },
     );
     expect(new Set((await rows()).map(({ status, tries }) => `${status} ${tries.length}`))).to.deep.equal(new Set(['delivered 1']));
   });
@@ -397,7 +397,7 @@ describe('Webhook deliveries', () => {
     };
     startWorker();
     await add(message('ana'));
-    await until('a failure', () => lines.some(({ msg }) => msg.includes('could not be looked')));
+    await until('a failure', () => lines.some(({ msg }) => msg.includes('webhook delivery poll failed')));
     await database.pool.query('alter table away rename to webhook_deliveries');
     await finished();
     expect(receiver.received).to.have.length(1);

@@ -48,7 +48,7 @@ describe('The commands that a restore writes', () => {
   after(() => world.stop());
 
   /** Does the commands of a writer as a restore does. */
-  const run = (writer: CommandWriter): Promise<unknown> => world.redis.eval(luaScript('restore'), 1, meta, 'this one', '0', writer.done());
+  const run = (writer: CommandWriter): Promise<unknown> => world.redis.eval(luaScript('restore'), 1, meta, 'this one', '0', writer.bytes());
 
   async function asBytes([trigger, ordinal, awarded, total, at, day, boosts]: AwardRow): Promise<Buffer> {
     const { rows } = await world.pool.query<{ bytes: Buffer }>(

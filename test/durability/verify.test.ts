@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { loadConfig } from '../../src/config/store.js';
-import type { Difference } from '../../src/restore/facts.js';
+import type { Difference } from '../../src/restore/differences.js';
 import { limits } from '../../src/shared/limits.js';
 import { verifyTenant } from '../../src/restore/verify.js';
 import { keyNames, userRecords } from '../../src/redis/contract.js';
@@ -57,14 +57,14 @@ const tampered: readonly (readonly [what: string, act: (world: World) => Promise
   ['a recent award that is something else', (world) => changeAward(world, () => Buffer.from('lost')), /^ana: awards \d+$/],
   ['an empty recent award', (world) => changeAward(world, () => Buffer.alloc(0)), /^ana: awards \d+$/],
   ['the newest awards', (world) => unlinkLike(world, `${keyNames.awards}*:ana`), /^ana: awards/],
-  ['a board', (world) => unlinkLike(world, `${keyNames.board}*`), /^place of ana on/],
-  ['a member that is cut off', (world) => addMember(world, Buffer.from('x')), /^place of 78 on/],
+  ['a board', (world) => unlinkLike(world, `${keyNames.board}*`), /^score of ana on/],
+  ['a member that is cut off', (world) => addMember(world, Buffer.from('x')), /^score of 78 on/],
   [
     'a member that is something else',
     (world) => addMember(world, Buffer.from('\u0001 no user \u0000')),
-    /^place of 01206e6f20757365722000 on/,
+    /^score of 01206e6f20757365722000 on/,
   ],
-  ['a place', (world) => world.pool.query(`update leaderboard_entries set value = value + 1 where user_id = 'ben'`), /^place of ben on/],
+  ['a place', (world) => world.pool.query(`update leaderboard_entries set value = value + 1 where user_id = 'ben'`), /^score of ben on/],
   ['the count of users', (world) => world.redis.hincrby(world.partition + keyNames.meta, 'users', 1), /^users$/],
 ];
 
@@ -129,7 +129,7 @@ describe('Verifying that Redis and Postgres agree', () => {
 
   async function differences(): Promise<readonly Difference[]> {
     const { redis, pool, partition, tenant } = world;
-    return (await verifyTenant({ tenant, partition, redis, pool, level: () => world.drain() })).differences;
+    return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger: () => world.drain() })).differences;
   }
 
   it('finds nothing without tampering, also while events come in', async () => {
@@ -169,7 +169,7 @@ describe('An award for a day that began before the award in front of it', () => 
 
   const verified = async (): Promise<readonly Difference[]> => {
     const { redis, pool, partition, tenant } = world;
-    return (await verifyTenant({ tenant, partition, redis, pool, level: () => world.drain() })).differences;
+    return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger: () => world.drain() })).differences;
   };
 
   it('comes after it, also when there are more awards than are kept', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { collectBatch, type Read } from '../../src/ledger/batch.js';
+import { collectBatch, type ParsedEntry } from '../../src/ledger/batch.js';
 import type { UserEntry } from '../../src/ledger/entry.js';
 import { writeBatch } from '../../src/ledger/write-batch.js';
 import { limits } from '../../src/shared/limits.js';
@@ -31,7 +31,7 @@ describe('A batch that takes several statements for a table', function () {
       entryOf(user, 1, { streaks: core, periods: [{ frequency: 'daily', period: 0, length: 1, how: 'extended' }] }),
     );
     const pause = { id: randomUUID(), first: 1, last: 2 };
-    const entries = [...extended, entryOf(last, 2, { pauses: [pause] })].map((entry, i): Read => ({ id: `${i + 1}-0`, entry }));
+    const entries = [...extended, entryOf(last, 2, { pauses: [pause] })].map((entry, i): ParsedEntry => ({ id: `${i + 1}-0`, entry }));
     await inTransaction(database.pool, (client) => writeBatch(client, tenant, collectBatch(entries)));
     const { rows } = await database.pool.query('select daily, pauses from user_streaks where tenant = $1 and user_id = $2', [tenant, last]);
     expect(rows).to.deep.equal([{ daily: 1, pauses: [pause] }]);

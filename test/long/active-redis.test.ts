@@ -4,7 +4,13 @@ import { Context } from '../../src/app/context.js';
 import { restore, verify } from '../../src/app/commands/restore.js';
 import { OperatorError } from '../../src/shared/errors.js';
 import { listConfirmations } from '../../src/ledger/active-redis.js';
-import { objectionSentence, objectionTo, type Confirmation, type Need, type Standing } from '../../src/ledger/active-redis-rules.js';
+import {
+  objectionMessage,
+  objectionTo,
+  type Confirmation,
+  type ClaimPurpose,
+  type ClaimState,
+} from '../../src/ledger/active-redis-rules.js';
 import { redisPlaceName } from '../../src/redis/address.js';
 import { partitionPrefix } from '../../src/redis/contract.js';
 import { restoreTenant } from '../../src/restore/restore.js';
@@ -29,15 +35,22 @@ const confirmation = (of: typeof here, more: Partial<Confirmation & { isFresh: b
 });
 
 describe('Whether a Redis may become the active one', () => {
-  const standing = (more: Partial<Standing>): Standing => ({ mine: here, others: [], active: here, isAsking: true, askedMs: 0, ...more });
-  const cases: readonly (readonly [string, Need, Partial<Standing>, string | undefined])[] = [
+  const standing = (more: Partial<ClaimState>): ClaimState => ({
+    own: here,
+    others: [],
+    active: here,
+    isClaiming: true,
+    claimingMs: 0,
+    ...more,
+  });
+  const cases: readonly (readonly [string, ClaimPurpose, Partial<ClaimState>, string | undefined])[] = [
     ['the first one may', { epoch: 'none' }, { active: undefined }, undefined],
     ['the active one may, whatever it needs', { epoch: 'past' }, {}, undefined],
     ['the active one under another address may', { epoch: 'none' }, { active: { ...here, address: 'redis://alias:6379' } }, undefined],
     [
       'one at the address of the active one, with another run_id, may',
       { epoch: 'none' },
-      { mine: { ...here, servers: ['run-3/0'] } },
+      { own: { ...here, servers: ['run-3/0'] } },
       undefined,
     ],
     ['not while another is confirmed', { epoch: 'current' }, { others: [confirmation(elsewhere)], active: elsewhere }, 'confirmed'],
@@ -56,27 +69,27 @@ describe('Whether a Redis may become the active one', () => {
       undefined,
     ],
     ['not at once when it was elsewhere', { epoch: 'none' }, { active: elsewhere }, 'silent'],
-    ['after the others were silent', { epoch: 'none' }, { active: elsewhere, askedMs: 5_000 }, undefined],
+    ['after the others were silent', { epoch: 'none' }, { active: elsewhere, claimingMs: 5_000 }, undefined],
     ['not at once when others were killed', { epoch: 'none' }, { others: [confirmation(elsewhere, { isFresh: false })] }, 'silent'],
     ['at once when in sync', { epoch: 'current' }, { others: [confirmation(elsewhere, { isFresh: false })] }, undefined],
-    ['never again by itself once the data has moved', { epoch: 'past' }, { active: elsewhere, askedMs: 60_000 }, 'superseded'],
-    ['when an operator moves the data back', { epoch: 'past', isExplicit: true }, { active: elsewhere, askedMs: 5_000 }, undefined],
+    ['never again by itself once the data has moved', { epoch: 'past' }, { active: elsewhere, claimingMs: 60_000 }, 'superseded'],
+    ['when an operator moves the data back', { epoch: 'past', isExplicit: true }, { active: elsewhere, claimingMs: 5_000 }, undefined],
     [
       'not even then while another is confirmed',
       { epoch: 'past', isExplicit: true },
-      { active: elsewhere, others: [confirmation(elsewhere)], askedMs: 60_000 },
+      { active: elsewhere, others: [confirmation(elsewhere)], claimingMs: 60_000 },
       'confirmed',
     ],
   ];
   for (const [what, need, more, expected] of cases) {
     it(what, () => {
-      expect(objectionTo(need, standing(more))?.why).to.equal(expected);
+      expect(objectionTo(need, standing(more))?.reason).to.equal(expected);
     });
   }
 
   it('is refused in a sentence that names both, and the process', () => {
     const objection = objectionTo({ epoch: 'none' }, standing({ others: [confirmation(elsewhere)] }))!;
-    expect(objectionSentence(objection)).to.match(
+    expect(objectionMessage(objection)).to.match(
       /redis:\/\/there:6379 with the prefix laurel, confirmed by process 42 on api-1\. This process uses redis:\/\/here:6379 with the prefix laurel\./,
     );
   });
@@ -222,7 +235,7 @@ describe('A second Redis, or prefix, on the same Postgres', () => {
     const prefix = `${world.settings.redisPrefix}-taken`;
     const taker = activeRedis(world.redis, world.pool, prefix);
     const options = { tenant, partition: partitionPrefix(prefix, tenant), redis: world.redis, pool: world.pool, testClock: true };
-    await restoreTenant({ ...options, active: taker, need: { epoch: 'none' } });
+    await restoreTenant({ ...options, active: taker, purpose: { epoch: 'none' } });
     const refused = await until('a 503', async () => {
       const reply = await world.event('flashcards-viewed', { user: { id: 'ana' }, value: 5 });
       return reply.status === 503 && (reply.body as { error: string }).error;

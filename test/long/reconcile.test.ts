@@ -331,8 +331,8 @@ describe('A Redis that lacks what Postgres has', () => {
     await cut;
     expect((await world.get('/health/ready')).status).to.equal(503);
     await Promise.all([new Reconciler(options).resync(tenant), new Reconciler(options).resync(tenant)]);
-    expect(said.filter((line) => line.includes('"Redis has been restored"'))).to.have.length(1);
-    expect(said.join('')).to.match(/"users":1800,"resumed":true,.*"Redis has been restored"/);
+    expect(said.filter((line) => line.includes('"Redis restored"'))).to.have.length(1);
+    expect(said.join('')).to.match(/"users":1800,"resumed":true,.*"Redis restored"/);
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
     await untilReady(world);
   });

@@ -146,9 +146,7 @@ describe('laurel restore and laurel verify', () => {
     const interrupted = await start();
     await until(async () => (await back()) > 0, interrupted);
     expect(await interrupted.stop('SIGINT')).to.deep.equal({ code: 1, signal: null });
-    expect(interrupted.log).to.match(
-      /Interrupted: \d+ users of the default tenant are back, .* Run laurel restore again to go on from there/,
-    );
+    expect(interrupted.log).to.match(/Interrupted: \d+ users of the default tenant are restored, .* Run laurel restore again to resume/);
     expect(await isAtWork(), 'it has given its lease back').to.equal(false);
     const before = await back();
     const first = await start();
@@ -204,7 +202,7 @@ describe('laurel restore and laurel verify', () => {
     const holding = (holder: string): RestoreLock =>
       new RestoreLock({ ...{ redis, pool, partition }, lease: { tenant, holder, fence: '1', epoch: '', lastsMs: 1_000 }, lastId: '0-0' });
     const write = (users: readonly StoredUser[], restorer: string, before: string): Promise<unknown> =>
-      writeUsers(holding(restorer), partition, users, before, 2).catch((error: unknown) => (error as Error).name);
+      writeUsers(holding(restorer), partition, users, { before, count: 2 }).catch((error: unknown) => (error as Error).name);
     const refused = 'LeaseLost';
     expect(await write(two, 'this one', one[1]!.id)).to.equal(refused);
     expect(await write(one, 'another', '')).to.equal(refused);

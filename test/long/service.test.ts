@@ -98,7 +98,7 @@ describe('A rolling restart under load', () => {
     const worker = (): LaurelProcess => new LaurelProcess(fromSources(), ['worker'], stage.env);
     const [old, next, ...workers] = [serve(stage.env, ['--api-only']), serve(stage.env, ['--api-only']), worker(), worker()] as const;
     const [oldAddress, newAddress] = await Promise.all([old.address(), next.address()]);
-    await Promise.all(workers.map((each) => each.says(/works on the ledger/)));
+    await Promise.all(workers.map((each) => each.says(/The Laurel worker is running/)));
     const ready = new Set([oldAddress]);
     const look = async (address: string): Promise<void> => {
       if (await isReady(address)) ready.add(address);

@@ -138,7 +138,7 @@ describe('The write-behind', () => {
     await expectExactlyOnce();
     expect(worker.writeBehind.progress.of(tenant).failures).to.be.at.least(20);
     // Postgres is named once by what watches it (test/api/causes.test.ts).
-    expect(worker.said.filter((line) => line.startsWith('the write-behind failed'))).to.deep.equal([]);
+    expect(worker.said.filter((line) => line.startsWith('write-behind failed'))).to.deep.equal([]);
   });
 
   it('commits the current entries when it stops, and leaves later ones to the next worker', async () => {
@@ -348,8 +348,10 @@ describe('The write-behind', () => {
       `select leaderboard || ':' || run || ':0::' || user_id as key from leaderboard_entries`,
     );
     const present = new Set(rows.map(({ key }) => key));
-    const places = new Map([...old.places].filter(([key, { place }]) => place && present.has(key)));
-    await inTransaction(world.pool, (client) => writeBatch(client, tenant, { ...old, events: [], awards: [], places, history: new Map() }));
+    const places = new Map([...old.participants].filter(([key, { score }]) => score && present.has(key)));
+    await inTransaction(world.pool, (client) =>
+      writeBatch(client, tenant, { ...old, events: [], awards: [], participants: places, history: new Map() }),
+    );
     expect(await tables()).to.equal(before);
   });
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
-import { newestRound, roundKinds, type RoundKind } from '../../src/webhooks/email-schedules.js';
+import { newestOccurrence, scheduleKinds, type ScheduleKind } from '../../src/webhooks/email-schedules.js';
 import { emptyConfig, type ConfigDocument } from '../../src/config/model.js';
 import { bodyOf, configText, read, readProfile, track, userPath } from '../support/answers.js';
 import { Contract } from '../support/contract.js';
@@ -447,20 +447,20 @@ describe('E-mails that are due', () => {
 
 describe('The newest round of e-mails', () => {
   type Settings = Partial<ConfigDocument['settings'] & Pick<ConfigDocument['streaks'], 'frequency'>>;
-  const newest = (kind: RoundKind, { frequency = 'daily', ...settings }: Settings, zone: string, now: string): string | undefined => {
+  const newest = (kind: ScheduleKind, { frequency = 'daily', ...settings }: Settings, zone: string, now: string): string | undefined => {
     const rules = {
       settings: { ...emptyConfig.settings, ...settings },
       streaks: { ...emptyConfig.streaks, enabled: true, frequency },
     };
-    const round = newestRound(kind, rules, zone, Date.parse(now));
+    const round = newestOccurrence(kind, rules, zone, Date.parse(now));
     return round && new Date(round.at).toISOString();
   };
-  const [recap, reactivation, reminder, achievement] = roundKinds;
+  const [recap, reactivation, reminder, achievement] = scheduleKinds;
   const weekly = { frequency: 'weekly' } as const;
   const sundays = { ...weekly, streakReminderWeekday: 'sunday' } as const;
   const monthly = { frequency: 'monthly' } as const;
   const at2 = { emailHour: 2 };
-  type Case = readonly [what: string, kind: RoundKind, settings: Settings, zone: string, now: string, at: string | undefined];
+  type Case = readonly [what: string, kind: ScheduleKind, settings: Settings, zone: string, now: string, at: string | undefined];
   const cases: readonly Case[] = [
     ['at the hour itself', reactivation, at2, 'UTC', '2040-01-02T02:00:00Z', '2040-01-02T02:00:00.000Z'],
     ['just before it: yesterday’s', reactivation, at2, 'UTC', '2040-01-02T01:59:59Z', '2040-01-01T02:00:00.000Z'],

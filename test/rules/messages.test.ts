@@ -300,7 +300,7 @@ describe('Messages', () => {
     const workers = Array.from({ length: 4 }, () => new DueMessages(world.pool, () => undefined));
     for (let day = 13; day <= 20; day += 1) {
       const now = Date.UTC(2040, 1, day, 12);
-      await Promise.all(workers.map((worker, i) => worker.tell(active, i === 0 ? now - 24 * hour : now, 1)));
+      await Promise.all(workers.map((worker, i) => worker.publish(active, i === 0 ? now - 24 * hour : now, 1)));
     }
     const started = (await messagesOf(world))
       .filter(({ kind }) => kind === 'leaderboard.started')

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { ActiveRedis } from '../../src/ledger/active-redis.js';
 import type { RedisConnection } from '../../src/redis/connection.js';
 import { partitionPrefix } from '../../src/redis/contract.js';
-import { needOf, type RestoreOptions } from '../../src/restore/restore.js';
+import { claimPurposeOf, type RestoreOptions } from '../../src/restore/restore.js';
 
 /** The fence of a process that a test simulates: it confirms only its own claims. */
 export function activeRedis(redis: RedisConnection, pool: pg.Pool, prefix: string): ActiveRedis {
@@ -12,7 +12,7 @@ export function activeRedis(redis: RedisConnection, pool: pg.Pool, prefix: strin
   });
 }
 
-/** The options that allow a restore on the service's Redis. */
-export function allowed(redis: RedisConnection, pool: pg.Pool, prefix: string): Pick<RestoreOptions, 'active' | 'need'> {
-  return { active: activeRedis(redis, pool, prefix), need: needOf('behind') };
+/** What a restore needs to be allowed one, on the Redis of the service. */
+export function allowed(redis: RedisConnection, pool: pg.Pool, prefix: string): Pick<RestoreOptions, 'active' | 'purpose'> {
+  return { active: activeRedis(redis, pool, prefix), purpose: claimPurposeOf('behind') };
 }

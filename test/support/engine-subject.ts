@@ -29,7 +29,7 @@ import { Listener, redisOptions } from '../../src/redis/connection.js';
 import { attributeFilters } from '../../src/api/query.js';
 import { userPropertiesSchema, type UserProperties } from '../../src/engine/user-properties.js';
 import { bundleLibrary, type FunctionLibrary } from '../../src/redis/library.js';
-import type { Difference } from '../../src/restore/facts.js';
+import type { Difference } from '../../src/restore/differences.js';
 import { Reconciler } from '../../src/restore/reconcile.js';
 import { restoreTenant } from '../../src/restore/restore.js';
 import { verifyTenant } from '../../src/restore/verify.js';
@@ -329,7 +329,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           const nowMs = await clock.now(tenant);
           await lose(how);
           if (how === 'emptyByHand') {
-            await restoreTenant({ tenant, partition, redis, pool, active, need: { epoch: 'none' }, testClock: true }).catch(
+            await restoreTenant({ tenant, partition, redis, pool, active, purpose: { epoch: 'none' }, testClock: true }).catch(
               (error: unknown) => {
                 // The worker was faster.
                 if (!(error instanceof LeaseLost)) throw error;
@@ -342,8 +342,8 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           if (how === 'older' || ledgerId === '0-0') await clock.set(tenant, nowMs);
         },
         verify: async () => {
-          const level = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
-          return (await verifyTenant({ tenant, partition, redis, pool, level })).differences;
+          const waitForLedger = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
+          return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger })).differences;
         },
         leave: async () => {
           await writeBehind.stop(drainMs);

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { collectBatch } from '../../src/ledger/batch.js';
 import type { EventEntry } from '../../src/ledger/entry.js';
-import { monthsOf, Partitions } from '../../src/ledger/partitions.js';
+import { monthsOf, MonthlyPartitions } from '../../src/ledger/partitions.js';
 import { writeBatch } from '../../src/ledger/write-batch.js';
 import { limits } from '../../src/shared/limits.js';
 import { inTransaction } from '../../src/postgres/pool.js';
@@ -36,7 +36,7 @@ export async function writePast(world: World, events: readonly PastEvent[]): Pro
       ...{ metric, value, total, attributes, state: [] },
     };
   });
-  const partitions = new Partitions(world.pool);
+  const partitions = new MonthlyPartitions(world.pool);
   await partitions.ensure(monthsOf(entries.map(({ at }) => at)));
   for (let first = 0; first < entries.length; first += limits.writeBehindBatchEntries) {
     const chunk = entries.slice(first, first + limits.writeBehindBatchEntries);

@@ -93,8 +93,8 @@ export const deliveryRoutes: readonly Route[] = [
     handle: async ({ services, tenant, params: { id }, body }) => {
       const webhook = await webhookOf(services, tenant, id);
       const sent = body.kind ?? webhook.events[0] ?? 'points.changed';
-      const { isTaken, id: message, durationMs, status, answer, error } = await services.webhooks.test(tenant, webhook, sent);
-      return { status: 200, body: { id: message, kind: sent, delivered: isTaken, durationMs, status, answer, error } };
+      const { isAccepted, id: message, durationMs, status, answer, error } = await services.webhooks.test(tenant, webhook, sent);
+      return { status: 200, body: { id: message, kind: sent, delivered: isAccepted, durationMs, status, answer, error } };
     },
   }),
   defineRoute({

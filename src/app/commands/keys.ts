@@ -4,32 +4,32 @@ import { OperatorError } from '../../shared/errors.js';
 import { createAdminKeys, getAdminKeyByPrefix, listAdminKeys, updateAdminKeys } from '../../access/admin-keys.js';
 import { limits } from '../../shared/limits.js';
 
-/** Takes one plain line for the operator. */
+/** Prints a line for the operator. */
 export type Print = (line: string) => void;
 
-const moment = (date: Date | null): string => date?.toISOString().slice(0, 16).replace('T', ' ') ?? 'never';
+const formatTime = (date: Date | null): string => date?.toISOString().slice(0, 16).replace('T', ' ') ?? 'never';
 
 /** `laurel keys list` */
 export async function listKeys(context: Context, print: Print): Promise<void> {
   for (let skip = 0; ; skip += limits.maxAdminKeys) {
     const keys = await context.account.store((pool) => listAdminKeys(pool, { limit: limits.maxAdminKeys, skip }));
     for (const { prefix, name, status, lastUsed, tenantId } of keys)
-      print(`${prefix}  ${status}  last used ${moment(lastUsed)}  ${tenantId === null ? '' : `tenant ${tenantId}  `}${name}`);
+      print(`${prefix}  ${status}  last used ${formatTime(lastUsed)}  ${tenantId === null ? '' : `tenant ${tenantId}  `}${name}`);
     if (keys.length < limits.maxAdminKeys) return;
   }
 }
 
-/** `laurel keys create`. Throws an OperatorError for an unknown tenant, and when there are too many. */
+/** `laurel keys create`. Throws an OperatorError for an unknown tenant, and at the limit of keys. */
 export async function createKey(
   context: Context,
   print: Print,
   { name, tenantId }: { readonly name: string; readonly tenantId: string | undefined },
 ): Promise<void> {
   const tenant = tenantId === undefined ? null : (await context.account.store((pool) => findTenant(pool, tenantId)))?.no;
-  const [made] = await context.account.store((pool) => createAdminKeys(pool, [{ name, tenant }]));
-  if (made === undefined || 'problem' in made) throw new OperatorError(made?.problem ?? 'No key was made.');
+  const [created] = await context.account.store((pool) => createAdminKeys(pool, [{ name, tenant }]));
+  if (created === undefined || 'problem' in created) throw new OperatorError(created?.problem ?? 'No key was created.');
   await context.account.announce();
-  print(`The admin key, which is shown only this once: ${made.key}`);
+  print(`The admin key, which is shown only this once: ${created.key}`);
 }
 
 /** `laurel keys revoke`. Throws an OperatorError for an unknown key, and for the last one that is active. */

@@ -10,7 +10,7 @@ import { mastersOf } from '../../redis/cluster.js';
 import { connectRedis, messageOf, type RedisConnection } from '../../redis/connection.js';
 import { keyNames, metaFields, partitionPrefix, restoringFields } from '../../redis/contract.js';
 import { infoFields } from '../../redis/server.js';
-import { isBelow } from '../../redis/partition.js';
+import { isBelow, lastLedgerId, trimmedUpTo } from '../../redis/partition.js';
 import type { Settings } from '../settings.js';
 import { startLocalPostgres } from '../../local-stores/local-postgres.js';
 import { startLocalRedis } from '../../local-stores/local-redis.js';
@@ -28,11 +28,11 @@ interface PostgresStatus {
   readonly schema: string;
   readonly databaseBytes: number;
   readonly deadLetters: number;
-  /** Who may commit ledgers now: workers, and restores. */
+  /** The workers and restores that may commit ledgers now. */
   readonly leases: readonly { readonly holder: string; readonly tenants: number }[];
 }
 
-/** A process that works with this database and has confirmed in the last seconds that its Redis holds the epoch. */
+/** A process that uses this database and has confirmed in the last seconds that its Redis holds the epoch. */
 interface ProcessStatus {
   readonly host: string;
   readonly pid: number;
@@ -63,9 +63,9 @@ export interface Status {
   readonly tenants: number;
   readonly lagEntries: number;
   readonly lagSeconds: number;
-  /** The default tenant, and those others that are not in sync or have a backlog of more than limits.statusLagS. */
+  /** The default tenant, and others that are out of sync or more than limits.statusLagS behind. */
   readonly listed: readonly TenantStatus[];
-  /** Empty when everything is in order. */
+
   readonly problems: readonly string[];
 }
 
@@ -89,7 +89,7 @@ async function postgresStatus(pool: pg.Pool): Promise<PostgresStatus> {
     'select holder, count(*)::int as tenants from stream_offsets where lease_until > clock_timestamp() group by holder order by holder',
   );
   const [row] = rows;
-  if (!row) throw new Error('Postgres says nothing of itself');
+  if (!row) throw new Error('Postgres returned no status');
   return { ...row, leases };
 }
 
@@ -110,29 +110,22 @@ interface Committed {
   readonly lastId: string;
 }
 
-/** What open says of a partition (lua/modules/partition.lua), without opening it. */
-function isInSync({ epoch, lastId }: Committed, held: string | null, newest: string, trimmed: string | null): boolean {
-  if (held === null) return lastId === '0-0';
-  const [life, id = '0-0'] = (trimmed ?? '').split(' ');
-  return held === epoch && !isBelow(newest, lastId) && !(life === epoch && isBelow(lastId, id));
-}
-
-async function newestOf(redis: RedisConnection, ledger: string): Promise<string> {
-  if ((await redis.exists(ledger)) === 0) return '0-0';
-  const info = (await redis.xinfo('STREAM', ledger)) as unknown[];
-  return String(info[info.indexOf('last-generated-id') + 1]);
+/** The rule of `open` (lua/modules/partition.lua), without opening the partition. */
+function isInSync({ epoch, lastId }: Committed, redisEpoch: string | null, newest: string, trimmed: string | null): boolean {
+  if (redisEpoch === null) return lastId === '0-0';
+  return redisEpoch === epoch && !isBelow(newest, lastId) && !isBelow(lastId, trimmedUpTo(trimmed, epoch));
 }
 
 async function tenantStatus(redis: RedisConnection, partition: string, named: Named, committed: Committed): Promise<TenantStatus> {
   const { restore, count } = restoringFields;
-  const [{ lagEntries, lagSeconds }, newest, [held = null, trimmed = null, restoring = null, restored = null]] = await Promise.all([
+  const [{ lagEntries, lagSeconds }, newest, [redisEpoch = null, trimmed = null, restoring = null, restored = null]] = await Promise.all([
     readLag(redis, partition, named.no),
-    newestOf(redis, partition + keyNames.ledger),
+    lastLedgerId(redis, partition),
     redis.hmget(partition + keyNames.meta, metaFields.epoch, metaFields.trimmed, restore, count),
   ]);
-  const inSync = isInSync(committed, held, newest, trimmed);
+  const inSync = isInSync(committed, redisEpoch, newest, trimmed);
   return {
-    ...{ id: named.id, name: named.name, epoch: committed.epoch, redisEpoch: held, committed: committed.lastId, newest },
+    ...{ id: named.id, name: named.name, epoch: committed.epoch, redisEpoch, committed: committed.lastId, newest },
     state: restoring !== null ? 'restoring' : inSync ? 'in sync' : 'out of sync',
     ...{ restored: restoring === null ? null : Number(restored ?? 0), lagEntries, lagSeconds },
   };
@@ -144,24 +137,18 @@ async function tenantStatuses(redis: RedisConnection, pool: pg.Pool, prefix: str
   const statuses: TenantStatus[] = [];
   for (let first = 0; first < all.length; first += limits.metricsTenants) {
     const some = all.slice(first, first + limits.metricsTenants);
-    const offsets = new Map(
-      (
-        await loadOffsets(
-          pool,
-          some.map(({ no }) => no),
-        )
-      ).map((offset) => [offset.tenant, offset]),
-    );
-    const looked = some.flatMap((named) => {
+    const numbers = some.map(({ no }) => no);
+    const offsets = new Map((await loadOffsets(pool, numbers)).map((offset) => [offset.tenant, offset]));
+    const reads = some.flatMap((named) => {
       const committed = offsets.get(named.no);
       return committed ? [tenantStatus(redis, partitionPrefix(prefix, named.no), named, committed)] : [];
     });
-    statuses.push(...(await Promise.all(looked)));
+    statuses.push(...(await Promise.all(reads)));
   }
   return statuses;
 }
 
-/** The stores as far as they answer. */
+/** The stores; Redis is undefined while unavailable. */
 interface Stores {
   readonly redis: RedisConnection | undefined;
   readonly pool: pg.Pool;
@@ -169,17 +156,17 @@ interface Stores {
   readonly problems: string[];
 }
 
-/** Collects what the stores say. What can't be had is a problem of its own. */
+/** Reads the status from the stores. A failed read is a problem in the result. */
 async function readStatus({ redis, pool, prefix, problems }: Stores): Promise<Status> {
-  const asked = async <T>(what: Promise<T>): Promise<T | null> =>
-    what.catch((error: unknown) => {
-      const problem = `Postgres could not be asked: ${messageOf(error)}.`;
+  const orProblem = async <T>(read: Promise<T>): Promise<T | null> =>
+    read.catch((error: unknown) => {
+      const problem = `Reading the status from Postgres failed: ${messageOf(error)}.`;
       if (!problems.includes(problem)) problems.push(problem);
       return null;
     });
-  const postgres = await asked(postgresStatus(pool));
-  const processes = (postgres && (await asked(processesOf(pool)))) ?? [];
-  const tenants = (redis && postgres && (await asked(tenantStatuses(redis, pool, prefix)))) ?? [];
+  const postgres = await orProblem(postgresStatus(pool));
+  const processes = (postgres && (await orProblem(processesOf(pool)))) ?? [];
+  const tenants = (redis && postgres && (await orProblem(tenantStatuses(redis, pool, prefix)))) ?? [];
   const status = {
     ...{ redis: redis ? await redisStatus(redis) : null, postgres, processes, tenants: tenants.length },
     lagEntries: tenants.reduce((sum, one) => sum + one.lagEntries, 0),
@@ -192,10 +179,10 @@ async function readStatus({ redis, pool, prefix, problems }: Stores): Promise<St
 function problemsOf({ redis, postgres, processes, listed, lagSeconds }: Omit<Status, 'problems'>): string[] {
   const count = (state: TenantStatus['state']): number => listed.filter((one) => one.state === state).length;
   const found: readonly (readonly [boolean, string])[] = [
-    [redis?.appendOnlyFile === false, 'Redis keeps no append-only file, or cannot write it.'],
+    [redis?.appendOnlyFile === false, 'Redis has no append-only file, or cannot write it.'],
     [postgres !== null && !processes.some(({ role }) => role.includes('worker')), 'No worker is running.'],
     [count('out of sync') > 0, `Redis is out of sync for ${count('out of sync')} tenants.`],
-    [count('restoring') > 0, `The Redis of ${count('restoring')} tenants is being restored, or its restore was cut off.`],
+    [count('restoring') > 0, `The Redis of ${count('restoring')} tenants is being restored, or its restore was interrupted.`],
     [lagSeconds > limits.statusLagS, `Postgres is ${Math.round(lagSeconds)} s behind Redis.`],
     [(postgres?.deadLetters ?? 0) > 0, `There are ${postgres?.deadLetters} dead letters.`],
   ];
@@ -231,16 +218,16 @@ function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, 
 export interface StatusOptions {
   readonly settings: Settings;
   readonly log: Logger;
-  /** Takes the report. */
+  /** Prints the report. */
   readonly print: Print;
-  /** Takes what is said of the built-in stores. */
+  /** Prints messages about the built-in stores. */
   readonly note: Print;
   readonly json: boolean;
 }
 
 /**
- * `laurel status`: what the stores say of the installation, and what is wrong with it. Changes nothing, and migrates nothing. Throws an
- * OperatorError that names every problem.
+ * `laurel status`: prints the state of the installation and its problems. Changes nothing, and migrates nothing. Throws an OperatorError that lists
+ * every problem.
  */
 export async function status({ settings, log, print, note, json }: StatusOptions): Promise<void> {
   const stops: (() => Promise<unknown>)[] = [];
@@ -249,16 +236,16 @@ export async function status({ settings, log, print, note, json }: StatusOptions
     stops.push(() => store.stop());
     return store.url;
   };
-  const said = (error: Error): void => {
-    log.debug({ err: error }, 'a store does not answer');
+  const onError = (error: Error): void => {
+    log.debug({ err: error }, 'store unavailable');
   };
   try {
     const redisUrl = settings.redisUrl ?? (await builtIn(startLocalRedis));
-    const pool = createPool(settings.databaseUrl ?? (await builtIn(startLocalPostgres)), limits.statusConnections, said);
+    const pool = createPool(settings.databaseUrl ?? (await builtIn(startLocalPostgres)), limits.statusConnections, onError);
     stops.push(() => pool.end());
     const problems: string[] = [];
     const { redisCaFile: caFile, redisCertFile: certFile, redisKeyFile: keyFile, redisSentinelPassword: sentinelPassword } = settings;
-    const redis = await connectRedis({ url: redisUrl, caFile, certFile, keyFile, sentinelPassword }, said).catch((error: unknown) => {
+    const redis = await connectRedis({ url: redisUrl, caFile, certFile, keyFile, sentinelPassword }, onError).catch((error: unknown) => {
       problems.push(messageOf(error));
       return undefined;
     });

@@ -7,7 +7,7 @@ const sampleBody = JSON.stringify({
   attributes: { device: 'phone' },
 });
 
-/** A request that can be pasted into a shell, for the metric of the sample configuration. */
+/** A request to paste into a shell, for the metric of the sample configuration. */
 function sampleRequest(address: string, key: string): string[] {
   return [
     `  curl -s ${address}/v1/metrics/flashcards-viewed/event \\`,
@@ -16,10 +16,10 @@ function sampleRequest(address: string, key: string): string[] {
   ];
 }
 
-/** What the operator sees when the service is up: the address, the admin key the first time, and a request to paste. */
+/** The lines that the operator sees when the service is ready: the address, the admin key the first time, and a request to paste. */
 export function welcome({ address, metricsAddress, newAdminKey }: Service, { config, databaseUrl }: Settings): string[] {
   const metrics = metricsAddress === undefined ? [] : [`Its metrics are at ${metricsAddress}/metrics`];
-  if (address === undefined) return ['Laurel works on the ledger.', ...metrics];
+  if (address === undefined) return ['The Laurel worker is running.', ...metrics];
   const key = newAdminKey ?? 'YOUR-API-KEY';
   return [
     '',

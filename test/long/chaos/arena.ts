@@ -40,7 +40,7 @@ export interface Arena {
 /** Part of the requests that are sent again after they have been acknowledged. */
 const replayChance = 0.03;
 /** Longer than any freeze, so that a client gives up only on an answer that does not come. */
-const answerMs = 30_000;
+const responseMs = 30_000;
 
 /** Starts everything, and waits until it is ready to be loaded. What has been started is stopped again when a later step fails. */
 export async function openArena(options: ArenaOptions): Promise<Arena> {
@@ -78,7 +78,7 @@ async function build(options: ArenaOptions, undo: (() => unknown)[], close: () =
   const ports = [await getPort({ host: '127.0.0.1' }), await getPort({ host: '127.0.0.1' })] as const;
   const api = (no: 0 | 1): Supervised =>
     start(`API ${no + 1}`, ['serve', '--api-only'], { PORT: String(ports[no]) }, /^Laurel is ready at/m);
-  const worker = (no: 0 | 1): Supervised => start(`worker ${no + 1}`, ['worker'], {}, /^Laurel works on the ledger/m);
+  const worker = (no: 0 | 1): Supervised => start(`worker ${no + 1}`, ['worker'], {}, /^The Laurel worker is running/m);
   const apis = [api(0), api(1)] as const;
   const workers = [worker(0), worker(1)] as const;
   const services = [...apis, ...workers];
@@ -88,7 +88,7 @@ async function build(options: ArenaOptions, undo: (() => unknown)[], close: () =
   const client = new Client(adminKey, 8);
   undo.push(() => client.close());
   const traffic = new SteadyTraffic({
-    ...{ seed: options.seed, clients: options.clients, pauseMs: options.pauseMs, replayChance, timeoutMs: answerMs },
+    ...{ seed: options.seed, clients: options.clients, pauseMs: options.pauseMs, replayChance, timeoutMs: responseMs },
     // A client that gets no answer, or a 503, may be sent to either the next time.
     address: chooser(addresses),
   });

@@ -6,7 +6,7 @@ import type { World } from '../../support/world.js';
 import { kindNames, nextSent, type Kind, type Sent } from './requests.js';
 
 /** An answer that has not come by then is taken for one that never does: longer than the server waits for a request. */
-const answerMs = 45_000;
+const responseMs = 45_000;
 /** Connections at the same time, and how many make a round, all of one kind, after which the state is compared. */
 const lanes = 16;
 const roundConnections = 200;
@@ -40,7 +40,7 @@ async function exchange(address: string, { bytes, ending }: Sent): Promise<numbe
   socket.write(bytes, () => ending === 'cut' && socket.destroy());
   if (ending === 'half') socket.end();
   const late = new AbortController();
-  const isHung = await Promise.race([closed.then(() => false), delay(answerMs, true, { signal: late.signal }).catch(() => true)]);
+  const isHung = await Promise.race([closed.then(() => false), delay(responseMs, true, { signal: late.signal }).catch(() => true)]);
   late.abort();
   socket.destroy();
   return isHung ? null : [...text.matchAll(statusLine)].map(([, status]) => Number(status));

@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { keepDiscarded, readEntry } from '../ledger/dead-letters.js';
+import { saveDiscarded } from '../ledger/dead-letters.js';
+import { readEntry } from '../ledger/stream-entries.js';
 import type { StreamId } from '../ledger/offsets.js';
 import { limits } from '../shared/limits.js';
 import { inTransaction } from '../postgres/pool.js';
@@ -8,7 +9,7 @@ import { keyNames, metaFields, restoringFields } from '../redis/contract.js';
 import { isBelow, trimmedUpTo } from '../redis/partition.js';
 import type { RestoreLock } from './lock.js';
 
-interface Of {
+interface PartitionOptions {
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly tenant: number;
@@ -16,13 +17,16 @@ interface Of {
 }
 
 /**
- * The epoch that a partition holds before it is restored, a space, and up to which id of its ledger Postgres has the entries: those behind it are lost
- * unless they are saved. Empty where there is no epoch. `meta` keeps it until the restore ends, so that one that was cut off saves them.
+ * Returns the epoch of a partition before its restore, a space, and the id up to which Postgres has its ledger: later entries are lost unless they
+ * are saved. Empty where there is no epoch. `meta` keeps this until the restore ends, so that an interrupted restore saves them too.
  */
-export async function leftBehind({ redis, pool, tenant, partition }: Of, committedEpoch: string, lastId: StreamId): Promise<string> {
+export async function findUncommitted(
+  { redis, pool, tenant, partition }: PartitionOptions,
+  { lease, lastId }: RestoreLock,
+): Promise<string> {
   const [epoch, trimmed, left] = await redis.hmget(partition + keyNames.meta, metaFields.epoch, metaFields.trimmed, restoringFields.left);
   if (!epoch) return left ?? '';
-  if (epoch === committedEpoch) return `${epoch} ${lastId}`;
+  if (epoch === lease.epoch) return `${epoch} ${lastId}`;
   const { rows } = await pool.query<{ last: StreamId | null }>(
     `select last_ms || '-' || last_seq as last from past_epochs where tenant = $1 and epoch::text = $2`,
     [tenant, epoch],
@@ -32,17 +36,21 @@ export async function leftBehind({ redis, pool, tenant, partition }: Of, committ
   return `${epoch} ${isBelow(committed, upTo) ? upTo : committed}`;
 }
 
-/** Saves the entries as dead letters, page by page; once, also when a restore was cut off after it. Returns how many there are. */
-export async function saveLeftBehind({ redis, pool, tenant, partition }: Of, hold: RestoreLock, left: string): Promise<number> {
-  const [epoch = '', committed = '0-0'] = left.split(' ');
+/** Saves the uncommitted entries as dead letters, page by page; only once, even if the restore is interrupted and repeats it. Returns their number. */
+export async function saveUncommitted(
+  { redis, pool, tenant, partition }: PartitionOptions,
+  lock: RestoreLock,
+  uncommitted: string,
+): Promise<number> {
+  const [epoch = '', committed = '0-0'] = uncommitted.split(' ');
   let saved = 0;
   for (let after = committed; ;) {
     const page = await redis.xrangeBuffer(partition + keyNames.ledger, `(${after}`, '+', 'COUNT', limits.restoreSaveEntries);
     const entries = page.map(([id, fields]) => readEntry(id.toString(), fields));
     const last = entries.at(-1);
     if (!last) return saved;
-    await inTransaction(pool, (client) => keepDiscarded(client, tenant, epoch, entries));
-    await hold.renew();
+    await inTransaction(pool, (client) => saveDiscarded(client, tenant, epoch, entries));
+    await lock.renew();
     saved += entries.length;
     after = last.id;
   }
