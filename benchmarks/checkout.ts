@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -20,14 +21,15 @@ export type Checkout = Awaited<ReturnType<typeof loadCheckout>>;
 /** Loads the code of a checkout from its own files, with the dependencies that are installed for it. */
 export async function loadCheckout(root: string) {
   const load = (path: string): Promise<unknown> => import(pathToFileURL(path).href);
-  const source = (path: string): Promise<unknown> => load(join(root, 'src', path));
+  const source = (...paths: readonly string[]): Promise<unknown> =>
+    load(paths.map((path) => join(root, 'src', path)).find(existsSync) ?? root);
   return {
     ioredis: (await load(createRequire(join(root, 'package.json')).resolve('ioredis'))) as typeof ioredis,
     ...((await source('config/apply.ts')) as typeof apply),
     ...((await source('config/file.ts')) as typeof file),
     ...((await source('config/model.ts')) as typeof model),
     ...((await source('engine/engine.ts')) as typeof engine),
-    ...((await source('engine/events.ts')) as typeof track),
+    ...((await source('engine/events.ts', 'engine/track.ts')) as typeof track),
     ...((await source('ledger/offsets.ts')) as typeof offsets),
     ...((await source('ledger/write-behind.ts')) as typeof writeBehind),
     ...((await source('postgres/pool.ts')) as typeof pool),

@@ -137,7 +137,7 @@ class Calls {
   }
 
   private identify(no: number, city: string): Promise<unknown> {
-    return identifyUser(this.engine, tenant, 'upsert', `user-${no}`, { attributes: { city } });
+    return identifyUser(this.engine, tenant, 'upsert', { id: `user-${no}`, attributes: { city } });
   }
 
   private async sweep(): Promise<void> {

@@ -12,7 +12,7 @@ local function collect(list, tx, day, active)
   end
 end
 
--- The boosts of a system that are active for this user on a local day: everybody's, the cohorts', and the user's own. Each
+-- The boosts of a system that are active for this user on a local day: those of all users, of cohorts, and the user's own. Each
 -- carries `order`, which compile has counted by falling multiplier, the newest first among equals.
 function boosts.active(system, tx, day)
   local active = {}

@@ -6,7 +6,7 @@ local EXACT = 9007199254740992
 -- Digits of one limb. A limb times a factor of at most 15 digits is split below, so that every step stays under EXACT.
 local LIMB = 10000000
 
--- A total as it is kept: rounded to 15 significant digits, so that ten times 0.1 is 1 (docs/rules/metrics.md).
+-- A total as it is stored: rounded to 15 significant digits, so that ten times 0.1 is 1 (docs/rules/metrics.md).
 function decimal.clean(number)
   return tonumber(string.format('%.15g', number))
 end
@@ -17,7 +17,7 @@ local function places(number)
   return math.max(#decimals - tonumber(exponent), 0)
 end
 
--- The sum of two numbers as it is kept. It is the sum of the decimals that they show: in doubles, 1000.1 - 1000 would leave
+-- The sum of two numbers as it is stored. It is the sum of the decimals that they show: in doubles, 1000.1 - 1000 would leave
 -- 0.100000000000023, whose digits are not those of rounding any more.
 function decimal.add(a, b)
   if a % 1 == 0 and b % 1 == 0 then

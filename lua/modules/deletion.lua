@@ -28,7 +28,7 @@ local function leave_boards(tx, records, args, first)
   end
 end
 
--- Counts down, and deletes a count of nobody: it is as if there had never been one.
+-- Counts down, and deletes a count of zero: it is as if there had never been one.
 local function decrement(counts, name)
   if redis.call('HINCRBY', counts, name, -1) <= 0 then
     redis.call('HDEL', counts, name)

@@ -11,7 +11,7 @@ local core, limit, outcome, streak = contract.core, contract.limit, contract.out
 
 local streaks = {}
 
--- Places of all streaks. HOME is the configured zone in which a user without a zone of the user's own lived when this was last looked at;
+-- Places of all streaks. HOME is the configured zone in which a user without a zone of the user's own lived when the user was last settled;
 -- it is absent for UTC, and for users with a zone.
 local DAY, FREEZES, EARNED_UP_TO, HOME = core.streakDay, core.freezes, core.earnedUpTo, core.home
 -- Places of one streak, behind its base. LOST_LENGTH and LOST_STARTED are what a restore brings back; COUNTS is metric no, as
@@ -149,7 +149,7 @@ local function pass_periods(tx, all, frequency, current)
   end
 end
 
--- What the passing of time has done to the user's streaks. Whether anything has changed is told by `tx.streaks_settled`.
+-- Applies the passing of time to the user's streaks. `tx.streaks_settled` is set if anything has changed.
 function streaks.settle(tx)
   local all = streaks.of(tx)
   if not all then

@@ -62,7 +62,7 @@ export const leaderboardRoutes: readonly Route[] = [
     query: z.object({ numEvents: integerText(0, limits.maxHistoryDays, 10), run: runText }),
     handle: async ({ services, tenant, params, query }) => ({
       status: 200,
-      body: await readUserLeaderboard(services, tenant, params.id, params.key, { run: query.run, days: query.numEvents }),
+      body: await readUserLeaderboard(services, tenant, params.id, { key: params.key, run: query.run, days: query.numEvents }),
     }),
   }),
 ];

@@ -21,7 +21,7 @@ export const streakRoutes: readonly Route[] = [
     query: z.object({ historyPeriods: integerText(0, limits.maxHistoryPeriods, 7) }),
     handle: async ({ services, tenant, params, query }) => ({
       status: 200,
-      body: await readStreak(services.engine, services.history, tenant, params.id, query.historyPeriods),
+      body: await readStreak(services, tenant, params.id, query.historyPeriods),
     }),
   }),
   defineRoute({

@@ -68,7 +68,7 @@ export const summaryRoutes: readonly Route[] = [
     query,
     handle: async ({ services, tenant, params: { id, key }, query: asked }) => ({
       status: 200,
-      body: await summariseMetric(services, tenant, id, key, summaryQuery(asked)),
+      body: await summariseMetric(services, tenant, id, { key, ...summaryQuery(asked) }),
     }),
   }),
   defineRoute({
@@ -84,7 +84,7 @@ export const summaryRoutes: readonly Route[] = [
     query,
     handle: async ({ services, tenant, params: { id, key }, query: asked }) => ({
       status: 200,
-      body: await summariseUserPoints(services, tenant, id, key, summaryQuery(asked)),
+      body: await summariseUserPoints(services, tenant, id, { key, ...summaryQuery(asked) }),
     }),
   }),
   defineRoute({

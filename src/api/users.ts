@@ -35,7 +35,7 @@ function identifyRoute(method: 'put' | 'patch', operation: string, mode: Identif
     body: userPropertiesSchema,
     handle: async ({ services, tenant, params, body }) => ({
       status: 200,
-      body: await identifyUser(services.engine, tenant, mode, params.id, body),
+      body: await identifyUser(services.engine, tenant, mode, { ...body, id: params.id }),
     }),
   });
 }
@@ -52,7 +52,7 @@ export const userRoutes: readonly Route[] = [
     body: userPropertiesSchema.extend({ id: idSchema }),
     handle: async ({ services, tenant, body: { id, ...properties } }) => ({
       status: 201,
-      body: await identifyUser(services.engine, tenant, 'create', id, properties),
+      body: await identifyUser(services.engine, tenant, 'create', { ...properties, id }),
     }),
   }),
   identifyRoute('put', 'users_identify', 'upsert', 'Identify a user: create or change'),
@@ -108,7 +108,7 @@ export const userRoutes: readonly Route[] = [
     query: z.object({ awards: integerText(1, limits.maxAwardsRead, 10) }),
     handle: async ({ services, tenant, params, query }) => ({
       status: 200,
-      body: await readUserPoints(services.engine, tenant, params.id, params.key, query.awards),
+      body: await readUserPoints(services.engine, tenant, params.id, { key: params.key, awards: query.awards }),
     }),
   }),
 ];

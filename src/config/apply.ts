@@ -4,7 +4,7 @@ import { type Change } from './changes.js';
 import { type ConfigFile } from './file.js';
 import { kinds } from './kinds.js';
 import { Draft, type Making, type PlanOptions } from './merge.js';
-import { type ConfigDocument, type Leaderboard, type Lists, type Settings, type TopListName, type Webhook } from './model.js';
+import { type ConfigDocument, type Leaderboard, type Lists, type Settings, type TopListName, type Webhook, listIn } from './model.js';
 import { type FileProblem, problemsError } from './problems.js';
 import { achievementProblems, firstDayOf, leaderboardProblems, type Refusal, scheduleProblems } from './transitions.js';
 import { validateConfig } from './validate.js';
@@ -46,7 +46,7 @@ export function planChanges(
   const merge = <N extends TopListName>(list: N, complete?: (making: Making<Lists[N]>) => Lists[N]): readonly Lists[N][] =>
     draft.merge({
       kind: kinds[list],
-      existing: current[list] as unknown as readonly Lists[N][],
+      existing: listIn(current, list),
       given: file[list],
       absent: options.prune ? 'archive' : 'keep',
       within: null,

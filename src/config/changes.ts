@@ -1,7 +1,8 @@
 /** The difference between two configurations, as data and as lines for an operator. */
 import { isDeepStrictEqual } from 'node:util';
 import { flatFields, type KeyOf } from './convert.js';
-import { type Field, type ObjectKind, type SingleName } from './kinds.js';
+import { type Field, type ObjectKind } from './kind.js';
+import { type SingleName } from './kinds.js';
 
 /**
  * `field` is the file's, with `badge.url` for the badge and `freezes.initial` and its like. Values have keys in place of ids; a list is one

@@ -1,5 +1,5 @@
 /** Objects and settings from one form to another: as a file gives them, as they are stored, as the Admin API has them (kinds.ts). */
-import { belongs, type Field, type Kind, type ReferenceKind } from './kinds.js';
+import { belongs, type Field, type Kind, type ReferenceKind } from './kind.js';
 import { type ConfigObject, type Lists, type ListName } from './model.js';
 import { type Path } from './yaml.js';
 

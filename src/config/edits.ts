@@ -8,8 +8,9 @@ import { type FileFields, fileObject, type KeyOf, requestFields } from './conver
 import { exportConfig, keysOf } from './export.js';
 import { configFileOf } from './file.js';
 import { freeKey } from './keys.js';
-import { belongs, identityOf, type Kind, kindOf, kinds, type SingleName, singles, topLists } from './kinds.js';
-import { type ConfigDocument, type ConfigObject, type Lists, type ListName, type PointsSystem, type TopListName } from './model.js';
+import { belongs, identityOf, type Kind, kindOf } from './kind.js';
+import { kinds, type SingleName, singles, topLists } from './kinds.js';
+import { type ConfigDocument, type ConfigObject, type Lists, type ListName, type PointsSystem, type TopListName, listIn } from './model.js';
 import { partsOf } from './parts.js';
 import { type Problem, requestSentence } from './problems.js';
 import { referrersOf } from './references.js';
@@ -52,11 +53,9 @@ const kindAt = <N extends ListName>({ list }: Place<N>): Kind<N> => kinds[list];
 export const systemOf = (document: ConfigDocument, id: string | undefined): PointsSystem | undefined =>
   document.pointsSystems.find((system) => system.id === id && !system.archived);
 
-/** The whole list, archived objects included; empty for a points system that there isn't. */
-function listAt<N extends ListName>(document: ConfigDocument, { list, system }: Place<N>): readonly Lists[N][] {
-  const owner: Partial<Record<ListName, readonly ConfigObject[]>> = (system === undefined ? document : systemOf(document, system)) ?? {};
-  return (owner[list] ?? []) as readonly Lists[N][];
-}
+/** The whole list, archived objects included; empty for an unknown points system. */
+const listAt = <N extends ListName>(document: ConfigDocument, { list, system }: Place<N>): readonly Lists[N][] =>
+  listIn((system === undefined ? document : systemOf(document, system)) ?? {}, list);
 
 /** The objects of a list that are in use, in the order in which they were created. */
 export const objectsAt = <N extends ListName>(document: ConfigDocument, place: Place<N>): readonly Lists[N][] =>
@@ -69,21 +68,15 @@ function objectAt<N extends ListName>(document: ConfigDocument, place: Place<N>,
   return found;
 }
 
-/** The document with one list changed. */
-function withList<N extends ListName>(
-  document: ConfigDocument,
-  { list, system }: Place<N>,
-  change: (objects: readonly Lists[N][]) => readonly Lists[N][],
-): ConfigDocument {
-  if (system === undefined) return { ...document, [list]: change(listAt(document, { list })) };
-  const pointsSystems = document.pointsSystems.map((owner) =>
-    owner.id === system ? { ...owner, [list]: change(owner[list as 'levels'] as unknown as readonly Lists[N][]) } : owner,
-  );
-  return { ...document, pointsSystems };
+/** The document with one object of a list changed. */
+function withObject<N extends ListName>(document: ConfigDocument, { list, system }: Place<N>, changed: Lists[N]): ConfigDocument {
+  const within = <T extends object>(owner: T): T => ({
+    ...owner,
+    [list]: listIn(owner, list).map((object) => (object.id === changed.id ? changed : object)),
+  });
+  if (system === undefined) return within(document);
+  return { ...document, pointsSystems: document.pointsSystems.map((owner) => (owner.id === system ? within(owner) : owner)) };
 }
-
-const withObject = <N extends ListName>(document: ConfigDocument, place: Place<N>, changed: Lists[N]): ConfigDocument =>
-  withList(document, place, (objects) => objects.map((object) => (object.id === changed.id ? changed : object)));
 
 /** The keys of what a request refers to by id. Throws an EditRefusal for ids of nothing that is in use. */
 const requestedKeys =
@@ -119,7 +112,7 @@ function nestedLists(document: ConfigDocument, kind: Kind, sent: FileFields, key
   const archived = document.pointsSystems.find((system) => system.key === key);
   const lists = kind.inside.map((list) => {
     const nested = kinds[list];
-    const taken = new Set((archived?.[list as 'levels'] ?? []).map((object) => object.key));
+    const taken = new Set(listIn(archived ?? {}, list).map((object) => object.key));
     const objects = ((sent[list] ?? []) as readonly object[]).map((object) => {
       const fields = requestFields(nested.fields, object, keyOf);
       const own = keyFor(nested, object, fields, taken);

@@ -1,8 +1,9 @@
 /** A configuration as a file that applies as it: what readConfigFile takes, made from what is stored. */
 import { stringify } from 'yaml';
 import { fileFields, type FileFields, fileObject, type KeyOf } from './convert.js';
-import { fileNameOf, fileParts, isSingle, type Kind, kinds, singles, topLists } from './kinds.js';
-import { type ConfigDocument, type ConfigObject } from './model.js';
+import { type Kind } from './kind.js';
+import { fileNameOf, fileParts, isSingle, kinds, singles, topLists } from './kinds.js';
+import { type ConfigDocument, type ConfigObject, listIn } from './model.js';
 
 /** The key of everything that can be referred to in a document. */
 export function keysOf(document: ConfigDocument): KeyOf {
@@ -25,12 +26,7 @@ export function exportConfig(document: ConfigDocument): string {
       .filter(({ archived }) => !archived)
       .map((object) => ({
         ...fileObject(kind, object, keyOf),
-        ...Object.fromEntries(
-          kind.inside.map((inside) => [
-            kinds[inside].file,
-            list(kinds[inside], (object as unknown as Record<string, readonly ConfigObject[]>)[inside] ?? []),
-          ]),
-        ),
+        ...Object.fromEntries(kind.inside.map((inside) => [kinds[inside].file, list(kinds[inside], listIn(object, inside))])),
       }));
   // What there is one of is written whole: what it leaves out would stay as it is where the file is applied.
   const contents = fileParts.map((part) => [

@@ -2,8 +2,9 @@
 import { type Change, fieldChanges, objectName } from './changes.js';
 import { type FileFields, type Identity, type KeyOf, type Resolve, storedObject, storedSingle } from './convert.js';
 import { type ConfigFile, type Placed, type PlacedSingle } from './file.js';
-import { fileNames, identityOf, type Kind, kindOf, kinds, type ReferenceKind, type SingleName, singles } from './kinds.js';
-import { type ConfigDocument, type ConfigObject, type Lists, type ListName } from './model.js';
+import { identityOf, type Kind, kindOf, type ReferenceKind } from './kind.js';
+import { fileNames, kinds, type SingleName, singles } from './kinds.js';
+import { type ConfigDocument, type ConfigObject, type Lists, type ListName, listIn } from './model.js';
 import { type ConfigProblem, type FileProblem, type Problem, type Subject } from './problems.js';
 import { type Path } from './yaml.js';
 
@@ -166,9 +167,7 @@ export class Draft {
     const subject = { kind: kind.name, key };
     const identity: Identity = { id, no, key, created, updated: this.options.now, archived: false };
     const stored = storedObject(kind, identity, given.value, this.resolverFor(subject, given.path));
-    const lists = Object.fromEntries(
-      kind.inside.map((name) => [name, (existing as Partial<Record<ListName, unknown>> | undefined)?.[name] ?? []]),
-    );
+    const lists = Object.fromEntries(kind.inside.map((name) => [name, listIn(existing ?? {}, name)]));
     const report = (field: string, problem: Problem): void => this.report([...given.path, field], { ...problem, subject });
     const plain: Lists[N] = { ...stored, ...lists };
     const made = complete ? complete({ made: plain, existing, given: given.value, report }) : plain;
@@ -183,16 +182,16 @@ export class Draft {
 
   /** The object with the lists inside it merged. */
   private mergeInside<T extends ConfigObject>({ inside }: Kind, owner: T, { lists = {} }: Placed): T {
-    const before = owner as unknown as Record<ListName, readonly ConfigObject[]>;
     const changed = inside.flatMap((list) => {
+      const before = listIn(owner, list);
       const merged = this.merge({
         kind: kinds[list],
-        existing: before[list] as readonly Lists[ListName][],
+        existing: before,
         given: lists[list] ?? [],
         absent: this.options.lists === 'extended' ? 'keep' : 'archive',
         within: owner.key,
       });
-      return merged === before[list] ? [] : [[list, merged] as const];
+      return merged === before ? [] : [[list, merged] as const];
     });
     return changed.length === 0 ? owner : { ...owner, ...Object.fromEntries(changed) };
   }

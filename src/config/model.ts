@@ -283,6 +283,10 @@ export type ListName = keyof Lists;
 export type NestedListName = 'levels' | 'triggers' | 'boosts';
 export type TopListName = Exclude<ListName, NestedListName>;
 
+/** A list of a document or of an object; empty where the owner has no such list. */
+export const listIn = <N extends ListName>(owner: object, list: N): readonly Lists[N][] =>
+  (owner as { readonly [L in N]?: readonly Lists[L][] })[list] ?? [];
+
 export const emptyConfig: ConfigDocument = {
   nextNo: 1,
   settings: {

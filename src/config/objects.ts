@@ -1,7 +1,8 @@
 /** Objects of a file, parsed one by one, so that a mistake in one of them doesn't hide those of the others. The inner part of file.ts. */
 import { limits } from '../shared/limits.js';
 import { keySchema } from './fields.js';
-import { identityOf, type Kind, kinds, type MapSchema, singles, type SingleName, type StandIns } from './kinds.js';
+import { identityOf, type Kind, type MapSchema, type StandIns } from './kind.js';
+import { kinds, singles, type SingleName } from './kinds.js';
 import { type ListName } from './model.js';
 import { type FileProblem, schemaProblems, type Subject } from './problems.js';
 import { type Path, type Position } from './yaml.js';

@@ -1,6 +1,6 @@
 /** What a configuration has in use, each object with its path from the document's root. */
 import { kinds, topLists } from './kinds.js';
-import { type ConfigDocument, type ConfigObject, type Lists, type ListName } from './model.js';
+import { type ConfigDocument, type ConfigObject, type Lists, type ListName, listIn } from './model.js';
 import { type Path } from './yaml.js';
 
 export interface At<T> {
@@ -19,7 +19,7 @@ export const isLive = ({ object }: At<ConfigObject>): boolean => !object.archive
 
 /** A list inside an object. */
 export const nestedIn = ({ object, path }: At<ConfigObject>, list: ListName): At<ConfigObject>[] =>
-  at((object as unknown as Record<string, readonly ConfigObject[]>)[list] ?? [], [...path, list]);
+  at<ConfigObject>(listIn(object, list), [...path, list]);
 
 export function partsOf(document: ConfigDocument): Parts {
   const lists = topLists.flatMap((list) => {

@@ -2,7 +2,8 @@
 import { type z } from 'zod';
 import { andMore, OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { fileNames, type ReferenceKind, type Repetition } from './kinds.js';
+import { type ReferenceKind, type Repetition } from './kind.js';
+import { fileNames } from './kinds.js';
 import { type Path, type Position } from './yaml.js';
 
 /** What a problem is about: an object by its key, an object of a file by its place in its list, or what there is one of. */

@@ -1,7 +1,8 @@
 /** References between the objects of a configuration, and what is wrong with them: nothing there, archived, the same thing twice. */
-import { type Field, kindOf, kinds, type ReferenceKind, type Repetition, singles, topLists } from './kinds.js';
-import { type Achievement, type ConfigDocument, type ConfigObject, type ListName } from './model.js';
-import { type Parts } from './parts.js';
+import { type Field, kindOf, type ReferenceKind, type Repetition } from './kind.js';
+import { kinds, singles, topLists } from './kinds.js';
+import { type Achievement, type ConfigDocument, type ConfigObject } from './model.js';
+import { type At, type Parts } from './parts.js';
 import { type ConfigProblem, named, type Subject } from './problems.js';
 import { type Path } from './yaml.js';
 
@@ -20,29 +21,19 @@ interface FieldReferences {
   readonly repetition: Repetition | undefined;
 }
 
-/** References that lead nowhere, or to another kind, or to what is archived. */
+/** References that lead nowhere, or to another kind, or to what is archived; and what a list names a second time. */
 export function referenceProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
   const targets = targetsOf(document);
-  const all = allReferences(document, parts).flatMap(({ references }) => references);
-  return all.flatMap(({ path, subject, to, id }): ConfigProblem[] => {
-    const target = targets.get(id);
-    if (!target) return [{ code: 'unknown_reference', path, subject, to }];
-    if (target.kind !== to) return [{ code: 'unknown_reference', path, subject, to, only: named(target.kind, target.object) }];
-    return target.object.archived ? [{ code: 'archived_reference', path, subject, to, key: target.object.key, why: 'archived' }] : [];
-  });
-}
-
-/** What refers to an object; each once. */
-export function referrersOf(document: ConfigDocument, parts: Parts, id: string): Subject[] {
-  const all = allReferences(document, parts).flatMap(({ references }) => references);
-  const subjects = all.filter((reference) => reference.id === id).map(({ subject }) => subject);
-  return [...new Map(subjects.map((subject) => [JSON.stringify(subject), subject])).values()];
-}
-
-/** What a list names a second time, where once is all that makes sense. */
-export function repetitionProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
-  const targets = targetsOf(document);
-  return allReferences(document, parts).flatMap(({ references, repetition }) => {
+  const all = allReferences(document, parts);
+  const wrong = all.flatMap(({ references }) =>
+    references.flatMap(({ path, subject, to, id }): ConfigProblem[] => {
+      const target = targets.get(id);
+      if (!target) return [{ code: 'unknown_reference', path, subject, to }];
+      if (target.kind !== to) return [{ code: 'unknown_reference', path, subject, to, only: named(target.kind, target.object) }];
+      return target.object.archived ? [{ code: 'archived_reference', path, subject, to, key: target.object.key, why: 'archived' }] : [];
+    }),
+  );
+  const repeated = all.flatMap(({ references, repetition }) => {
     const seen = new Set<string>();
     return references.flatMap(({ path, subject, to, id }): ConfigProblem[] => {
       const known = seen.has(id);
@@ -52,6 +43,14 @@ export function repetitionProblems(document: ConfigDocument, parts: Parts): Conf
       return [{ code: 'repeated_reference', path, subject, to, key: target.object.key, repetition }];
     });
   });
+  return [...wrong, ...repeated];
+}
+
+/** What refers to an object; each once. */
+export function referrersOf(document: ConfigDocument, parts: Parts, id: string): Subject[] {
+  const all = allReferences(document, parts).flatMap(({ references }) => references);
+  const subjects = all.filter((reference) => reference.id === id).map(({ subject }) => subject);
+  return [...new Map(subjects.map((subject) => [JSON.stringify(subject), subject])).values()];
 }
 
 /** Every object of a list of the document, archived or not. */
@@ -62,28 +61,32 @@ function targetsOf(document: ConfigDocument): ReadonlyMap<string, { readonly kin
 
 /** The references of un-archived objects, and of the streak settings. */
 function allReferences(document: ConfigDocument, parts: Parts): FieldReferences[] {
-  const ofObjects = (Object.keys(kinds) as ListName[]).flatMap((list) =>
-    parts[list].flatMap(({ object, path }) =>
-      referencesIn(kinds[list].fields, object, { path, subject: { kind: kinds[list].name, key: object.key } }),
-    ),
-  );
+  const ofObjects = Object.values(kinds).flatMap(({ list, name, fields }) => {
+    const referring = fields.filter(({ refers }) => refers);
+    if (referring.length === 0) return [];
+    return (parts[list] as readonly At<ConfigObject>[]).flatMap(({ object, path }) =>
+      referencesIn(referring, object, { path, subject: { kind: name, key: object.key } }),
+    );
+  });
   return [...ofObjects, ...referencesIn(singles.streaks.fields, document.streaks, { path: ['streaks'], subject: { kind: 'streaks' } })];
 }
 
 function referencesIn(fields: readonly Field[], object: object, { path, subject }: Pick<Reference, 'path' | 'subject'>): FieldReferences[] {
-  const values = object as Readonly<Record<string, unknown>>;
-  return fields.flatMap(({ stored, refers }): FieldReferences[] => {
-    const value = values[stored];
-    if (!refers || value === undefined) return [];
+  const found: FieldReferences[] = [];
+  for (const { stored, refers } of fields) {
+    const value = (object as Readonly<Record<string, unknown>>)[stored];
+    if (!refers || value === undefined) continue;
     const { to, inside, repetition } = refers;
     const at = [...path, stored];
-    if (!Array.isArray(value)) return [{ references: [{ path: at, subject, to, id: value as string }], repetition }];
-    const references = value.map((element: unknown, index): Reference => {
-      if (!inside) return { path: [...at, index], subject, to, id: String(element) };
-      return { path: [...at, index, inside.stored], subject, to, id: (element as Record<string, string>)[inside.stored] ?? '' };
-    });
-    return [{ references, repetition }];
-  });
+    const references = !Array.isArray(value)
+      ? [{ path: at, subject, to, id: value as string }]
+      : value.map((element: unknown, index): Reference => {
+          if (!inside) return { path: [...at, index], subject, to, id: element as string };
+          return { path: [...at, index, inside.stored], subject, to, id: (element as Record<string, string>)[inside.stored] ?? '' };
+        });
+    if (references.length > 0) found.push({ references, repetition });
+  }
+  return found;
 }
 
 /** The ids of the achievements that one is made of. */

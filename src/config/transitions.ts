@@ -39,19 +39,6 @@ export function achievementProblems(was: Achievement, is: Achievement, keyOf: Ke
   return refusals;
 }
 
-/** What an active leaderboard keeps, by the file's names. */
-const kept: ReadonlySet<string> = new Set([
-  'rankBy',
-  'metricKey',
-  'pointsSystemKey',
-  'start',
-  'startTime',
-  'endTime',
-  'breakdownAttributes',
-  'runUnit',
-  'runInterval',
-]);
-
 /** What is wrong with a change of a leaderboard on a day, `YYYY-MM-DD` in UTC. An inactive one can become anything. */
 export function leaderboardProblems(was: Leaderboard, is: Leaderboard, today: string, keyOf: KeyOf): Refusal[] {
   if (was.status === 'inactive') return [];
@@ -71,7 +58,7 @@ function keptFields(was: Leaderboard, is: Leaderboard, keyOf: KeyOf): string[] {
   const fields = fieldChanges(kinds.leaderboards.fields, comparable(was), comparable(is), keyOf).map(({ field }) => field);
   // What it is ranked by follows from how it is ranked.
   const follows = fields.includes('rankBy') ? ['metricKey', 'pointsSystemKey'] : [];
-  return fields.filter((field) => kept.has(field) && !follows.includes(field));
+  return fields.filter((field) => kinds.leaderboards.permanent.has(field) && !follows.includes(field));
 }
 
 /** A finished leaderboard stays finished, and what has counted until today can't be taken back. */

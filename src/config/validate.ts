@@ -1,9 +1,10 @@
-/** The rules of a complete configuration. What a field can be is schema.ts; what an object can become, transitions.ts. */
+/** The rules of a complete configuration. Schemas of fields are in kinds.ts; what an object can become, in transitions.ts. */
 import { dayBefore } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { cycleProblems } from './cycles.js';
 import { withSeconds } from './fields.js';
-import { identityOf, type Kind, kinds } from './kinds.js';
+import { identityOf, type Kind } from './kind.js';
+import { kinds } from './kinds.js';
 import {
   type ConfigDocument,
   type ConfigObject,
@@ -12,10 +13,11 @@ import {
   type PointsSystem,
   type Settings,
   type StreakSettings,
+  listIn,
 } from './model.js';
 import { at, type At, isLive, nestedIn, type Parts, partsOf } from './parts.js';
 import { type ConfigProblem, type Problem } from './problems.js';
-import { referenceProblems, repetitionProblems } from './references.js';
+import { referenceProblems } from './references.js';
 import { workProblems } from './work.js';
 import { type Path } from './yaml.js';
 
@@ -30,7 +32,6 @@ export function validateConfig(document: ConfigDocument): ConfigProblem[] {
     ...keyProblems(document, parts),
     ...countProblems(parts),
     ...referenceProblems(document, parts),
-    ...repetitionProblems(document, parts),
     ...cycleProblems(parts),
     ...parts.pointsSystems.flatMap(levelProblems),
     ...triggerProblems(parts),
@@ -51,10 +52,7 @@ function keyProblems(document: ConfigDocument, parts: Parts): ConfigProblem[] {
   return lists.flatMap((list) => {
     const kind = kinds[list];
     if (kinds.pointsSystems.inside.includes(list)) return systems.flatMap((system) => repeated(kind, nestedIn(system, list)));
-    return repeated(
-      kind,
-      kind.comesBack ? at<ConfigObject>((document as unknown as Record<ListName, readonly ConfigObject[]>)[list], [list]) : parts[list],
-    );
+    return repeated(kind, kind.comesBack ? at<ConfigObject>(listIn(document, list), [list]) : parts[list]);
   });
 }
 

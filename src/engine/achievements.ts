@@ -14,7 +14,7 @@ import { text } from './function-calls.js';
 import type { CompletionResponse } from '../responses/events.js';
 import { refusal } from './refusals.js';
 
-/** The counts as the function library answers with them: a flat list of achievement no and count, and the number of users. */
+/** The counts from a reply of the function library: a flat list of achievement no and count, and the number of users. */
 export function readCounts(completions: unknown, users: unknown): Counts {
   const flat = Array.isArray(completions) ? completions.map(text) : [];
   const pairs = flat.flatMap((no, i) => (i % 2 === 0 ? [[Number(no), Number(flat[i + 1])] as const] : []));

@@ -3,7 +3,7 @@ import { text } from './function-calls.js';
 import { LaurelError } from '../shared/errors.js';
 import { outcomes } from '../redis/contract.js';
 
-/** The one clock: Redis' own, or the test clock that is kept there (docs/rules/time.md). Moments in milliseconds since 1970. */
+/** The one clock: Redis' own, or the test clock that is stored there (docs/rules/time.md). Moments in milliseconds since 1970. */
 export class Clock {
   private readonly engine: Engine;
   /** Whether the service runs on the test clock. */

@@ -213,7 +213,7 @@ class BatchRun {
     return this.engine.pipeline(config, 'trackBatch', calls);
   }
 
-  /** Notes what has become of a part. Returns the reply that asks for something, before the event at which it did so is sent again. */
+  /** Stores the outcomes of a part. Returns the reply that has to be remedied before the event that stopped the part is sent again. */
   private take(part: Part, reply: Reply | undefined): Reply | undefined {
     const [first] = part;
     if (!first || !reply) return undefined;

@@ -146,7 +146,11 @@ async function finalPage(stores: Stores, tenant: number, board: BoardRun, page: 
  * Whether a run is final. Its board leaves Redis in the step that puts its end into the ledger, so a run that may be over is looked for in
  * Postgres only when that has all of the ledger.
  */
-async function isFinal({ clock, history }: Stores, tenant: number, board: Leaderboard, run: number, now: number): Promise<boolean> {
+async function isFinal(
+  { clock, history }: Stores,
+  tenant: number,
+  { board, run, now }: { readonly board: Leaderboard; readonly run: number; readonly now: number },
+): Promise<boolean> {
   const lastEnd = board.end === null ? Infinity : dateToDay(board.end) + 1;
   const end = Math.min(board.runUnit === null ? Infinity : runEnd(board, run), lastEnd);
   if (now < end * dayMs + limits.finalisationDelayMs) return false;
@@ -196,7 +200,7 @@ export async function readLeaderboard(stores: Stores, tenant: number, key: strin
     group: resolveGroup(config, board, query.userAttributes),
   };
   const page = { offset: query.offset, limit: query.limit, userId: query.userId };
-  const rankings = (await isFinal(stores, tenant, board, run.run, now))
+  const rankings = (await isFinal(stores, tenant, { board, run: run.run, now }))
     ? await finalPage(stores, tenant, run, page)
     : await readRankings(stores.engine, tenant, run, page);
   return { ...leaderboardResponse(config, board, date), ...rankedResponse(config, board), rankings };
@@ -207,12 +211,11 @@ export async function readUserLeaderboard(
   stores: Stores,
   tenant: number,
   user: string,
-  key: string,
-  query: { readonly run: string | undefined; readonly days: number },
+  query: { readonly key: string; readonly run: string | undefined; readonly days: number },
 ): Promise<UserLeaderboardResponse> {
   const { engine, clock, history } = stores;
   const config = await engine.config(tenant);
-  const board = requireLeaderboard(config, key);
+  const board = requireLeaderboard(config, query.key);
   const now = await clock.now(tenant);
   const date = utcDate(now);
   const asked = query.run === undefined ? undefined : resolveRun(board, query.run, date);
@@ -220,7 +223,7 @@ export async function readUserLeaderboard(
   const place = await readPlace(engine, tenant, asOf, user);
   const { run } = place;
   await history.waitFor(tenant, place.ledgerId);
-  const final = (await isFinal(stores, tenant, board, run, now)) ? await history.finalPlace(tenant, board.no, run, user) : place;
+  const final = (await isFinal(stores, tenant, { board, run, now })) ? await history.finalPlace(tenant, board.no, run, user) : place;
   const days = await history.leaderboardDays(tenant, board.no, run, user, query.days);
   return {
     ...leaderboardResponse(config, board, date),

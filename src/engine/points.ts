@@ -53,7 +53,7 @@ export async function readBoosts({ engine, clock }: Stores, tenant: number, key:
 export async function readUserBoosts(engine: Engine, tenant: number, user: string, key: string): Promise<BoostResponse[]> {
   const { config, profile, day } = await readUser(engine, tenant, user);
   const date = dayToDate(day);
-  return boostsOf(config, requireSystem(config, key), user, profile, date).map((boost) => boostResponse(boost, date));
+  return boostsOf(config, requireSystem(config, key), { id: user, profile }, date).map((boost) => boostResponse(boost, date));
 }
 
 /** What Redis counts of a system's levels. */
@@ -64,7 +64,7 @@ export interface LevelCounts {
   readonly levels: readonly PointsLevel[];
   /** Users by level `no`. */
   readonly counts: ReadonlyMap<number, number>;
-  /** What users have been counted by (plan/points.ts), empty when that is no longer in force; undefined when they never were. */
+  /** The definition by which users are counted (plan/points.ts), empty when it is not the active one; undefined before the first count. */
   readonly countedBy: string | undefined;
   readonly users: number;
   readonly ledgerId: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dateToDay, dayToDate } from '../shared/calendar.js';
 import { streakFact, type PauseFact, type StreakFact } from '../ledger/entry.js';
-import type { HistoryReader, StreakLength } from '../ledger/reader.js';
+import type { StreakLength } from '../ledger/reader.js';
 import { outcomes, userRecords } from '../redis/contract.js';
 import { at, listOf, unpackMessage } from '../redis/encoding.js';
 import { baseStreak, historyResponse } from '../responses/streaks.js';
@@ -16,8 +16,7 @@ const lastExtension = (fact: StreakFact | undefined): string | null => (fact && 
 
 /** A user's streak with the history of the last periods, the current one included, oldest first; the contract's `StreakResponse`. */
 export async function readStreak(
-  engine: Engine,
-  history: HistoryReader,
+  { engine, history }: Pick<Stores, 'engine' | 'history'>,
   tenant: number,
   id: string,
   historyPeriods: number,
@@ -85,7 +84,7 @@ const sentences: Readonly<Record<number, string>> = {
 function itemResult(outcome: number): ItemResult {
   if (outcome === outcomes.ok) return undefined;
   const sentence = sentences[outcome];
-  if (sentence === undefined) throw new Error(`the function library answered ${outcome}, which nobody expects here`);
+  if (sentence === undefined) throw new Error(`unexpected outcome ${outcome} of the function library`);
   return sentence;
 }
 
@@ -106,8 +105,7 @@ export async function addPause(
   engine: Engine,
   tenant: number,
   user: string,
-  start: string,
-  end: string,
+  { start, end }: { readonly start: string; readonly end: string },
 ): Promise<{ id: string; problem: ItemResult }> {
   const id = randomUUID();
   const args = { user, entryId: id, first: dateToDay(start), last: dateToDay(end) };

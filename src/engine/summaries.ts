@@ -38,11 +38,10 @@ async function summarise(
   { engine, history, aggregates }: SummaryStores,
   tenant: number,
   user: string,
-  pick: (config: ActiveConfig) => { readonly no: number },
-  query: SummaryQuery,
+  query: SummaryQuery & { readonly pick: (config: ActiveConfig) => { readonly no: number } },
 ): Promise<SummaryItem[]> {
   const { config, ledgerId } = await readUser(engine, tenant, user);
-  const { no } = pick(config);
+  const { no } = query.pick(config);
   await history.waitFor(tenant, ledgerId);
   const rows = await aggregates.days(tenant, user, no, query);
   const [oldest] = rows;
@@ -50,20 +49,20 @@ async function summarise(
   return bucketsOf(rows, opening, query, weekShiftOf(config.document.settings));
 }
 
+type KeyedQuery = SummaryQuery & { readonly key: string };
+
 /** A user's events on a metric, summed up. */
 export const summariseMetric = (
   stores: SummaryStores,
   tenant: number,
   user: string,
-  key: string,
-  query: SummaryQuery,
-): Promise<SummaryItem[]> => summarise(stores, tenant, user, (config) => requireMetric(config, key), query);
+  { key, ...query }: KeyedQuery,
+): Promise<SummaryItem[]> => summarise(stores, tenant, user, { ...query, pick: (config) => requireMetric(config, key) });
 
 /** A user's awards in a points system, summed up. */
 export const summariseUserPoints = (
   stores: SummaryStores,
   tenant: number,
   user: string,
-  key: string,
-  query: SummaryQuery,
-): Promise<SummaryItem[]> => summarise(stores, tenant, user, (config) => requireSystem(config, key), query);
+  { key, ...query }: KeyedQuery,
+): Promise<SummaryItem[]> => summarise(stores, tenant, user, { ...query, pick: (config) => requireSystem(config, key) });

@@ -31,17 +31,16 @@ export async function identifyUser(
   engine: Engine,
   tenant: number,
   mode: IdentifyMode,
-  id: string,
-  properties: UserProperties,
+  user: UserProperties & { readonly id: string },
 ): Promise<UserResponse> {
   const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'identify', (active) => {
-    checkAttributeKeys([properties.attributes, active.userAttributes]);
-    const pairs = userPatch(active, properties);
-    return { args: { user: id, mode, entryId, patchPairs: pairs.length / 2 }, pairs };
+    checkAttributeKeys([user.attributes, active.userAttributes]);
+    const pairs = userPatch(active, user);
+    return { args: { user: user.id, mode, entryId, patchPairs: pairs.length / 2 }, pairs };
   });
-  if (outcome !== outcomes.ok) throw refusal(outcome, id);
-  return userResponse(config, id, unpackMessage(values[0]) as ProfileFact);
+  if (outcome !== outcomes.ok) throw refusal(outcome, user.id);
+  return userResponse(config, user.id, unpackMessage(values[0]) as ProfileFact);
 }
 
 export interface UserState {
@@ -137,7 +136,12 @@ export async function readUserMetric(engine: Engine, tenant: number, id: string,
 }
 
 /** A user's points, level and newest awards, as the contract's `GetUserPointsResponse`. Throws a 404 for an unknown user or system. */
-export async function readUserPoints(engine: Engine, tenant: number, id: string, key: string, count: number): Promise<UserPointsResponse> {
+export async function readUserPoints(
+  engine: Engine,
+  tenant: number,
+  id: string,
+  { key, awards: count }: { readonly key: string; readonly awards: number },
+): Promise<UserPointsResponse> {
   const { config, hash, awards } = await readUser(engine, tenant, id, {
     system: (active) => requireSystem(active, key).no,
     awards: count,
@@ -232,7 +236,7 @@ function response(config: ActiveConfig, profile: ProfileFact): PreferencesRespon
   return { notifications: Object.fromEntries(notifications), streak: { enabled, evaluationMode: mode, metrics: shown } };
 }
 
-/** Changes what a user prefers, and answers with all of it. Throws a 404 for an unknown user, a 422 for what is not allowed. */
+/** Changes the preferences of a user, and returns all of them. Throws a 404 for an unknown user, a 422 for what is not allowed. */
 export async function setPreferences(engine: Engine, tenant: number, user: string, preferences: Preferences): Promise<PreferencesResponse> {
   const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'setPreferences', (active) => {

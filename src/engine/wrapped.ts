@@ -67,7 +67,7 @@ interface Year {
   readonly completed: readonly { readonly no: number; readonly at: number; readonly day: number }[];
 }
 
-/** Object `no` → the user's percentile; undefined for a period of which none is told. */
+/** Object `no` → the user's percentile; undefined for a period without percentiles. */
 type Percentiles = ReadonlyMap<number, number> | undefined;
 
 const percentOf = (change: number, before: number): number => {
@@ -151,8 +151,7 @@ function periodOfYear(year: Year, span: DaySpan, index: number, percentiles: Per
 /** The longest that the streak of the configured frequency was in a year. */
 async function longestStreak(
   { aggregates }: SummaryStores,
-  tenant: number,
-  user: string,
+  { tenant, user }: { readonly tenant: number; readonly user: string },
   { config, streak }: UserState,
   { first, last }: DaySpan,
 ): Promise<WrappedStreak> {
@@ -215,7 +214,7 @@ export async function readWrapped(
   const [attributes, ranked, streak, ofWeek, ofMonth, ofYear] = await Promise.all([
     aggregates.attributeSums(tenant, user, metrics, [day, week, month, span]),
     aggregates.rankedDays(tenant, user, span),
-    longestStreak(stores, tenant, user, state, span),
+    longestStreak(stores, { tenant, user }, state, span),
     aggregates.percentiles(tenant, user, week, changesOf(rows, week)),
     aggregates.percentiles(tenant, user, month, changesOf(rows, month)),
     aggregates.percentiles(tenant, user, { year: number }, changesOf(rows, span)),

@@ -35,7 +35,7 @@ export class ActiveConfig {
   readonly eventAttributes: ReadonlyMap<string, Attribute>;
   readonly metrics: ReadonlyMap<string, Metric>;
   readonly systems: ReadonlyMap<string, PointsSystem>;
-  /** Those that users can see: an inactive leaderboard is as good as absent (docs/rules/leaderboards.md). */
+  /** Those that users can see: an inactive leaderboard is not found (docs/rules/leaderboards.md). */
   readonly leaderboards: ReadonlyMap<string, Leaderboard>;
   readonly attributeByNo: ReadonlyMap<number, Attribute>;
   readonly attributeById: ReadonlyMap<string, Attribute>;
@@ -89,7 +89,7 @@ export class ActiveConfig {
   }
 }
 
-/** What an index must hold, because Redis or a validated document says so. Throws when it doesn't: that is a fault of ours. */
+/** What an index must hold, because Redis or a validated document refers to it. Throws when it doesn't: that is a bug. */
 export function mustGet<K, T>(index: ReadonlyMap<K, T>, key: K, what: string): T {
   const found = index.get(key);
   if (found === undefined) throw new Error(`no ${what} ${String(key)} in the configuration`);

@@ -5,7 +5,7 @@ import { limits } from '../shared/limits.js';
 /** Begins what is said in the place of ASK. */
 export const slotIsMoving = 'MOVING';
 
-/** The server that a slot has moved to, `host:port`, from a reply that says so: the command was not executed. Undefined for any other. */
+/** The server that a slot has moved to, `host:port`, from a MOVED reply: the command was not executed. Undefined for any other. */
 function movedTo(error: unknown): string | undefined {
   return error instanceof Error ? /^MOVED \d+ (\S+)/.exec(error.message)?.[1] : undefined;
 }
@@ -17,7 +17,7 @@ export type Prepare = (server: Redis) => Promise<void>;
  * A connection to a Redis Cluster. It follows a slot that has moved to another master, and differs from ioredis' own in three points:
  *
  * - While a slot is being moved (ASK) nothing is asked of the master that it moves to: a function derives its keys from the one that it
- *   declares, and would find those that have not come over yet to be missing. The caller is told to come again, by a reply of our own
+ *   declares, and would find those that have not come over yet to be missing. The caller gets a reply of our own to retry
  *   (TRYAGAIN would be sent again by ioredis, and ASK makes its pipelines throw if it is not followed).
  * - Commands of several tenants share a pipeline; when only some of their slots have moved, ioredis leaves it at an error. The new places are
  *   looked up, for `followMoved` to send those again.
@@ -79,7 +79,7 @@ export class ClusterConnection extends Cluster {
     return super.sendCommand(command, stream, node);
   }
 
-  /** Learns from a reply, if it says so, that a slot has moved; whether it did. */
+  /** Refreshes the slots after a MOVED reply; returns whether it was one. */
   async learn(error: unknown): Promise<boolean> {
     if (movedTo(error) === undefined) return false;
     await this.prepareMove(error);

@@ -195,25 +195,25 @@ export async function connectListener(target: RedisTarget, beside: RedisConnecti
 export type ChannelName = keyof typeof channelNames;
 
 /**
- * Hears what is said on the channels of an installation, of all its tenants and of the account, on one connection of its own. Messages of
- * the time without a connection are lost: `missed` is called after it, and whoever listens looks for itself.
+ * Receives the messages on the channels of an installation, of all its tenants and of the account, on one connection of its own. Messages
+ * published while it is down are lost: `missed` is called after it, and the subscriber polls.
  */
 export class Listener {
   private readonly subscriber: Redis;
   private readonly prefix: string;
-  private readonly hearers = new Map<ChannelName, (of: string) => void>();
+  private readonly receivers = new Map<ChannelName, (of: string) => void>();
 
   constructor(subscriber: Redis, prefix: string) {
     this.subscriber = subscriber;
     this.prefix = prefix;
     subscriber.on('pmessage', (pattern: string, channel: string) => {
-      this.tell(pattern, channel);
+      this.dispatch(pattern, channel);
     });
   }
 
-  /** Calls `heard` with a tenant's no, or `account`. One for each channel. */
-  async on(name: ChannelName, heard: (of: string) => void, missed: () => void): Promise<void> {
-    this.hearers.set(name, heard);
+  /** Calls `receive` with a tenant's no, or `account`. One subscriber for each channel. */
+  async on(name: ChannelName, receive: (of: string) => void, missed: () => void): Promise<void> {
+    this.receivers.set(name, receive);
     this.subscriber.on('ready', missed);
     await this.subscriber.psubscribe(this.pattern(name));
   }
@@ -223,9 +223,9 @@ export class Listener {
     return `{${this.prefix}:*}:${channelNames[name]}`;
   }
 
-  private tell(pattern: string, channel: string): void {
-    for (const [name, heard] of this.hearers) {
-      if (pattern === this.pattern(name)) heard(channel.slice(this.prefix.length + 2, channel.indexOf('}')));
+  private dispatch(pattern: string, channel: string): void {
+    for (const [name, receive] of this.receivers) {
+      if (pattern === this.pattern(name)) receive(channel.slice(this.prefix.length + 2, channel.indexOf('}')));
     }
   }
 }

@@ -6,7 +6,7 @@ import { awardMomentBytes, entryVersion, layoutTables, usedKeyMomentBytes, uuidB
  */
 /** Keys of one partition (tenant). All start with the same hash tag, so a tenant is one slot of a Redis Cluster. */
 export const keyNames = {
-  /** Hash: epoch, version and plan of the configuration in force, seq, users. The key that every call declares. */
+  /** Hash: fields `metaFields`. The key that every call declares. */
   meta: 'meta',
   /**
    * Stream: one entry for each change of state. Field `e` is MessagePack of ledger/entry.ts; the others are the fields of the user's hash that have
@@ -29,7 +29,7 @@ export const keyNames = {
   due: 'due',
   /** Hash: achievement no → how many users have completed it. */
   completions: 'c',
-  /** Hash: level no → how many users have it; `d-` and a points system's no → the definition of the levels that everybody has been counted by. */
+  /** Hash: level no → how many users have it; `d-` and a points system's no → the definition of the levels by which all users are counted. */
   levels: 'lv',
   /** Set per run of a leaderboard that is broken down: its groups. Followed by the leaderboard's no, a colon and the run. */
   groups: 'bg:',
@@ -87,7 +87,7 @@ export const userFields = {
 
 /** Fields of a partition's `meta` while it is being restored. */
 export const restoringFields = {
-  /** The life of Redis that begins with the restore, which names it as well. */
+  /** The epoch that begins with the restore, and names the restore as well. */
   restore: 'restoring',
   /** What Postgres had committed when it began: epoch, a space, and the last id. */
   from: 'restoredFrom',
@@ -98,7 +98,7 @@ export const restoringFields = {
   left: 'leftBehind',
 } as const;
 
-/** In the hash `levels`, followed by a points system's no: what everybody has been counted by (lua/modules/levels.lua). */
+/** In the hash `levels`, followed by a points system's no: the definition by which all users are counted (lua/modules/levels.lua). */
 export const levelsDefinitionField = 'd-';
 
 /** Fields of the partition's `meta`; by the last two, a Postgres that has been put back to an older state is detected. */
@@ -114,15 +114,15 @@ export const metaFields = {
   users: 'users',
   /** The restore that may write the partition, or was the last that did (src/restore/lock.ts). */
   restorer: 'restorer',
-  /** The `run_id` of the server on which the partition was opened; without it, every call asks for a comparison. */
+  /** The `run_id` of the server on which the partition was opened; without it, every call replies notOpen. */
   server: 'server',
-  /** An epoch, a space, and the id up to which the ledger was trimmed in that life of Redis, since Postgres had committed it. */
+  /** An epoch, a space, and the id up to which the ledger was trimmed in that epoch, since Postgres had committed it. */
   trimmed: 'trimmed',
-  /** The epochs of the newest lives of Redis before this one, with a space between two. */
+  /** The newest epochs before this one, separated by spaces. */
   past: 'past',
 } as const;
 
-/** What a function answers with, first in its reply. From `refused` on, nothing was changed because of what the caller asked. */
+/** The first value of a function's reply. */
 export const outcomes = {
   ok: 0,
   /** The idempotency key was used before. */
@@ -133,9 +133,9 @@ export const outcomes = {
   unknownPlan: 3,
   /** The offsets of a time zone are missing for this moment: store them and call again. Carries the zone and the moment. */
   unknownZone: 4,
-  /** The caller's configuration is older than the one in force. */
+  /** The caller's configuration is older than the active one. */
   staleConfig: 5,
-  /** The caller's configuration is newer than the one in force: activate it. */
+  /** The caller's configuration is newer than the active one: activate it. */
   newerConfig: 6,
   /** More time has passed than one call settles: call again. */
   again: 9,
@@ -143,9 +143,9 @@ export const outcomes = {
   outOfTurn: 10,
   /** There are as many entries in the ledger as there may be before Postgres has committed some. */
   ledgerFull: 12,
-  /** `open`: Redis lacks what Postgres has committed. Carries the newest id of its ledger, and how many workers have been told. */
+  /** `open`: Redis lacks what Postgres has committed. Carries the newest id of its ledger, and how many workers were woken. */
   behind: 7,
-  /** `open`: this partition is of another life of Redis, or belongs to another database. Carries its epoch, and how many workers have been told. */
+  /** `open`: this partition has another epoch: of an older copy, or of another database. Carries the epoch, and how many workers were woken. */
   foreign: 8,
   /** `open`: Postgres lacks what it had committed. Carries the id up to which it had, or the epoch of Redis, of which it does not know. */
   ahead: 13,
@@ -172,7 +172,7 @@ export const outcomes = {
  * apart once and not a thousand times a second.
  */
 export interface CallContext {
-  /** The life of Redis that the caller's database goes with: a caller with another database is not let in. */
+  /** The epoch that the caller's database has: a caller with another database is refused. */
   readonly epoch: string;
   /** The caller's configuration version. */
   readonly version: number;
@@ -206,11 +206,11 @@ export const functions = {
    */
   open: ['epoch', 'lastId', 'isFinal'],
   /**
-   * Whether the ledger has entries: 1 or 0 with `ok`, or `foreign` or `behind` when it is not of the life `epoch`, or lacks some of it, of
-   * which Postgres has committed up to `lastId`. With 0, the next entry is published on the partition's channel `written`, so that nobody has to look again until then.
+   * Whether the ledger has entries: 1 or 0 with `ok`, or `foreign` or `behind` when it is not of the epoch `epoch`, or lacks some of it, of
+   * which Postgres has committed up to `lastId`. With 0, the next entry is published on the partition's channel `written`, so the worker need not poll until then.
    */
   awaitEntries: ['epoch', 'lastId'],
-  /** Puts a configuration version into force, unless a newer one is. `blob` is the plan, `channel` is told of the switch. */
+  /** Activates a configuration version, unless a newer one is active. `blob` is the plan; the switch is published on `channel`. */
   activate: [...context, 'blob', 'planTtlS', 'channel'],
   /**
    * One event. `idempotencyKey` is in the form of redis/encoding.ts, empty for none; `idBytes` is the event's id as bytes.
@@ -249,7 +249,7 @@ export const functions = {
   reserveSeq: [...context],
   /** Counts a user at the level that the user now has in a points system (its `no`); `stored` is the level that Postgres knows, 0 for none. */
   relevel: [...context, 'user', 'entryId', 'system', 'stored'],
-  /** Notes that all users are counted by a definition of a system's levels, if it is the one in force. */
+  /** Notes that all users are counted by a definition of a system's levels, if it is the active one. */
   levelsCounted: [...context, 'system', 'definition'],
   /** What users have been counted by in a points system, and how many have each of the levels, which are listed last by their `no`. */
   readLevels: [...context, 'system'],
@@ -306,7 +306,7 @@ export function orderArguments<F extends FunctionName>(
 /** The functions that run without a configuration. */
 export type PlainFunction = 'open' | 'awaitEntries';
 
-/** What is said on channels: a partition's prefix, and one of these. */
+/** The channels: a partition's prefix, and one of these. */
 export const channelNames = {
   /** A tenant has a new configuration; of the account: tenants or keys have changed. */
   changes: 'changes',

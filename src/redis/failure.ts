@@ -28,7 +28,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
   ),
 };
 
-/** What a function is told that finds its tenant's keys on two masters (lua/modules/partition.lua): it has changed nothing. */
+/** The reply to a function that finds its tenant's keys on two masters (lua/modules/partition.lua): it has changed nothing. */
 const partlyMoved = 'access a non local key';
 /** How Redis 7.0, and newer ones, tell a function that its caller may not do something. */
 const deniedInFunction = /The user executing the script can't|ACL failure in script/;
@@ -57,7 +57,7 @@ export function noteTrouble(redis: RedisConnection): void {
 }
 
 /**
- * Turns a failed call into what the caller is told: a 503 that says why Redis does not serve. Anything else is returned as it came. `redis` is
+ * Turns a failed call into the error for the caller: a 503 with the reason why Redis does not serve. Anything else is returned as it came. `redis` is
  * the connection that it was sent on.
  */
 export function redisFailure(error: unknown, redis?: RedisConnection): unknown {

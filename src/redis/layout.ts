@@ -16,7 +16,7 @@ export const userLayouts = {
     /** Milliseconds since 1970, and the local day of it, in days since 1970-01-01. */
     'created',
     'createdDay',
-    /** The newest local day on which something of the user's was counted: what comes for an earlier one, after a move west, says so. */
+    /** The newest local day on which something of the user's was counted: an entry for an earlier one, after a move west, has `back` set. */
     'newestDay',
     /** The user's own time zone; empty when it has been cleared. */
     'tz',

@@ -21,7 +21,7 @@ function read(files: TlsFiles, name: keyof TlsFiles): string | undefined {
   }
 }
 
-/** Does what throws when a file is not what it should be, and says so without anything of its content. */
+/** Runs something that throws for an invalid file; the error has nothing of the file's content. */
 function tried(attempt: () => unknown, problem: string): void {
   try {
     attempt();
@@ -52,7 +52,7 @@ export function tlsOptions(files: TlsFiles, host: string | undefined): Connectio
   };
 }
 
-/** Refuses the files of an address without TLS: whoever has set them counts on it. */
+/** Refuses TLS files for an address without TLS: the operator who set them relies on TLS. */
 export function expectNoTls(files: TlsFiles): void {
   for (const [name, variable] of Object.entries(variables)) {
     if ((files[name as keyof TlsFiles] ?? null) === null) continue;
@@ -84,7 +84,7 @@ const problems: readonly (readonly [codes: RegExp, problem: (reason: string) => 
   ],
 ];
 
-/** What an operator is told of a connection that failed on TLS; undefined for another failure. */
+/** The sentence for the operator about a connection that failed on TLS; undefined for another failure. */
 export function tlsProblem(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, reason } = error as { code?: unknown; reason?: unknown };

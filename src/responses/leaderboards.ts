@@ -132,7 +132,7 @@ export const eventLeaderboardShape = leaderboardShape
   .meta({ id: 'EventLeaderboard' });
 export type EventLeaderboardResponse = z.infer<typeof eventLeaderboardShape>;
 
-/** A leaderboard, and of which group of it something is told. */
+/** A leaderboard, and a group of it. */
 type BoardRunResponse = LeaderboardResponse & Pick<EventLeaderboardResponse, 'breakdownAttributeValue' | 'breakdownAttributeValues'>;
 
 export type LeaderboardStatus = LeaderboardResponse['status'];
@@ -213,7 +213,7 @@ function startOf(text: string, bytes: number): Buffer {
   return whole.subarray(0, end);
 }
 
-/** The group of attribute values, as groupValues takes it apart. Of long ones the starts count, as in lua/modules/leaderboards.lua. */
+/** The group of attribute values, the reverse of groupValues. Of long values only the starts count, as in lua/modules/boards.lua. */
 export function groupOf(values: readonly string[]): string {
   const most = Math.floor(limits.maxGroupBytes / values.length);
   return values
@@ -238,12 +238,10 @@ function eventDates(board: Leaderboard, run: number): Partial<LeaderboardRespons
   return { start: dayToDate(run), end: board.end !== null && board.end < last ? board.end : last };
 }
 
-/** A leaderboard as one run and group of it is shown where nobody has asked for these: with the dates of the run, and the values of the group. */
+/** A leaderboard, with the dates of a run and the values of a group. */
 export function boardRunResponse(
   config: ActiveConfig,
-  board: Leaderboard,
-  run: number,
-  group: string | undefined,
+  { board, run, group }: { readonly board: Leaderboard; readonly run: number; readonly group: string | undefined },
   today: string,
 ): BoardRunResponse {
   return { ...leaderboardResponse(config, board, today), ...eventDates(board, run), ...breakdownBlock(config, board, group) };
@@ -253,7 +251,7 @@ export function boardRunResponse(
 export function eventLeaderboardResponse(config: ActiveConfig, fact: BoardFact, today: string): EventLeaderboardResponse {
   const board = mustGet(config.leaderboardByNo, fact.no, 'leaderboard');
   return {
-    ...boardRunResponse(config, board, fact.run, fact.group, today),
+    ...boardRunResponse(config, { board, run: fact.run, group: fact.group }, today),
     threshold: fact.threshold,
     previousRank: fact.previousRank ?? null,
     rank: fact.rank ?? null,

@@ -163,18 +163,23 @@ export const sharedBoosts = (system: PointsSystem): PointsBoost[] =>
   system.boosts.filter(({ archived, userId }) => !archived && userId === null);
 
 /**
- * The boosts that apply to a user on the user's local date (docs/rules/points.md): everybody's, those whose filters match, and the user's
+ * The boosts that apply to a user on the user's local date (docs/rules/points.md): those of all users, those whose filters match, and the user's
  * own.
  */
-export function boostsOf(config: ActiveConfig, system: PointsSystem, user: string, profile: ProfileFact, date: string): PointsBoost[] {
+export function boostsOf(
+  config: ActiveConfig,
+  system: PointsSystem,
+  user: { readonly id: string; readonly profile: ProfileFact },
+  date: string,
+): PointsBoost[] {
   return system.boosts.filter(
     (boost) =>
       !boost.archived &&
-      (boost.userId === null || boost.userId === user) &&
+      (boost.userId === null || boost.userId === user.id) &&
       boostStatusOn(boost, date) === 'active' &&
       boost.userAttributes.every(({ attributeId, attributeValue }) => {
         const { no } = mustGet(config.attributeById, attributeId, 'attribute');
-        return profile[`${userFields.attribute}${no}`] === attributeValue;
+        return user.profile[`${userFields.attribute}${no}`] === attributeValue;
       }),
   );
 }

@@ -160,7 +160,7 @@ export class DueEmails {
   /** The streak of a user that ends with the period, as a read would show it; nothing of one that has been extended, or of a user who has gone. */
   private async endingStreak(tenant: number, id: string): Promise<[id: string, bodies: [{ readonly streak: StreakResponse }]][]> {
     try {
-      const streak = await readStreak(this.stores.engine, this.stores.history, tenant, id, 0);
+      const streak = await readStreak(this.stores, tenant, id, 0);
       return streak.length > 0 && streak.expires === streak.periodEnd ? [[id, [{ streak }]]] : [];
     } catch (error) {
       if (error instanceof LaurelError && error.code === 'not_found') return [];

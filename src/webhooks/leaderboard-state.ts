@@ -157,7 +157,7 @@ interface Standing {
 
 /** What receivers are told of a board: its rankings, as the contract's `LeaderboardResponseWithRankings`. */
 export function boardMessage(config: ActiveConfig, kind: Kind, board: Leaderboard, { run, group, rankings, at }: Standing): OutboxMessage {
-  const response = boardRunResponse(config, board, run, group || undefined, utcDate(at));
+  const response = boardRunResponse(config, { board, run, group: group || undefined }, utcDate(at));
   const status = kind === 'leaderboard.finished' ? 'finished' : kind === 'leaderboard.started' ? 'active' : response.status;
   const [only, ...others] = rankings;
   return {

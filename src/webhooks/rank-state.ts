@@ -158,7 +158,7 @@ async function savePublished(client: pg.ClientBase, of: readonly unknown[], move
 async function tell(client: pg.ClientBase, config: ActiveConfig, key: BoardKey, moves: readonly Move[], now: number): Promise<number> {
   const board = config.leaderboardByNo.get(key.no);
   if (!isThere(board)) return 0;
-  const shown = boardRunResponse(config, board, key.run, key.group || undefined, utcDate(now));
+  const shown = boardRunResponse(config, { board, run: key.run, group: key.group || undefined }, utcDate(now));
   const users = await readUsers(
     client,
     config,

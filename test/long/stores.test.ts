@@ -21,7 +21,7 @@ import { findOrInstallRedis, thisMachine } from '../../src/local-stores/redis-pr
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const isRoot = process.getuid?.() === 0;
 
-/** Stopped and removed after each test, whatever its result. */
+/** A handle that must be stopped, and the folders that must be gone, whatever a test does. */
 const stores: LocalStore[] = [];
 const folders: string[] = [];
 const orphans: ChildProcess[] = [];
@@ -94,7 +94,7 @@ async function query(url: string, text: string, values: string[] = []): Promise<
   }
 }
 
-/** Starts a process that starts a store, prints its address and pid, and waits to be killed, like a service that can't shut down. */
+/** A process that starts a store and says which one; then it waits to be killed, as a service does that has no chance to stop. */
 async function startInOtherProcess(kind: Kind, dataDir: string): Promise<{ url: string; pid: number; kill: () => Promise<void> }> {
   const [file, name] = kind.module.split('#') as [string, string];
   const script = `
@@ -123,7 +123,7 @@ async function start(kind: Kind, dataDir: string): Promise<LocalStore> {
   return store;
 }
 
-/** The number of servers that have ever run in this folder, by its log: it shows a second one even if that has exited. */
+/** How many servers this folder has ever had running, by its log: two on one folder would show even if one of them is gone again. */
 function startsIn(dataDir: string, kind: Kind): number {
   const text = readFileSync(join(dataDir, kind.folder, kind.logFile), 'utf8');
   return text.match(/Ready to accept connections|ready to accept connections/g)?.length ?? 0;
@@ -183,7 +183,7 @@ describe('The local stores', () => {
         expect(await kind.read(store.url)).to.equal('before');
       });
 
-      it('is one server for all processes that start it at the same time, and stops with the last of them', async () => {
+      it('is one server for all processes that start it concurrently, and stops with the last of them', async () => {
         const dataDir = await temporaryFolder();
         const [here, alsoHere, elsewhere, alsoElsewhere] = await Promise.all([
           start(kind, dataDir),
@@ -219,7 +219,7 @@ describe('The local stores', () => {
         expect(groupOf(pid)).not.to.equal(groupOf(process.pid));
       });
 
-      it('is not mistaken for another program that has its pid by now', async () => {
+      it('is not mistaken for another program that has its process number by now', async () => {
         const dataDir = await temporaryFolder();
         await (await start(kind, dataDir)).stop();
         const pidFile = { Redis: 'redis/redis.pid', Postgres: 'postgres/server/data/postmaster.pid' }[kind.name]!;
@@ -230,7 +230,7 @@ describe('The local stores', () => {
         expect(store.pid).not.to.equal(process.pid);
       });
 
-      it('explains why a data folder cannot be used', async () => {
+      it('says what is wrong with a data folder that cannot be one', async () => {
         const file = join(await temporaryFolder(), 'file');
         writeFileSync(file, '');
         const error = await kind.start(file).catch((reason: unknown) => reason);
@@ -243,7 +243,7 @@ describe('The local stores', () => {
   }
 
   describe('Redis', () => {
-    it('listens at a socket that no other user can reach, persists every write and evicts nothing', async () => {
+    it('listens on a private socket, persists every write and evicts nothing', async () => {
       const dataDir = await temporaryFolder();
       const { url } = await start(kinds[0]!, dataDir);
       const socket = join(dataDir, 'redis', 'redis.sock');
@@ -291,7 +291,7 @@ describe('The local stores', () => {
       await redis.write(first.url, 'kept');
       await first.stop();
       const program = await findOrInstallRedis(thisMachine, log);
-      // Ten times, since it is a race: the orphan is at another step whenever the start checks it.
+      // Ten times, since it is a race: the two servers differ by what the orphan has come to when the start looks.
       for (let round = 0; round < 10; round += 1) {
         const orphan = spawn(program, [join(dataDir, 'redis', 'redis.conf')], { stdio: 'ignore' });
         orphans.push(orphan);
@@ -320,7 +320,7 @@ describe('The local stores', () => {
   });
 
   describe('Postgres', () => {
-    it('listens on this machine only, sorts the same everywhere, and persists commits', async () => {
+    it('listens on this machine only, sorts the same everywhere, and keeps what is committed', async () => {
       const dataDir = await temporaryFolder();
       const { url } = await start(kinds[1]!, dataDir);
       expect(new URL(url).pathname).to.equal('/laurel');
@@ -399,7 +399,7 @@ describe('The local stores', () => {
       expect(lines.filter((line) => line.includes(`the database is kept in ${place}`))).to.have.length(1);
       await kinds[1]!.write(store.url, 'kept');
       await store.stop();
-      // The folder is open now: the next start must not create an empty database in it.
+      // Opened in the meantime: the database must not begin anew in the place that would now do.
       chmodSync(dirname(dirname(dataDir)), 0o755);
       const again = await start(kinds[1]!, dataDir);
       expect(await kinds[1]!.read(again.url)).to.equal('kept');
@@ -422,13 +422,13 @@ describe('The local stores', () => {
       );
       await hydrateLinks(native);
       await hydrateLinks(native);
-      // Relative links, so that a copy of the folder is complete.
+      // Relative, so that a copy of the folder holds by itself.
       cpSync(native, join(folder, 'copy'), { recursive: true, verbatimSymlinks: true });
       rmSync(native, { recursive: true });
       expect(readFileSync(join(folder, 'copy', 'lib', 'libpq.so.5'), 'utf8')).to.equal('library');
     });
 
-    it('creates its user with the tools of the system', () => {
+    it('creates its user with what the system has', () => {
       const having =
         (...programs: string[]) =>
         (program: string): string | null =>

@@ -146,7 +146,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     identify: (mode, id, properties) =>
       answered(
         async () => {
-          return identifyUser(engine, tenant, mode, id, checked(properties));
+          return identifyUser(engine, tenant, mode, { ...checked(properties), id });
         },
         mode === 'create' ? 201 : 200,
       ),
@@ -161,7 +161,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     grantFreeze: async (user) => item(await grantFreeze(engine, tenant, user)),
     createPause: async (user, start, end) => {
       if (end < start) return { status: 422 };
-      const { id, problem } = await addPause(engine, tenant, user, start, end);
+      const { id, problem } = await addPause(engine, tenant, user, { start, end });
       if (problem !== undefined) return { status: 422 };
       pauses.set(id, user);
       return { status: 200, body: { pauseId: id, start, end } };
@@ -174,11 +174,11 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     },
     user: (id) => answered(() => readProfile(engine, tenant, id)),
     metrics: (id) => answered(() => readUserMetrics(engine, tenant, id)),
-    points: (id, key, awards) => answered(() => readUserPoints(engine, tenant, id, key, awards)),
+    points: (id, key, awards) => answered(() => readUserPoints(engine, tenant, id, { key, awards })),
     levels: (key) => answered(() => summariseLevels(tools, tenant, key)),
     achievements: (id, includeIncomplete) => answered(() => readUserAchievements(engine, tenant, id, includeIncomplete)),
     allAchievements: () => answered(() => listAchievements(engine, tenant, new Map())),
-    streak: (id, periods) => answered(() => readStreak(engine, history, tenant, id, periods)),
+    streak: (id, periods) => answered(() => readStreak({ engine, history }, tenant, id, periods)),
     streaks: (ids) => answered(() => rankStreaks(engine, tenant, ids)),
     leaderboards: (includeFinished) => answered(() => listLeaderboards(tools, tenant, includeFinished)),
     leaderboard: (key, page) =>
@@ -191,7 +191,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
           userAttributes: attributeFilters.parse(page.userAttributes),
         }),
       ),
-    userLeaderboard: (id, key, run) => answered(() => readUserLeaderboard(tools, tenant, id, key, { run, days: 10 })),
+    userLeaderboard: (id, key, run) => answered(() => readUserLeaderboard(tools, tenant, id, { key, run, days: 10 })),
     finalRankings: (key, run) => finalRankings(tools, tenant, key, run),
   };
 }

@@ -45,7 +45,7 @@ export const readyRoutes: readonly Route[] = [
     path: '/ready',
     operation: 'admin_ready',
     answers: { 200: z.object({ status: z.literal('ready') }).meta({ id: 'TenantReady' }) },
-    summary: 'Whether a tenant is served: 503 with the reason while its Redis is away or out of sync, or its ledger is full',
+    summary: 'Check whether a tenant is served: 503 with the reason while its Redis is unavailable or out of sync, or its ledger is full',
     handle: async ({ services, tenant }) => {
       await services.engine.checkReady(tenant);
       return { status: 200, body: { status: 'ready' } };

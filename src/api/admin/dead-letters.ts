@@ -11,11 +11,11 @@ const letterSchema = z
   .object({
     id: z.string(),
     streamId: z.string().meta({ description: 'The id of the entry in the ledger: milliseconds since 1970, and a number.' }),
-    kind: z.string().nullable().meta({ description: 'Null when the entry cannot be read.' }),
+    kind: z.string().nullable().meta({ description: 'Null if the entry cannot be decoded.' }),
     userId: z.string().nullable(),
-    sqlstate: z.string().nullable().meta({ description: 'What Postgres calls the reason; null when the entry did not get as far.' }),
+    sqlstate: z.string().nullable().meta({ description: 'The error code of Postgres; null if Laurel refused the entry before.' }),
     reason: z.string(),
-    entry: z.unknown().meta({ description: 'The entry as it can be read, or null.' }),
+    entry: z.unknown().meta({ description: 'The decoded entry, or null.' }),
     at: instantShape,
   })
   .meta({ id: 'DeadLetter' });
@@ -45,7 +45,7 @@ export const deadLetterRoutes: readonly Route[] = [
     method: 'post',
     path: '/dead-letters/{id}/retry',
     operation: 'admin_dead_letters_retry',
-    summary: 'Write a refused ledger entry again, after its reason has been mended',
+    summary: 'Write a refused ledger entry again, after you have fixed the reason',
     answers: { 200: named },
     params,
     handle: async ({ services, tenant, params: { id } }) => {

@@ -8,7 +8,7 @@ import { batch, issueOf, issueSchema } from './requests.js';
 
 const batchEventSchema = eventSchema.extend({ key: z.string(), idempotencyKey: idSchema.optional() });
 
-/** The contract's `BatchEventsResponse`, and why events were not counted. */
+/** The contract's `BatchEventsResponse`, with the reasons why events were not counted. */
 const answerSchema = z.object({ accepted: z.number().int(), issues: z.array(issueSchema) });
 
 export const eventAdminRoutes: readonly Route[] = [

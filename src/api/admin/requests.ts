@@ -5,16 +5,16 @@ import { boundedArray } from '../../shared/shapes.js';
 import { idsText, integerText } from '../query.js';
 
 /**
- * The contract's `AdminIssue`: why one item of a batch was not done, by its place in the batch. `level` and `reason` are not in it, but the
+ * The contract's `AdminIssue`: why one item of a batch failed, by its index in the batch. `level` and `reason` are not in the contract, but the
  * official client library refuses an issue without them.
  */
 export const issueSchema = z
   .object({
-    index: z.number().int().meta({ description: 'The place of the item in the batch, from 0.' }),
+    index: z.number().int().meta({ description: 'The index of the item in the batch, from 0.' }),
     id: z.string().optional(),
     userId: z.string().optional(),
     severity: z.enum(['error', 'warning']),
-    message: z.string().meta({ description: 'Why the item was not done, in a sentence.' }),
+    message: z.string().meta({ description: 'Why the item failed, in a sentence.' }),
     level: z.enum(['error', 'warning']).optional().meta({ deprecated: true, description: 'The same as `severity`.' }),
     reason: z.string().optional().meta({ deprecated: true, description: 'The same as `message`.' }),
   })
@@ -27,12 +27,12 @@ export const deletedSchema = z.object({ id: z.uuid() }).meta({ id: 'Deleted' });
 /** The items of a batch: at least one, at most `max`. */
 export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems) => boundedArray(item, max, 1);
 
-/** The answers of a POST that creates, restores or grants: 201 when it did so at least once, 200 when it did not. */
+/** The responses of a POST that creates, restores or grants: 201 if it did so at least once, otherwise 200. */
 export const batchAnswers = <T extends z.ZodType>(answer: T): { 200: T; 201: T } => ({ 200: answer, 201: answer });
 
 export const batchStatus = (done: number): 200 | 201 => (done > 0 ? 201 : 200);
 
-/** Why the item at a place in the batch was not done. */
+/** The issue of an item by its index in the batch. */
 export const issueOf = (index: number, named: Pick<Issue, 'id' | 'userId'>, message: string): Issue => ({
   index,
   ...named,
@@ -42,7 +42,7 @@ export const issueOf = (index: number, named: Pick<Issue, 'id' | 'userId'>, mess
   reason: message,
 });
 
-/** Does the items of a batch one after the other; what can't be done is reported by index, and the rest is done. */
+/** Processes the items of a batch in order. An item that fails becomes an issue, and the others are still processed. */
 export async function eachItem<T>(
   items: readonly T[],
   act: (item: T) => Promise<string | undefined>,
@@ -56,12 +56,12 @@ export async function eachItem<T>(
   return issues;
 }
 
-/** Why a thing was not done. */
+/** Why an item failed. */
 export interface Problem {
   readonly problem: string;
 }
 
-/** Parts what became of the items of a batch: what was done, in order, and an issue for each of the others. */
+/** Splits the outcomes of a batch: the results in order, and an issue for each item that failed. */
 export function report<I, T extends object>(
   items: readonly I[],
   outcomes: readonly (T | Problem)[],
@@ -83,18 +83,18 @@ const isProblem = (outcome: object): outcome is Problem => 'problem' in outcome;
 /** `limit` and `skip` of the lists of the Admin API. */
 export const pageQuery = z.object({ limit: integerText(1, limits.maxBatchItems, 10), skip: integerText(0, limits.maxAbsoluteTotal, 0) });
 
-/** `ids` of what is deleted. */
+/** The `ids` of a deletion. */
 export const idList = z.object({ ids: idsText(z.uuid('must be a UUID'), limits.maxBatchItems) });
 
-/** What the resources of the configuration have in common in the Admin API: fields of requests and of answers. */
+/** Fields that resources of the configuration share in requests and responses. */
 
 export const uuid = z.uuid('must be a UUID');
 export { keySchema as key };
 
-/** A list of a request: no longer than there can be objects of a kind. */
+/** A list of a request, bounded by the number of objects of a kind. */
 export const listOf = <T extends z.ZodType>(element: T, max: number = limits.maxConfigObjects) => boundedArray(element, max);
 
-/** Of users or events: the value that an attribute must have. */
+/** A filter of users or events: the value that an attribute must have. */
 export const filter = z.object({ attributeId: uuid, attributeValue: z.string() }).meta({ id: 'AttributeFilter' });
 
 export const badge = z.object({ url: z.string() }).meta({ id: 'Badge' });

@@ -12,7 +12,7 @@ import {
   updateObject,
 } from '../../config/edits.js';
 import { kinds } from '../../config/kinds.js';
-import type { ConfigDocument, ListName, Lists } from '../../config/model.js';
+import { type ConfigDocument, listIn, type ListName, type Lists } from '../../config/model.js';
 import { utcDate } from '../../shared/calendar.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
@@ -21,20 +21,20 @@ import { defineRoute, type Route, type Services } from '../route.js';
 import { batch, batchAnswers, batchStatus, deletedSchema, eachItem, type Issue, issueOf, issueSchema, uuid } from './requests.js';
 import { type Resource, type Schemas, schemasOf, type Shown, shownObject } from './resource.js';
 
-/** The rows of a list that one call returns, and what it returns without being asked (contract, `limit`). */
+/** The maximum and the default number of rows of a page (contract, `limit`). */
 const maxRows = 100;
 const defaultRows = 10;
 const maxSkip = 1_000_000;
 
-/** A resource whose functions are only ever given what its own list holds. */
+/** A resource of any list. Its functions receive only objects of its own list. */
 type AnyResource = Resource & { readonly one: string; readonly schemas: Schemas; readonly inside: readonly AnyResource[] };
 
-/** What an item of a batch makes of the configuration; the item is done, or refused with an EditRefusal. */
+/** Applies an item of a batch to the configuration. Throws an EditRefusal. */
 type Act<I, T> = (document: ConfigDocument, item: I, context: EditContext) => { readonly document: ConfigDocument; readonly done: T };
 
 /**
- * Does the items of a batch one after the other, each on what those before it have left, and saves what came of it as one version. Between
- * two items other requests get their turn: in the largest configuration one takes some milliseconds.
+ * Applies the items of a batch in order, each to the result of those before it, and saves the outcome as one version. It yields to other
+ * requests between two items: in the largest configuration one takes some milliseconds.
  */
 function editEach<I, T>(
   { configuration }: Services,
@@ -78,7 +78,7 @@ function params(path: string, own: boolean): z.ZodType<PathIds> {
   return own ? z.object({ ...system, ...one }) : z.object(system);
 }
 
-/** The list that a path leads to. Throws a 404 for a points system that there isn't. */
+/** The list of a path. Throws a 404 for an unknown points system. */
 function placeOf<N extends ListName>(document: ConfigDocument, list: N, systemId: string | undefined): Place<N> {
   if (systemId !== undefined && !systemOf(document, systemId)) {
     throw new LaurelError('not_found', `There is no points system with the id ${systemId}.`);
@@ -86,7 +86,7 @@ function placeOf<N extends ListName>(document: ConfigDocument, list: N, systemId
   return { list, system: systemId };
 }
 
-/** What is shown of objects. */
+/** The objects of a response. */
 async function showAll(
   resource: AnyResource,
   objects: readonly Lists[ListName][],
@@ -103,9 +103,7 @@ async function showAll(
 const shownInside = ({ inside }: AnyResource, object: object, today: string): object =>
   Object.fromEntries(
     inside.map((resource) => {
-      const objects = (object as Partial<Lists & Record<ListName, readonly Lists[ListName][]>>)[
-        resource.list
-      ] as readonly Lists[ListName][];
+      const objects = listIn(object, resource.list);
       return [resource.list, objects.filter(({ archived }) => !archived).map((one) => shownObject(resource, one, today))];
     }),
   );
@@ -249,7 +247,7 @@ function deleteRoute({ list, path, operations, many, ids = uuid }: AnyResource):
   });
 }
 
-/** Archives what can be archived. What another one of the batch refers to can be as soon as that one is gone, so it is tried again. */
+/** Archives as many as it can. An object that another one of the batch refers to can be archived after that one, so it retries. */
 async function archiveAll(
   before: ConfigDocument,
   place: Place,

@@ -1,8 +1,9 @@
-/** Resources of the Admin API: their schemas, made from their kinds (config/kinds.ts), and what responses show of stored objects. */
+/** Resources of the Admin API: their schemas, derived from their kinds (config/kinds.ts), and the response form of stored objects. */
 import { z } from 'zod';
 import { apiNameOf } from '../../config/convert.js';
 import { day, filledText } from '../../config/fields.js';
-import { belongs, type Field, kinds } from '../../config/kinds.js';
+import { belongs, type Field } from '../../config/kind.js';
+import { kinds } from '../../config/kinds.js';
 import type { ConfigObject, ListName, Lists } from '../../config/model.js';
 import { dateShape } from '../../shared/shapes.js';
 import type { Services } from '../route.js';
@@ -11,19 +12,19 @@ import { badge, filter, key, listOf, uuid } from './requests.js';
 /** A list of the configuration as the Admin API has it. Its fields are those of its kind (config/kinds.ts), with ids in place of keys. */
 export interface Resource<N extends ListName = ListName> {
   readonly list: N;
-  /** Below /admin/v1. That of a list inside a points system has `{systemId}`. */
+  /** Relative to /admin/v1, with `{systemId}` for a list inside a points system. */
   readonly path: string;
-  /** What names of operations start with: `admin_metrics`. */
+  /** The start of the names of its operations: `admin_metrics`. */
   readonly operations: string;
-  /** What a sentence calls several of them. */
+  /** The plural in sentences. */
   readonly many: string;
-  /** Whether a new one has to have a key, may have one, or gets one that the API does not show. */
+  /** Whether a create requires a key, accepts one, or always generates one that the API does not show. */
   readonly key: 'required' | 'optional' | 'made';
-  /** Fields that an update may send besides the kind's. */
+  /** Whether an update can change the key. */
   readonly renamable?: true;
   /** Fields that an update can't change. */
   readonly fixed?: readonly string[];
-  /** Fields that take null, which means their default; `clearable` ones only in an update. */
+  /** Fields that accept null for their default; `clearable` ones only in an update. */
   readonly nullable?: readonly string[];
   readonly clearable?: readonly string[];
   /** Schemas of fields that differ from the kind's: in requests, and in responses. */
@@ -31,22 +32,22 @@ export interface Resource<N extends ListName = ListName> {
   readonly shown?: Readonly<Record<string, z.ZodType>>;
   /** Whether fields without a value are left out of responses. */
   readonly omitsEmpty?: true;
-  /** The values of `shown` that are not stored. `today` is the date in UTC. */
+  /** Computes the fields of `shown` that are not stored. `today` is the date in UTC. */
   readonly show?: (object: Lists[N], today: string) => object;
-  /** Adds what is not in the configuration to what is shown of objects, in their order. */
+  /** Adds data from outside the configuration to the objects of a response, in their order. */
   readonly complete?: (completing: Completing<N>) => Promise<readonly Shown[]>;
-  /** What follows when objects have been changed; `fields` are those of the request. */
+  /** Runs after an update; `fields` are those of the request. */
   readonly changed?: (services: Services, tenant: number, changes: readonly Changed<N>[]) => Promise<void>;
-  /** What is done about a request's fields before they are merged; throws an EditRefusal. `was` is undefined for a new one. */
+  /** Translates the fields of a request before they are merged. Throws an EditRefusal. `was` is undefined for a create. */
   readonly prepare?: (sent: object, was: Lists[N] | undefined, today: string) => object;
-  /** The ids that a deletion takes, where they may be any text. */
+  /** The schema of the ids of a deletion; UUIDs without it. */
   readonly ids?: z.ZodType<string, string>;
 }
 
-/** What is shown of an object. */
+/** An object of a response. */
 export type Shown = { readonly id: string } & Readonly<Record<string, unknown>>;
 
-/** Objects that are about to be shown. */
+/** The objects of a response in the making. */
 export interface Completing<N extends ListName> {
   readonly services: Services;
   readonly tenant: number;
@@ -67,17 +68,17 @@ export interface Schemas {
   readonly create: z.ZodType<object>;
   readonly update: z.ZodType<{ readonly id: string }>;
   readonly shown: z.ZodType<Shown>;
-  /** What a new one is responded with. */
+  /** The response to a create. */
   readonly created: z.ZodType<Shown>;
 }
-/** What a request may send for a field. */
+/** The schema of a field in requests. */
 function sentSchema({ refers, wraps, schema }: Field): z.ZodType {
   if (wraps !== undefined) return z.object({ [wraps]: filledText() });
   if (!refers) return schema;
   return refers.most === undefined ? uuid : listOf(refers.inside ? filter : uuid, refers.most);
 }
 
-/** What responses show of a value that a schema takes, without the rules that requests must keep to. */
+/** The type of a field in responses: that of its schema without the rules for requests. */
 export function shownType(schema: z.ZodType): z.ZodType {
   if (schema === day) return dateShape;
   if (schema instanceof z.ZodString) return z.string();
@@ -99,8 +100,7 @@ function shownSchema({ refers, wraps, schema }: Field): z.ZodType {
 export function schemasOf<N extends ListName>(resource: Resource<N>, inside: readonly (readonly [ListName, Schemas])[]): Schemas {
   const kind = kinds[resource.list];
   const { fixed = [], nullable = [], clearable = [], sent = {}, omitsEmpty } = resource;
-  const varying = new Set(Object.values(kind.variants).flatMap(({ needs, may = [] }) => [...needs, ...may]));
-  const fields = kind.fields.map((field) => ({ ...field, name: apiNameOf(field), varies: varying.has(field.file) }));
+  const fields = kind.fields.map((field) => ({ ...field, name: apiNameOf(field), varies: kind.varying.has(field.file) }));
   const schemaOf = (field: (typeof fields)[number]): z.ZodType => sent[field.name] ?? sentSchema(field);
 
   const keys = resource.key === 'made' ? {} : { key: resource.key === 'required' ? key : key.optional() };
@@ -138,10 +138,10 @@ export function schemasOf<N extends ListName>(resource: Resource<N>, inside: rea
   } as unknown as Schemas;
 }
 
-/** Whether a stored value is none: a number that is 0 by default is. */
+/** Whether a stored value is empty: null, or 0 where that is the default. */
 const isEmpty = (value: unknown, { absent }: Pick<Field, 'absent'>): boolean => value === null || (value === 0 && absent === 0);
 
-/** What responses show of an object. `today` is the date in UTC. */
+/** An object as responses have it. `today` is the date in UTC. */
 export function shownObject({ list, key: keys, omitsEmpty, show }: Resource, object: ConfigObject, today: string): Shown {
   const kind = kinds[list];
   const values = object as unknown as Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** The resources of the configuration: what the Admin API's contract says of each beyond the fields of its kind. */
+/** The resources of the configuration: how the Admin API's contract differs from the fields of their kinds. */
 import { z } from 'zod';
 import { EditRefusal } from '../../config/edits.js';
 import { oneOf } from '../../config/fields.js';
@@ -13,7 +13,7 @@ import type { Resource, Shown } from './resource.js';
 
 const leaderboardStatuses = ['inactive', 'active', 'scheduled', 'finished'] as const;
 
-/** By the date in UTC; users have it by their own. */
+/** By the date in UTC; for users, by their own date. */
 function boostStatus({ start, end }: PointsBoost, today: string): 'active' | 'scheduled' | 'finished' {
   if (today < start) return 'scheduled';
   return end !== null && today > end ? 'finished' : 'active';

@@ -1,9 +1,10 @@
-/** What a tenant has one of: settings and streak settings, and the whole configuration as a file. */
+/** The settings and streak settings of a tenant, and the export of the whole configuration. */
 import { z } from 'zod';
 import { changeSettings, EditRefusal } from '../../config/edits.js';
 import { exportConfig } from '../../config/export.js';
 import { positive, whole } from '../../config/fields.js';
-import { type Field, singles, type SingleName } from '../../config/kinds.js';
+import { type Field } from '../../config/kind.js';
+import { singles, type SingleName } from '../../config/kinds.js';
 import type { ConfigDocument } from '../../config/model.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
@@ -11,7 +12,7 @@ import { defineRoute, type Route, type Services } from '../route.js';
 import { listOf, uuid } from './requests.js';
 import { shownType } from './resource.js';
 
-/** One of the two, with the fields whose schemas differ from those of a file: in requests, and in responses. */
+/** Settings of one kind. `sent` and `shown` are schemas that differ from those of a file, in requests and responses. */
 interface Part {
   readonly part: SingleName;
   readonly path: string;

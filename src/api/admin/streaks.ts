@@ -46,7 +46,7 @@ export const streakAdminRoutes: readonly Route[] = [
         body.pauses,
         async ({ userId, start, end }) => {
           if (end < start) return 'The end of a pause must not be before its start.';
-          const { id, problem } = await addPause(services.engine, tenant, userId, start, end);
+          const { id, problem } = await addPause(services.engine, tenant, userId, { start, end });
           if (problem === undefined) created.push({ id, userId, start, end, status: 'active' });
           return problem;
         },
@@ -88,7 +88,7 @@ export const streakAdminRoutes: readonly Route[] = [
       'Sets the streak back to the length that it had when it was last lost. A running streak that is longer is an issue, and ' +
       'so is a user who never lost one.',
     answers: batchAnswers(z.object({ restoredUsers: z.array(z.string()), issues })),
-    summary: 'Restore the streaks that users have lost last',
+    summary: 'Restore the last streaks that users lost',
     body: z.object({ users: batch(z.object({ id: idSchema })) }),
     handle: async ({ services, tenant, body }) => {
       const restoredUsers: string[] = [];

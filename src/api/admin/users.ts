@@ -46,7 +46,7 @@ export const userAdminRoutes: readonly Route[] = [
     description:
       'Responds when nothing is left of the user in Redis, Postgres or the ledger. An id that never became a user is deleted ' +
       'too if it has boosts, keys or messages. After a 503, the rest happens by itself, or nothing has been deleted.',
-    summary: 'Delete a user and everything that is known of the user',
+    summary: 'Delete a user and all data about the user',
     answers: { 200: z.object({ id: z.string() }) },
     archivedTenants: true,
     params: userParams,

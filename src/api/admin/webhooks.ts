@@ -15,28 +15,28 @@ const trySchema = z
   .object({
     at: instantShape,
     durationMs: z.number(),
-    status: z.number().int().nullable().meta({ description: 'Of the answer; null without one.' }),
+    status: z.number().int().nullable().meta({ description: 'Of the response; null without one.' }),
     answer: z
       .string()
       .nullable()
-      .meta({ description: `The first ${limits.webhookAnswerBytes} bytes of the answer’s body.` }),
-    error: z.string().nullable().meta({ description: 'Why the try failed; null if it did not.' }),
+      .meta({ description: `The first ${limits.webhookAnswerBytes} bytes of the response body.` }),
+    error: z.string().nullable().meta({ description: 'Why the attempt failed; null if it did not.' }),
   })
   .meta({ id: 'WebhookTry' });
 
 const deliverySchema = z
   .object({
-    id: z.uuid().meta({ description: 'The `webhook-id` that the receiver gets, the same in every try.' }),
+    id: z.uuid().meta({ description: 'The `webhook-id` header, the same in every attempt.' }),
     kind: z.enum(webhookKinds),
     status: z.enum(deliveryStatuses),
     userId: z.string().nullable(),
     occurred: instantShape.meta({ description: 'When it happened.' }),
-    created: instantShape.meta({ description: 'When the message was made.' }),
-    finished: instantShape.nullable().meta({ description: 'When it was delivered or given up.' }),
+    created: instantShape.meta({ description: 'When the message was created.' }),
+    finished: instantShape.nullable().meta({ description: 'When it was delivered or abandoned.' }),
     attempts: z.number().int(),
-    nextAttempt: instantShape.nullable().meta({ description: 'When it is tried next, at the earliest; null if it is not.' }),
+    nextAttempt: instantShape.nullable().meta({ description: 'The earliest time of the next attempt; null if there is none.' }),
     payload: z.record(z.string(), z.unknown()),
-    tries: z.array(trySchema).meta({ description: 'The newest tries, the newest last.' }),
+    tries: z.array(trySchema).meta({ description: 'The latest attempts, the newest last.' }),
   })
   .meta({ id: 'WebhookDelivery' });
 
@@ -62,14 +62,14 @@ async function webhookOf({ configuration }: Services, tenant: number, id: string
   return found;
 }
 
-/** What is done with an endpoint besides configuring it: its secret, tests, and what became of its messages (docs/webhooks.md). */
+/** Operations on an endpoint besides its configuration: its secret, tests and deliveries (docs/webhooks.md). */
 export const deliveryRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
     path: '/webhooks/{id}/rotate-secret',
     operation: 'admin_webhooks_rotate_secret',
     description: 'Until the overlap ends, messages carry the signatures of both secrets.',
-    summary: 'Give a webhook a new secret, which is shown this once; the old one stays valid for a while',
+    summary: 'Rotate the secret of a webhook: the new one is shown only once, and the old one stays valid for a while',
     answers: { 200: z.object({ id: z.uuid(), secret: z.string(), previousSecretValidUntil: instantShape.nullable() }) },
     params: z.object({ id: uuid }),
     body: z.object({ overlapHours: whole(0, limits.maxWebhookOverlapHours).optional() }),
@@ -85,7 +85,7 @@ export const deliveryRoutes: readonly Route[] = [
     path: '/webhooks/{id}/test',
     operation: 'admin_webhooks_test',
     description: 'The message is signed, but neither stored nor retried.',
-    summary: 'Send an example message to a webhook, and say what became of it',
+    summary: 'Send an example message to a webhook and return the outcome',
     answers: { 200: trySchema.omit({ at: true }).extend({ id: z.string(), kind: z.enum(webhookKinds), delivered: z.boolean() }) },
     params: z.object({ id: uuid }),
     body: z.object({ kind: kind.optional() }),
