@@ -185,7 +185,7 @@ export class Activations {
   async run(tenant: number): Promise<void> {
     const config = await this.engine.config(tenant);
     const { rows } = await this.pool.query<Progress & { object: number; definition: string; completed: Date | null }>(
-      `select object, definition, cursor, entered, completed, json_build_object('since', since, 'count', reserved) as numbers
+      `select object, definition, cursor, entered, completed, json_build_object('since', since, 'count', reserved) as range
          from activations where tenant = $1`,
       [tenant],
     );

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import pino from 'pino';
+import { defaultTenant } from '../../src/access/tenants.js';
+import { Context } from '../../src/app/context.js';
 import { limits } from '../../src/shared/limits.js';
-import { keyNames } from '../../src/redis/contract.js';
-import { bundleLibrary } from '../../src/redis/library.js';
+import { keyNames, outcomes } from '../../src/redis/contract.js';
 import { bodyOf, configText, read, readPoints, userPath } from '../support/answers.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
 
@@ -208,11 +210,19 @@ describe('A batch of events', () => {
       for (let n = 0; n < batches; n += 1) expect(await counted(`c${n}-`)).to.deep.equal(keysOf(`c${n}-`, 1_000));
     });
 
-    it('a part whose turn it is not is not counted', async () => {
-      const base = [`${bundleLibrary().name}_trackBatch`, 1, world.partition + keyNames.meta, 'x 1 x x 1'] as const;
-      const before = await world.snapshot();
-      expect(await world.redis.call('FCALL', ...base, randomUUID(), 1, 1)).to.deep.equal([10]);
-      expect(await world.snapshot()).to.equal(before);
+    it('refuses a part whose predecessor has not run', async () => {
+      const context = await Context.start({ settings: world.settings, log: pino({ level: 'silent' }), print: () => undefined });
+      try {
+        const { engine } = context;
+        await engine.open(defaultTenant);
+        const before = await world.snapshot();
+        const second = { args: { batch: randomUUID(), number: 1, isLast: 1 } };
+        const [reply] = await engine.pipeline(await engine.config(defaultTenant), 'trackBatch', [second]);
+        expect(reply?.outcome).to.equal(outcomes.outOfTurn);
+        expect(await world.snapshot()).to.equal(before);
+      } finally {
+        await context.stop();
+      }
     });
   });
 });

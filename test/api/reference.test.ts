@@ -81,7 +81,7 @@ describe('The reference', () => {
     for (const operation of [...operationsOf(application), ...operationsOf(admin)]) expect(headersOf(operation)).to.include(tenant);
   });
 
-  it('does not lie: an answer that is not as it says fails a test', () => {
+  it('is enforced: a response that differs from it fails a test', () => {
     const problems = (status: number, body: unknown): string[] => answerProblems('PUT', '/v1/users/ana?x=1', status, body);
     const dates = { created: '2040-01-02T12:00:00.000Z', updated: '2040-01-02T12:00:00.000Z' };
     const texts = { id: 'ana', email: null, name: null, tz: null, deviceTokens: null };
@@ -90,7 +90,7 @@ describe('The reference', () => {
     expect(problems(200, { ...user, mood: 'good' })).to.have.lengthOf(1);
     expect(problems(200, { ...user, name: undefined })).to.have.lengthOf(1);
     expect(problems(200, { ...user, created: 'today' })).to.have.lengthOf(1);
-    expect(problems(201, user)).to.deep.equal(['users_identify answered 201, which its reference does not have']);
+    expect(problems(201, user)).to.deep.equal(['users_identify returned the undocumented status 201']);
     expect(problems(404, { error: 'There is no tenant.' })).to.deep.equal([]);
     expect(problems(404, {})).to.have.lengthOf(1);
   });

@@ -153,7 +153,7 @@ describe('The stored configuration', () => {
     expect(reasons).to.not.be.empty;
     for (const reason of reasons) {
       expect(reason).to.be.instanceOf(OperatorError);
-      expect(String(reason)).to.contain('others changed the configuration');
+      expect(String(reason)).to.contain('other writers changed the configuration');
     }
     expect(keys((await loadConfig(pool, tenant)).document).sort()).to.deep.equal(saved.sort());
   });

@@ -82,13 +82,13 @@ describe('What is about all users of a tenant', () => {
     expect(rankings.map(({ userId }) => userId)).to.deep.equal(users.slice(0, 650));
   });
 
-  it('is left between two steps when the service stops, and gone on with by the next', async () => {
+  it('stops between two steps with the service, and resumes with the next', async () => {
     const users = Array.from({ length: 450 }, (_, i) => `u${i}`);
     await send(users);
     await world.configure(config([5], [daily, { ...board, key: 'all' }]));
     await context.engine.refreshConfig(tenant);
     const { engine, clock, history, pool } = context;
-    const says = pino({ level: 'info' }, { write: (line) => line.includes('are being entered') && stopping.stop() });
+    const says = pino({ level: 'info' }, { write: (line) => line.includes('activation in progress') && stopping.stop() });
     const stopping = new Sweep({ engine, clock, history, log: says, pool });
     expect(await stopping.run(tenant).catch((error: unknown) => (error as Error).name)).to.equal('AbortError');
     const shown = async (): Promise<number> => ((await world.get('/v1/leaderboards/all?limit=1000')).body as Rankings).rankings.length;
