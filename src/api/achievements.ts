@@ -13,7 +13,7 @@ export const achievementRoutes: readonly Route[] = [
     path: '/achievements',
     operation: 'achievements_all',
     description: 'Lists active achievements; `rarity` is the percentage of users who completed one, to two decimals.',
-    answers: { 200: z.array(achievementWithStatsShape) },
+    responses: { 200: z.array(achievementWithStatsShape) },
     summary: 'List all achievements, with how many users have completed each',
     access: 'anyone',
     query: z.object({ userAttributes: attributeFilters }),
@@ -29,7 +29,7 @@ export const achievementRoutes: readonly Route[] = [
     description:
       'Only achievements with the trigger `api`. A second completion is a 422. Points and composite achievements follow as in ' +
       'an event.',
-    answers: { 201: completionShape },
+    responses: { 201: completionShape },
     summary: 'Complete an achievement for a user',
     access: ({ body }) => [body.user.id],
     params: z.object({ key: keyText('achievement') }),
@@ -44,7 +44,7 @@ export const achievementRoutes: readonly Route[] = [
     path: '/users/{id}/achievements',
     operation: 'users_achievements',
     description: 'A locked achievement is listed only if the user has completed it.',
-    answers: { 200: z.array(userAchievementWithStatsShape) },
+    responses: { 200: z.array(userAchievementWithStatsShape) },
     summary: "Read a user's achievements",
     access: ({ params }) => [params.id],
     params: z.object({ id: idSchema }),

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { LaurelError, andMore } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly body: { readonly error: string };
   readonly headers: Record<string, string>;
@@ -37,7 +37,7 @@ function fromHttpLibrary(error: unknown): LaurelError | undefined {
  * Returns the response to a failed request. An unexpected error is logged with `logOf()` and responded to without details. `refused` is called
  * for each 503.
  */
-export function errorAnswer(error: unknown, logOf: () => Logger, refused: (error: LaurelError) => void): ErrorAnswer {
+export function errorResponse(error: unknown, logOf: () => Logger, refused: (error: LaurelError) => void): ErrorResponse {
   const known = error instanceof LaurelError ? error : fromHttpLibrary(error);
   if (!known) {
     logOf().error({ err: error }, 'request failed');

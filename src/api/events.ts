@@ -26,7 +26,7 @@ export const metricRoutes: readonly Route[] = [
     description:
       'All effects of the event happen in one atomic step, or none; the response contains everything that it changed. A ' +
       'request with an `Idempotency-Key` that this user has used on this metric responds with 202 and changes nothing.',
-    answers: { 201: eventShape, 202: eventShape },
+    responses: { 201: eventShape, 202: eventShape },
     idempotent: true,
     summary: 'Track an event of a user on a metric',
     access: ({ body }) => [body.user.id],

@@ -14,7 +14,7 @@ export const leaderboardRoutes: readonly Route[] = [
     method: 'get',
     path: '/leaderboards',
     operation: 'leaderboards_all',
-    answers: { 200: z.array(leaderboardShape) },
+    responses: { 200: z.array(leaderboardShape) },
     summary: 'List active and scheduled leaderboards',
     access: 'anyone',
     query: z.object({ includeFinished: booleanText }),
@@ -31,7 +31,7 @@ export const leaderboardRoutes: readonly Route[] = [
       'A leaderboard with breakdown needs `userAttributes` with a value for each of its attributes; on others the parameter ' +
       "is a 422. Without `run`, the run of today's UTC date is read. A run that has not begun is empty, and a date before the " +
       'first run is a 422. With `userId`, a user without a rank gets no rows.',
-    answers: { 200: rankingsShape },
+    responses: { 200: rankingsShape },
     summary: 'Read a page of a leaderboard, of its current run or a past one',
     access: ({ query }) => (query.userId === undefined ? [] : [query.userId]),
     params: z.object({ key: keyText('leaderboard') }),
@@ -55,7 +55,7 @@ export const leaderboardRoutes: readonly Route[] = [
       "Without `run`, the run of the user's local date is read. `rank` and `value` are null for a user beyond " +
       "`maxParticipants`. `history` has a row for each local date on which the user's own events changed the rank or value, " +
       'the oldest first.',
-    answers: { 200: userLeaderboardShape },
+    responses: { 200: userLeaderboardShape },
     summary: "Read a user's rank on a leaderboard, and its history by day",
     access: ({ params }) => [params.id],
     params: z.object({ id: idSchema, key: keyText('leaderboard') }),

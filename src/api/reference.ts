@@ -191,8 +191,8 @@ const successes: Readonly<Record<number, string>> = {
 };
 
 /** A POST that can return 201 returns 200 when it created nothing. */
-function successOf({ answers }: Route, status: number): string {
-  if (status === 200 && 201 in answers) return 'Nothing was created, restored or granted: `issues` says why.';
+function successOf({ responses }: Route, status: number): string {
+  if (status === 200 && 201 in responses) return 'Nothing was created, restored or granted: `issues` says why.';
   return successes[status] ?? 'Done.';
 }
 
@@ -211,7 +211,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       : {}),
     responses: {
       ...Object.fromEntries(
-        Object.entries(route.answers).map(([status, schema]) => [
+        Object.entries(route.responses).map(([status, schema]) => [
           status,
           { description: successOf(route, Number(status)), content: { [route.produces ?? 'application/json']: { schema } } },
         ]),

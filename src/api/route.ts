@@ -32,7 +32,7 @@ export interface Services {
   readonly forget: (tenant: number, user: string) => Promise<void>;
 }
 
-export interface Answer {
+export interface RouteResponse {
   readonly status: number;
   readonly body: unknown;
 }
@@ -72,7 +72,7 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   /** The operation's name in the reference: the contract's `operationId` where it has one. */
   readonly operation: string;
   /** The body of each successful response, by status. */
-  readonly answers: Readonly<Record<number, z.ZodType>>;
+  readonly responses: Readonly<Record<number, z.ZodType>>;
   /** The media type of a text response; JSON without it. */
   readonly produces?: string;
   /** Whether the route honours an `Idempotency-Key` header; other routes ignore it. */
@@ -91,7 +91,7 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly bodyOptional?: true;
   /** Maximum size of the body; limits.maxBodyBytes without it. */
   readonly maxBodyBytes?: number;
-  readonly handle: (request: RouteRequest<P, Q, B>) => Promise<Answer>;
+  readonly handle: (request: RouteRequest<P, Q, B>) => Promise<RouteResponse>;
 }
 
 const none = z.object({});

@@ -20,7 +20,7 @@ import { tenantRoutes } from './admin/tenants.js';
 import { userAdminRoutes } from './admin/users.js';
 import { deliveryRoutes } from './admin/webhooks.js';
 import { checkCaller, checkUsers, tenantFor } from './auth.js';
-import { errorAnswer, parsePart } from './errors.js';
+import { errorResponse, parsePart } from './errors.js';
 import { metricRoutes } from './events.js';
 import { leaderboardRoutes } from './leaderboards.js';
 import { type ObservedOptions, type RateLimit, crossOrigin, observed, requestLog } from './middleware.js';
@@ -101,7 +101,7 @@ function errors({ log, refusals }: AppOptions): Middleware {
       if (context.status === 501) throw new LaurelError('method_not_allowed', 'This method is not supported.');
     } catch (error) {
       const logOf = (): Logger => requestLog(log, context);
-      const { status, body, headers } = errorAnswer(error, logOf, (refusal) => {
+      const { status, body, headers } = errorResponse(error, logOf, (refusal) => {
         // While keys can't be looked up, the tenant that a header names can't be resolved.
         const implied = context.headers['tenant-id'] === undefined ? defaultTenant : undefined;
         refusals.record(refusal, logOf, (context.state['tenant'] as number | undefined) ?? implied);

@@ -34,7 +34,7 @@ const malformed: Readonly<Record<string, readonly [string, string]>> = {
 };
 
 /** Responds to what Node's parser rejects, which never reaches the application, with an error of the usual form. */
-function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
+function respondMalformed(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -174,7 +174,7 @@ export async function startServer(
   server.maxHeadersCount = 0;
   server.timeout = connectionIdleMs;
   server.maxConnections = maxConnections;
-  server.on('clientError', answerMalformed);
+  server.on('clientError', respondMalformed);
   server.on('checkExpectation', refuseExpectation);
   server.on('connection', (socket) => {
     open += 1;

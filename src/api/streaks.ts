@@ -14,7 +14,7 @@ export const streakRoutes: readonly Route[] = [
     description:
       'A period in which the streak is not yet extended has length 0 in `streakHistory`. `pauses` lists those that end on the ' +
       "user's local date or later. Freeze fields are present where freezes are configured or the user holds one.",
-    answers: { 200: streakShape },
+    responses: { 200: streakShape },
     summary: "Read a user's streak and the history of its last periods",
     access: ({ params }) => [params.id],
     params: z.object({ id: idSchema }),
@@ -29,7 +29,7 @@ export const streakRoutes: readonly Route[] = [
     path: '/streaks/rankings',
     operation: 'streaks_rankings',
     description: 'By the configured frequency. A streak that has just ended leaves the list within a second.',
-    answers: { 200: z.array(longestStreakShape) },
+    responses: { 200: z.array(longestStreakShape) },
     summary: 'List the users with the longest streaks, now or ever',
     access: 'admin',
     query: z.object({ limit: integerText(1, limits.maxStreakUsers, 10), type: z.enum(['active', 'longest']).default('active') }),
@@ -40,7 +40,7 @@ export const streakRoutes: readonly Route[] = [
     path: '/streaks',
     operation: 'streaks_list',
     description: 'An unknown user has length 0.',
-    answers: { 200: z.array(streakRankingShape) },
+    responses: { 200: z.array(streakRankingShape) },
     summary: 'Rank users by the length of their streaks',
     access: ({ query }) => query.userIds,
     query: z.object({ userIds: callersIdsText(idSchema, limits.maxStreakUsers) }),

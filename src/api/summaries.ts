@@ -61,7 +61,7 @@ export const summaryRoutes: readonly Route[] = [
     operation: 'users_metric_event_summary',
     description:
       'Buckets without events are sent with change 0. A week or month that reaches beyond the span counts only the days ' + 'inside.',
-    answers: { 200: z.array(summaryItemShape) },
+    responses: { 200: z.array(summaryItemShape) },
     summary: "Sum up a user's events on a metric by day, week or month",
     access: ({ params: { id } }) => [id],
     params: z.object({ id: idSchema, key: keyText('metric') }),
@@ -77,7 +77,7 @@ export const summaryRoutes: readonly Route[] = [
     operation: 'users_points_event_summary',
     description:
       'Buckets without awards are sent with change 0. A week or month that reaches beyond the span counts only the days ' + 'inside.',
-    answers: { 200: z.array(summaryItemShape) },
+    responses: { 200: z.array(summaryItemShape) },
     summary: "Sum up a user's awards in a points system by day, week or month",
     access: ({ params: { id } }) => [id],
     params: z.object({ id: idSchema, key: keyText('points system') }),
@@ -94,7 +94,7 @@ export const summaryRoutes: readonly Route[] = [
     description:
       "A year that has not begun in the user's calendar is a 422. A year without events has zeros. `percentileThisPeriod` is " +
       'the percentage of the other active users who changed less.',
-    answers: { 200: wrappedShape },
+    responses: { 200: wrappedShape },
     summary: "Read a user's year in review",
     access: ({ params: { id } }) => [id],
     params: z.object({ id: idSchema }),

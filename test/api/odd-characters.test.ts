@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { keyNames, userFields } from '../../src/redis/contract.js';
+import { accountPrefix, keyNames, userFields } from '../../src/redis/contract.js';
 import { profileOf } from '../../src/redis/encoding.js';
 import { configText, type EventBody, type Profile, type Rankings, track, type UserPlace } from '../support/answers.js';
 import { sendRaw } from '../support/raw-http.js';

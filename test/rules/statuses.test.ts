@@ -226,8 +226,8 @@ describe('Statuses', () => {
       expect([await send(key?.id, nothing), await send(nothing)]).to.deep.equal([201, 200]);
     });
     it('is every batch of the Admin API that may create', () => {
-      const stated = adminRoutes.filter(({ answers }) => 201 in answers);
-      expect(stated.every(({ answers }) => 200 in answers)).to.equal(true);
+      const stated = adminRoutes.filter(({ responses }) => 201 in responses);
+      expect(stated.every(({ responses }) => 200 in responses)).to.equal(true);
       expect(stated.map(({ path }) => path.replace('systemId', 'system')).sort()).to.deep.equal(
         [...batches.map(([path]) => path), '/application-api-keys', '/admin-api-keys/rotate'].sort(),
       );

@@ -17,7 +17,7 @@ export const clockRoutes: readonly Route[] = [
     method: 'get',
     path: '/clock',
     operation: 'admin_clock_get',
-    answers: { 200: clockShape },
+    responses: { 200: clockShape },
     summary: 'Read the test clock',
     handle: async ({ services, tenant }) => {
       requireTestClock(services);
@@ -29,7 +29,7 @@ export const clockRoutes: readonly Route[] = [
     path: '/clock',
     operation: 'admin_clock_set',
     description: 'Only with `TEST_CLOCK=1`, and only forward. Responds when everything that is due by then is done.',
-    answers: { 200: clockShape },
+    responses: { 200: clockShape },
     summary: 'Move the test clock forward',
     body: z.object({ now: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' }) }),
     handle: async ({ services, body: { now } }) => {
@@ -44,7 +44,7 @@ export const readyRoutes: readonly Route[] = [
     method: 'get',
     path: '/ready',
     operation: 'admin_ready',
-    answers: { 200: z.object({ status: z.literal('ready') }).meta({ id: 'TenantReady' }) },
+    responses: { 200: z.object({ status: z.literal('ready') }).meta({ id: 'TenantReady' }) },
     summary: 'Check whether a tenant is served: 503 with the reason while its Redis is unavailable or out of sync, or its ledger is full',
     handle: async ({ services, tenant }) => {
       await services.engine.checkReady(tenant);

@@ -31,7 +31,7 @@ export const deadLetterRoutes: readonly Route[] = [
     path: '/dead-letters',
     operation: 'admin_dead_letters_list',
     summary: 'List the ledger entries that Postgres refused, the oldest first',
-    answers: { 200: z.array(letterSchema) },
+    responses: { 200: z.array(letterSchema) },
     query: z.object({
       limit: integerText(1, limits.maxDeadLettersPage, 10),
       skip: integerText(0, limits.maxUsersSkipped, 0),
@@ -46,7 +46,7 @@ export const deadLetterRoutes: readonly Route[] = [
     path: '/dead-letters/{id}/retry',
     operation: 'admin_dead_letters_retry',
     summary: 'Write a refused ledger entry again, after you have fixed the reason',
-    answers: { 200: named },
+    responses: { 200: named },
     params,
     handle: async ({ services, tenant, params: { id } }) => {
       if (!(await services.deadLetters.retry(tenant, id))) throw unknown(id);
@@ -58,7 +58,7 @@ export const deadLetterRoutes: readonly Route[] = [
     path: '/dead-letters/{id}',
     operation: 'admin_dead_letters_delete',
     summary: 'Discard a refused ledger entry',
-    answers: { 200: named },
+    responses: { 200: named },
     params,
     handle: async ({ services, tenant, params: { id } }) => {
       if (!(await services.deadLetters.discard(tenant, id))) throw unknown(id);

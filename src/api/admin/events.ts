@@ -21,7 +21,7 @@ export const eventAdminRoutes: readonly Route[] = [
       "that the configuration or the user's state refuses is in `issues`, and the others are counted. After a 503, send the " +
       'batch again with the same keys.',
     summary: 'Count many events, in order',
-    answers: { 202: answerSchema },
+    responses: { 202: answerSchema },
     body: batch(batchEventSchema, limits.maxBatchEvents),
     maxBodyBytes: limits.maxBatchEventsBytes,
     handle: async ({ services, tenant, body }) => {

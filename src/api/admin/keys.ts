@@ -14,7 +14,7 @@ import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { instantShape } from '../../shared/shapes.js';
 import { type Route, defineRoute } from '../route.js';
-import { batch, batchAnswers, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './requests.js';
+import { batch, batchResponses, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './requests.js';
 
 const adminKeySchema = z
   .object({
@@ -51,7 +51,7 @@ export const adminKeyRoutes: readonly Route[] = [
     path: '/admin-api-keys',
     operation: 'admin_admin_api_keys_list',
     summary: 'List admin keys, the oldest first, with when each was last used',
-    answers: { 200: z.array(adminKeySchema) },
+    responses: { 200: z.array(adminKeySchema) },
     query: pageQuery,
     handle: async ({ services: { account }, query }) => {
       await account.noteUse();
@@ -63,7 +63,7 @@ export const adminKeyRoutes: readonly Route[] = [
     path: '/admin-api-keys/{id}',
     operation: 'admin_admin_api_keys_get',
     summary: 'Read an admin key, and when it was last used',
-    answers: { 200: adminKeySchema },
+    responses: { 200: adminKeySchema },
     params: z.object({ id }),
     handle: async ({ services: { account }, params }) => {
       const known = await account.store((pool) => getAdminKey(pool, params.id));
@@ -78,7 +78,7 @@ export const adminKeyRoutes: readonly Route[] = [
     path: '/admin-api-keys',
     operation: 'admin_admin_api_keys_create',
     summary: 'Create admin keys, of the account or of one tenant; a key is shown this once',
-    answers: batchAnswers(z.object({ created: z.array(madeSchema), issues })),
+    responses: batchResponses(z.object({ created: z.array(madeSchema), issues })),
     body: batch(z.object({ name, tenantId: tenantId.optional() })),
     handle: async ({ services: { account }, body }) => {
       const items = body.map((item) => ({
@@ -96,7 +96,7 @@ export const adminKeyRoutes: readonly Route[] = [
     path: '/admin-api-keys/rotate',
     operation: 'admin_admin_api_keys_rotate',
     summary: 'Create a key in the place of each; the old ones stay valid until they are revoked',
-    answers: batchAnswers(z.object({ created: z.array(madeSchema), issues })),
+    responses: batchResponses(z.object({ created: z.array(madeSchema), issues })),
     body: batch(z.object({ id })),
     handle: async ({ services: { account }, body }) => {
       const outcomes = await account.store((pool) =>
@@ -115,7 +115,7 @@ export const adminKeyRoutes: readonly Route[] = [
     path: '/admin-api-keys',
     operation: 'admin_admin_api_keys_update',
     summary: 'Rename admin keys, and revoke them for good',
-    answers: { 200: z.object({ updated: z.array(adminKeySchema), issues }) },
+    responses: { 200: z.object({ updated: z.array(adminKeySchema), issues }) },
     body: batch(z.object({ id, name: name.optional(), status: z.literal('revoked').optional() })),
     handle: async ({ services: { account }, body }) => {
       const outcomes = await account.store((pool) => updateAdminKeys(pool, body));
@@ -129,7 +129,7 @@ export const adminKeyRoutes: readonly Route[] = [
     path: '/admin-api-keys',
     operation: 'admin_admin_api_keys_delete',
     summary: 'Revoke admin keys and take them off the list',
-    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
+    responses: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
     query: idList,
     handle: async ({ services: { account }, query: { ids } }) => {
       const outcomes = await account.store((pool) => deleteAdminKeys(pool, ids));
@@ -152,7 +152,7 @@ export const applicationKeyRoutes: readonly Route[] = [
     path: '/application-api-keys',
     operation: 'admin_application_api_keys_create',
     summary: 'Create application keys, each for the data of one user; a key is shown this once',
-    answers: batchAnswers(z.object({ created: z.array(createdSchema), issues })),
+    responses: batchResponses(z.object({ created: z.array(createdSchema), issues })),
     body: batch(z.object({ userId: idSchema })),
     handle: async ({ services, tenant, body }) => {
       const userIds = body.map(({ userId }) => userId);
@@ -166,7 +166,7 @@ export const applicationKeyRoutes: readonly Route[] = [
     path: '/application-api-keys',
     operation: 'admin_application_api_keys_delete',
     summary: 'Revoke application keys: every process refuses them within a second',
-    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
+    responses: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
     query: idList,
     handle: async ({ services, tenant, query: { ids } }) => {
       const found = await services.account.store((pool) => deleteApplicationKeys(pool, tenant, ids));

@@ -28,7 +28,7 @@ export const deletedSchema = z.object({ id: z.uuid() }).meta({ id: 'Deleted' });
 export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems) => boundedArray(item, max, 1);
 
 /** The responses of a POST that creates, restores or grants: 201 if it did so at least once, otherwise 200. */
-export const batchAnswers = <T extends z.ZodType>(answer: T): { 200: T; 201: T } => ({ 200: answer, 201: answer });
+export const batchResponses = <T extends z.ZodType>(answer: T): { 200: T; 201: T } => ({ 200: answer, 201: answer });
 
 export const batchStatus = (done: number): 200 | 201 => (done > 0 ? 201 : 200);
 

@@ -18,7 +18,7 @@ import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { idsText, integerText } from '../query.js';
 import { defineRoute, type Route, type Services } from '../route.js';
-import { batch, batchAnswers, batchStatus, deletedSchema, eachItem, type Issue, issueOf, issueSchema, uuid } from './requests.js';
+import { batch, batchResponses, batchStatus, deletedSchema, eachItem, type Issue, issueOf, issueSchema, uuid } from './requests.js';
 import { type Resource, type Schemas, schemasOf, type Shown, shownObject } from './resource.js';
 
 /** The maximum and the default number of rows of a page (contract, `limit`). */
@@ -138,7 +138,7 @@ function listRoute(resource: AnyResource): Route {
     path,
     summary: `List ${many}`,
     operation: `${operations}_list`,
-    answers: { 200: z.array(schemas.shown) },
+    responses: { 200: z.array(schemas.shown) },
     params: params(path, false),
     query: z.object({ limit: integerText(1, maxRows, defaultRows), skip: integerText(0, maxSkip, 0) }),
     handle: async ({ services, tenant, params: { systemId }, query: { limit, skip } }) => {
@@ -157,7 +157,7 @@ function getRoute(resource: AnyResource): Route {
     path: `${path}/{id}`,
     summary: `Get a ${one}`,
     operation: `${operations}_get`,
-    answers: { 200: schemas.shown },
+    responses: { 200: schemas.shown },
     params: params(path, true),
     handle: async ({ services, tenant, params: { systemId, id = '' } }) => {
       const document = await services.configuration.read(tenant);
@@ -176,7 +176,7 @@ function createRoute(resource: AnyResource): Route {
     path,
     summary: `Create ${many}`,
     operation: `${operations}_create`,
-    answers: batchAnswers(z.object({ created: z.array(schemas.created), issues: z.array(issueSchema) })),
+    responses: batchResponses(z.object({ created: z.array(schemas.created), issues: z.array(issueSchema) })),
     params: params(path, false),
     body: batch(schemas.create),
     handle: async ({ services, tenant, params: { systemId }, body }) => {
@@ -204,7 +204,7 @@ function updateRoute(resource: AnyResource): Route {
     path,
     summary: `Update ${many}`,
     operation: `${operations}_update`,
-    answers: { 200: z.object({ updated: z.array(schemas.shown), issues: z.array(issueSchema) }) },
+    responses: { 200: z.object({ updated: z.array(schemas.shown), issues: z.array(issueSchema) }) },
     params: params(path, false),
     body: batch(schemas.update),
     handle: async ({ services, tenant, params: { systemId }, body }) => {
@@ -234,7 +234,7 @@ function deleteRoute({ list, path, operations, many, ids = uuid }: AnyResource):
     path,
     summary: `Delete ${many}`,
     operation: `${operations}_delete`,
-    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues: z.array(issueSchema) }) },
+    responses: { 200: z.object({ deleted: z.array(deletedSchema), issues: z.array(issueSchema) }) },
     params: params(path, false),
     query: z.object({ ids: idsText(ids, limits.maxBatchItems) }),
     handle: async ({ services, tenant, params: { systemId }, query }) => {

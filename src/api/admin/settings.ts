@@ -69,14 +69,14 @@ function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part)
   const sentFields = fields.map((field) => [field.stored, orNull(field, sent[field.stored] ?? field.schema).optional()]);
   const shownFields = fields.map((field) => [field.stored, orNull(field, shown[field.stored] ?? shownType(field.schema))]);
   const body: z.ZodType<object> = z.object(Object.fromEntries(sentFields));
-  const answers = { 200: z.object(Object.fromEntries(shownFields)) };
+  const responses = { 200: z.object(Object.fromEntries(shownFields)) };
   return [
     defineRoute({
       method: 'get',
       path,
       summary: `Get the ${what}`,
       operation: `${operations}_get`,
-      answers,
+      responses,
       handle: async ({ services, tenant }) => ({ status: 200, body: (await services.configuration.read(tenant))[part] }),
     }),
     defineRoute({
@@ -84,7 +84,7 @@ function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part)
       path,
       summary: `Change ${what}`,
       operation: `${operations}_update`,
-      answers,
+      responses,
       body,
       handle: async ({ services, tenant, body: own }) => ({ status: 200, body: await change(services, tenant, part, own) }),
     }),
@@ -98,7 +98,7 @@ export const settingsAdminRoutes: readonly Route[] = [
     path: '/config',
     summary: 'Export the configuration as a YAML file that `laurel apply` takes',
     operation: 'admin_config_export',
-    answers: { 200: z.string() },
+    responses: { 200: z.string() },
     produces: 'application/yaml; charset=utf-8',
     handle: async ({ services, tenant }) => ({
       status: 200,

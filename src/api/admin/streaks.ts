@@ -3,7 +3,7 @@ import { addPause, grantFreeze, removePause, restoreStreak } from '../../engine/
 import { defineRoute, type Route } from '../route.js';
 import { dateShape, dateText } from '../../shared/shapes.js';
 import { idSchema } from '../../engine/user-properties.js';
-import { batch, batchAnswers, batchStatus, deletedSchema, eachItem, idList, issueSchema } from './requests.js';
+import { batch, batchResponses, batchStatus, deletedSchema, eachItem, idList, issueSchema } from './requests.js';
 
 const issues = z.array(issueSchema);
 
@@ -18,7 +18,7 @@ export const streakAdminRoutes: readonly Route[] = [
     path: '/streaks/freezes',
     operation: 'admin_streaks_freezes_create',
     description: 'May exceed the configured maximum, up to 100 per user.',
-    answers: batchAnswers(z.object({ issues })),
+    responses: batchResponses(z.object({ issues })),
     summary: 'Give users a streak freeze each',
     body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
     handle: async ({ services, tenant, body: { freezes } }) => {
@@ -37,7 +37,7 @@ export const streakAdminRoutes: readonly Route[] = [
     description:
       "Both dates are included. A pause that starts before the user's local date is an issue. A user has at most 100 pauses; " +
       'a new one replaces the one that ended first.',
-    answers: batchAnswers(z.object({ created: z.array(pauseShape), issues })),
+    responses: batchResponses(z.object({ created: z.array(pauseShape), issues })),
     summary: "Pause users' streaks",
     body: z.object({ pauses: batch(z.object({ userId: idSchema, start: dateText, end: dateText })) }),
     handle: async ({ services, tenant, body }) => {
@@ -59,7 +59,7 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'delete',
     path: '/streaks/pauses',
     operation: 'admin_streaks_pauses_delete',
-    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
+    responses: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
     summary: 'Delete pauses',
     query: idList,
     handle: async ({ services, tenant, query }) => {
@@ -87,7 +87,7 @@ export const streakAdminRoutes: readonly Route[] = [
     description:
       'Sets the streak back to the length that it had when it was last lost. A running streak that is longer is an issue, and ' +
       'so is a user who never lost one.',
-    answers: batchAnswers(z.object({ restoredUsers: z.array(z.string()), issues })),
+    responses: batchResponses(z.object({ restoredUsers: z.array(z.string()), issues })),
     summary: 'Restore the last streaks that users lost',
     body: z.object({ users: batch(z.object({ id: idSchema })) }),
     handle: async ({ services, tenant, body }) => {

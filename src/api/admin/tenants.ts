@@ -14,7 +14,7 @@ import { limits } from '../../shared/limits.js';
 import { defineRoute, type Route, type Services } from '../route.js';
 import { instantShape } from '../../shared/shapes.js';
 import { idSchema, textSchema } from '../../engine/user-properties.js';
-import { batch, batchAnswers, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './requests.js';
+import { batch, batchResponses, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './requests.js';
 
 /** The contract's `AdminTenant`. */
 const tenantSchema = z
@@ -58,7 +58,7 @@ export const tenantRoutes: readonly Route[] = [
     path: '/tenants',
     operation: 'admin_tenants_list',
     summary: 'List tenants, the oldest first',
-    answers: { 200: z.array(tenantSchema) },
+    responses: { 200: z.array(tenantSchema) },
     query: pageQuery,
     handle: async ({ services, query }) => ({
       status: 200,
@@ -70,7 +70,7 @@ export const tenantRoutes: readonly Route[] = [
     path: '/tenants/{id}',
     operation: 'admin_tenants_get',
     summary: 'Read a tenant',
-    answers: { 200: tenantSchema },
+    responses: { 200: tenantSchema },
     params: z.object({ id }),
     handle: async ({ services, params }) => {
       const tenant = await services.account.store((pool) => getTenant(pool, params.id));
@@ -83,7 +83,7 @@ export const tenantRoutes: readonly Route[] = [
     path: '/tenants',
     operation: 'admin_tenants_create',
     summary: 'Create tenants, each with an empty configuration',
-    answers: batchAnswers(z.object({ created: z.array(tenantSchema), issues })),
+    responses: batchResponses(z.object({ created: z.array(tenantSchema), issues })),
     body: batch(z.object({ customerId, name })),
     handle: async ({ services, body }) => {
       const outcomes = await services.account.store((pool) => createTenants(pool, body));
@@ -97,7 +97,7 @@ export const tenantRoutes: readonly Route[] = [
     path: '/tenants',
     operation: 'admin_tenants_update',
     summary: 'Change tenants: only what is sent is changed',
-    answers: { 200: z.object({ updated: z.array(tenantSchema), issues }) },
+    responses: { 200: z.object({ updated: z.array(tenantSchema), issues }) },
     body: batch(z.object({ id, customerId: customerId.optional(), name: name.optional() })),
     handle: async ({ services, body }) => {
       const outcomes = await services.account.store((pool) => updateTenants(pool, body));
@@ -110,7 +110,7 @@ export const tenantRoutes: readonly Route[] = [
     path: '/tenants',
     operation: 'admin_tenants_delete',
     summary: 'Archive tenants: they are unknown from then on',
-    answers: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
+    responses: { 200: z.object({ deleted: z.array(deletedSchema), issues }) },
     query: idList,
     handle: async ({ services, query }) => {
       const outcomes = await services.account.store((pool) => archiveTenants(pool, query.ids));

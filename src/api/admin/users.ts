@@ -16,7 +16,7 @@ export const userAdminRoutes: readonly Route[] = [
     operation: 'admin_users_list',
     description: 'Sorted by id, byte by byte. `search` matches the start of an id or an email address, or the start of words of a name.',
     summary: 'List users by id, or search them by the start of an id, an email address or the words of a name',
-    answers: { 200: z.array(userShape) },
+    responses: { 200: z.array(userShape) },
     query: z.object({
       limit: integerText(1, limits.maxUsersPage, 10),
       skip: integerText(0, limits.maxUsersSkipped, 0),
@@ -35,7 +35,7 @@ export const userAdminRoutes: readonly Route[] = [
     path: '/users/{id}',
     operation: 'admin_users_get',
     summary: 'Read a user',
-    answers: { 200: userShape },
+    responses: { 200: userShape },
     params: userParams,
     handle: async ({ services, tenant, params }) => ({ status: 200, body: await readProfile(services.engine, tenant, params.id) }),
   }),
@@ -47,7 +47,7 @@ export const userAdminRoutes: readonly Route[] = [
       'Responds when nothing is left of the user in Redis, Postgres or the ledger. An id that never became a user is deleted ' +
       'too if it has boosts, keys or messages. After a 503, the rest happens by itself, or nothing has been deleted.',
     summary: 'Delete a user and all data about the user',
-    answers: { 200: z.object({ id: z.string() }) },
+    responses: { 200: z.object({ id: z.string() }) },
     archivedTenants: true,
     params: userParams,
     handle: async ({ services, tenant, params }) => {

@@ -70,7 +70,7 @@ export const deliveryRoutes: readonly Route[] = [
     operation: 'admin_webhooks_rotate_secret',
     description: 'Until the overlap ends, messages carry the signatures of both secrets.',
     summary: 'Rotate the secret of a webhook: the new one is shown only once, and the old one stays valid for a while',
-    answers: { 200: z.object({ id: z.uuid(), secret: z.string(), previousSecretValidUntil: instantShape.nullable() }) },
+    responses: { 200: z.object({ id: z.uuid(), secret: z.string(), previousSecretValidUntil: instantShape.nullable() }) },
     params: z.object({ id: uuid }),
     body: z.object({ overlapHours: whole(0, limits.maxWebhookOverlapHours).optional() }),
     bodyOptional: true,
@@ -86,7 +86,7 @@ export const deliveryRoutes: readonly Route[] = [
     operation: 'admin_webhooks_test',
     description: 'The message is signed, but neither stored nor retried.',
     summary: 'Send an example message to a webhook and return the outcome',
-    answers: { 200: trySchema.omit({ at: true }).extend({ id: z.string(), kind: z.enum(webhookKinds), delivered: z.boolean() }) },
+    responses: { 200: trySchema.omit({ at: true }).extend({ id: z.string(), kind: z.enum(webhookKinds), delivered: z.boolean() }) },
     params: z.object({ id: uuid }),
     body: z.object({ kind: kind.optional() }),
     bodyOptional: true,
@@ -102,7 +102,7 @@ export const deliveryRoutes: readonly Route[] = [
     path: '/webhooks/{id}/deliveries',
     operation: 'admin_webhooks_deliveries',
     summary: 'List the deliveries of a webhook, the newest first',
-    answers: { 200: z.array(deliverySchema) },
+    responses: { 200: z.array(deliverySchema) },
     params: z.object({ id: uuid }),
     query: pageQuery.extend({ status: oneOf(deliveryStatuses).optional(), kind: kind.optional() }),
     handle: async ({ services, tenant, params: { id }, query }) => {
@@ -116,7 +116,7 @@ export const deliveryRoutes: readonly Route[] = [
     operation: 'admin_webhooks_deliveries_resend',
     description: 'With all of its attempts, whatever its status. The webhook must be active.',
     summary: 'Send a delivery again',
-    answers: { 200: deliverySchema },
+    responses: { 200: deliverySchema },
     params: z.object({ id: uuid, deliveryId: uuid }),
     handle: async ({ services, tenant, params: { id, deliveryId } }) => {
       const { no, status } = await webhookOf(services, tenant, id);
