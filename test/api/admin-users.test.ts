@@ -99,7 +99,7 @@ describe('The list of users', () => {
     }
   });
 
-  it('answers 404 for a user whom nobody has heard of', async () => {
+  it('returns 404 for an unknown user', async () => {
     expect((await world.get('/admin/v1/users/nobody')).status).to.equal(404);
   });
 

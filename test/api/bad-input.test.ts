@@ -30,7 +30,7 @@ const wrongKey = 'This API key is not valid: check the X-API-KEY header.';
 const keys: readonly Case[] = [
   ['no key', 'POST', eventPath, { body: good, key: null }, 401, noKey],
   ['an empty key', 'POST', eventPath, { body: good, key: '' }, 401, noKey],
-  ['a key that nobody has', 'POST', eventPath, { body: good, key: 'nobody.0123456789abcdef' }, 401, wrongKey],
+  ['an unknown key', 'POST', eventPath, { body: good, key: 'nobody.0123456789abcdef' }, 401, wrongKey],
   ['a key without a dot', 'POST', eventPath, { body: good, key: 'test' }, 401, wrongKey],
   ['a key that differs in its last character', 'POST', eventPath, { body: good, key: 'test.0123456789abcdeg' }, 401, wrongKey],
   ['a key with more behind it', 'POST', eventPath, { body: good, key: 'test.0123456789abcdef0' }, 401, wrongKey],

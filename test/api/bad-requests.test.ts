@@ -101,7 +101,7 @@ const headers: readonly Case[] = [
   withHeaders('an empty tenant', { 'Tenant-ID': '' }, 404, 'There is no tenant "": check the Tenant-ID header, or leave it out.'),
   withHeaders('gzip that is none', { 'Content-Encoding': 'gzip' }, 400, 'The body does not match its Content-Encoding.'),
   withHeaders('Brotli that is none', { 'Content-Encoding': 'br' }, 400, 'The body does not match its Content-Encoding.'),
-  withHeaders('an encoding that nobody knows', { 'Content-Encoding': 'lzma' }, 400, 'The body must be JSON in UTF-8.'),
+  withHeaders('an unknown encoding', { 'Content-Encoding': 'lzma' }, 400, 'The body must be JSON in UTF-8.'),
 ];
 
 const malformedError = 'This is not a valid HTTP request.';
@@ -123,7 +123,7 @@ const malformed: readonly (readonly [what: string, bytes: Buffer | string, statu
     malformedError,
   ],
   [
-    'an expectation that nobody meets',
+    'an unknown expectation',
     lines('POST /v1/users HTTP/1.1', 'Host: x', keyLine, 'Expect: wonders', 'Content-Length: 0'),
     417,
     'Only the expectation 100-continue is supported: leave the Expect header out.',

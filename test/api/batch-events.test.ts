@@ -41,7 +41,7 @@ const config = {
 
 const path = '/admin/v1/metrics/events';
 const event = (id: string, value: number, more: object = {}): object => ({ key: 'm', user: { id }, value, ...more });
-/** Zones enough for a batch in which each event needs one that nobody has used. */
+/** Enough zones for a batch in which each event needs one that Redis lacks. */
 const zones = Intl.supportedValuesOf('timeZone').filter((zone) => zone.includes('/'));
 
 describe('A batch of events', () => {
@@ -134,7 +134,7 @@ describe('A batch of events', () => {
     ['an empty idempotency key', [event('ana', 1, { idempotencyKey: '' })], /^`0\.idempotencyKey` must have 1 to 255 characters\.$/],
     ['an id that is too long', [event('x'.repeat(256), 1)], /^`0\.user\.id` must have 1 to 255 characters\.$/],
     [
-      'a zone that nobody knows',
+      'an unknown zone',
       [{ key: 'm', user: { id: 'a', tz: 'Mars/Olympus' }, value: 1 }],
       /^`0\.user\.tz` must be an IANA time zone/,
     ],
@@ -168,7 +168,7 @@ describe('A batch of events', () => {
       Array.from({ length: count }, (_, i) => event(`u${i % 3}`, 1, { idempotencyKey: `${start}${i}`, ...more(i) }));
     const keysOf = (start: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${start}${i}`);
 
-    it('zones that nobody has used, all over the batch', async () => {
+    it('zones that Redis lacks, all over the batch', async () => {
       const events = keyed('z', 1_000, (i) => (i % 7 === 3 ? { user: { id: `u${i % 3}`, tz: zones[i % zones.length] } } : {}));
       expect(await send(events)).to.deep.equal({ accepted: 1_000, issues: [] });
       expect(await counted('z')).to.deep.equal(keysOf('z', 1_000));

@@ -111,7 +111,7 @@ describe('Every answer', () => {
     });
   }
 
-  it('with what is somebody’s is kept by nobody on its way', async () => {
+  it('with personal data must not be stored by any cache', async () => {
     await world.event('m', { user: { id: 'ana' }, value: 1 });
     const { headers } = await world.get('/v1/users/ana');
     expect(headers.get('cache-control')).to.equal('no-store');

@@ -125,7 +125,7 @@ const calls: readonly Case[] = [
   ['a bad event', 'POST', eventTemplate, eventPath, { body: {} }, 422],
   ['a user who exists', 'POST', '/users', '/users', { body: { id: 'ana' } }, 422],
   ['a user to change who does not', 'PATCH', '/users/{id}', '/users/nobody', { body: {} }, 404],
-  ['points of nobody', 'GET', '/users/{id}/points/{key}', '/users/nobody/points/p', {}, 404],
+  ['points of an unknown user', 'GET', '/users/{id}/points/{key}', '/users/nobody/points/p', {}, 404],
   ['no leaderboard', 'GET', '/leaderboards/{key}', '/leaderboards/nothing', {}, 404],
   ['a bad limit', 'GET', '/leaderboards/{key}', '/leaderboards/by-metric?limit=x', {}, 422],
 ];

@@ -53,11 +53,11 @@ const config = {
     },
   ],
 };
-/** The same, with somebody who is told of everything. */
+/** The same, with a subscriber to every webhook. */
 const heard = { ...config, webhooks: [subscription(...webhookKinds)] };
 
 const zoe = 'zoe-4711';
-/** What is known of Zoe, and of nobody else. */
+/** What only Zoe's records contain. */
 const texts = [zoe, 'Zoë Zimmer', 'zimmer@example.com', 'token-0815', 'Zwickau', 'Zella-Mehlis', 'key-of-zoe', 'desk-of-zoe'];
 
 describe('Deleting a user', () => {

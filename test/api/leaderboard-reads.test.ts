@@ -152,7 +152,7 @@ describe('Reading a leaderboard', () => {
       expect(await readPlace(world, 'first', 'small')).to.deep.include({ rank: null, value: null });
       expect((await readPlace(world, 'first', 'small')).history.map(({ rank, value }) => [rank, value])).to.deep.equal([[1, 1]]);
       expect(await readPlace(world, 'third', 'small')).to.deep.include({ rank: null, value: null, history: [] });
-      // Who comes back comes from nowhere, whatever the value was meanwhile.
+      // A returning participant has no previous rank, whatever the value was in between.
       await world.setClock('2040-04-01T12:00:00.000Z');
       await track(world, 'small', { user: 'first', value: 5 });
       expect((await readPlace(world, 'first', 'small')).history.at(-1)).to.include({

@@ -6,7 +6,7 @@ import { adminKey, startWorld, type World } from '../support/world.js';
 
 const metric = 'flashcards-viewed';
 
-/** One text for each place in which a caller can put something that is nobody else's business. */
+/** One text for each place in which a caller can send personal data. */
 const secrets = {
   id: 'private-id-of-ana',
   name: 'Private Name Of Ana',

@@ -19,7 +19,7 @@ describe('The metrics', () => {
 
   const read = (): ReturnType<typeof scrape> => scrape(world.metricsAddress);
 
-  it('count requests by route and status, and time them, and name nobody', async () => {
+  it('count and time requests by route and status, without naming users', async () => {
     const before = (await read()).value('laurel_http_requests_total', { route: routeOfEvents, status: '201' }) ?? 0;
     await world.event(event, { user: { id: 'someone-private' }, value: 2 });
     await world.event(event, { user: { id: 'someone-private' }, value: 'many' });
@@ -36,7 +36,7 @@ describe('The metrics', () => {
     expect(JSON.stringify(answer.samples)).not.to.contain('someone-private');
   });
 
-  it('have one label for methods that nobody knows', async () => {
+  it('have one label for all unknown methods', async () => {
     const count = async (): Promise<number> => (await read()).value('laurel_http_requests_total', { method: 'other' }) ?? 0;
     const before = await count();
     for (const method of ['PROPFIND', 'MKCOL']) await world.request(method, '/v1/nothing');
@@ -180,7 +180,7 @@ describe('Who reads the metrics', () => {
     (await fetch(`${world.metricsAddress}/metrics`, { headers })).status;
 
   for (const [who, headers, status] of [
-    ['nobody in particular', {}, 401],
+    ['no token', {}, 401],
     ['one with an admin key', { 'x-api-key': adminKey }, 401],
     ['one with another token', { authorization: 'Bearer a-token-that-nobody-guessed' }, 401],
     ['one with the start of the token', { authorization: 'Bearer a-token' }, 401],

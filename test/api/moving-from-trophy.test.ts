@@ -23,7 +23,7 @@ describe('docs/moving-from-trophy.md', () => {
     for (const address of [api, admin]) expect(guide).to.include(address);
   });
 
-  it('imports totals and points exactly, tells nobody, and goes on from there', async () => {
+  it('imports totals and points exactly, sends no webhooks, and continues from there', async () => {
     const [final = '', importing = ''] = blocks('yaml');
     const [batch = ''] = blocks('json');
     await world.configure(importing);

@@ -349,7 +349,7 @@ describe(`A level summary (SEED=${seed})`, () => {
     await earn(world, 'ana', 10);
     await earn(world, 'ben', 20);
     await untilCounted();
-    // As if nobody had ever been counted.
+    // As if no user had ever been counted.
     await world.redis.del(`${world.partition}lv`);
     for (const user of ['ana', 'ben']) {
       const key = `${world.partition}u:${user}`;

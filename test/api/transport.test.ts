@@ -164,7 +164,7 @@ describe('A webhook is sent', function () {
     expect(outcome).to.include({ isAccepted: false, status: null, error: 'no response within 0.06 s' });
   });
 
-  it('and has failed where nobody is, or the connection breaks', async () => {
+  it('and has failed if there is no server, or the connection breaks', async () => {
     receiver.answers['/break'] = (_, response) => response.destroy();
     expect((await post(`${receiver.url}/break`, { allowPrivate: true })).error).to.not.equal(null);
     const closed = createServer();

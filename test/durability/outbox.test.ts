@@ -58,7 +58,7 @@ describe('The outbox', () => {
     expect(kept.at(-1)).to.deep.equal(['x', JSON.stringify(odd), others, at]);
   });
 
-  it('leaves out what nobody subscribes to', async () => {
+  it('omits messages without a subscriber', async () => {
     expect(await add([message('leaderboard.changed', 'ana'), message('emails.recap_due', 'ana')])).to.equal(0);
     expect(await add([])).to.equal(0);
     expect(await rows('select 1 from outbox')).to.deep.equal([]);

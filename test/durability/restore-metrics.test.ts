@@ -17,7 +17,7 @@ describe('The metrics of a restore', () => {
     const events = Array.from({ length: users }, (_, i) => ({ key: 'flashcards-viewed', value: 1, user: { id: `u${i}` } }));
     expect((await world.request('POST', '/admin/v1/metrics/events', { body: events })).status).to.be.below(300);
     await world.drain();
-    // So that nobody but the test restores.
+    // Only the test restores.
     await world.stopService();
   });
   after(() => world.stop());
@@ -64,7 +64,7 @@ describe('The metrics of a restore', () => {
     const { users: back, ...others } = await figures();
     expect(others).to.deep.equal({ running: 1, users_expected: users, unfinished: 1 });
     expect(back).to.be.within(limits.restoreUsers, users);
-    // Its lease runs out: nobody is at it any more.
+    // Its lease expires: no restore is running any more.
     await world.pool.query(`update stream_offsets set lease_until = '-infinity' where tenant = $1`, [tenant]);
     expect(await figures()).to.deep.equal({ running: 0, users: 0, users_expected: 0, unfinished: 1 });
     await restore();

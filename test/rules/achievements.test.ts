@@ -170,7 +170,7 @@ describe('Achievements', () => {
 
   says('A locked achievement is visible only to users who have completed it, in every read.', {}, [
     {
-      rule: "in a user's list, among those of a metric, and in the list of all, which is nobody's",
+      rule: "in a user's list, among those of a metric, and in the list of all",
       given: { achievements: [cards(5), cards(1)] },
       lines: [
         ' | ana cards 5 | sees a1 a2; metric a1 a2',

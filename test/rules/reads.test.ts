@@ -172,7 +172,7 @@ describe('Reads', () => {
   });
 
   describe('The ranking of streaks:', () => {
-    it('the longest first, users whom nobody knows with 0', async () => {
+    it('the longest first, unknown users with 0', async () => {
       await track(world, 'cards', { user: 'short', value: 1 });
       await track(world, 'cards', { user: 'gone', value: 1 });
       const ranked = await read<object[]>(world, '/v1/streaks?userIds=nobody&userIds=short');

@@ -338,7 +338,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           }
           await reconciler.resync(tenant);
           await engine.open(tenant);
-          // Redis is in sync where nothing has happened at all, or since the copy, and nobody has noted the test clock. Time goes on.
+          // Redis is in sync where nothing has happened at all, or since the copy, and no process has saved the test clock. Time goes on.
           if (how === 'older' || ledgerId === '0-0') await clock.set(tenant, nowMs);
         },
         verify: async () => {

@@ -169,7 +169,7 @@ streaks: §{enabled: true}
 # no freezes that are earned
 @streaks freezes: §{maximum: 2, earnInterval: 7}
 = streaks: freezes.earnAmount is required with freezes.earnInterval
-# freezes that nobody can have
+# freezes beyond the limit
 @streaks freezes: §{earnInterval: 7, earnAmount: 1}
 = streaks: freezes.maximum is 0, so users cannot earn a freeze
 # a streak board by a metric

@@ -108,7 +108,7 @@ export async function stopPostgres({ arena }: Scene, ms: number): Promise<void> 
 }
 
 /**
- * Starts a process that does not belong here beside the service, which takes events meanwhile: it must end by itself, with a sentence that names the
+ * Starts a process that does not belong here beside the service, which continues to accept events: it must exit on its own, with a sentence that names the
  * Redis of the service.
  */
 async function intrude({ arena, drainMs }: Scene, args: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {

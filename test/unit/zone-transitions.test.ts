@@ -18,7 +18,7 @@ const over = 'points.boost_finished' as const;
 const boards: readonly Row[] = [
   ['a board before its first day', { start: '2040-01-12' }, {}, '01-11T23:59:59.999', []],
   ['a board on its first day', { start: '2040-01-12' }, {}, '01-12T00:00', ['2040-01-12 at 2040-01-12T00:00:00.000Z']],
-  ['a board that nobody looked at for days', { start: '2040-01-12' }, {}, '01-20T00:00', ['2040-01-12 at 2040-01-12T00:00:00.000Z']],
+  ['a leaderboard without a worker for days', { start: '2040-01-12' }, {}, '01-20T00:00', ['2040-01-12 at 2040-01-12T00:00:00.000Z']],
   ['a board that was told', { start: '2040-01-12' }, { [started]: '2040-01-12' }, '01-20T00:00', []],
   [
     'a board whose first day was before it was configured',
@@ -29,7 +29,7 @@ const boards: readonly Row[] = [
   ],
   ['a board that was over when it was configured', { start: '2039-12-01', end: '2040-01-09' }, {}, '01-11T00:00', []],
   [
-    'a board that began and ended while nobody looked',
+    'a leaderboard that began and ended without a worker',
     { start: '2040-01-12', end: '2040-01-13' },
     {},
     '01-20T00:00',
@@ -99,7 +99,7 @@ const boosts: readonly Row[] = [
     ['started 2040-01-13 at 2040-01-13T00:00:00.000Z'],
   ],
   [
-    'a boost that came and went while nobody looked',
+    'a boost that began and ended without a worker',
     { start: '2040-01-12', end: '2040-01-12' },
     {},
     '01-20T00:00',
