@@ -1,30 +1,30 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 
-/** One server of an address. */
+/** A server of an address. */
 export interface HostAndPort {
   readonly host: string;
   readonly port: number;
 }
 
-/** What REDIS_URL names. */
+/** REDIS_URL, parsed. */
 export interface RedisAddress {
-  /** One server, some nodes of a Redis Cluster, or the Sentinels that know which server is the master. */
+  /** One server, some nodes of a Redis Cluster, or Sentinels that know the master. */
   readonly kind: 'server' | 'cluster' | 'sentinel';
-  /** The socket of a server on this machine. */
+  /** The path of a Unix socket. */
   readonly path?: string;
   /** At least one; exactly one for a single server, none for a socket. */
   readonly nodes: readonly HostAndPort[];
   readonly tls: boolean;
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** The number of the database; a cluster has only 0. */
+  /** The number of the logical database; a cluster has only 0. */
   readonly db: number;
-  /** The name under which Sentinels know the master; empty without them. */
+  /** The Sentinels' name of the master; empty without Sentinels. */
   readonly masterName: string;
 }
 
-/** The forms of REDIS_URL, as the sentence about a wrong one shows them. */
+/** The forms of REDIS_URL, for error messages. */
 export const redisAddressForms =
   'redis://user:password@host:6379/0 for one server, unix:///path/redis.sock for one at a socket, redis+cluster://host:6379,host:6379 for a cluster or ' +
   'redis+sentinel://host:26379,host:26379/master-name for Sentinel, and rediss for TLS';
@@ -41,7 +41,7 @@ function readNode(text: string, defaultPort: number): HostAndPort | undefined {
   return host !== undefined && port > 0 && port < 65_536 ? { host, port } : undefined;
 }
 
-/** Percent-encoding taken away; undefined for one that is none, and for nothing. */
+/** Decodes percent-encoding; undefined for an invalid or an empty text. */
 function decoded(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return undefined;
   try {
@@ -58,7 +58,7 @@ function loginOf(login: string): Pick<RedisAddress, 'username' | 'password'> {
   return { username: decoded(username), password: decoded(password) };
 }
 
-/** Reads REDIS_URL (the forms: docs/settings.md); undefined when it is none of them. */
+/** Parses REDIS_URL (docs/settings.md); undefined for an invalid one. */
 export function parseRedisAddress(text: string): RedisAddress | undefined {
   const [, socketLogin = '', socketPath] = socketForm.exec(text) ?? [];
   const path = decoded(socketPath);
@@ -85,7 +85,7 @@ export function parseRedisAddress(text: string): RedisAddress | undefined {
 
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 
-/** What people call a Redis: its address without the login. One that only this machine reaches is named with the machine. */
+/** A name of a Redis for operators: its address without the login, and with this machine's name if only this machine reaches it. */
 export function redisPlaceName(redisUrl: string | null, dataDir: string): string {
   const address = redisUrl === null ? undefined : parseRedisAddress(redisUrl);
   if (!address) return `the built-in Redis in ${resolve(dataDir)} on ${hostname()}`;
@@ -98,5 +98,5 @@ export function redisPlaceName(redisUrl: string | null, dataDir: string): string
   return `${scheme}://${hosts}${path === '' ? '' : `/${path}`}${isOfThisMachine ? ` on ${hostname()}` : ''}`;
 }
 
-/** The number of the logical database that an address names. */
+/** The number of the logical database of an address. */
 export const redisDatabaseOf = (redisUrl: string | null): number => (redisUrl === null ? 0 : (parseRedisAddress(redisUrl)?.db ?? 0));

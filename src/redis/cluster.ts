@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type Command } from 'ioredis';
 import { limits } from '../shared/limits.js';
 
-/** Begins what is said in the place of ASK. */
+/** The start of the reply in place of ASK. */
 export const slotIsMoving = 'MOVING';
 
 /** The server that a slot has moved to, `host:port`, from a MOVED reply: the command was not executed. Undefined for any other. */
@@ -10,32 +10,32 @@ function movedTo(error: unknown): string | undefined {
   return error instanceof Error ? /^MOVED \d+ (\S+)/.exec(error.message)?.[1] : undefined;
 }
 
-/** Does something with a server before anything else is asked of it: it sends its first command at once. Never rejects. */
+/** Prepares a server before any other command: it sends its first command synchronously. Never rejects. */
 export type Prepare = (server: Redis) => Promise<void>;
 
 /**
- * A connection to a Redis Cluster. It follows a slot that has moved to another master, and differs from ioredis' own in three points:
+ * A connection to a Redis Cluster. It follows slots that move to another master, and differs from ioredis' own in three points:
  *
- * - While a slot is being moved (ASK) nothing is asked of the master that it moves to: a function derives its keys from the one that it
- *   declares, and would find those that have not come over yet to be missing. The caller gets a reply of our own to retry
- *   (TRYAGAIN would be sent again by ioredis, and ASK makes its pipelines throw if it is not followed).
- * - Commands of several tenants share a pipeline; when only some of their slots have moved, ioredis leaves it at an error. The new places are
- *   looked up, for `followMoved` to send those again.
- * - While no node answers, commands fail at once and are not kept.
+ * - While a slot is migrating (ASK), no command is sent to its new master: a function derives its keys from the one that it declares, and
+ *   would miss those that have not been migrated yet. The caller gets a reply of our own to retry (ioredis resends on TRYAGAIN, and its
+ *   pipelines throw if ASK is not followed).
+ * - Commands of several tenants share a pipeline. If only some of their slots have moved, ioredis fails these commands. Here the slots are
+ *   refreshed, so that `followMoved` can send the commands again.
+ * - While no node replies, commands fail at once and are not queued.
  */
 export class ClusterConnection extends Cluster {
-  /** What is done, in this order, with a master that is connected to, or that a slot has moved to. */
+  /** The preparations, in order, of a master that has connected or that a slot has moved to. */
   readonly prepares: Prepare[] = [];
   private readonly preparing = new Map<string, Promise<void>>();
 
-  /** Takes up a node that has become known: it is connected to before it is needed, so that no event has to wait for it. */
+  /** Connects to a newly discovered node, so that no event has to wait for it. */
   take(node: Redis): void {
     if (this.prepares.length > 0 && node.options.readOnly !== true) void this.prepare(node);
     else if (node.status === 'wait') node.connect().catch(() => undefined);
   }
 
   private async prepare(server: Redis): Promise<void> {
-    // All are sent at once, so that nothing comes in between.
+    // All are sent synchronously, so that no other command is sent in between.
     await Promise.all(this.prepares.map((prepare) => prepare(server)));
   }
 
@@ -52,7 +52,7 @@ export class ClusterConnection extends Cluster {
     else follow();
   }
 
-  /** Prepares the master that a reply names, if it is one that is known; one that is not is prepared when it is connected to. */
+  /** Prepares the master that a reply names, if it is known. An unknown one is prepared when it connects. */
   private prepareMove(error: unknown): Promise<void> | undefined {
     const to = movedTo(error);
     const server = this.nodes().find(({ options: { host, port } }) => `${host}:${port}` === to);
@@ -66,7 +66,7 @@ export class ClusterConnection extends Cluster {
   }
 
   override sendCommand(command: Command, stream?: Parameters<Cluster['sendCommand']>[1], node?: unknown): unknown {
-    // What the connection itself asks before it is ready are CLUSTER commands.
+    // Before it is ready, the connection itself sends CLUSTER commands.
     if (this.status !== 'ready' && command.name !== 'cluster') {
       command.reject(new Error('No node of the cluster answers'));
       return command.promise;
@@ -92,23 +92,20 @@ export class ClusterConnection extends Cluster {
   }
 }
 
-/** Sends something, and again when its slot has moved in the meantime, which means that it was not executed. */
+/** Sends a command, and sends it again after a MOVED reply, since it was not executed. */
 export async function followMoved<T>(redis: Redis | Cluster, send: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await send();
     } catch (error) {
       if (attempt > limits.maxRedisMoves || !(redis instanceof ClusterConnection) || !(await redis.learn(error))) throw error;
-      // The nodes may not agree yet.
+      // The nodes may not agree yet on the slots.
       if (attempt > 1) await delay(limits.redisMovePauseMs);
     }
   }
 }
 
-/**
- * Calls `prepare` for each server that the connection comes to from here on: after it broke, or when a slot has moved. It goes before what
- * the connection is given from then on.
- */
+/** Calls `prepare` for each server that the connection reaches from now on, after a reconnect or a MOVED reply, before any other command. */
 export function prepareServers(redis: Redis | Cluster, prepare: Prepare): void {
   if (redis instanceof ClusterConnection) redis.prepares.push(prepare);
   if (!(redis instanceof Redis)) return;
@@ -119,7 +116,7 @@ export function prepareServers(redis: Redis | Cluster, prepare: Prepare): void {
   });
 }
 
-/** The servers that take writes: one, or each master of a cluster. */
+/** The servers that accept writes: one, or each master of a cluster. */
 export function mastersOf(redis: Redis | Cluster): Redis[] {
   return redis instanceof Cluster ? redis.nodes('master') : [redis];
 }

@@ -8,49 +8,49 @@ import { channelNames } from './contract.js';
 import { noteTrouble, startRefusal } from './failure.js';
 import { expectNoTls, tlsOptions, tlsProblem, type TlsFiles } from './tls.js';
 
-/** A connection that all commands can be given to: to one server (found by Sentinel or not), or to a cluster. */
+/** A connection for all commands: to one server, with or without Sentinel, or to a cluster. */
 export type RedisConnection = Redis | Cluster;
 
 /**
- * How every connection to a server is made. Commands are never queued for a connection that is down and never sent twice: an event whose
- * answer was lost may have been counted, and only its caller, who has the idempotency key, may send it again.
+ * The options of every connection to a server. Commands are never queued while it is down and never resent: an event whose reply was lost may have
+ * been counted, and only its caller, who has the idempotency key, may send it again.
  */
 export const redisOptions = {
   enableAutoPipelining: true,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  // Half of it: a command waits for the pipeline in front of it before its own time begins.
+  // Half of the timeout, because a command first waits for the pipeline in front of it.
   commandTimeout: limits.redisCallTimeoutMs / 2,
-  // A server that says nothing at all is given up with its connection, so that what waits for it does not grow.
+  // A silent server is disconnected, so that the queue of waiting commands can't grow.
   socketTimeout: limits.redisCallTimeoutMs,
   connectTimeout: limits.redisCallTimeoutMs,
   lazyConnect: true,
   retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000),
-  // A master that has become a replica: the next connection finds the new one. What it refused was not executed, and is not sent again here.
+  // The master has become a replica: reconnecting finds the new one. The refused command was not executed, and is not resent here.
   reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
 } as const satisfies RedisOptions;
 
-/** The nodes of a cluster come and go with it, so they are not connected to again by themselves. */
+/** Nodes of a cluster don't reconnect on their own, since they come and go with it. */
 const { enableAutoPipelining, retryStrategy, enableOfflineQueue: _, reconnectOnError: __, ...nodeOptions } = redisOptions;
 
-/** How a cluster is spoken to. */
+/** The options of a cluster. */
 const clusterOptions = {
   enableAutoPipelining,
   lazyConnect: true,
   clusterRetryStrategy: retryStrategy,
-  // A command waits for a node that is being connected to, for as long as a command may take (cluster.ts refuses it when there is none).
+  // A command waits for a connecting node within its own timeout (cluster.ts refuses it if there is no node).
   enableOfflineQueue: true,
-  // Zero is never: a connection that broke may have taken the answer of an event that was counted.
+  // Zero means never: a connection may have broken after an event was counted and before its reply arrived.
   retryDelayOnFailover: 0,
   maxRedirections: limits.maxRedisMoves,
 } as const satisfies ClusterOptions;
 
-/** What connections are made from. */
+/** The settings of connections. */
 export interface RedisTarget extends TlsFiles {
-  /** REDIS_URL, in a form that addresses.ts reads. */
+  /** REDIS_URL (redis/address.ts). */
   readonly url: string;
-  /** What Sentinels want to hear, which is not what the server wants. */
+  /** The password of the Sentinels, which differs from the server's. */
   readonly sentinelPassword?: string | null;
 }
 
@@ -99,13 +99,13 @@ function openCluster({ address, login, tls }: Access): ClusterConnection {
   const cluster = new ClusterConnection([...address.nodes], {
     ...clusterOptions,
     redisOptions: { ...nodeOptions, ...login, ...tls },
-    // Certificates are made out to names.
+    // Certificates contain host names.
     ...(tls.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
   });
   cluster.on('+node', (node: Redis) => {
     cluster.take(node);
   });
-  // Which finds the new master, when one has died without a word. (ioredis' own option would look for ever, if it was looking when it was closed.)
+  // Finds the new master when one has died silently. (ioredis' own option would search for ever if it was closed during a search.)
   const looking = setInterval(() => {
     if (cluster.status === 'ready') cluster.refreshSlotsCache();
   }, limits.redisSlotsRefreshMs).unref();
@@ -127,7 +127,7 @@ function open(target: RedisTarget): RedisConnection {
   }
 }
 
-/** Connects, or fails with a sentence for the operator. */
+/** Connects. Throws an OperatorError. */
 export async function connectRedis(target: RedisTarget, onError: (error: Error) => void): Promise<RedisConnection> {
   const redis = open(target);
   noteTrouble(redis);
@@ -140,7 +140,7 @@ export async function connectRedis(target: RedisTarget, onError: (error: Error) 
   redis.on('node error', told);
   const abort = new AbortController();
   try {
-    // Where there are several servers to ask, connecting goes on for ever.
+    // With several servers to try, ioredis never gives up.
     const tooLate = delay(limits.redisCallTimeoutMs, undefined, { signal: abort.signal }).then(() => {
       throw last ?? new Error(`not within ${limits.redisCallTimeoutMs} ms`);
     });
@@ -157,8 +157,8 @@ export async function connectRedis(target: RedisTarget, onError: (error: Error) 
 }
 
 /**
- * Connects to listen to channels. In a cluster every node passes on what is published at any of them, so it is a connection to one node, and
- * to the next one whenever it breaks; `beside` knows which there are.
+ * Connects a subscriber. In a cluster every node forwards what is published on any of them, so it connects to one node of `beside`, and to another
+ * one when that connection breaks.
  */
 export async function connectListener(target: RedisTarget, beside: RedisConnection, onError: (error: Error) => void): Promise<Redis> {
   const access = accessOf(target);
@@ -196,7 +196,7 @@ export type ChannelName = keyof typeof channelNames;
 
 /**
  * Receives the messages on the channels of an installation, of all its tenants and of the account, on one connection of its own. Messages
- * published while it is down are lost: `missed` is called after it, and the subscriber polls.
+ * published while it is down are lost, so `missed` is called after a reconnect.
  */
 export class Listener {
   private readonly subscriber: Redis;
@@ -218,7 +218,7 @@ export class Listener {
     await this.subscriber.psubscribe(this.pattern(name));
   }
 
-  /** The prefix has no character that means something in a pattern (settings.ts). */
+  /** The prefix contains no special character of a pattern (app/settings.ts). */
   private pattern(name: ChannelName): string {
     return `{${this.prefix}:*}:${channelNames[name]}`;
   }
@@ -230,7 +230,7 @@ export class Listener {
   }
 }
 
-/** Resolves when a node of a cluster that is being connected to is ready; a node that can't be reached is left to the commands. */
+/** Resolves when a connecting node of a cluster is ready, or can't be reached, which commands will notice. */
 function ready(node: Redis): Promise<void> {
   if (node.status === 'ready' || node.status === 'end') return Promise.resolve();
   return new Promise((resolve) => {
@@ -247,8 +247,8 @@ interface FunctionCaller {
 }
 
 /**
- * Calls a Redis function with one key; texts in the reply are buffers. (ioredis makes `fcallBuffer` from the server's command list and
- * its types leave it out. Its typed `callBuffer` loses the command's name when commands are pipelined automatically.)
+ * Calls a Redis function with one key; texts in the reply are buffers. ioredis generates `fcallBuffer` from the server's command list,
+ * without a type. Its typed `callBuffer` loses the command's name with automatic pipelining.
  */
 export function callFunction(
   redis: RedisConnection,

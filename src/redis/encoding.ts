@@ -10,20 +10,20 @@ export function packMessage(value: unknown): Buffer {
   return packr.pack(value);
 }
 
-/** Unpacks values that stand one after the other. Throws when there are none, or when one is cut off. */
+/** Unpacks consecutive values. Throws if there are none, or if the last one is truncated. */
 export function unpackSequence(blob: Buffer): unknown[] {
   const values = unpackr.unpackMultiple(blob) as unknown[] | undefined;
   if (!values) throw new Error('values of MessagePack were expected');
   return values;
 }
 
-/** Unpacks what the function library packed. What it is, the caller says: the library and it are one version. */
+/** Unpacks a value of the function library. The caller names its type, since the library and the service are one version. */
 export function unpackMessage(blob: unknown): unknown {
   if (!Buffer.isBuffer(blob)) throw new Error('a MessagePack buffer was expected');
   return unpackr.unpack(blob);
 }
 
-/** What begins the short form of a key: a control character, which no caller's key has. */
+/** The start of a key's short form: a control character, which a caller's key can't contain. */
 const shortMark = '\u0001';
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const uuidParts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
@@ -34,24 +34,24 @@ export const bytesOfUuid = (uuid: string): Buffer => Buffer.from(uuid.replaceAll
 /** The UUID of 16 bytes. */
 export const uuidOfBytes = (bytes: Buffer): string => bytes.toString('hex').replace(uuidParts, '$1-$2-$3-$4-$5');
 
-/** An idempotency key as Redis and the ledger have it: a UUID in lower case, as most clients send, takes 23 bytes and not 36. */
+/** An idempotency key as Redis and the ledger store it: a lower-case UUID, which most clients send, takes 23 bytes instead of 36. */
 export function storedKey(key: string): string {
   return uuidShape.test(key) ? shortMark + bytesOfUuid(key).toString('base64url') : key;
 }
 
-/** The key that a caller sent, from what Redis and the ledger have. */
+/** A caller's key, from its stored form. */
 export function keyOfStored(stored: string): string {
   return stored.startsWith(shortMark) ? uuidOfBytes(Buffer.from(stored.slice(1), 'base64url')) : stored;
 }
 
-/** What Redis keeps of a key that was used: the event's id, and the moment from which on the key ages, in milliseconds since 1970 (lua/event.lua). */
+/** The stored value of a used key: the event's id, and when the key starts to age, in ms since 1970 (lua/event.lua). */
 export function usedKey(eventId: string, at: number): Buffer {
   const value = Buffer.concat([bytesOfUuid(eventId), Buffer.alloc(usedKeyMomentBytes)]);
   value.writeUIntBE(at, uuidBytes, usedKeyMomentBytes);
   return value;
 }
 
-/** The event's id and the moment, as a text; hexadecimal digits of a value of another length. */
+/** The event's id and the time, as a text; hexadecimal digits for a value of another length. */
 export function usedKeyText(value: Buffer): string {
   if (value.length !== uuidBytes + usedKeyMomentBytes) return `0x${value.toString('hex')}`;
   return `${uuidOfBytes(value.subarray(0, uuidBytes))} ${value.readUIntBE(uuidBytes, usedKeyMomentBytes)}`;
@@ -60,7 +60,7 @@ export function usedKeyText(value: Buffer): string {
 /** A list of the user's hash, unpacked. */
 export type Unpacked = readonly unknown[];
 
-/** What stands at a place of an unpacked list; undefined where nothing does. */
+/** The value at a position of an unpacked list; undefined for none. */
 export function at<L extends Layout>(list: Unpacked, layout: L, place: Place<L>): unknown {
   const value = list[placeOf(layout, place)];
   return value === false || value === null ? undefined : value;
@@ -69,13 +69,13 @@ export function at<L extends Layout>(list: Unpacked, layout: L, place: Place<L>)
 /** A user's hash: field (contract.ts, userRecords) → value. */
 export type UserHash = ReadonlyMap<string, Buffer>;
 
-/** A list of a user's hash; empty when the hash does not have it. */
+/** A list of a user's hash; empty if the hash lacks it. */
 export function listOf(hash: UserHash, record: string): Unpacked {
   const blob = hash.get(record);
   return blob ? (unpackMessage(blob) as Unpacked) : [];
 }
 
-/** A map of a user's hash; empty when the hash does not have it. (Lua's empty table is packed as a list.) */
+/** A map of a user's hash; empty if the hash lacks it. (Lua's empty table is packed as a list.) */
 export function mapOf<T>(hash: UserHash, record: string): Readonly<Record<string, T>> {
   const blob = hash.get(record);
   return blob ? Object.fromEntries(Object.entries(unpackMessage(blob) as object)) : {};
@@ -92,7 +92,7 @@ export function totalsOf(hash: UserHash, layout: 'metric' | 'points'): Map<numbe
   return totals;
 }
 
-/** A user's profile, as the ledger tells it: userFields → text. */
+/** A user's profile in the ledger: userFields → text. */
 export function profileOf(hash: UserHash): Record<string, string> {
   const core = listOf(hash, userRecords.core);
   const profile: Record<string, string> = { ...mapOf<string>(hash, userRecords.profile) };

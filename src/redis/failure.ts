@@ -6,13 +6,13 @@ type RedisConnection = Redis | Cluster;
 
 interface Refusal {
   readonly reason: NotReadyReason;
-  /** What is wrong, and what to do: the sentence of callers, of readiness, of the start and of the log. */
+  /** What is wrong and what to do, for responses, readiness, the start and the log. */
   readonly sentence: string;
 }
 
 const access = 'docs/operations/redis.md has what Laurel needs.';
 
-/** What Redis answers when it can't serve, by the start of its reply. */
+/** Replies with which Redis refuses to serve, by their start. */
 const refusals: Readonly<Record<string, Refusal>> = {
   WRONGPASS: { reason: 'redis_login', sentence: `Redis refuses the user name or the password of REDIS_URL (WRONGPASS). ${access}` },
   NOAUTH: { reason: 'redis_login', sentence: `Redis asks for a login, and REDIS_URL has none that it accepts (NOAUTH). ${access}` },
@@ -30,10 +30,10 @@ const refusals: Readonly<Record<string, Refusal>> = {
 
 /** The reply to a function that finds its tenant's keys on two masters (lua/modules/partition.lua): it has changed nothing. */
 const partlyMoved = 'access a non local key';
-/** How Redis 7.0, and newer ones, tell a function that its caller may not do something. */
+/** The replies of Redis 7.0 and newer versions to a function whose caller lacks a permission. */
 const deniedInFunction = /The user executing the script can't|ACL failure in script/;
 
-/** What a reply of Redis means that refuses to serve; undefined for any other. */
+/** The meaning of a reply that refuses to serve; undefined for any other. */
 function refusalOf(error: Error): Refusal | undefined {
   const { message } = error;
   if (message.includes(partlyMoved)) return refusals['TRYAGAIN'];
@@ -41,13 +41,13 @@ function refusalOf(error: Error): Refusal | undefined {
   return refusals[/^[A-Z]+/.exec(message)?.[0] ?? ''];
 }
 
-/** Why the newest attempts of a connection failed, until it is ready again. */
+/** Why a connection's last attempt failed, until it is ready again. */
 const troubles = new WeakMap<RedisConnection, Error>();
 
-/** Remembers why a connection is down: the commands that fail until then do not say it. */
+/** Records why a connection is down, since the errors of its commands don't contain it. */
 export function noteTrouble(redis: RedisConnection): void {
   const note = (error: Error): void => {
-    // After a refused login, the check whether the server is ready fails too, and says less.
+    // After a refused login, the readiness check fails too, with a less specific error.
     const isLogin = error.message.startsWith('NOAUTH') && troubles.get(redis)?.message.startsWith('WRONGPASS') === true;
     if (!isLogin) troubles.set(redis, error);
   };
@@ -57,8 +57,8 @@ export function noteTrouble(redis: RedisConnection): void {
 }
 
 /**
- * Turns a failed call into the error for the caller: a 503 with the reason why Redis does not serve. Anything else is returned as it came. `redis` is
- * the connection that it was sent on.
+ * Turns a failed call into the error for the caller: a 503 with the reason why Redis does not serve. Other errors are returned unchanged. `redis` is
+ * the connection of the call.
  */
 export function redisFailure(error: unknown, redis?: RedisConnection): unknown {
   if (!(error instanceof Error) || error instanceof LaurelError) return error;
@@ -82,7 +82,7 @@ export function startRefusal(redis: RedisConnection): string | undefined {
   return troubleOf(redis)?.sentence;
 }
 
-/** What a refusal by Redis means for a start or a command: a sentence for the operator, with what Redis said. Anything else is returned as it came. */
+/** Turns a refusal by Redis into an OperatorError, with Redis' reply, for a start or a command. Other errors are returned unchanged. */
 export function refusedStart(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const reply = error instanceof LaurelError && error.cause instanceof Error ? error.cause : error;

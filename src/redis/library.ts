@@ -6,7 +6,7 @@ import { contractModule, type FunctionName } from './contract.js';
 
 const luaFolder = fileURLToPath(new URL('../../lua/', import.meta.url));
 const entryFile = 'event.lua';
-/** The limits that Lua enforces too. */
+/** The limits that Lua enforces as well. */
 const luaLimits = {
   ledgerLookEntries: limits.ledgerLookEntries,
   maxAbsoluteTotal: limits.maxAbsoluteTotal,
@@ -23,17 +23,17 @@ const luaLimits = {
 };
 
 interface Part {
-  /** What errors call it: a path below lua/. */
+  /** Its path below lua/, for errors. */
   readonly file: string;
   readonly source: string;
 }
 
-/** What modules use of Lua and Redis. */
+/** The globals of Lua and Redis that modules use. */
 const globals = 'math string table cmsgpack cjson struct tonumber tostring ipairs pairs next select unpack'.split(' ').join(', ');
 
 /**
- * What stands before the modules: the globals that they use as locals of the library. Redis looks a global up in two tables, each time, and hides
- * it while a library is loaded, so the locals are filled when a function is called for the first time.
+ * The prelude of the library: the globals that modules use, as locals. Redis looks each global up in two tables and hides it while a library
+ * loads, so the first call of a function assigns the locals.
  */
 const prelude = [
   'local modules = {}',
@@ -65,10 +65,10 @@ function requiredModules(source: string): string[] {
   return [...source.matchAll(/\brequire\('([a-z_]+)'\)/g)].flatMap(([, name]) => name ?? []);
 }
 
-/** What a part is bundled with instead of what its file holds: tests plant deliberate faults with it. */
+/** Replaces the source of a part: tests plant faults with it. */
 export type SourceChange = (file: string, source: string) => string;
 
-/** The modules that the entry file needs, each after those that it needs itself. */
+/** The modules of the entry file, each after its own dependencies. */
 function collectParts(change: SourceChange): (Part & { readonly module: string })[] {
   const parts = new Map<string, Part & { readonly module: string }>();
   const visit = (module: string, trail: readonly string[]): void => {
@@ -84,26 +84,26 @@ function collectParts(change: SourceChange): (Part & { readonly module: string }
   return [...parts.values(), { module: 'event', file: entryFile, source: entry }];
 }
 
-/** The function library as Redis loads it: all of lua/ in one file, under a name that changes with its source. */
+/** The function library as Redis loads it: all of lua/ in one source, named by its hash. */
 export interface FunctionLibrary {
   readonly name: string;
   readonly source: string;
-  /** The name under which Redis knows a function of this library. */
+  /** The full name of a function of this library. */
   functionName(name: FunctionName): string;
   /** Replaces positions in the bundle (`user_function:123`) by the file and line that an engineer can open. */
   locate(message: string): string;
 }
 
 /**
- * Joins the Lua modules. The library is named by the hash of its source, so that two versions of the service can work on one Redis side
- * by side, each with the functions that it was written for. The service bundles what the files hold; `change` is for tests.
+ * Joins the Lua modules. The library is named by the hash of its source, so that two versions of the service can share a Redis, each
+ * with its own functions. `change` is for tests.
  */
 export function bundleLibrary(change: SourceChange = (_, source) => source): FunctionLibrary {
   const lines: string[] = [...prelude];
   const origins: { readonly file: string; readonly firstLine: number }[] = [];
   for (const part of collectParts(change)) {
     lines.push(`modules['${part.module}'] = (function()`);
-    // The line that `#!lua` takes is put in front below: the first line of a part is two further on than the lines before it.
+    // Plus the line of `#!lua`, which is prepended below, so a part starts two lines after the previous lines.
     origins.push({ file: part.file, firstLine: lines.length + 2 });
     lines.push(...part.source.trimEnd().split('\n'), 'end)()');
     if (part.module === 'contract') lines.push(`modules['contract'].name = 'LIBRARY_NAME'`);

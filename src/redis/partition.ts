@@ -2,7 +2,7 @@ import { limits } from '../shared/limits.js';
 import type { RedisConnection } from './connection.js';
 import { keyNames, metaFields } from './contract.js';
 
-/** Whether an id of a stream entry is of an earlier one than another. */
+/** Whether a stream id precedes another. */
 export function isBelow(id: string, other: string): boolean {
   const [ms = '0', seq = '0'] = id.split('-');
   const [otherMs = '0', otherSeq = '0'] = other.split('-');
@@ -10,8 +10,8 @@ export function isBelow(id: string, other: string): boolean {
 }
 
 /**
- * Forgets the ledger of a partition up to an id that Postgres has committed, in the life `epoch` of Redis, and notes that in the same step: a
- * Postgres that lacks it later has been put back to an older state (`open` in lua/modules/partition.lua).
+ * Trims the ledger of a partition up to an id that Postgres has committed in `epoch`, and records the id in the same step: a Postgres that later
+ * lacks it has been restored to an older state (`open` in lua/modules/partition.lua).
  */
 export async function trimLedger(redis: RedisConnection, partition: string, epoch: string, upTo: string): Promise<void> {
   const results = await redis
@@ -23,19 +23,19 @@ export async function trimLedger(redis: RedisConnection, partition: string, epoc
   for (const [error] of results) if (error) throw error;
 }
 
-/** Up to which id a ledger was trimmed in an epoch, by what `meta` says of the last trim; `0-0` for not at all. */
+/** The id up to which a ledger was trimmed in an epoch, from the last trim in `meta`; `0-0` for none. */
 export function trimmedUpTo(trimmed: string | null | undefined, epoch: string): string {
   const [of, upTo = '0-0'] = (trimmed ?? '').split(' ');
   return of === epoch ? upTo : '0-0';
 }
 
-/** The id of the newest entry that waits in a partition's ledger, `0-0` for none. */
+/** The id of the newest entry in a partition's ledger, `0-0` for none. */
 export async function newestId(redis: RedisConnection, partition: string): Promise<string> {
   const [newest] = await redis.xrevrange(partition + keyNames.ledger, '+', '-', 'COUNT', 1);
   return newest?.[0] ?? '0-0';
 }
 
-/** The id of the newest entry that a partition's ledger has ever held, `0-0` for none. */
+/** The id of the newest entry that a partition's ledger has ever contained, `0-0` for none. */
 export async function lastLedgerId(redis: RedisConnection, partition: string): Promise<string> {
   const ledger = partition + keyNames.ledger;
   if ((await redis.exists(ledger)) === 0) return '0-0';
@@ -43,15 +43,15 @@ export async function lastLedgerId(redis: RedisConnection, partition: string): P
   return String(info[info.indexOf('last-generated-id') + 1]);
 }
 
-/** The id of a stream entry, `milliseconds-number`, with which the next entry that can be would be named. */
+/** The lowest id after a stream id, `milliseconds-number`. */
 export function idAfter(id: string): string {
   const [ms = '0', seq = '0'] = id.split('-');
   return `${ms}-${BigInt(seq) + 1n}`;
 }
 
 /**
- * The keys of a partition that start with `start`, page by page; a page may be empty, and a key may come twice. In a cluster only the
- * server that has the partition is asked: SCAN names no key, and goes where the command in front of it goes.
+ * The keys of a partition that start with `start`, in pages; a page may be empty, and a key may occur twice. In a cluster only the partition's
+ * server is scanned: SCAN names no key, so it goes to the server of the command before it in the pipeline.
  */
 export async function* partitionKeys(redis: RedisConnection, partition: string, start = partition): AsyncGenerator<string[]> {
   const pattern = `${start.replace(/[\\*?[\]]/g, '\\$&')}*`;

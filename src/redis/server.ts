@@ -3,7 +3,7 @@ import { OperatorError } from '../shared/errors.js';
 import { mastersOf, prepareServers } from './cluster.js';
 import type { RedisConnection } from './connection.js';
 
-/** What INFO says, by field. */
+/** The fields of INFO. */
 export function infoFields(info: string): ReadonlyMap<string, string> {
   return new Map(
     info.split('\r\n').flatMap((line) => {
@@ -13,12 +13,12 @@ export function infoFields(info: string): ReadonlyMap<string, string> {
   );
 }
 
-/** When an answer means that the event is on Redis' disk: within a second of it, or always (docs/operations/durability.md). */
+/** When Redis writes an event to disk: within a second of the response, or before it (docs/operations/durability.md). */
 export type Durability = 'everysec' | 'always';
 
 /**
- * Looks at every server that takes writes, and refuses those that Laurel must not run on. Throws an OperatorError; `warn` hears what is as
- * the operator may want it, but hardly does.
+ * Checks every server that accepts writes, and throws an OperatorError for one that Laurel must not run on. Calls `warn` for a setting that is
+ * allowed but probably a mistake.
  */
 export async function checkRedisServers(redis: RedisConnection, durability: Durability, warn: (line: string) => void): Promise<void> {
   for (const server of mastersOf(redis)) {
@@ -51,12 +51,12 @@ function checkServer(fields: ReadonlyMap<string, string>): void {
 const durable = { appendfsync: 'always', 'no-appendfsync-on-rewrite': 'no' } as const;
 
 /**
- * Makes a server answer only what is on its disk: it brings its append-only file there before it replies, once for all that has come in the
- * same moment. Throws an OperatorError when it does not and does not let itself be told to.
+ * Makes a server write its append-only file to disk before it replies, once for all commands of one event loop iteration. Throws an OperatorError
+ * if it does not and refuses the setting.
  */
 async function makeDurable(server: Redis): Promise<void> {
   const settings = Object.entries(durable);
-  // Sent before all else: what comes behind it is on the disk when it is answered.
+  // Sent first: whatever follows is on disk when its reply arrives.
   const set = await server.config('SET', ...(settings.flat() as [string, string])).then(
     () => true,
     () => false,
@@ -80,13 +80,13 @@ async function isDurable(server: Redis): Promise<boolean> {
 }
 
 /**
- * Sees to it that every server that the connection comes to later is as durable as those at the start: one that has started anew goes by its
- * own configuration again. The connection to one that is not is broken, so that nothing is answered from it; `onProblem` hears why.
+ * Checks the durability of every server that the connection reaches later, since a restarted server uses its own configuration again. Disconnects
+ * from one that is not durable, so that no request is served from it, and calls `onProblem`.
  */
 export function keepDurable(redis: RedisConnection, onProblem: (problem: unknown) => void): void {
   prepareServers(redis, async (server) => {
     await makeDurable(server).catch((error: unknown) => {
-      // One that does not answer, or is a replica by now, is found out by the commands themselves.
+      // Commands notice a server that does not reply, or has become a replica.
       if (!(error instanceof OperatorError)) return;
       onProblem(error);
       server.disconnect(true);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { OperatorError } from '../shared/errors.js';
 
-/** Files in PEM, or null: who has signed the server's certificate, and our own certificate and its key. */
+/** PEM files, or null: the CA of the server's certificate, and the client certificate and its key. */
 export interface TlsFiles {
   readonly caFile?: string | null;
   readonly certFile?: string | null;
@@ -21,7 +21,7 @@ function read(files: TlsFiles, name: keyof TlsFiles): string | undefined {
   }
 }
 
-/** Runs something that throws for an invalid file; the error has nothing of the file's content. */
+/** Runs something that throws for an invalid file; the error contains nothing of the file. */
 function tried(attempt: () => unknown, problem: string): void {
   try {
     attempt();
@@ -30,10 +30,10 @@ function tried(attempt: () => unknown, problem: string): void {
   }
 }
 
-/** How TLS is spoken with a server that has this name, if it has one. Throws an OperatorError when the files can't be used. */
+/** The TLS options for a server, with its name if it has one. Throws an OperatorError for unusable files. */
 export function tlsOptions(files: TlsFiles, host: string | undefined): ConnectionOptions {
   const [ca, cert, key] = [read(files, 'caFile'), read(files, 'certFile'), read(files, 'keyFile')];
-  // Node takes a text without any certificate for a list of authorities, an empty one.
+  // Node accepts a text without any certificate as an empty list of CAs.
   if (ca !== undefined) tried(() => new X509Certificate(ca), 'REDIS_CA_FILE names a file without a certificate in PEM.');
   if ((cert === undefined) !== (key === undefined)) {
     throw new OperatorError('REDIS_CERT_FILE and REDIS_KEY_FILE are a certificate and its key: set both, or none.');
@@ -45,9 +45,9 @@ export function tlsOptions(files: TlsFiles, host: string | undefined): Connectio
   return {
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert, key }),
-    // The name that the certificate is to be for; Node takes none that is an IP address.
+    // The name that the certificate must match. Node accepts no IP address here.
     ...(host === undefined || /^[\d.]+$|:/.test(host) ? {} : { servername: host }),
-    // Also where NODE_TLS_REJECT_UNAUTHORIZED switches the checks of a whole process off.
+    // Even if NODE_TLS_REJECT_UNAUTHORIZED disables the checks of the process.
     rejectUnauthorized: true,
   };
 }
@@ -60,7 +60,7 @@ export function expectNoTls(files: TlsFiles): void {
   }
 }
 
-/** Codes of Node's, of OpenSSL's checks of a certificate, and of what the other side says of ours, and what each kind means. */
+/** Error codes of Node, of OpenSSL's certificate checks and of TLS alerts, with their meaning. */
 const problems: readonly (readonly [codes: RegExp, problem: (reason: string) => string])[] = [
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID$/,
@@ -90,6 +90,6 @@ export function tlsProblem(error: unknown): string | undefined {
   const { code, reason } = error as { code?: unknown; reason?: unknown };
   if (typeof code !== 'string') return undefined;
   const found = problems.find(([codes]) => codes.test(code));
-  // What OpenSSL says as a whole is an address in memory, a file and a line of its own.
+  // The rest of OpenSSL's message is a memory address, a file and a line.
   return found?.[1](typeof reason === 'string' ? reason.replace(/: $/, '') : error.message);
 }
