@@ -11,13 +11,13 @@ import { startArena, type Arena, type Loss } from '../support/engine-subject.js'
 import { baseMs } from '../support/model/documents.js';
 import { OwnRedis } from '../support/own-redis.js';
 
-/** A rule of tomorrow: it counts a user's events in a record that nothing in TypeScript knows. */
+/** A rule of a later version: it counts a user's commits in a record that TypeScript does not know. */
 const field = 'tomorrow';
 const library = bundleLibrary((file, source) => {
-  if (file !== 'event.lua') return source;
-  const text = '  users.keep(one)\n';
+  if (file !== 'modules/settle.lua') return source;
+  const text = '  users.save(tx)\n';
   expect(source.split(text)).to.have.lengthOf(2);
-  return source.replace(text, `${text}  local counted = turn.change(one, '${field}')\n  counted.events = (counted.events or 0) + 1\n`);
+  return source.replace(text, `${text}  local counted = transaction.change(tx, '${field}')\n  counted.events = (counted.events or 0) + 1\n`);
 });
 
 const { document } = planApply(emptyConfig, configFileOf({ metrics: [{ key: 'cards', name: 'Cards' }] }), {
