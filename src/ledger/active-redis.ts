@@ -99,9 +99,9 @@ export class ActiveRedis {
     const startedMs = performance.now();
     const objection = await inTransaction(this.options.pool, async (client) => {
       await client.query('select pg_advisory_xact_lock($1)', [claimLock]);
-      const loadClaimState = await this.standing(client, servers);
-      const against = objectionTo(need, loadClaimState);
-      await (against ? this.recordClaim(client, loadClaimState) : this.activate(client, loadClaimState));
+      const claimState = await this.loadClaimState(client, servers);
+      const against = objectionTo(need, claimState);
+      await (against ? this.recordClaim(client, claimState) : this.activate(client, claimState));
       return against;
     });
     if (!objection) {
@@ -113,8 +113,8 @@ export class ActiveRedis {
 
   /** The objection that a claim would meet now, without making it. */
   async check(need: ClaimPurpose): Promise<Objection | undefined> {
-    const standing = await this.standing(this.options.pool, await this.servers());
-    return objectionTo(need, { ...standing, isClaiming: false });
+    const claimState = await this.loadClaimState(this.options.pool, await this.servers());
+    return objectionTo(need, { ...claimState, isClaiming: false });
   }
 
   /** Keeps this process's Redis the active one until the transaction of `client` ends. Throws an OperatorError when it no longer is. */
@@ -255,7 +255,7 @@ export class ActiveRedis {
     return held;
   }
 
-  private async standing(client: pg.Pool | pg.ClientBase, servers: readonly string[]): Promise<ClaimState> {
+  private async loadClaimState(client: pg.Pool | pg.ClientBase, servers: readonly string[]): Promise<ClaimState> {
     const { address, prefix } = this.options;
     const { rows } = await client.query<ConfirmationRow & { isFresh: boolean }>(
       `select listed.*, "confirmedAt" > clock_timestamp() + $1 * interval '1 millisecond' as "isFresh" from (${confirmations}) as listed`,
