@@ -75,8 +75,8 @@ const otherFaults: readonly Fault[] = [
   fault(
     'ledger',
     'settling leaves no entry',
-    "redis.call('XADD', part.ledger, '*', 'e', blob)",
-    "if entry.kind ~= 'settle' then redis.call('XADD', part.ledger, '*', 'e', blob) end",
+    "redis.call('XADD', part.ledger, '*', 'e', blob, unpack(changed, 1, count))",
+    "if entry.kind ~= 'settle' then redis.call('XADD', part.ledger, '*', 'e', blob, unpack(changed, 1, count)) end",
   ),
   fault('levels', 'new levels count nobody anew', 'points.count_level(tx, system, level)', 'level'),
   fault('metrics', 'a total below zero is forgotten', 'decimal.add(before, value)', 'decimal.add(math.max(before, 0), value)'),
