@@ -133,11 +133,7 @@ describe('A batch of events', () => {
     ['no metric', [{ user: { id: 'ana' }, value: 1 }], /^`0\.key` is required and must be a string\.$/],
     ['an empty idempotency key', [event('ana', 1, { idempotencyKey: '' })], /^`0\.idempotencyKey` must have 1 to 255 characters\.$/],
     ['an id that is too long', [event('x'.repeat(256), 1)], /^`0\.user\.id` must have 1 to 255 characters\.$/],
-    [
-      'an unknown zone',
-      [{ key: 'm', user: { id: 'a', tz: 'Mars/Olympus' }, value: 1 }],
-      /^`0\.user\.tz` must be an IANA time zone/,
-    ],
+    ['an unknown zone', [{ key: 'm', user: { id: 'a', tz: 'Mars/Olympus' }, value: 1 }], /^`0\.user\.tz` must be an IANA time zone/],
     ['a value beyond 1e15', [event('ana', 2e15)], /^`0\.value` must be at most 1000000000000000\.$/],
     ['attributes that are a list', [event('ana', 1, { attributes: ['phone'] })], /^`0\.attributes` must be an object\.$/],
   ];

@@ -17,7 +17,10 @@ const library = bundleLibrary((file, source) => {
   if (file !== 'modules/settle.lua') return source;
   const text = '  users.save(tx)\n';
   expect(source.split(text)).to.have.lengthOf(2);
-  return source.replace(text, `${text}  local counted = transaction.change(tx, '${field}')\n  counted.events = (counted.events or 0) + 1\n`);
+  return source.replace(
+    text,
+    `${text}  local counted = transaction.change(tx, '${field}')\n  counted.events = (counted.events or 0) + 1\n`,
+  );
 });
 
 const { document } = planApply(emptyConfig, configFileOf({ metrics: [{ key: 'cards', name: 'Cards' }] }), {
