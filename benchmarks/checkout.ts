@@ -15,7 +15,7 @@ import type * as connection from '../src/redis/connection.js';
 import type * as contract from '../src/redis/contract.js';
 import type * as library from '../src/redis/library.js';
 
-/** What the paired benchmarks use of a checkout. Every path is here, and all of them are in both checkouts that are compared. */
+/** What the paired benchmarks use of a checkout: every path is here, a renamed file with its earlier name. */
 export type Checkout = Awaited<ReturnType<typeof loadCheckout>>;
 
 /** Loads the code of a checkout from its own files, with the dependencies that are installed for it. */

@@ -36,7 +36,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
   const transport = new Transport({ allowPrivate: settings.webhookAllowPrivate });
   lifecycle.onStop('test webhooks', () => transport.stop());
   const deletion = deletionOf(context);
-  const { requests, windowS } = { requests: settings.rateLimit, windowS: settings.rateLimitWindowS };
+  const { rateLimit: requests, rateLimitWindowS: windowS } = settings;
   const app = createApp({
     services: {
       ...{ engine, clock, history, aggregates, configuration, account },
