@@ -14,8 +14,10 @@ export async function run(argv) {
     return;
   }
   try {
+    const { default: cluster } = await import('node:cluster');
     const { ensureBuilt, root } = await import('./prepare.mjs');
-    ensureBuilt(root);
+    // A process of a running service must not rebuild what the others run.
+    if (cluster.isPrimary) ensureBuilt(root);
     const { main } = await import(new URL('../dist/app/main.js', import.meta.url).href);
     await main(argv);
   } catch (error) {

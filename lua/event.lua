@@ -44,18 +44,18 @@ local function replay(tx, metric, event_id)
   return { outcome.replay, event_id, decimal.text(total), cmsgpack.pack(streaks.fact(tx) or false) }
 end
 
--- Works out everything that the event earns, before anything is written. Returns the totals before and after, or nil and the reply that
--- refuses the event.
+-- Works out everything that the event earns, before anything is written. Returns the totals after and before, the latter nil for none; or
+-- nil, nil and the reply that refuses the event.
 local function work_out(tx, metric, event)
   local counts = transaction.change(tx, metric.record)
   local before = counts[contract.metric.total] or nil
   local total = metrics.add(before, event.value)
   if not total then
-    return nil, { outcome.totalOutOfRange }
+    return nil, nil, { outcome.totalOutOfRange }
   end
   counts[contract.metric.total] = total
   if not achievements.sum(tx, metric, event.value, event.attributes) then
-    return nil, { outcome.totalOutOfRange }
+    return nil, nil, { outcome.totalOutOfRange }
   end
   achievements.by_metric(tx, metric)
   streaks.count(tx, metric.key, event.value)
@@ -67,9 +67,9 @@ local function work_out(tx, metric, event)
   local everything = tx.extended or #tx.achieved > 0
   local refused = points.earn(tx, everything and tx.plan.systems or metric.systems, event)
   if refused then
-    return nil, { refused }
+    return nil, nil, { refused }
   end
-  return { before = before, total = total }
+  return total, before
 end
 
 -- Counts the event whose arguments, in the order of `track`, start behind `base` and end at `last`.
@@ -103,25 +103,34 @@ local function count_event(call, args, base, last)
   end
   local attributes, attribute_list = read_attributes(args, after_patch, last)
   local event = { metric = metric.no, value = tonumber(args[base + position.value]), attributes = attributes }
-  local totals
-  totals, refused = work_out(tx, metric, event)
-  if not totals then
+  local total, before
+  total, before, refused = work_out(tx, metric, event)
+  if not total then
     return refused
   end
 
   -- Nothing refuses any more.
-  leaderboards.enter_totals(tx, metric.boards, totals.before, totals.total)
+  leaderboards.enter_totals(tx, metric.boards, before, total)
   leaderboards.enter_gains(tx, metric.boards, event.value, tx)
   if idempotency_key ~= '' then
     redis.call('HSET', used_keys, idempotency_key, tx.id_bytes .. struct.pack(USED_KEY, tx.now))
   end
+  -- Fields that are set later stand here too, so that Lua allocates room for them at once.
   local entry = {
     kind = 'event',
     id = id,
+    user = user,
+    at = false,
+    day = false,
+    rev = false,
+    points = false,
+    boards = false,
+    achieved = false,
+    streaks = false,
     metric = metric.no,
     value = event.value,
-    total = totals.total,
-    same = totals.before == totals.total or nil,
+    total = total,
+    same = before == total or nil,
     attributes = attribute_list,
     key = idempotency_key ~= '' and idempotency_key or nil,
     streak = streaks.fact(tx),

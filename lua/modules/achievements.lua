@@ -57,7 +57,8 @@ function achievements.sum(tx, metric, value, attributes)
   local list = metric.summed
   for i = 1, #list do
     local achievement = list[i]
-    if filters.match_event(achievement.event, attributes) then
+    local wanted = achievement.event
+    if #wanted == 0 or filters.match_event(wanted, attributes) then
       local sums = transaction.map(transaction.change(tx, achievement.record), place.sums)
       local sum = decimal.add(sums[achievement.key] or 0, value)
       if sum > limit.maxAbsoluteTotal or sum < -limit.maxAbsoluteTotal then
@@ -69,9 +70,8 @@ function achievements.sum(tx, metric, value, attributes)
   return true
 end
 
--- What the achievement counts: the metric's total, or the sum of its matching events.
-local function amount(tx, achievement)
-  local counts = transaction.get(tx, achievement.record)
+-- What the achievement counts in the record of its metric: the total, or the sum of its matching events.
+local function amount(counts, achievement)
   if achievement.isSummed then
     local sums = counts[place.sums]
     return sums and sums[achievement.key] or 0
@@ -81,12 +81,15 @@ end
 
 -- The metric achievements that the user's totals now reach.
 function achievements.by_metric(tx, metric)
-  local list, completed = metric.counted, nil
+  local list = metric.counted
+  if #list == 0 then
+    return
+  end
+  local completed, counts = achievements.completed(tx), transaction.get(tx, metric.record)
   for i = 1, #list do
     local achievement = list[i]
-    completed = completed or achievements.completed(tx)
     -- Most of what users reach they have completed before.
-    if not completed[achievement.key] and amount(tx, achievement) >= achievement.value and can_complete(tx, achievement) then
+    if not completed[achievement.key] and amount(counts, achievement) >= achievement.value and can_complete(tx, achievement) then
       complete(tx, achievement)
     end
   end
@@ -118,7 +121,7 @@ function achievements.qualifies(tx, achievement, streak_length)
     return false
   end
   if achievement.kind == 'metric' then
-    return amount(tx, achievement) >= achievement.value
+    return amount(transaction.get(tx, achievement.record), achievement) >= achievement.value
   elseif achievement.kind == 'streak' then
     return streak_length >= achievement.length
   end

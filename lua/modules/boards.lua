@@ -63,11 +63,26 @@ function boards.rank(key, member)
   return rank and rank + 1 or nil
 end
 
+-- (Lua makes a text of a number by way of its decimals, which takes as long as a command.)
+local function run_text(run)
+  return run == 0 and '0' or string.format('%d', run)
+end
+
+-- The sorted set of a run without groups. The partition keeps the latest of each leaderboard, since making one takes as long as a command.
+local function key_of_run(part, no, run)
+  local kept = part.boards[no]
+  if not kept or kept.run ~= run then
+    kept = { run = run, key = boards.key(part, no, run_text(run), nil) }
+    part.boards[no] = kept
+  end
+  return kept.key
+end
+
 -- A user's entry on one run and group of a leaderboard, which the functions below take: the leaderboard in the plan, the run, the group
 -- (nil for none), the key of the sorted set, and the sequence number and value that the user has there (nil for none).
 function boards.entry(part, board, run, group)
-  -- (Lua makes a text of a number by way of its decimals, which takes as long as a command.)
-  local key = boards.key(part, board.key, run == 0 and '0' or string.format('%d', run), group)
+  local no = board.key
+  local key = group and boards.key(part, no, run_text(run), group) or key_of_run(part, no, run)
   return { board = board, run = run, group = group, key = key, seq = nil, value = nil }
 end
 
@@ -94,8 +109,8 @@ end
 
 -- A member's rank within the limit of the board; nil beyond it.
 function boards.participant_rank(entry, member)
-  local rank = boards.rank(entry.key, member)
-  return rank and rank <= entry.board.max and rank or nil
+  local rank = redis.call('ZREVRANK', entry.key, member)
+  return rank and rank < entry.board.max and rank + 1 or nil
 end
 
 -- Whether a member with a value is not below the last place.
@@ -103,16 +118,17 @@ local function reaches(value, member, last, last_value)
   return value > last_value or value == last_value and member >= last
 end
 
--- The rank of a member, which may be missing (nil) or beyond the limit. With many users most are beyond it: the last place says so in less
--- time than a rank takes.
-local function rank_before(key, member, last, last_value)
-  if last then
-    local value = redis.call('ZSCORE', key, member)
+-- The rank of a user's member, which may be missing (nil) or beyond the limit. With many users most are beyond it: the last place says so
+-- in less time than a rank takes. A user who by the entry's value is a participant is looked up at once.
+local function rank_before(entry, member, last, last_value)
+  local known = entry.value
+  if last and not (known and reaches(known, member, last, last_value)) then
+    local value = redis.call('ZSCORE', entry.key, member)
     if not value or not reaches(tonumber(value), member, last, last_value) then
       return nil
     end
   end
-  return boards.rank(key, member)
+  return boards.participant_rank(entry, member)
 end
 
 -- Replaces a user's member (`old`, nil for none) by `new` with a value. Returns the ranks before and after (nil beyond the limit), the
@@ -120,13 +136,13 @@ end
 function boards.move(entry, old, new, value)
   local key, max = entry.key, entry.board.max
   local last, last_value = last_place(entry)
-  local previous = old and rank_before(key, old, last, last_value)
+  local previous = old and rank_before(entry, old, last, last_value)
   local is_new = not old or redis.call('ZREM', key, old) == 0
   redis.call('ZADD', key, decimal.text(value), new)
   if last and not previous and not reaches(value, new, last, last_value) then
     return nil, nil, last_value, is_new
   end
-  local rank = boards.rank(key, new)
+  local rank = redis.call('ZREVRANK', key, new) + 1
   if rank == max then
     return previous, rank, value, is_new
   elseif not last and not is_new then

@@ -5,7 +5,8 @@ local filters = require('filters')
 local boosts = {}
 
 local function collect(list, tx, day, active)
-  for _, boost in ipairs(list) do
+  for i = 1, #list do
+    local boost = list[i]
     if day >= boost.first and not (boost.last and day > boost.last) and filters.match_user(boost.user, tx) then
       active[#active + 1] = boost
     end
@@ -15,7 +16,7 @@ end
 -- The boosts of a system that are active for this user on a local day: those of all users, of cohorts, and the user's own. Each
 -- carries `order`, which compile has counted by falling multiplier, the newest first among equals.
 function boosts.active(system, tx, day)
-  local active = {}
+  local active = { nil, nil, product = nil, scale = nil, numbers = nil }
   collect(system.boosts, tx, day, active)
   local own = system.ownBoosts[tx.user]
   if own then
@@ -30,18 +31,20 @@ end
 -- The numbers of active boosts, one list for all awards of the day.
 function boosts.numbers(active)
   if not active.numbers then
-    active.numbers = {}
-    for i, boost in ipairs(active) do
-      active.numbers[i] = boost.no
+    local numbers = { nil, nil }
+    for i = 1, #active do
+      numbers[i] = active[i].no
     end
+    active.numbers = numbers
   end
   return active.numbers
 end
 
 -- What all active boosts multiply by. Awards of the same day share it, and `active` keeps it for them.
 local function product_of(active)
-  local factors, scale = {}, 0
-  for i, boost in ipairs(active) do
+  local factors, scale = { nil, nil }, 0
+  for i = 1, #active do
+    local boost = active[i]
     factors[i] = boost.mantissa
     scale = scale + boost.scale
   end

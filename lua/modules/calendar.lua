@@ -58,6 +58,18 @@ function calendar.period(frequency, day, week_shift)
   return month_of(day)
 end
 
+-- By one number for both, day * 7 + week_shift: a shift is below 7.
+local periods_of = cache.new(MAX_CACHED, function(key)
+  local shift = key % 7
+  local day = (key - shift) / 7
+  return { day, calendar.period('weekly', day, shift), month_of(day) }
+end)
+
+-- The periods that a day is in, daily, weekly and monthly. The list is shared: do not change it.
+function calendar.periods(day, week_shift)
+  return periods_of(day * 7 + week_shift)
+end
+
 -- The first day of a period.
 function calendar.first_day(frequency, period, week_shift)
   if frequency == 'daily' then

@@ -54,6 +54,11 @@ function command.reading(name, run)
   of_call(name, NO_WRITES, partition.enter, run)
 end
 
+-- The same with the plan.
+function command.reading_with_plan(name, run)
+  of_call(name, NO_WRITES, plans.enter, run)
+end
+
 -- Runs `run(call, args, position)` with the plan.
 function command.with_plan(name, run)
   of_call(name, {}, plans.enter, run)

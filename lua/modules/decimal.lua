@@ -31,12 +31,23 @@ function decimal.add(a, b)
   return decimal.clean(a + b)
 end
 
+-- The texts of small whole numbers are kept: making one takes as long as a command.
+local KEPT_TEXTS = 4096
+local texts = {}
+
 -- The shortest text of a clean number. (Whole ones are the usual ones, and Lua writes them several times as fast.)
 function decimal.text(number)
-  if number % 1 == 0 then
+  if number % 1 ~= 0 then
+    return string.format('%.15g', number)
+  elseif number < 0 or number >= KEPT_TEXTS then
     return string.format('%d', number)
   end
-  return string.format('%.15g', number)
+  local text = texts[number]
+  if not text then
+    text = string.format('%d', number)
+    texts[number] = text
+  end
+  return text
 end
 
 -- limbs (least first) times a factor below LIMB, in place.
@@ -111,15 +122,24 @@ local function divide_digits(digits, scale, rounding)
 end
 
 local function multiply_doubles(product, factors)
-  for _, factor in ipairs(factors) do
-    product = product * factor
+  for i = 1, #factors do
+    product = product * factors[i]
   end
   return product
 end
 
+-- The limbs of what decimal.product began, worked out once.
+local function limbs_of(begun)
+  if not begun then
+    return { 1 }
+  end
+  begun.limbs = begun.limbs or multiply({ 1 }, begun.factors)
+  return begun.limbs
+end
+
 -- factors[1] * factors[2] * ..., for scaled_product to go on with. The factors are non-negative integers.
 function decimal.product(factors)
-  return { double = multiply_doubles(1, factors), limbs = multiply({ 1 }, factors) }
+  return { double = multiply_doubles(1, factors), factors = factors, limbs = nil }
 end
 
 -- factors[1] * factors[2] * ... / 10^scale as an integer, rounded down, up or to the nearest (a half goes up). The factors are
@@ -127,7 +147,7 @@ end
 function decimal.scaled_product(factors, scale, rounding, begun)
   local product = multiply_doubles(begun and begun.double or 1, factors)
   if product >= EXACT or scale > 15 then
-    return divide_digits(digits_of(multiply(begun and begun.limbs or { 1 }, factors)), scale, rounding)
+    return divide_digits(digits_of(multiply(limbs_of(begun), factors)), scale, rounding)
   end
   local divisor = 10 ^ scale
   local rest = product % divisor

@@ -74,7 +74,9 @@ command.of_user('deleteUser', { writes = true }, function(tx, args, position)
   end
   part.is_awaited = true
   ledger.append(part, { kind = 'deletion', id = args[position.entryId], user = user, at = tx.now })
-  return { outcome.ok, partition.last_ledger_id(part) }
+  local id = partition.last_ledger_id(part)
+  redis.call('HSET', part.meta, contract.meta.deleted, id)
+  return { outcome.ok, id }
 end)
 
 -- Deletes idempotency keys, except those that another event has used since.

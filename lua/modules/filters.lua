@@ -4,6 +4,8 @@ local transaction = require('transaction')
 
 local filters = {}
 
+local ATTRIBUTES = contract.record.attributes
+
 local function match(list, attributes)
   for i = 1, #list do
     local filter = list[i]
@@ -16,7 +18,7 @@ end
 
 -- Against the user's attributes, this call's changes included.
 function filters.match_user(list, tx)
-  return #list == 0 or match(list, transaction.get(tx, contract.record.attributes))
+  return #list == 0 or match(list, tx.records[ATTRIBUTES] or transaction.get(tx, ATTRIBUTES))
 end
 
 -- Against an event's attributes: attribute no, as text, to value.

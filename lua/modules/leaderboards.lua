@@ -29,9 +29,6 @@ local function is_open(board, day)
 end
 
 local function in_window(board, tx, at)
-  if not board.from then
-    return true
-  end
   local now = time.of_day(tx, transaction.zone(tx), at)
   if board.from < board.to then
     return now >= board.from and now < board.to
@@ -52,17 +49,26 @@ local function add_change(tx, change)
   tx.boards[#tx.boards + 1] = change
 end
 
+-- The user's member with a sequence number. All boards of a transaction share one.
+local function member_at(tx, seq)
+  if tx.member_seq ~= seq then
+    tx.member, tx.member_seq = boards.member(seq, tx.user), seq
+  end
+  return tx.member
+end
+
 -- Enters a value, and notes the change: without ranks for a user beyond the limit.
 local function enter(tx, entry, value)
   local board, group = entry.board, entry.group
-  local seq = transaction.seq(tx)
+  local seq = tx.sequence or transaction.seq(tx)
   local old = entry.seq and boards.member(entry.seq, tx.user)
-  local previous, rank, threshold, is_new = boards.move(entry, old, boards.member(seq, tx.user), value)
+  local previous, rank, threshold, is_new = boards.move(entry, old, member_at(tx, seq), value)
   if is_new and group then
     redis.call('SADD', tx.part.groups .. board.key .. ':' .. entry.run, group)
   end
   local before = previous and entry.value or false
-  add_change(tx, { board.no, entry.run, group or false, seq, value, rank or false, previous or false, before, threshold })
+  local changes = tx.boards
+  changes[#changes + 1] = { board.no, entry.run, group or false, seq, value, rank or false, previous or false, before, threshold }
   return seq
 end
 
@@ -76,7 +82,8 @@ end
 
 -- What the record of what a board ranks stores of the user's places, by board.
 local function stored_places(tx, board)
-  return transaction.map(transaction.get(tx, board.record), board.placesAt)
+  local list, at = transaction.get(tx, board.record), board.placesAt
+  return list[at] or transaction.map(list, at)
 end
 
 -- Stores the place on a board; nil for none.
@@ -85,8 +92,9 @@ local function store_place(tx, board, place)
 end
 
 local function enter_total(tx, board, before, value)
-  local seq = stored_places(tx, board)[board.key]
-  local is_lost = board.isStreak and value == 0
+  local places, no = stored_places(tx, board), board.key
+  local seq = places[no]
+  local is_lost = value == 0 and board.isStreak
   if is_lost and not seq then
     return
   end
@@ -94,15 +102,18 @@ local function enter_total(tx, board, before, value)
   entry.seq, entry.value = seq, before
   if is_lost then
     leave(tx, entry)
-    store_place(tx, board, nil)
+    places[no] = nil
   else
-    store_place(tx, board, enter(tx, entry, value))
+    places[no] = enter(tx, entry, value)
   end
+  tx.changed[board.record] = true
 end
 
 -- The slot of a run; a new one, which is not stored yet, when there is none.
 local function slot_of(tx, board, run)
-  for _, slot in ipairs(stored_places(tx, board)[board.key] or {}) do
+  local slots = stored_places(tx, board)[board.key]
+  for i = 1, slots and #slots or 0 do
+    local slot = slots[i]
     if slot[RUN] == run then
       return slot
     end
@@ -164,12 +175,14 @@ function leaderboards.enter_totals(tx, list, before, value)
   if before == value then
     return
   end
+  local day = tx.day
   for i = 1, #list do
     local board = list[i]
-    if is_open(board, tx.day) then
-      if board.kind == 'total' then
+    local kind = board.kind
+    if kind ~= 'gain' and is_open(board, day) then
+      if kind == 'total' then
         enter_total(tx, board, before, value)
-      elseif board.kind == 'grouped' then
+      else
         enter_grouped(tx, board, value)
       end
     end
@@ -227,8 +240,11 @@ end
 function leaderboards.enter_gains(tx, list, gained, when)
   for i = 1, #list do
     local board = list[i]
-    if board.kind == 'gain' and is_open(board, when.day) and in_window(board, tx, when.now) then
-      local group, is_complete = current_group(tx, board)
+    if board.kind == 'gain' and is_open(board, when.day) and (not board.from or in_window(board, tx, when.now)) then
+      local group, is_complete = nil, true
+      if board.breakdown then
+        group, is_complete = current_group(tx, board)
+      end
       if is_complete then
         local run = board.unit and calendar.run(board, when.day) or 0
         local slot = slot_of(tx, board, run)
@@ -322,7 +338,7 @@ function leaderboards.stored_member(place, run, user)
 end
 
 function leaderboards.start(tx)
-  tx.boards = {}
+  tx.boards = { nil, nil, nil, nil }
 end
 
 return leaderboards

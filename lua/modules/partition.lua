@@ -11,7 +11,7 @@ local channel, key, limit, meta, outcome = contract.channel, contract.key, contr
 
 local partition = {}
 
--- prefix -> partition; one entry for each tenant, so as bounded as tenants are.
+-- `meta` key -> partition; one entry for each tenant, so as bounded as tenants are.
 local partitions = {}
 
 -- Whether this server is a node of a cluster; nil before the first call.
@@ -30,10 +30,9 @@ end
 
 -- The partition of a `meta` key.
 function partition.of(meta_key)
-  local prefix = meta_key:sub(1, -#key.meta - 1)
-  refuse_half(prefix)
-  local part = partitions[prefix]
+  local part = partitions[meta_key]
   if not part then
+    local prefix = meta_key:sub(1, -#key.meta - 1)
     part = {
       prefix = prefix,
       meta = meta_key,
@@ -52,13 +51,18 @@ function partition.of(meta_key)
       written = prefix .. channel.written,
       -- Whether the next ledger entry is published. True until a worker has read the ledger to its end.
       is_awaited = true,
+      -- The run and key of the latest sorted set of each leaderboard (boards.lua).
+      boards = {},
       -- How many entries the ledger takes before its length is checked again (ledger.lua).
       room = 0,
       -- The server on which it was opened; nil while it is not open.
       server = nil,
       version = 0,
     }
-    partitions[prefix] = part
+    partitions[meta_key] = part
+  end
+  if is_clustered ~= false then
+    refuse_half(part.prefix)
   end
   return part
 end
@@ -130,6 +134,11 @@ function partition.last_ledger_id(part)
     end
   end
   return '0-0'
+end
+
+-- The ledger id of the newest deletion of a user in this epoch, '0-0' for none.
+function partition.deleted(part)
+  return redis.call('HGET', part.meta, meta.deleted) or '0-0'
 end
 
 -- How many users there are.

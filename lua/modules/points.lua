@@ -5,7 +5,8 @@ local decimal = require('decimal')
 local filters = require('filters')
 local transaction = require('transaction')
 local limit, outcome, fact = contract.limit, contract.outcome, contract.awardFact
-local metric_place, place = contract.metric, contract.points
+local place = contract.points
+local PROGRESS, HIGHS = contract.metric.progress, contract.metric.highs
 
 local points = {}
 
@@ -13,10 +14,11 @@ local points = {}
 local function level_at(levels, total)
   local level = 0
   for i = 1, #levels do
-    if total < levels[i].points then
+    local at = levels[i]
+    if total < at.points then
       break
     end
-    level = levels[i].no
+    level = at.no
   end
   return level
 end
@@ -40,7 +42,7 @@ end
 -- high-water mark is what keeps anyone from going down and up again over the same multiple. Nil when the sum goes out of range.
 local function advance(tx, trigger, value)
   local counts = transaction.change(tx, trigger.record)
-  local progress, highs, key = transaction.map(counts, metric_place.progress), counts[metric_place.highs], trigger.key
+  local progress, highs, key = counts[PROGRESS] or transaction.map(counts, PROGRESS), counts[HIGHS], trigger.key
   local before, noted = progress[key] or 0, highs and highs[key]
   local high_before = noted or (before > 0 and before or 0)
   local now = decimal.add(before, value)
@@ -50,12 +52,13 @@ local function advance(tx, trigger, value)
   local high = now > high_before and now or high_before
   progress[key] = now
   if high > now or noted then
-    transaction.map(counts, metric_place.highs)[key] = high
+    transaction.map(counts, HIGHS)[key] = high
   end
   if high == high_before then
     return 0
   end
-  return math.floor(high / trigger.threshold) - math.floor(high_before / trigger.threshold)
+  local threshold = trigger.threshold
+  return math.floor(high / threshold) - math.floor(high_before / threshold)
 end
 
 -- What really can be added: a total stays within 0 and the cap.
@@ -72,7 +75,7 @@ local function state_of(tx, system)
   if not state then
     local stored = transaction.get(tx, system.record)[place.total]
     local total = stored or 0
-    state = { tx = tx, system = system, had = stored and true or false, before = total, total = total, awards = {} }
+    state = { tx = tx, system = system, had = stored and true or false, before = total, total = total, awards = { nil, nil } }
     tx.earned[system.no] = state
     tx.earned_order[#tx.earned_order + 1] = state
   end
@@ -108,7 +111,8 @@ end
 local function times_of(tx, trigger, event)
   local kind = trigger.kind
   if kind == 'metric' then
-    if not filters.match_event(trigger.event, event.attributes) then
+    local wanted = trigger.event
+    if #wanted > 0 and not filters.match_event(wanted, event.attributes) then
       return 0
     end
     return advance(tx, trigger, event.value)
@@ -141,7 +145,8 @@ function points.earn(tx, systems, event)
     local triggers = systems[i].triggers
     for k = 1, #triggers do
       local trigger = triggers[k]
-      if (not trigger.metric or trigger.metric == metric) and filters.match_user(trigger.user, tx) then
+      local of_metric, wanted = trigger.metric, trigger.user
+      if (not of_metric or of_metric == metric) and (#wanted == 0 or filters.match_user(wanted, tx)) then
         local times = times_of(tx, trigger, event)
         if not times then
           return outcome.totalOutOfRange
@@ -181,7 +186,7 @@ end
 
 -- The newest awards as elements of the list, the oldest first, in the layout `recentAward`.
 local function elements_of(awards, id)
-  local elements = {}
+  local elements = { nil, nil }
   for i = math.max(1, #awards - limit.maxAwardsRead + 1), #awards do
     local given, newer = awards[i], awards[i + 1]
     local at, day = given[fact.at], given[fact.day]
@@ -201,8 +206,10 @@ end
 
 -- Saves the new totals and the recent awards, and returns the facts of the systems that changed.
 function points.save(tx, id)
-  local facts, id_bytes = {}, tx.id_bytes
-  for _, state in ipairs(tx.earned_order) do
+  local facts, id_bytes = { nil, nil }, tx.id_bytes
+  local order = tx.earned_order
+  for i = 1, #order do
+    local state = order[i]
     if #state.awards > 0 then
       local system = state.system
       transaction.change(tx, system.record)[place.total] = state.total
@@ -211,16 +218,17 @@ function points.save(tx, id)
       if redis.call('LPUSH', list, unpack(elements_of(state.awards, id_bytes))) > limit.maxAwardsKept then
         redis.call('LTRIM', list, 0, limit.maxAwardsRead - 1)
       end
-      local level = level_at(system.levels, state.total)
+      local total, before = state.total, state.before
+      local level = level_at(system.levels, total)
       count_level(tx, system, level)
       -- Layout `pointsFact`.
       facts[#facts + 1] = {
         system.no,
-        state.before,
-        state.total,
+        before,
+        total,
         level,
-        level_at(system.levels, state.before),
-        state.had and state.before == state.total,
+        level_at(system.levels, before),
+        state.had and before == total,
         state.awards,
       }
     end

@@ -7,26 +7,30 @@ local leaderboards = require('leaderboards')
 local partition = require('partition')
 local settle = require('settle')
 local streaks = require('streaks')
+local time = require('time')
+local transaction = require('transaction')
 local outcome, record = contract.outcome, contract.record
 
 local KNOWN = { exists = true }
+local DAY_MS = 86400000
+
+-- Which state of the user a reply is of, as caches of what Postgres has of the user know it (src/ledger/reader.ts): the epoch, the ledger
+-- id of the newest deletion of a user, and the user's revision.
+local function revision(tx)
+  return tx.part.epoch, partition.deleted(tx.part), tx.core[contract.core.rev]
+end
 
 -- Reads everything of a user.
--- Arguments: user, entryId (for settling), system, awards, completions. Replies: ok, the fields of the user's hash, the newest `awards`
--- awards of `system` (none when it is empty), the packed streak, the counts of completions if `completions` is 1, the number of users, the
--- ledger's newest id, the time and the user's local day; userUnknown.
+-- Arguments: user, entryId (for settling), completions. Replies: ok, the fields of the user's hash, the packed streak, the counts of
+-- completions if `completions` is 1, the number of users, the ledger's newest id, the time and the user's local day; userUnknown.
 command.of_user('readUser', KNOWN, function(tx, args, position)
-  local part, system, awards, completions = tx.part, args[position.system], {}, {}
-  if system ~= '' then
-    awards = redis.call('LRANGE', part.awards .. system .. ':' .. tx.user, 0, tonumber(args[position.awards]) - 1)
-  end
+  local part, completions = tx.part, {}
   if args[position.completions] == '1' then
     completions = redis.call('HGETALL', part.completions)
   end
   return {
     outcome.ok,
     redis.call('HGETALL', tx.key),
-    awards,
     cmsgpack.pack(streaks.fact(tx) or false),
     completions,
     partition.users(part),
@@ -34,6 +38,29 @@ command.of_user('readUser', KNOWN, function(tx, args, position)
     string.format('%.0f', tx.now),
     tx.day,
   }
+end)
+
+-- Reads some records of a user.
+-- Arguments: user, entryId (for settling), then the records. Replies: ok and the records, false for one that is not stored; userUnknown.
+command.of_user('readRecords', KNOWN, function(tx, args, position)
+  return { outcome.ok, redis.call('HMGET', tx.key, unpack(args, position.rest)) }
+end)
+
+-- Reads a user's points and newest awards.
+-- Arguments: user, entryId (for settling), system, awards (how many). Replies: ok, the total, and the awards; userUnknown.
+command.of_user('readPoints', KNOWN, function(tx, args, position)
+  local system = args[position.system]
+  local total = transaction.get(tx, record.points .. system)[contract.points.total] or 0
+  local awards = redis.call('LRANGE', tx.part.awards .. system .. ':' .. tx.user, 0, tonumber(args[position.awards]) - 1)
+  return { outcome.ok, string.format('%.0f', total), awards }
+end)
+
+-- Reads a user's shown streak.
+-- Arguments: user, entryId (for settling). Replies: ok, the packed streak, the packed pauses, the user's local day, and `revision`;
+-- userUnknown.
+command.of_user('readStreak', KNOWN, function(tx)
+  local pauses = tx.core[contract.core.pauses] or {}
+  return { outcome.ok, cmsgpack.pack(streaks.fact(tx) or false), cmsgpack.pack(pauses), tx.day, revision(tx) }
 end)
 
 -- Reads the shown streaks of several users, each settled. If that is more work than one call may do, it replies again, and the next call
@@ -60,6 +87,11 @@ command.reading('readCounts', function(call)
   return { outcome.ok, redis.call('HGETALL', call.part.completions), partition.users(call.part) }
 end)
 
+-- The run that a day is in: the first for a day before it, the last for one after it. 0 for a board that does not repeat.
+local function run_of(board, day)
+  return board and board.unit and calendar.run(board, math.max(math.min(day, board.last or day), board.first)) or 0
+end
+
 -- What the user's record stores of the user's place on a board; nil or false for nothing.
 local function stored_place(part, user, args, position)
   local name = args[position.record]
@@ -68,45 +100,54 @@ local function stored_place(part, user, args, position)
   return places and places[args[position.leaderboard]]
 end
 
+-- The place of the first row of a page, from 0: with a user, counted from that user's rank; nil for a user who has none.
+local function first_of_page(part, key, run, args, position)
+  local from, user = tonumber(args[position.offset]), args[position.user]
+  if user == '' then
+    return from
+  end
+  local member = leaderboards.stored_member(stored_place(part, user, args, position), run, user)
+  local rank = member and boards.rank(key, member)
+  return rank and rank <= tonumber(args[position.max]) and from + rank - 1 or nil
+end
+
+-- The rows of a page as two lists: users and values alternating, and names (false for a user without one). Written for speed: a page may
+-- have a thousand rows, and Redis does nothing else in that time.
+local function rows_of(part, key, from, count)
+  local page, names = redis.call('ZREVRANGE', key, from, from + count - 1, 'WITHSCORES'), {}
+  local user_of, call, start, name = boards.user_of, redis.call, part.user, record.name
+  for i = 1, #page, 2 do
+    local id = user_of(page[i])
+    page[i], names[(i + 1) / 2] = id, call('HGET', start .. id, name)
+  end
+  return page, names
+end
+
 -- Reads a page of a board, down to the last participant. With a user, the offset counts from that user's rank, and a user who has none gets
 -- no rows.
--- Arguments: leaderboard, record, max, run, group (empty for none), offset, limit, user (empty for none). Replies: ok and the rows: rank,
--- user, name and value.
-command.reading('readBoard', function(call, args, position)
-  local part, run, group, user = call.part, args[position.run], args[position.group], args[position.user]
-  local key = boards.key(part, args[position.leaderboard], run, group ~= '' and group or nil)
-  local from, max = tonumber(args[position.offset]), tonumber(args[position.max])
-  if user ~= '' then
-    local member = leaderboards.stored_member(stored_place(part, user, args, position), tonumber(run), user)
-    local rank = member and boards.rank(key, member)
-    if not rank or rank > max then
-      return { outcome.ok, {} }
-    end
-    from = from + rank - 1
+-- Arguments: leaderboard, record, max, run (empty for the one that the UTC date is in), group (empty for none), offset, limit, user (empty
+-- for none). Replies: ok, the time, the run, the place of the first row, from 0, and the rows: users and values, packed, and names, packed.
+command.reading_with_plan('readBoard', function(call, args, position)
+  local part, no, group = call.part, args[position.leaderboard], args[position.group]
+  local now = time.now(call)
+  local run = tonumber(args[position.run]) or run_of(call.plan.boards[no], math.floor(now / DAY_MS))
+  local key = boards.key(part, no, run, group ~= '' and group or nil)
+  local from = first_of_page(part, key, run, args, position)
+  local count = from and math.min(tonumber(args[position.limit]), tonumber(args[position.max]) - from) or 0
+  local page, names = {}, {}
+  if count > 0 then
+    page, names = rows_of(part, key, from, count)
   end
-  local count = math.min(tonumber(args[position.limit]), max - from)
-  if count <= 0 then
-    return { outcome.ok, {} }
-  end
-  local page = redis.call('ZREVRANGE', key, from, from + count - 1, 'WITHSCORES')
-  local rows = {}
-  for i = 1, #page, 2 do
-    local id = boards.user_of(page[i])
-    rows[#rows + 1] = { from + (i + 1) / 2, id, redis.call('HGET', part.user .. id, record.name), page[i + 1] }
-  end
-  return { outcome.ok, rows }
+  return { outcome.ok, string.format('%.0f', now), run, from or 0, cmsgpack.pack(page), cmsgpack.pack(names) }
 end)
 
 -- Reads one user's rank and value on a board, the user settled.
 -- Arguments: user, entryId (for settling), leaderboard, record, max, run (empty for the one that the user's local date is in). Replies: ok,
--- rank and value (false for none), the ledger's newest id, which the history in Postgres must have reached, and the run; userUnknown.
+-- rank and value (false for none), the time, the run, and `revision`; userUnknown.
 command.of_user('readPlace', KNOWN, function(tx, args, position)
-  local no, run = args[position.leaderboard], args[position.run]
-  local board = tx.plan.boards[no]
-  if run == '' then
-    run = board and board.unit and calendar.run(board, math.max(math.min(tx.day, board.last or tx.day), board.first)) or 0
-  end
-  local member, group = leaderboards.stored_member(stored_place(tx.part, tx.user, args, position), tonumber(run), tx.user)
+  local no = args[position.leaderboard]
+  local run = tonumber(args[position.run]) or run_of(tx.plan.boards[no], tx.day)
+  local member, group = leaderboards.stored_member(stored_place(tx.part, tx.user, args, position), run, tx.user)
   local rank, value
   if member then
     local key = boards.key(tx.part, no, run, group)
@@ -115,5 +156,5 @@ command.of_user('readPlace', KNOWN, function(tx, args, position)
       rank, value = nil, nil
     end
   end
-  return { outcome.ok, rank or false, value or false, partition.last_ledger_id(tx.part), tonumber(run) }
+  return { outcome.ok, rank or false, value or false, string.format('%.0f', tx.now), run, revision(tx) }
 end)

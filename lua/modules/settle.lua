@@ -98,7 +98,9 @@ end
 
 -- Enters the points totals that have changed on the boards that rank them.
 local function enter_points(tx)
-  for _, state in ipairs(tx.earned_order) do
+  local order = tx.earned_order
+  for i = 1, #order do
+    local state = order[i]
     if #state.awards > 0 then
       leaderboards.enter_totals(tx, state.system.boards, state.had and state.before or nil, state.total)
     end
@@ -108,7 +110,9 @@ end
 -- Enters the points totals, and the earned points on the boards that rank gains.
 local function enter_earned(tx)
   enter_points(tx)
-  for _, state in ipairs(tx.earned_order) do
+  local order = tx.earned_order
+  for i = 1, #order do
+    local state = order[i]
     if #state.awards > 0 then
       leaderboards.enter_gains(tx, state.system.boards, state.total - state.before, tx)
     end
@@ -199,11 +203,20 @@ function settle.commit(tx, entry, streak_before)
   return transaction.commit(tx, entry)
 end
 
+-- What most calls leave empty, and the next one takes over then: Redis runs one call at a time.
+local achieved, achieved_now, checked, periods = {}, {}, {}, {}
+
 -- Resets what a transaction has found out, at its begin and after settling has committed.
 local function reset(tx)
   points.start(tx)
   leaderboards.start(tx)
-  tx.achieved, tx.achieved_now, tx.checked, tx.periods, tx.freezes_earned = {}, {}, {}, {}, 0
+  if #achieved > 0 or next(checked) then
+    achieved, achieved_now, checked = {}, {}, {}
+  end
+  if #periods > 0 then
+    periods = {}
+  end
+  tx.achieved, tx.achieved_now, tx.checked, tx.periods, tx.freezes_earned = achieved, achieved_now, checked, periods, 0
   tx.extended, tx.created, tx.settled, tx.streak_changed = false, false, false, false
 end
 

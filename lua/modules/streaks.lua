@@ -23,11 +23,23 @@ local NONE = -1
 local frequencies = { 'daily', 'weekly', 'monthly' }
 -- Where the places of a streak begin: a frequency's place of the core is the one in front of its first.
 local base_of = { daily = core.daily, weekly = core.weekly, monthly = core.monthly }
+local bases = { core.daily, core.weekly, core.monthly }
 
 -- What HOME is for a user with this zone, empty or false for none; false for none too.
 local function home(tx, zone)
   local lives_in_default = not zone or zone == ''
   return lives_in_default and tx.plan.zone ~= 'UTC' and tx.plan.zone
+end
+
+local function begin(tx, settings, all)
+  all[DAY], all[EARNED_UP_TO] = tx.created_day, tx.created_day
+  all[FREEZES] = math.min(settings.freezes.initial, settings.freezes.maximum)
+  all[HOME] = home(tx, all[core.tz])
+  for _, base in pairs(base_of) do
+    all[base + LENGTH], all[base + LOST_LENGTH], all[base + EXTENDED_AT], all[base + GRACE] = 0, 0, 0, 0
+    all[base + STARTED], all[base + LAST], all[base + COUNTED], all[base + LOST_STARTED] = NONE, NONE, NONE, NONE
+  end
+  tx.streaks_settled = true
 end
 
 -- The core of a transaction, which has the streaks; nil while streaks are not enabled. A user who has none yet gets the initial freezes.
@@ -37,14 +49,7 @@ function streaks.of(tx)
     return nil
   end
   if not all[DAY] then
-    all[DAY], all[EARNED_UP_TO] = tx.created_day, tx.created_day
-    all[FREEZES] = math.min(settings.freezes.initial, settings.freezes.maximum)
-    all[HOME] = home(tx, all[core.tz])
-    for _, base in pairs(base_of) do
-      all[base + LENGTH], all[base + LOST_LENGTH], all[base + EXTENDED_AT], all[base + GRACE] = 0, 0, 0, 0
-      all[base + STARTED], all[base + LAST], all[base + COUNTED], all[base + LOST_STARTED] = NONE, NONE, NONE, NONE
-    end
-    tx.streaks_settled = true
+    begin(tx, settings, all)
   end
   return all
 end
@@ -56,8 +61,8 @@ local function shown_of(tx)
 end
 
 function streaks.length(tx)
-  local all, shown = shown_of(tx)
-  return all and all[shown + LENGTH] or 0
+  local all = streaks.of(tx)
+  return all and all[base_of[tx.plan.streaks.frequency] + LENGTH] or 0
 end
 
 -- Notes whether the transaction has changed them, before its commit. (The initial freezes are a change too.)
@@ -149,21 +154,29 @@ local function pass_periods(tx, all, frequency, current)
   end
 end
 
+-- Whether the grace of a streak is over.
+local function has_ended_grace(tx, all)
+  local now = tx.now
+  for i = 1, #bases do
+    local grace = all[bases[i] + GRACE]
+    if grace > 0 and now >= grace then
+      return true
+    end
+  end
+  return false
+end
+
 -- Applies the passing of time to the user's streaks. `tx.streaks_settled` is set if anything has changed.
 function streaks.settle(tx)
   local all = streaks.of(tx)
   if not all then
     return
   end
-  local day = math.max(all[DAY], tx.day)
-  local graceful = false
-  for _, frequency in ipairs(frequencies) do
-    local grace = all[base_of[frequency] + GRACE]
-    graceful = graceful or (grace > 0 and tx.now >= grace)
-  end
-  if day == all[DAY] and not graceful then
+  local day = all[DAY]
+  if tx.day <= day and not has_ended_grace(tx, all) then
     return
   end
+  day = math.max(day, tx.day)
   tx.streak_day = day
   for _, frequency in ipairs(frequencies) do
     pass_periods(tx, all, frequency, calendar.period(frequency, day, tx.plan.weekShift))
@@ -189,7 +202,8 @@ local function is_met(conditions, counts)
   if #metrics == 0 or conditions.enabled == false then
     return false
   end
-  for _, condition in ipairs(metrics) do
+  for i = 1, #metrics do
+    local condition = metrics[i]
     local met = (counts[condition.key] or 0) >= condition.threshold
     if conditions.mode == 'OR' and met then
       return true
@@ -225,24 +239,24 @@ function streaks.count(tx, metric_key, value)
     return
   end
   local conditions = conditions_of(tx)
-  local is_condition = false
-  for i = 1, #conditions.metrics do
-    is_condition = is_condition or conditions.metrics[i].key == metric_key
+  local is_condition, metrics = false, conditions.metrics
+  for i = 1, #metrics do
+    is_condition = is_condition or metrics[i].key == metric_key
   end
   -- The configured conditions are counted for those too who have their own.
   if not is_condition and not tx.plan.streaks.counted[metric_key] then
     return
   end
-  for _, frequency in ipairs(frequencies) do
-    local at = base_of[frequency]
-    local current = calendar.period(frequency, all[DAY], tx.plan.weekShift)
+  local periods = calendar.periods(all[DAY], tx.plan.weekShift)
+  for i = 1, #frequencies do
+    local at, current = bases[i], periods[i]
     if all[at + COUNTED] ~= current then
       all[at + COUNTED], all[at + COUNTS] = current, {}
     end
     local counts = all[at + COUNTS]
     counts[metric_key] = decimal.add(counts[metric_key] or 0, value)
     if is_condition and current > all[at + LAST] and is_met(conditions, counts) then
-      extend(tx, frequency, all, current)
+      extend(tx, frequencies[i], all, current)
     end
   end
   tx.streaks_counted = true
@@ -403,8 +417,9 @@ function streaks.fact(tx)
   local frequency = tx.plan.streaks.frequency
   local current = calendar.period(frequency, all[DAY], tx.plan.weekShift)
   -- Layout `streakFact`.
-  local is_extended = all[shown + LENGTH] > 0 and all[shown + LAST] >= current
-  return { all[shown + LENGTH], all[shown + STARTED], current, is_extended, all[shown + EXTENDED_AT], tx.extended or false, all[FREEZES] }
+  local length = all[shown + LENGTH]
+  local is_extended = length > 0 and all[shown + LAST] >= current
+  return { length, all[shown + STARTED], current, is_extended, all[shown + EXTENDED_AT], tx.extended or false, all[FREEZES] }
 end
 
 return streaks

@@ -9,6 +9,8 @@ local contract = require('contract')
 local ledger = require('ledger')
 local time = require('time')
 local core, record = contract.core, contract.record
+local NAME = record.name
+local AWARDS, AWARD_DAY = contract.pointsFact.awards, contract.awardFact.day
 
 local transaction = {}
 
@@ -29,6 +31,22 @@ local function new_record(name)
   return list
 end
 
+-- The bytes in front of the items of a packed list: a type and, for more than 15, how many there are.
+local MAX_SHORT_LIST, SHORT_HEAD, LONG_HEAD = 15, 1, 3
+
+-- A list of `size` items, unpacked. Unpacked as values, they fill a table that has room for all of them; of a list, cmsgpack makes one
+-- that grows.
+local function unpack_list(blob, size)
+  local head = size > MAX_SHORT_LIST and LONG_HEAD or SHORT_HEAD
+  return { select(2, cmsgpack.unpack_limit(blob, size, head)) }
+end
+
+-- A stored record, unpacked.
+local function unpack_record(name, blob)
+  local size = sizes[name:sub(1, 1)]
+  return size and unpack_list(blob, size) or cmsgpack.unpack(blob)
+end
+
 -- The user's own zone, or the configured one for a user without one.
 local function zone_of(plan, own)
   return own and own ~= '' and own or plan.zone
@@ -39,16 +57,36 @@ function transaction.zone(tx)
   return tx.zone or zone_of(tx.plan, tx.core[core.tz])
 end
 
--- A list of fields with more behind it.
-function transaction.joined(fields, more)
-  local list = {}
-  for i = 1, #fields do
-    list[i] = fields[i]
-  end
-  for i = 1, #more do
-    list[#list + 1] = more[i]
+-- The records that a change of the profile looks at.
+local of_patch = { record.profile, record.name, record.attributes }
+
+-- A plan's list of fields with those behind it that a patch needs. Like `places`, it is made once and kept with the list.
+local function patched(fields)
+  local list = fields.patched
+  if not list then
+    list = {}
+    for i = 1, #fields do
+      list[i] = fields[i]
+    end
+    for i = 1, #of_patch do
+      list[#list + 1] = of_patch[i]
+    end
+    fields.patched = list
   end
   return list
+end
+
+-- Where each of a plan's fields stands in their list.
+local function places_in(list)
+  local places = list.places
+  if not places then
+    places = {}
+    for i = 1, #list do
+      places[list[i]] = i
+    end
+    list.places = places
+  end
+  return places
 end
 
 -- A large configuration has more records.
@@ -68,28 +106,14 @@ local function read(key, list)
   return values
 end
 
--- The bytes in front of the items of a packed list of more than 15: a type and how many there are.
-local LIST_HEAD = 3
-
--- The core, unpacked. Unpacked as values, its items fill a table that has room for all of them; of a list, cmsgpack makes one that grows.
-local function unpack_core(blob)
-  return { select(2, cmsgpack.unpack_limit(blob, core.size, LIST_HEAD)) }
-end
-
--- The records that a change of the profile looks at.
-local of_patch = { record.profile, record.name, record.attributes }
-
--- Begins a transaction of `user`. `fields` are the records that the call is going to need, the core first. Nil and a reply when the user's
--- time zone is not known for this moment.
+-- Begins a transaction of `user`. `fields` are a plan's list of the records that the call is going to need, the core first. Nil and a reply
+-- when the user's time zone is not known for this moment.
 function transaction.fetch(call, user, fields, patch)
   local part, plan = call.part, call.plan
-  local list = patch and transaction.joined(fields, of_patch) or fields
+  local list = patch and patched(fields) or fields
   local key = part.user .. user
-  local values, blobs = read(key, list), {}
-  for i = 2, #list do
-    blobs[list[i]] = values[i]
-  end
-  local all = values[1] and unpack_core(values[1]) or new_record(record.core)
+  local values = read(key, list)
+  local all = values[1] and unpack_list(values[1], core.size) or new_record(record.core)
   local now = time.now(call)
   local day, unknown = time.today(call, zone_of(plan, all[core.tz]), now)
   if not day then
@@ -104,7 +128,8 @@ function transaction.fetch(call, user, fields, patch)
     key = key,
     patch = patch,
     core = all,
-    blobs = blobs,
+    values = values,
+    places = places_in(list),
     records = { [record.core] = all },
     changed = {},
     exists = all[core.created],
@@ -117,6 +142,8 @@ function transaction.fetch(call, user, fields, patch)
     zone = nil,
     day = day,
     sequence = nil,
+    member = nil,
+    member_seq = nil,
     streaks_settled = false,
     streaks_counted = false,
     streaks_written = false,
@@ -141,12 +168,17 @@ end
 
 -- A stored field of the user's hash, false for none.
 local function blob_of(tx, name)
-  local blob = tx.blobs[name]
+  local values, at = tx.values, tx.places[name] or name
+  local blob = values[at]
   if blob == nil then
     blob = tx.is_stored and redis.call('HGET', tx.key, name)
-    tx.blobs[name] = blob
+    values[at] = blob
   end
   return blob
+end
+
+local function set_blob(tx, name, blob)
+  tx.values[tx.places[name] or name] = blob
 end
 
 -- A record of the user, unpacked, to be read; an empty one where nothing is stored.
@@ -154,7 +186,7 @@ function transaction.get(tx, name)
   local found = tx.records[name]
   if not found then
     local blob = blob_of(tx, name)
-    found = blob and cmsgpack.unpack(blob) or new_record(name)
+    found = blob and unpack_record(name, blob) or new_record(name)
     tx.records[name] = found
   end
   return found
@@ -163,7 +195,7 @@ end
 -- The same, to be changed; the commit writes it.
 function transaction.change(tx, name)
   tx.changed[name] = true
-  return transaction.get(tx, name)
+  return tx.records[name] or transaction.get(tx, name)
 end
 
 -- The table at a position of a record, created where there is none; to be changed with the record.
@@ -204,7 +236,8 @@ end
 function transaction.write_due(tx)
   if tx.due then
     redis.call('HSET', tx.key, record.due, tx.due)
-    tx.blobs[record.due], tx.due = tx.due, nil
+    set_blob(tx, record.due, tx.due)
+    tx.due = nil
   end
 end
 
@@ -226,13 +259,17 @@ local function write(tx)
   local count, records = 0, tx.records
   for name in pairs(tx.changed) do
     local value = records[name]
-    set[count + 1], set[count + 2] = name, type(value) == 'table' and cmsgpack.pack(value) or value
+    set[count + 1], set[count + 2] = name, name == NAME and value or cmsgpack.pack(value)
     count = count + 2
   end
   local last = count
   if tx.due then
     set[count + 1], set[count + 2] = record.due, tx.due
     last = count + 2
+  end
+  if last <= MAX_VALUES then
+    redis.call('HSET', tx.key, unpack(set, 1, last))
+    return count
   end
   for first = 1, last, MAX_VALUES do
     redis.call('HSET', tx.key, unpack(set, first, math.min(first + MAX_VALUES - 1, last)))
@@ -245,11 +282,17 @@ end
 local function move_newest_day(tx, entry)
   local newest = tx.core[core.newestDay]
   local first = entry.kind == 'event' and entry.day or nil
-  local last = first
-  for _, fact in ipairs(entry.points) do
-    for _, award in ipairs(fact[contract.pointsFact.awards]) do
-      local day = award[contract.awardFact.day]
-      first, last = math.min(first or day, day), math.max(last or day, day)
+  local last, facts = first, entry.points
+  for i = 1, #facts do
+    local awards = facts[i][AWARDS]
+    for k = 1, #awards do
+      local day = awards[k][AWARD_DAY]
+      if not first or day < first then
+        first = day
+      end
+      if not last or day > last then
+        last = day
+      end
     end
   end
   if first and (not newest or first < newest) then
@@ -272,7 +315,7 @@ function transaction.commit(tx, entry)
     set = {}
   end
   if tx.due then
-    tx.blobs[record.due] = tx.due
+    set_blob(tx, record.due, tx.due)
   end
   tx.changed, tx.sequence, tx.due = {}, nil, nil
   return ledger.append(tx.part, entry, changed, count)

@@ -97,6 +97,9 @@ end
 -- Applies the patch to the user: a new user is created, and paid for that. Notes what was stored before, and whether the profile has
 -- changed. Returns the length of the shown streak before, or nil and the reply that refuses the patch.
 function users.apply_patch(tx)
+  if not tx.patch and tx.exists then
+    return streaks.length(tx)
+  end
   if lacks_email(tx) then
     return nil, { contract.outcome.emailRequired }
   end

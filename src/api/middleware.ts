@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import cors from '@koa/cors';
 import type Koa from 'koa';
+import helmet from 'koa-helmet';
 import type { Logger } from 'pino';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisConnection } from '../redis/connection.js';
@@ -11,6 +12,40 @@ import { limits } from '../shared/limits.js';
 
 /** Response headers that pages of other origins may read. */
 const exposed = ['Retry-After', 'X-Request-Id', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy'];
+
+/** The headers that helmet sets, which are the same for every response. It sets them before it returns. */
+function helmetHeaders(options: Parameters<typeof helmet>[0]): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  const response = {
+    setHeader: (name: string, value: string) => {
+      headers[name] = value;
+    },
+    removeHeader: () => undefined,
+  };
+  void helmet(options)({ req: {}, res: response } as unknown as Koa.Context, () => Promise.resolve());
+  return headers;
+}
+
+/**
+ * Headers for browsers: a response is data, loads nothing, and may not be framed. `/docs` has its own policy. Strict-Transport-Security is up
+ * to the proxy that holds the certificate.
+ */
+const securityHeaders = helmetHeaders({
+  contentSecurityPolicy: { useDefaults: false, directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] } },
+  strictTransportSecurity: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
+  originAgentCluster: false,
+  crossOriginOpenerPolicy: false,
+});
+
+/** The headers of every response. */
+export const commonHeaders = (context: Koa.Context): Record<string, string> => ({
+  ...securityHeaders,
+  'X-Request-Id': context.state['requestId'] as string,
+});
 
 /**
  * Allows pages of these origins (`*`: any) to call the Application API, and responds to their preflight requests. Keys are in a header, so no
@@ -30,6 +65,8 @@ export function crossOrigin(origins: readonly string[]): Koa.Middleware {
     maxAge: limits.corsMaxAgeS,
   });
   return async (context, next) => {
+    // A preflight request gets its response here.
+    if (context.method === 'OPTIONS') context.set(commonHeaders(context));
     await (/^\/(?:v1|api)(?:\/|$)/.test(context.path) ? middleware(context, next) : next());
   };
 }
@@ -92,7 +129,6 @@ export function observed({ log, accessLog, watch }: ObservedOptions): Koa.Middle
     const begun = performance.now();
     const id = requestId(context.request);
     context.state['requestId'] = id;
-    context.set('X-Request-Id', id);
     const { method } = context;
     const outcome = (): Answered => ({
       method,

@@ -34,6 +34,7 @@ export interface Services {
 
 export interface RouteResponse {
   readonly status: number;
+  /** Sent as JSON; a `JsonText` as it is. */
   readonly body: unknown;
 }
 
@@ -94,7 +95,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly handle: (request: RouteRequest<P, Q, B>) => Promise<RouteResponse>;
 }
 
-const none = z.object({});
+/** The schema of a part that a route does not have. */
+export const none = z.object({});
 
 /** A route as it is declared: one without `params`, `query` or `body` has none. */
 type RouteDeclaration<P, Q, B> = Omit<Route<P, Q, B>, 'params' | 'query' | 'body'> &

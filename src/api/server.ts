@@ -21,6 +21,8 @@ export interface HttpServer {
   readonly address: string;
   /** Sends `Connection: close` with each further response, and continues to serve. */
   leave(): void;
+  /** Leaves, and stops accepting connections, while other processes accept them on the same port. Returns when none is open, or after `idleMs`. */
+  retire(idleMs: number): Promise<void>;
   /** Stops accepting connections and finishes requests in flight. Closes what is still open after `graceMs`. */
   stop(graceMs: number): Promise<void>;
 }
@@ -173,26 +175,36 @@ export async function startServer(
   // Node silently drops headers beyond 2,000, perhaps the key. maxHeaderSize limits them instead.
   server.maxHeadersCount = 0;
   server.timeout = connectionIdleMs;
-  server.maxConnections = maxConnections;
   server.on('clientError', respondMalformed);
   server.on('checkExpectation', refuseExpectation);
   server.on('connection', (socket) => {
+    // Not server.maxConnections: in a cluster, full processes would pass a connection to each other without end.
+    if (open >= maxConnections) socket.destroy();
     open += 1;
     socket.once('close', () => {
       open -= 1;
     });
   });
   await listen(server, where);
+  // http.Server's own close would drop idle connections at once, although a request may be in transit on them.
+  const closeListener = (): void => {
+    if (server.listening) NetServer.prototype.close.call(server);
+  };
   const { port: boundPort } = server.address() as AddressInfo;
   return {
     address: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
     leave: () => {
       stopping = true;
     },
+    retire: async (idleMs) => {
+      stopping = true;
+      closeListener();
+      const giveUpAt = Date.now() + idleMs;
+      while (open > 0 && Date.now() < giveUpAt) await delay(pollMs);
+    },
     stop: async (graceMs) => {
       stopping = true;
-      // http.Server's own close would drop idle connections at once, although a request may be in transit on them.
-      NetServer.prototype.close.call(server);
+      closeListener();
       const settleBy = Date.now() + Math.min(graceMs, limits.stopIdleMs);
       while (open > 0 && Date.now() < settleBy) await delay(pollMs);
       server.closeIdleConnections();

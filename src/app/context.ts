@@ -22,6 +22,7 @@ import { redisDatabaseOf, redisPlaceName } from '../redis/address.js';
 import { connectListener, connectRedis, messageOf, type RedisConnection, type RedisTarget } from '../redis/connection.js';
 import { refusedStart } from '../redis/failure.js';
 import { bundleLibrary } from '../redis/library.js';
+import { wakeWriteBehind } from '../redis/partition.js';
 import { checkRedisServers, keepDurable } from '../redis/server.js';
 import { LaurelError } from '../shared/errors.js';
 import { Lifecycle } from './lifecycle.js';
@@ -40,8 +41,16 @@ export interface ContextOptions {
   readonly deliveryAheadMs?: () => number;
   /** How far the clock of confirmations is ahead of Postgres' clock (ledger/active-redis.ts). Only tests move it. */
   readonly confirmationAheadMs?: () => number;
+  /** The stores to use; without them, the settings name them or they are started. */
+  readonly stores?: StoreAddresses;
   /** The role that other processes see in this one's confirmations; `command` without it. */
   readonly role?: ProcessRole;
+}
+
+/** The configured addresses, or those of the built-in stores. */
+export interface StoreAddresses {
+  readonly redisUrl: string;
+  readonly databaseUrl: string;
 }
 
 /** Connections to the stores, checked. */
@@ -106,7 +115,9 @@ export class Context {
       },
       aroundCall: options.aroundCall,
     });
-    this.history = new HistoryReader(pool);
+    this.history = new HistoryReader(pool, (tenant) => {
+      wakeWriteBehind(redis, this.engine.partition(tenant));
+    });
     this.aggregates = new AggregateReader(pool);
     this.clock = new Clock(this.engine, testClock);
     this.configuration = new ConfigEditor({
@@ -155,21 +166,29 @@ export class Context {
   }
 }
 
-/** Starts, migrates and connects the stores, in the order in which they depend on each other. */
-async function connectStores(
-  { settings, log, print, createStores: create = false }: ContextOptions,
+/** Starts the built-in stores if none are configured, or joins them if they run. */
+export async function startStores(
+  { settings, print, createStores: create = false }: Pick<ContextOptions, 'settings' | 'print' | 'createStores'>,
   lifecycle: Lifecycle,
-): Promise<Connections> {
+): Promise<StoreAddresses> {
   const { dataDir, durability } = settings;
-  const warn = (line: string): void => {
-    log.warn(line);
-  };
   const redisUrl =
     settings.redisUrl ??
     (await lifecycle.start('built-in Redis', startLocalRedis({ dataDir, log: print, create, durability }), (store) => store.stop())).url;
   const databaseUrl =
     settings.databaseUrl ??
     (await lifecycle.start('built-in Postgres', startLocalPostgres({ dataDir, log: print, create }), (store) => store.stop())).url;
+  return { redisUrl, databaseUrl };
+}
+
+/** Starts, migrates and connects the stores, in the order in which they depend on each other. */
+async function connectStores(options: ContextOptions, lifecycle: Lifecycle): Promise<Connections> {
+  const { settings, log, createStores: create = false } = options;
+  const { durability } = settings;
+  const warn = (line: string): void => {
+    log.warn(line);
+  };
+  const { redisUrl, databaseUrl } = options.stores ?? (await startStores(options, lifecycle));
   await migrate(databaseUrl, warn);
 
   const watches = { redis: new StoreWatch(log, 'redis'), postgres: new StoreWatch(log, 'postgres') };

@@ -1,55 +1,25 @@
+import cluster from 'node:cluster';
 import { Command } from 'commander';
-import pino from 'pino';
 import { applyConfig, describeApplied, readConfigText, type ApplyOptions } from './apply.js';
 import { Context, type ContextOptions } from './context.js';
-import { LaurelError, OperatorError } from '../shared/errors.js';
-import { createLog } from '../logging/log.js';
-import { startService, type Roles } from './service.js';
+import { OperatorError } from '../shared/errors.js';
+import { failureText, openLog, printTo } from './output.js';
+import { runSupervised } from './processes/supervised.js';
+import { serve } from './processes/serve.js';
 import { parseSettings } from './settings.js';
+import { stopSignal } from './signals.js';
 import { createKey, listKeys, revokeKey, type Print } from './commands/keys.js';
 import { openReport, restore, verify } from './commands/restore.js';
 import { status } from './commands/status.js';
-import { welcome } from './commands/welcome.js';
-
-const printTo =
-  (stream: NodeJS.WritableStream): Print =>
-  (line) => {
-    stream.write(`${line}\n`);
-  };
 
 /** `print` shows the operator what happens to the stores. */
 function options(print: Print): ContextOptions {
   const settings = parseSettings(process.env);
-  return { settings, log: createLog(settings.logLevel, pino.destination({ dest: 2, sync: true })), print };
+  return { settings, log: openLog(settings.logLevel), print };
 }
 
-/** Resolves with the first SIGINT or SIGTERM. A second one exits at once. */
-function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let isStopping = false;
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.on(signal, () => {
-        if (isStopping) process.exit(1);
-        isStopping = true;
-        resolve(signal);
-      });
-    }
-  });
-}
-
-async function serve(roles: Roles): Promise<void> {
-  const given = options(printTo(process.stdout));
-  const stopped = stopSignal();
-  // A signal during the start takes effect once everything has started.
-  const service = await startService(given, roles);
-  for (const line of welcome(service, given.settings)) given.print(line);
-  // Ctrl-C needs no grace period: there is no load balancer that has to notice.
-  const delayS = (await stopped) === 'SIGTERM' && roles.api ? given.settings.shutdownDelayS : 0;
-  const serving = delayS === 0 ? '' : `serving for another ${delayS} s, not ready, then `;
-  given.print(`Stopping: ${serving}finishing requests and draining the ledger.`);
-  await service.stop(delayS * 1_000);
-  given.print('Stopped.');
-}
+/** The first signal to stop. A second one exits at once. */
+const interruption = (): Promise<NodeJS.Signals> => stopSignal(() => process.exit(1));
 
 async function apply(file: string, { prune = false, dryRun = false, tenant }: Partial<ApplyOptions>): Promise<void> {
   const text = readConfigText(file);
@@ -67,7 +37,7 @@ async function apply(file: string, { prune = false, dryRun = false, tenant }: Pa
 async function withContext(work: (context: Context, print: Print, signal: AbortSignal) => Promise<void>): Promise<void> {
   const given = options(printTo(process.stderr));
   const interrupted = new AbortController();
-  void stopSignal().then(() => {
+  void interruption().then(() => {
     interrupted.abort(new OperatorError('Interrupted.'));
   });
   const context = await Context.start(given);
@@ -88,7 +58,7 @@ async function showStatus(json: boolean): Promise<void> {
   const note = printTo(process.stderr);
   const { settings, log } = options(note);
   // Handles Ctrl-C, so that built-in stores stop in order, which takes seconds.
-  void stopSignal();
+  void interruption();
   await status({ settings, log, print: printTo(process.stdout), note, json });
 }
 
@@ -98,8 +68,8 @@ function program(): Command {
   );
   laurel
     .command('serve')
-    .description('run the API, and the worker that writes the ledger to Postgres')
-    .option('--api-only', 'leave the worker to another process')
+    .description('run the API (API_PROCESSES processes), and the worker that writes the ledger to Postgres')
+    .option('--api-only', 'leave the worker to another machine, or another service')
     .action((how: { apiOnly?: boolean }) => serve({ api: true, worker: how.apiOnly !== true }));
   laurel
     .command('worker')
@@ -161,11 +131,12 @@ export async function main(args: readonly string[]): Promise<void> {
   // A closed pipe (laurel verify | head) must not end the process before it has stopped what it started.
   process.stdout.on('error', () => undefined);
   try {
+    // A process of a supervisor runs the same program, with its name as the only argument.
+    if (cluster.isWorker) await runSupervised();
     await program().parseAsync([...args], { from: 'user' });
     process.exit(0);
   } catch (error) {
-    if (error instanceof OperatorError || error instanceof LaurelError) process.stderr.write(`${error.message}\n`);
-    else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(`${failureText(error)}\n`);
     process.exit(1);
   }
 }

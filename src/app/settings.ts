@@ -39,6 +39,7 @@ const isOrigin = (value: string): boolean =>
 const variables = z.object({
   PORT: wholeNumber(0, 65_535, ' (0 for any free port)').default(7070),
   HOST: z.string().regex(/^\S+$/, { error: 'must be a host name or an IP address' }).default('127.0.0.1'),
+  API_PROCESSES: wholeNumber(1, limits.maxApiProcesses).nullable().default(null),
   REDIS_URL: z
     .string()
     .refine((value) => value === builtIn || parseRedisAddress(value) !== undefined, {
@@ -131,6 +132,8 @@ export interface Settings {
   /** 0: any free port. */
   port: number;
   host: string;
+  /** Processes that `laurel serve` runs for the API. Null: `defaultApiProcesses`. */
+  apiProcesses: number | null;
   /** Null: the built-in Redis, in the data folder. */
   redisUrl: string | null;
   /** PEM files for TLS with Redis: the CA of its certificate, and a client certificate and key. */
@@ -179,6 +182,9 @@ export interface Settings {
   otlpEndpoint: string | null;
 }
 
+/** The API processes for a machine with `cores` cores: one is left to the worker, Redis and Postgres. */
+export const defaultApiProcesses = (cores: number): number => Math.min(Math.max(cores - 1, 1), limits.maxApiProcesses);
+
 /**
  * Reads the settings from the environment. Unknown variables are ignored, and an empty variable counts as unset, because that is what `VAR=` in a
  * compose or .env file means. Throws an OperatorError with one sentence for each invalid variable.
@@ -191,6 +197,7 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
   return {
     port: values.PORT,
     host: values.HOST,
+    apiProcesses: values.API_PROCESSES,
     redisUrl: values.REDIS_URL === builtIn ? null : values.REDIS_URL,
     redisCaFile: values.REDIS_CA_FILE,
     redisCertFile: values.REDIS_CERT_FILE,

@@ -11,17 +11,21 @@ import type { Context } from './context.js';
 
 const sampleConfig = fileURLToPath(new URL('../../examples/study-app.yaml', import.meta.url));
 
-/** Loads keys and tenants, and makes sure that there is an admin key. Returns a key that was generated. */
-export async function startAccount({ pool, account, settings, lifecycle, print }: Context): Promise<string | undefined> {
+/** Makes sure that there is an admin key. Returns a key that was generated. */
+export async function ensureKey({ pool, account, settings, print }: Context): Promise<string | undefined> {
   await noteTestClock(pool, settings.testClock);
   const { made, isChanged, isRevoked, others } = await ensureAdminKey(pool, settings.adminApiKey);
   if (isRevoked) print('ADMIN_API_KEY has been revoked: requests with it are refused.');
   if (others.length > 0) {
     print(`ADMIN_API_KEY is new. Earlier admin keys are still valid: ${others.join(', ')}. To revoke one: laurel keys revoke PREFIX.`);
   }
-  await lifecycle.start('keys and tenants', account.start(), () => account.stop());
   if (isChanged) await account.announce();
   return made;
+}
+
+/** Loads keys and tenants, and keeps them up to date. */
+export async function startAccount({ account, lifecycle }: Context): Promise<void> {
+  await lifecycle.start('keys and tenants', account.start(), () => account.stop());
 }
 
 /**
@@ -56,16 +60,21 @@ function isFinal(first: Objection, { reason, confirmedBy, own, other }: Objectio
  * Compares Redis with Postgres; returns whether they are in sync. A process starts even if they are not: it reports why, responds with 503,
  * and serves as soon as the right Redis is back or a worker has restored it. Partitions of other tenants are compared when first used.
  */
-export async function openDefaultTenant({ engine, log, print }: Context): Promise<boolean> {
+export async function openDefaultTenant({ engine, log, print }: Context, { isQuiet = false } = {}): Promise<boolean> {
   try {
     await engine.open(defaultTenant);
     return true;
   } catch (error) {
     if (!(error instanceof LaurelError)) throw error;
-    log.error(error.message);
+    log[isQuiet ? 'debug' : 'error'](error.message);
     print(error.message);
     return false;
   }
+}
+
+/** Loads and activates the newest configuration of the default tenant. */
+export async function activateNewest({ engine }: Context): Promise<void> {
+  await engine.activate(await engine.refreshConfig(defaultTenant));
 }
 
 /** Applies CONFIG if it is set, or the sample configuration to a new account in the built-in Postgres. Both are for the default tenant. */
@@ -75,19 +84,20 @@ export async function applyAtStart(context: Context): Promise<void> {
   // Someone who tries Laurel out gets the sample; an operator's own database never does.
   const file = settings.config ?? (version === 0 && settings.databaseUrl === null ? sampleConfig : undefined);
   if (file === undefined) {
-    await engine.activate(await engine.config(defaultTenant));
+    await activateNewest(context);
     return;
   }
   const applied = await applyConfig(context, readConfigText(file), { prune: false, dryRun: false });
   if (applied.saved) for (const line of describeApplied(file, applied)) print(line);
 }
 
-/** Applies the configuration of the start once the worker has restored Redis. */
-export function applyAfterResync(context: Context, reconciler: Reconciler): void {
+/** Applies the configuration of the start once the worker has restored Redis, and then calls `onApplied`. */
+export function applyAfterResync(context: Context, reconciler: Reconciler, onApplied: () => void): void {
   const applying = reconciler
     .resync(defaultTenant)
     .then(() => context.engine.open(defaultTenant))
     .then(() => applyAtStart(context))
+    .then(onApplied)
     .catch((error: unknown) => {
       context.log.error({ err: error }, 'configuration file not applied, Redis is still out of sync: use laurel apply');
     });

@@ -3,9 +3,9 @@ import { type EventEntry, streakFact, unpackFacts } from '../ledger/entry.js';
 import { type ActiveConfig, requireMetric } from '../plan/active-config.js';
 import { orderArguments, outcomes } from '../redis/contract.js';
 import { bytesOfUuid, storedKey, unpackMessage, uuidOfBytes } from '../redis/encoding.js';
-import { type EventResponse, completedBlock, leaderboardsBlock, pointsBlock } from '../responses/events.js';
-import { eventStreak } from '../responses/streaks.js';
+import { eventJson, replayJson } from '../responses/events.js';
 import { LaurelError } from '../shared/errors.js';
+import type { JsonText } from '../shared/json.js';
 import { limits } from '../shared/limits.js';
 import type { Call, Engine } from './engine.js';
 import { type Reply, text } from './function-calls.js';
@@ -24,7 +24,8 @@ export interface EventRequest {
 export interface EventAnswer {
   /** Whether the idempotency key had been used before, so that nothing was counted. */
   readonly replayed: boolean;
-  readonly body: EventResponse;
+  /** The contract's `EventResponse`. */
+  readonly body: JsonText;
 }
 
 /** An event as a call of `track`. Throws a LaurelError for an unknown metric and for unknown attributes. */
@@ -46,22 +47,6 @@ export function trackCall(config: ActiveConfig, request: EventRequest, eventId: 
   };
 }
 
-function eventBody(config: ActiveConfig, metricId: string, entry: EventEntry): EventResponse {
-  return {
-    eventId: entry.id,
-    metricId,
-    total: entry.total,
-    achievements: completedBlock(config, entry),
-    currentStreak: eventStreak(config, entry.streak),
-    points: pointsBlock(config, entry),
-    leaderboards: leaderboardsBlock(config, entry),
-  };
-}
-
-function idempotency(request: EventRequest, replayed: boolean): Partial<EventResponse> {
-  return request.idempotencyKey === undefined ? {} : { idempotencyKey: request.idempotencyKey, idempotentReplayed: replayed };
-}
-
 /**
  * Counts one event: one call of the function library, in which everything happens or nothing does (docs/rules/events.md). Throws a
  * LaurelError for what the configuration or the user's state refuses.
@@ -69,27 +54,18 @@ function idempotency(request: EventRequest, replayed: boolean): Partial<EventRes
 export async function trackEvent(engine: Engine, tenant: number, request: EventRequest): Promise<EventAnswer> {
   const eventId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'track', (active) => trackCall(active, request, eventId));
-  const metricId = requireMetric(config, request.metricKey).id;
+  const { id: metricId } = requireMetric(config, request.metricKey);
+  const { idempotencyKey } = request;
   switch (outcome) {
-    case outcomes.ok:
-      return {
-        replayed: false,
-        body: { ...eventBody(config, metricId, unpackFacts(values[0]) as EventEntry), ...idempotency(request, false) },
-      };
-    case outcomes.replay:
-      return {
-        replayed: true,
-        body: {
-          eventId: uuidOfBytes(values[0] as Buffer),
-          metricId,
-          total: Number(text(values[1])),
-          achievements: [],
-          currentStreak: eventStreak(config, streakFact(unpackMessage(values[2]))),
-          points: {},
-          leaderboards: {},
-          ...idempotency(request, true),
-        },
-      };
+    case outcomes.ok: {
+      const entry = unpackFacts(values[0]) as EventEntry;
+      return { replayed: false, body: eventJson(config, { eventId, metricId, idempotencyKey }, entry) };
+    }
+    case outcomes.replay: {
+      const now = { total: Number(text(values[1])), streak: streakFact(unpackMessage(values[2])) };
+      const frame = { eventId: uuidOfBytes(values[0] as Buffer), metricId, idempotencyKey };
+      return { replayed: true, body: replayJson(config, frame, now) };
+    }
     default:
       throw refusal(outcome, request.user.id);
   }

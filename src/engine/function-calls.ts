@@ -50,12 +50,32 @@ export class FunctionCalls {
   ): Promise<Reply> {
     const { library, aroundCall } = this.options;
     const key = this.partition(tenant) + keyNames.meta;
-    const call = (): Promise<unknown> => callFunction(connection, library.functionName(name), key, args);
-    const fcall = (): Promise<unknown> => this.command(() => (aroundCall ? aroundCall(name, call) : call()), connection);
-    const reply = await this.withLibrary(name, fcall);
+    const send = (): Promise<unknown> => callFunction(connection, library.functionName(name), key, args);
+    const call = aroundCall ? (): Promise<unknown> => aroundCall(name, send) : send;
+    let reply: unknown;
+    try {
+      reply = await call();
+    } catch (error) {
+      reply = await this.recover(name, call, { error, connection });
+    }
     if (!Array.isArray(reply)) throw new Error(`${name} replied something that is not a list`);
     const [outcome, ...values] = reply as unknown[];
     return { outcome: Number(outcome), values };
+  }
+
+  /** Makes a call again if its failure allows it: after a MOVED reply, or without the library. Throws the failure for the caller otherwise. */
+  private recover(
+    name: string,
+    call: () => Promise<unknown>,
+    { error, connection }: { readonly error: unknown; readonly connection: RedisConnection },
+  ): Promise<unknown> {
+    let isFirst = true;
+    const again = async (): Promise<unknown> => {
+      if (!isFirst) return call();
+      isFirst = false;
+      throw error;
+    };
+    return this.withLibrary(name, () => this.command(again, connection));
   }
 
   /** Sends commands. Throws a LaurelError `not_ready` while Redis is away. */

@@ -1,35 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Leaderboard } from '../config/model.js';
-import type { HistoryReader } from '../ledger/reader.js';
+import type { FinalRanking, HistoryReader, UserRevision } from '../ledger/reader.js';
 import { type ActiveConfig, mustGet, requireLeaderboard } from '../plan/active-config.js';
 import { boardRecord, perpetualRun } from '../plan/boards.js';
 import { outcomes } from '../redis/contract.js';
-import {
-  type LeaderboardResponse,
-  type RankingsResponse,
-  type UserLeaderboardResponse,
-  groupOf,
-  leaderboardResponse,
-  rankedResponse,
-  runEnd,
-  runOf,
-  statusOn,
-} from '../responses/leaderboards.js';
-import { dateToDay, dayToDate, utcDate } from '../shared/calendar.js';
+import { unpackMessage } from '../redis/encoding.js';
+import { type LeaderboardResponse, groupOf, leaderboardResponse, runEnd, runOf, statusOn } from '../responses/leaderboards.js';
+import { PreparedJson } from '../responses/prepared.js';
+import { type RankingRows, finalRankingsJson, rankingsJson, userLeaderboardJson } from '../responses/reads.js';
+import { dateToDay, utcDate } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
+import type { JsonText } from '../shared/json.js';
 import { limits } from '../shared/limits.js';
 import type { Clock } from './clock.js';
 import type { Engine } from './engine.js';
 import { text } from './function-calls.js';
 import { refusal } from './refusals.js';
-
-/** The contract's `LeaderboardRanking`. */
-export interface Ranking {
-  readonly userId: string;
-  readonly userName: string | null;
-  readonly rank: number;
-  readonly value: number;
-}
+import { userRevision } from './users.js';
 
 /** One run of a board, and one group of it. */
 export interface BoardRun {
@@ -52,52 +39,58 @@ export interface Page {
   readonly userId: string | undefined;
 }
 
-/** One page of a board. */
-export async function readRankings(engine: Engine, tenant: number, board: BoardRun, page: Page): Promise<Ranking[]> {
+/** A board as a call names it; `run` is empty for the current one. */
+type BoardArguments = Omit<BoardRun, 'run'> & { readonly run: number | '' };
+
+/** One page of a board in Redis, of the run of the UTC date where `run` is empty, and when it was read, in milliseconds since 1970. */
+async function readPage(
+  engine: Engine,
+  tenant: number,
+  board: BoardArguments,
+  page: Page,
+): Promise<{ readonly now: number; readonly run: number; readonly rows: RankingRows }> {
   const { outcome, values } = await engine.call(tenant, 'readBoard', () => ({
     args: { ...board, offset: page.offset, limit: page.limit, user: page.userId ?? '' },
   }));
   if (outcome !== outcomes.ok) throw refusal(outcome, page.userId ?? '');
-  const rows = values[0];
-  if (!Array.isArray(rows)) throw new Error('readBoard answered without rows');
-  return (rows as unknown[][]).map(([rank, user, name, value]) => ({
-    userId: text(user),
-    userName: name === null || name === undefined ? null : text(name),
-    rank: Number(rank),
-    value: Number(text(value)),
-  }));
+  const [now, run, first, usersAndValues, names] = values;
+  return {
+    now: Number(text(now)),
+    run: Number(run),
+    rows: {
+      firstRank: Number(first) + 1,
+      usersAndValues: unpackMessage(usersAndValues) as string[],
+      names: unpackMessage(names) as (string | false)[],
+    },
+  };
 }
 
-export interface Place {
+interface Place {
   /** Null when the user is not on the board. */
   readonly rank: number | null;
   readonly value: number | null;
-  /** The newest ledger id when the place was read: what Postgres must have committed to be in sync with it. */
-  readonly ledgerId: string;
+  /** The moment of the read, in milliseconds since 1970. */
+  readonly now: number;
   /** The first day of the run that it is of. */
   readonly run: number;
+  readonly revision: UserRevision;
 }
 
 /**
- * A user's place on a run of a board, in whatever group the user is; without a run, on the one that the user's local date is in. Throws a
+ * A user's place on a run of a board, in whatever group the user is; with an empty run, on the one that the user's local date is in. Throws a
  * 404 for an unknown user.
  */
-export async function readPlace(
-  engine: Engine,
-  tenant: number,
-  board: Omit<BoardRun, 'group' | 'run'> & { readonly run: number | undefined },
-  user: string,
-): Promise<Place> {
+async function readPlace(engine: Engine, tenant: number, board: Omit<BoardArguments, 'group'>, user: string): Promise<Place> {
   const entryId = randomUUID();
-  const { leaderboard, record, max, run = '' } = board;
-  const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { user, entryId, leaderboard, record, max, run } }));
+  const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { user, entryId, ...board } }));
   if (outcome !== outcomes.ok) throw refusal(outcome, user);
-  const [rank, value, ledgerId, placeRun] = values;
+  const [rank, value, now, run, ...revision] = values;
   return {
     rank: rank === null ? null : Number(rank),
     value: value === null ? null : Number(text(value)),
-    ledgerId: text(ledgerId),
-    run: Number(placeRun),
+    now: Number(text(now)),
+    run: Number(run),
+    revision: userRevision(revision),
   };
 }
 
@@ -110,13 +103,12 @@ export interface Stores {
   readonly history: HistoryReader;
 }
 
-/** The run that a date is in, today's without one; the first day of it. A board that does not repeat has one run, for all dates. */
-function resolveRun(board: Leaderboard, run: string | undefined, date: string): number {
+/** The run that a date is in, as its first day; empty for the current one, without a date. A board that does not repeat has one run. */
+function resolveRun(board: Leaderboard, date: string | undefined): number | '' {
   if (board.runUnit === null) return perpetualRun;
-  const lastDate = board.end !== null && board.end < date ? board.end : date;
-  const day = dateToDay(run ?? (lastDate < board.start ? board.start : lastDate));
-  if (dayToDate(day) < board.start) throw new LaurelError('unprocessable', `The first run of this leaderboard starts on ${board.start}.`);
-  return runOf(board, day);
+  if (date === undefined) return '';
+  if (date < board.start) throw new LaurelError('unprocessable', `The first run of this leaderboard starts on ${board.start}.`);
+  return runOf(board, dateToDay(date));
 }
 
 /** The group that `userAttributes` names. A board that is broken down needs a value of each attribute, and no other does. */
@@ -136,7 +128,7 @@ function resolveGroup(config: ActiveConfig, board: Leaderboard, filters: Readonl
 }
 
 /** A page of a run that is final, from Postgres. With a user, the offset counts from that user's place. */
-async function finalPage(stores: Stores, tenant: number, board: BoardRun, page: Page): Promise<Ranking[]> {
+async function finalPage(stores: Stores, tenant: number, board: BoardRun, page: Page): Promise<FinalRanking[]> {
   const rows = await stores.history.finalRankings(tenant, board.leaderboard, board.run, board.group);
   const base = page.userId === undefined ? 0 : rows.findIndex(({ userId }) => userId === page.userId);
   return base < 0 ? [] : rows.slice(base + page.offset, base + page.offset + page.limit);
@@ -186,50 +178,50 @@ function recordOf(config: ActiveConfig, board: Leaderboard): string {
   return boardRecord(board, (id) => (config.metricById.get(id) ?? mustGet(config.systemById, id, 'points system')).no);
 }
 
-/** A page of a leaderboard's rankings. Throws a 404 for an unknown key, a 422 for a run or a group that it does not have. */
-export async function readLeaderboard(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<RankingsResponse> {
+/**
+ * A page of a leaderboard's rankings, the contract's `LeaderboardResponseWithRankings`: one call, but for a run that may be over. Throws a 404
+ * for an unknown key, a 422 for a run or a group that it does not have.
+ */
+export async function readLeaderboard(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<JsonText> {
   const config = await stores.engine.config(tenant);
   const board = requireLeaderboard(config, key);
-  const now = await stores.clock.now(tenant);
-  const date = utcDate(now);
-  const run = {
+  const asked = {
     leaderboard: board.no,
     record: recordOf(config, board),
     max: board.maxParticipants,
-    run: resolveRun(board, query.run, date),
+    run: resolveRun(board, query.run),
     group: resolveGroup(config, board, query.userAttributes),
   };
-  const page = { offset: query.offset, limit: query.limit, userId: query.userId };
-  const rankings = (await isFinal(stores, tenant, { board, run: run.run, now }))
-    ? await finalPage(stores, tenant, run, page)
-    : await readRankings(stores.engine, tenant, run, page);
-  return { ...leaderboardResponse(config, board, date), ...rankedResponse(config, board), rankings };
+  // Read before it is known whether the run is final: what a run in Redis has before its end is in the ledger is what it has.
+  const { now, run, rows } = await readPage(stores.engine, tenant, asked, query);
+  const open = PreparedJson.of(config).openRankedBoard(board, utcDate(now));
+  if (!(await isFinal(stores, tenant, { board, run, now }))) return rankingsJson(open, rows);
+  return finalRankingsJson(open, await finalPage(stores, tenant, { ...asked, run }, query));
 }
 
-/** A user's place in a run of a leaderboard, with its history by day. Throws a 404 for an unknown user or key. */
+/**
+ * A user's place in a run of a leaderboard, with its history by day, the contract's `UserLeaderboardResponseWithHistory`. Throws a 404 for an
+ * unknown user or key.
+ */
 export async function readUserLeaderboard(
   stores: Stores,
   tenant: number,
   user: string,
   query: { readonly key: string; readonly run: string | undefined; readonly days: number },
-): Promise<UserLeaderboardResponse> {
+): Promise<JsonText> {
   const { engine, clock, history } = stores;
   const config = await engine.config(tenant);
   const board = requireLeaderboard(config, query.key);
-  const now = await clock.now(tenant);
-  const date = utcDate(now);
-  const asked = query.run === undefined ? undefined : resolveRun(board, query.run, date);
-  const asOf = { leaderboard: board.no, record: recordOf(config, board), max: board.maxParticipants, run: asked };
-  const place = await readPlace(engine, tenant, asOf, user);
-  const { run } = place;
-  await history.waitFor(tenant, place.ledgerId);
+  const asked = { leaderboard: board.no, record: recordOf(config, board), max: board.maxParticipants, run: resolveRun(board, query.run) };
+  const place = await readPlace(engine, tenant, asked, user);
+  const { run, now, revision } = place;
+  const days = await history.ofUser(
+    {
+      ...{ tenant, user, revision, what: `board ${board.no} ${run} ${query.days}` },
+      newestId: async () => (await clock.ledgerId(tenant)).ledgerId,
+    },
+    () => history.leaderboardDays(tenant, { leaderboard: board.no, run, user }, query.days),
+  );
   const final = (await isFinal(stores, tenant, { board, run, now })) ? await history.finalRanking(tenant, board.no, run, user) : place;
-  const days = await history.leaderboardDays(tenant, { leaderboard: board.no, run, user }, query.days);
-  return {
-    ...leaderboardResponse(config, board, date),
-    ...rankedResponse(config, board),
-    rank: final?.rank ?? null,
-    value: final?.value ?? null,
-    history: days.map(({ at, ...day }) => ({ ...day, timestamp: at.toISOString() })),
-  };
+  return userLeaderboardJson(PreparedJson.of(config).openRankedBoard(board, utcDate(now)), final, days);
 }

@@ -2,37 +2,52 @@ import { randomUUID } from 'node:crypto';
 import { dateToDay, dayToDate } from '../shared/calendar.js';
 import { streakFact, type PauseFact, type StreakFact } from '../ledger/entry.js';
 import type { StreakLength } from '../ledger/reader.js';
-import { outcomes, userRecords } from '../redis/contract.js';
-import { at, listOf, unpackMessage } from '../redis/encoding.js';
+import { outcomes } from '../redis/contract.js';
+import { unpackMessage } from '../redis/encoding.js';
 import { baseStreak, historyResponse } from '../responses/streaks.js';
 import type { StreakRanking, StreakResponse } from '../responses/streaks.js';
 import { instant } from '../responses/users.js';
 import type { Engine } from './engine.js';
 import type { Stores } from './leaderboards.js';
-import { readUser } from './users.js';
+import { refusal } from './refusals.js';
+import { userRevision } from './users.js';
 
 /** When a streak was last extended; null without a streak. */
 const lastExtension = (fact: StreakFact | undefined): string | null => (fact && fact.length > 0 ? instant(fact.extendedAt) : null);
 
-/** A user's streak with the history of the last periods, the current one included, oldest first; the contract's `StreakResponse`. */
+/**
+ * A user's streak with the history of the last periods, the current one included, oldest first; the contract's `StreakResponse`. Throws a 404
+ * for an unknown user.
+ */
 export async function readStreak(
-  { engine, history }: Pick<Stores, 'engine' | 'history'>,
+  { engine, clock, history }: Pick<Stores, 'engine' | 'clock' | 'history'>,
   tenant: number,
   id: string,
   historyPeriods: number,
 ): Promise<StreakResponse> {
-  const { config, streak, hash, ledgerId, day } = await readUser(engine, tenant, id);
-  const pauses = (at(listOf(hash, userRecords.core), 'core', 'pauses') ?? []) as readonly PauseFact[];
+  const entryId = randomUUID();
+  const { outcome, values, config } = await engine.call(tenant, 'readStreak', () => ({ args: { user: id, entryId } }));
+  if (outcome !== outcomes.ok) throw refusal(outcome, id);
+  const [packedStreak, packedPauses, day, ...revision] = values;
+  const streak = streakFact(unpackMessage(packedStreak));
+  const pauses = unpackMessage(packedPauses) as readonly PauseFact[];
   const { frequency } = config.document.streaks;
   const span = streak && historyPeriods > 0 ? { first: streak.current - historyPeriods + 1, last: streak.current } : undefined;
-  if (span) await history.waitFor(tenant, ledgerId);
-  const rows = span ? await history.streakPeriods(tenant, id, frequency, span) : new Map<number, never>();
+  const rows = span
+    ? await history.ofUser(
+        {
+          ...{ tenant, user: id, revision: userRevision(revision), what: `streak ${frequency} ${span.first} ${span.last}` },
+          newestId: async () => (await clock.ledgerId(tenant)).ledgerId,
+        },
+        () => history.streakPeriods(tenant, id, frequency, span),
+      )
+    : [];
   return {
     ...baseStreak(config, streak),
     extended: lastExtension(streak),
-    streakHistory: streak ? historyResponse(config, streak, rows, historyPeriods) : [],
+    streakHistory: streak ? historyResponse(config, streak, new Map(rows.map((row) => [row.period, row])), historyPeriods) : [],
     pauses: pauses
-      .filter(({ last }) => last >= day)
+      .filter(({ last }) => last >= Number(day))
       .map(({ id: pauseId, first, last }) => ({ id: pauseId, start: dayToDate(first), end: dayToDate(last) })),
   };
 }

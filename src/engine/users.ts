@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Achievement } from '../config/model.js';
 import { type ProfileFact, type StreakFact, streakFact } from '../ledger/entry.js';
-import { type RecentAward, unpackAwards } from '../ledger/recent-awards.js';
+import type { UserRevision } from '../ledger/reader.js';
+import { unpackAwards } from '../ledger/recent-awards.js';
 import { type ActiveConfig, mustGet, requireMetric, requireSystem } from '../plan/active-config.js';
 import { outcomes, userFields, userRecords } from '../redis/contract.js';
 import { type UserHash, mapOf, profileOf, totalsOf, unpackMessage } from '../redis/encoding.js';
-import {
-  type Counts,
-  type UserAchievementResponse,
-  type UserAchievementWithStatsResponse,
-  completedResponse,
-  stats,
-} from '../responses/achievements.js';
+import { type Counts, type UserAchievementWithStatsResponse, completedResponse, stats } from '../responses/achievements.js';
 import { type MetricResponse, metricResponse } from '../responses/metrics.js';
-import { type UserPointsResponse, awardResponse, levelAt, levelResponse, systemResponse } from '../responses/points.js';
+import { metricJson, userPointsJson } from '../responses/reads.js';
 import { type PreferencesResponse, type UserResponse, userResponse } from '../responses/users.js';
 import { LaurelError } from '../shared/errors.js';
-import { limits } from '../shared/limits.js';
+import type { JsonText } from '../shared/json.js';
 import { readCounts } from './achievements.js';
 import type { Engine } from './engine.js';
 import { text } from './function-calls.js';
@@ -43,12 +38,15 @@ export async function identifyUser(
   return userResponse(config, user.id, unpackMessage(values[0]) as ProfileFact);
 }
 
+/** A user's revision, from the end of a reply (lua/modules/reads.lua). */
+export function userRevision([epoch, deleted, rev]: readonly unknown[]): UserRevision {
+  return { epoch: text(epoch), deleted: text(deleted), rev: Number(rev) };
+}
+
 export interface UserState {
   readonly config: ActiveConfig;
   readonly hash: UserHash;
   readonly profile: ProfileFact;
-  /** The newest awards of the points system that was asked for. */
-  readonly awards: readonly RecentAward[];
   readonly streak: StreakFact | undefined;
   /** Empty unless they were asked for. */
   readonly counts: Counts;
@@ -59,102 +57,111 @@ export interface UserState {
   readonly day: number;
 }
 
-export interface ReadOptions {
-  /** The points system (`no`) whose newest awards are read as well. */
-  readonly system?: (config: ActiveConfig) => number;
-  readonly awards?: number;
-  /** Whether completions are counted as well. */
-  readonly completions?: boolean;
-}
-
-/** Everything that Redis keeps of a user, settled, in one call. Throws a 404 for an unknown user. */
-export async function readUser(engine: Engine, tenant: number, id: string, options: ReadOptions = {}): Promise<UserState> {
-  const entryId = randomUUID();
-  const { outcome, values, config } = await engine.call(tenant, 'readUser', (active) => ({
-    args: {
-      user: id,
-      entryId,
-      system: options.system?.(active) ?? '',
-      awards: Math.min(options.awards ?? 1, limits.maxAwardsRead),
-      completions: options.completions === true ? 1 : 0,
-    },
-  }));
+/** Everything that Redis keeps of a user, settled, in one call; with `completions`, how many users have completed what. Throws a 404 for an unknown user. */
+export async function readUser(engine: Engine, tenant: number, id: string, completions = false): Promise<UserState> {
+  const args = { user: id, entryId: randomUUID(), completions: completions ? 1 : 0 };
+  const { outcome, values, config } = await engine.call(tenant, 'readUser', () => ({ args }));
   if (outcome !== outcomes.ok) throw refusal(outcome, id);
-  const [flat, awards, streak, completions, users, ledgerId, now, day] = values;
-  if (!Array.isArray(flat) || !Array.isArray(awards)) throw new Error('readUser answered without fields');
+  const [flat, streak, counts, users, ledgerId, now, day] = values;
+  if (!Array.isArray(flat)) throw new Error('readUser answered without fields');
   const hash = new Map<string, Buffer>();
   for (let i = 0; i + 1 < flat.length; i += 2) hash.set(text(flat[i]), flat[i + 1] as Buffer);
   return {
     config,
     hash,
     profile: profileOf(hash),
-    awards: unpackAwards(awards as Buffer[]),
     streak: streakFact(unpackMessage(streak)),
-    counts: readCounts(completions, users),
+    counts: readCounts(counts, users),
     ledgerId: text(ledgerId),
     now: Number(text(now)),
     day: Number(day),
   };
 }
 
+/** Some records of a user, settled, in one call; `pick` takes their names from the configuration. Throws a 404 for an unknown user. */
+async function readRecords(
+  engine: Engine,
+  tenant: number,
+  id: string,
+  pick: (config: ActiveConfig) => readonly string[],
+): Promise<Pick<UserState, 'config' | 'hash'>> {
+  const args = { user: id, entryId: randomUUID() };
+  const { outcome, values, config } = await engine.call(tenant, 'readRecords', (active) => ({ args, pairs: pick(active) }));
+  if (outcome !== outcomes.ok) throw refusal(outcome, id);
+  const stored = values[0] as readonly (Buffer | null)[];
+  const hash = new Map<string, Buffer>();
+  for (const [i, name] of pick(config).entries()) {
+    const value = stored[i];
+    if (value) hash.set(name, value);
+  }
+  return { config, hash };
+}
+
+const profileRecords = [userRecords.core, userRecords.profile, userRecords.name, userRecords.attributes];
+
 /** A user's profile. Throws a 404 for an unknown user. */
 export async function readProfile(engine: Engine, tenant: number, id: string): Promise<UserResponse> {
-  const { config, profile } = await readUser(engine, tenant, id);
-  return userResponse(config, id, profile);
+  const { config, hash } = await readRecords(engine, tenant, id, () => profileRecords);
+  return userResponse(config, id, profileOf(hash));
 }
 
 /** Achievement `no` → moment of completion, of what a user has completed. */
-export function completedBy({ hash }: UserState): ReadonlyMap<number, number> {
+export function completedBy({ hash }: Pick<UserState, 'hash'>): ReadonlyMap<number, number> {
   return new Map(Object.entries(mapOf<number>(hash, userRecords.achievements)).map(([no, at]) => [Number(no), at]));
 }
 
 /** What a user sees of the achievements: those that are completed, and active ones. A locked one is shown only to users who have it. */
 const isShown = ({ no, status }: Achievement, completed: ReadonlyMap<number, number>): boolean => completed.has(no) || status === 'active';
 
-/** A metric's achievements, completed or not, as the contract's `MetricResponse` has them. */
-function achievementsOf(state: UserState, metricId: string): UserAchievementResponse[] {
-  const completed = completedBy(state);
-  return [...state.config.achievements.values()]
-    .filter((achievement) => achievement.trigger === 'metric' && achievement.metricId === metricId && isShown(achievement, completed))
-    .map((achievement) => completedResponse(state.config, achievement, completed.get(achievement.no)));
+/** A metric's achievements that a user sees, completed or not. */
+function achievementsOf(config: ActiveConfig, metricId: string, completed: ReadonlyMap<number, number>): Achievement[] {
+  return [...config.achievements.values()].filter(
+    (achievement) => achievement.trigger === 'metric' && achievement.metricId === metricId && isShown(achievement, completed),
+  );
 }
 
 /** A user's totals on all metrics, as the contract's list of `MetricResponse`. */
 export async function readUserMetrics(engine: Engine, tenant: number, id: string): Promise<MetricResponse[]> {
   const state = await readUser(engine, tenant, id);
+  const { config } = state;
   const totals = totalsOf(state.hash, 'metric');
-  return Array.from(state.config.metrics.values(), (metric) =>
-    metricResponse(metric, totals.get(metric.no) ?? 0, achievementsOf(state, metric.id)),
-  );
+  const completed = completedBy(state);
+  return Array.from(config.metrics.values(), (metric) => {
+    const shown = achievementsOf(config, metric.id, completed);
+    return metricResponse(
+      metric,
+      totals.get(metric.no) ?? 0,
+      shown.map((achievement) => completedResponse(config, achievement, completed.get(achievement.no))),
+    );
+  });
 }
 
-/** A user's total on one metric. Throws a 404 for an unknown user or metric. */
-export async function readUserMetric(engine: Engine, tenant: number, id: string, key: string): Promise<MetricResponse> {
-  const state = await readUser(engine, tenant, id);
-  const metric = requireMetric(state.config, key);
-  return metricResponse(metric, totalsOf(state.hash, 'metric').get(metric.no) ?? 0, achievementsOf(state, metric.id));
+/** A user's total on one metric, the contract's `MetricResponse`. Throws a 404 for an unknown user or metric. */
+export async function readUserMetric(engine: Engine, tenant: number, id: string, key: string): Promise<JsonText> {
+  const { config, hash } = await readRecords(engine, tenant, id, ({ metrics }) => {
+    const metric = metrics.get(key);
+    return metric ? [userRecords.metric + String(metric.no), userRecords.achievements] : [userRecords.achievements];
+  });
+  const metric = requireMetric(config, key);
+  const completed = completedBy({ hash });
+  const current = totalsOf(hash, 'metric').get(metric.no) ?? 0;
+  return metricJson(config, metric, { current, shown: achievementsOf(config, metric.id, completed), completed });
 }
 
-/** A user's points, level and newest awards, as the contract's `GetUserPointsResponse`. Throws a 404 for an unknown user or system. */
+/** A user's points, level and newest awards, the contract's `GetUserPointsResponse`. Throws a 404 for an unknown user or system. */
 export async function readUserPoints(
   engine: Engine,
   tenant: number,
   id: string,
   { key, awards: count }: { readonly key: string; readonly awards: number },
-): Promise<UserPointsResponse> {
-  const { config, hash, awards } = await readUser(engine, tenant, id, {
-    system: (active) => requireSystem(active, key).no,
-    awards: count,
-  });
-  const system = requireSystem(config, key);
-  const total = totalsOf(hash, 'points').get(system.no) ?? 0;
-  const level = levelAt(system, total);
-  return {
-    ...systemResponse(system),
-    total,
-    level: level && levelResponse(level),
-    awards: awards.map((recent) => awardResponse(config, recent.id, recent.award)),
-  };
+): Promise<JsonText> {
+  const entryId = randomUUID();
+  const { outcome, values, config } = await engine.call(tenant, 'readPoints', (active) => ({
+    args: { user: id, entryId, system: requireSystem(active, key).no, awards: count },
+  }));
+  if (outcome !== outcomes.ok) throw refusal(outcome, id);
+  const [total, awards] = values;
+  return userPointsJson(config, requireSystem(config, key), { total: Number(text(total)), awards: unpackAwards(awards as Buffer[]) });
 }
 
 /** A user's achievements with how many users have completed each; those that are not completed only when asked for. */
@@ -164,7 +171,7 @@ export async function readUserAchievements(
   id: string,
   includeIncomplete: boolean,
 ): Promise<UserAchievementWithStatsResponse[]> {
-  const state = await readUser(engine, tenant, id, { completions: true });
+  const state = await readUser(engine, tenant, id, true);
   const completed = completedBy(state);
   return [...state.config.achievements.values()]
     .filter((achievement) => completed.has(achievement.no) || (includeIncomplete && isShown(achievement, completed)))

@@ -11,19 +11,19 @@ export interface DayRow {
   /** The user's local date, in days since 1970-01-01. */
   readonly day: number;
   /** After the newest event or award of the batch on that day. */
-  readonly total: number;
+  total: number;
   /** What the batch adds to the day's change and to its number of events or awards. */
-  readonly change: number;
-  readonly events: number;
-  readonly rev: number;
+  change: number;
+  events: number;
+  rev: number;
 }
 
 export interface YearRow {
   readonly user: string;
   readonly object: number;
   readonly year: number;
-  readonly change: number;
-  readonly rev: number;
+  change: number;
+  rev: number;
 }
 
 /** Events of a metric with one value of an event attribute (its `no`). */
@@ -54,18 +54,35 @@ export interface Summaries {
 
 export const emptySummaries = (): Summaries => ({ days: new Map(), years: new Map(), attributes: new Map(), backdated: new Map() });
 
-const yearOf = (day: number): number => new Date(day * 86_400_000).getUTCFullYear();
+let lastDay = 0;
+let yearOfLastDay = 1970;
 
-type CountedDay = Omit<DayRow, 'events'>;
+/** The year of a local day. Most days are that of the call before. */
+function yearOf(day: number): number {
+  if (day !== lastDay) [lastDay, yearOfLastDay] = [day, new Date(day * 86_400_000).getUTCFullYear()];
+  return yearOfLastDay;
+}
+
+type CountedDay = Readonly<Omit<DayRow, 'events'>>;
 
 function count({ days, years, backdated }: Summaries, counted: CountedDay, back: boolean): void {
-  const { user, object, day, change, rev } = counted;
+  const { user, object, day, total, rev } = counted;
+  // To 15 significant digits.
+  const change = addDecimals(0, counted.change);
   const dayKey = `${object}:${day}:${user}`;
-  const before = days.get(dayKey);
-  days.set(dayKey, { ...counted, change: addDecimals(before?.change ?? 0, change), events: (before?.events ?? 0) + 1 });
+  const counts = days.get(dayKey);
+  if (counts) {
+    counts.change = addDecimals(counts.change, change);
+    counts.events += 1;
+    [counts.total, counts.rev] = [total, rev];
+  } else days.set(dayKey, { user, object, day, total, change, events: 1, rev });
   const year = yearOf(day);
   const yearKey = `${object}:${year}:${user}`;
-  years.set(yearKey, { user, object, year, rev, change: addDecimals(years.get(yearKey)?.change ?? 0, change) });
+  const yearly = years.get(yearKey);
+  if (yearly) {
+    yearly.change = addDecimals(yearly.change, change);
+    yearly.rev = rev;
+  } else years.set(yearKey, { user, object, year, change, rev });
   if (!back) return;
   const movedKey = `${object}:${user}`;
   backdated.set(movedKey, { user, object, first: Math.min(backdated.get(movedKey)?.first ?? day, day) });
@@ -92,8 +109,18 @@ export function collectSummaries(days: Summaries, entry: EventEntry | UserEntry)
   }
 }
 
-/** The sum of the displayed decimals of the old and the new change: a cast to numeric rounds to 15 significant digits. */
-const added = (table: string): string => `(${table}.change::numeric + excluded.change::numeric)::float8::numeric::float8`;
+/** Up to here the sum of two whole numbers has 15 digits. */
+const exact = 4e14;
+
+/**
+ * The sum of the displayed decimals of the old and the new change: a cast to numeric rounds to 15 significant digits. Whole numbers, which most are,
+ * need no such casts: they print and parse a text.
+ */
+const added = (table: string): string => `case
+  when abs(${table}.change) < ${exact} and abs(excluded.change) < ${exact}
+   and ${table}.change = trunc(${table}.change) and excluded.change = trunc(excluded.change)
+  then ${table}.change + excluded.change
+  else (${table}.change::numeric + excluded.change::numeric)::float8::numeric::float8 end`;
 const newer = (table: string): string => `${table}.rev < excluded.rev`;
 
 /*

@@ -209,6 +209,8 @@ export type LedgerEntry = EventEntry | UserEntry | LimitsEntry | FinalEntry | De
 type List = readonly unknown[];
 
 const awardFact = (list: List): AwardFact => named('awardFact', list) as unknown as AwardFact;
+const boardFact = (list: List): BoardFact => named('boardFact', list) as unknown as BoardFact;
+const periodFact = (list: List): PeriodFact => named('periodFact', list) as unknown as PeriodFact;
 
 /** Unpacks a StreakFact; `false` means none. */
 export function streakFact(list: unknown): StreakFact | undefined {
@@ -218,24 +220,30 @@ export function streakFact(list: unknown): StreakFact | undefined {
 
 function pointsFact(list: List): PointsFact {
   const fact = named('pointsFact', list);
-  return { ...fact, awards: (fact['awards'] as List[]).map(awardFact) } as unknown as PointsFact;
+  fact['awards'] = (fact['awards'] as List[]).map(awardFact);
+  return fact as unknown as PointsFact;
 }
+
+/** How the lists in an entry are unpacked. An entry without one lacks it. */
+const unpackPlaces: readonly (readonly [Place<'entry'>, (packed: never) => unknown])[] = [
+  ['points', (lists: readonly List[]) => lists.map(pointsFact)],
+  ['boards', (lists: readonly List[]) => lists.map(boardFact)],
+  ['periods', (lists: readonly List[]) => lists.map(periodFact)],
+  ['streak', streakFact],
+  ['key', keyOfStored],
+];
 
 /** Unpacks the facts of an entry. Throws when it is not a ledger entry. */
 export function unpackFacts(blob: unknown): LedgerEntry {
   const list = unpackMessage(blob);
   if (!Array.isArray(list) || list[0] !== entryVersion) throw new Error(`not a ledger entry of version ${entryVersion}`);
-  const { version: _, points, boards, periods, streak, key, ...entry } = named('entry', list);
+  // Changed in place: a copy of each entry was a tenth of the write-behind's work.
+  list[0] = false;
+  const entry = named('entry', list);
   if (typeof entry['kind'] !== 'string') throw new Error('a ledger entry without a kind');
-  if (entry['kind'] === 'limits') return { ...entry, boards } as LedgerEntry;
-  return {
-    ...entry,
-    ...(points === undefined ? {} : { points: (points as List[]).map(pointsFact) }),
-    ...(boards === undefined ? {} : { boards: (boards as List[]).map((fact) => named('boardFact', fact)) }),
-    ...(periods === undefined ? {} : { periods: (periods as List[]).map((fact) => named('periodFact', fact)) }),
-    ...(streak === undefined ? {} : { streak: streakFact(streak) }),
-    ...(key === undefined ? {} : { key: keyOfStored(key as string) }),
-  } as LedgerEntry;
+  if (entry['kind'] === 'limits') return entry as unknown as LedgerEntry;
+  for (const [place, unpack] of unpackPlaces) if (entry[place] !== undefined) entry[place] = unpack(entry[place] as never);
+  return entry as unknown as LedgerEntry;
 }
 
 const coreField = Buffer.from(userRecords.core);
@@ -245,7 +253,7 @@ export function unpackEntry([, blob, ...changed]: readonly Buffer[]): LedgerEntr
   const entry = unpackFacts(blob);
   if (!('user' in entry) || entry.kind === 'deletion') return entry;
   const state = changed[0]?.length === 0 && changed[1] ? splitValues(changed[1]) : changed;
-  if (entry.streaks === undefined) return { ...entry, state };
+  if (entry.streaks === undefined) return Object.assign(entry, { state });
   const core = state.findIndex((field, i) => i % 2 === 0 && coreField.equals(field));
-  return { ...entry, state, streaks: unpackMessage(state[core + 1]) as StoredStreaks };
+  return Object.assign(entry, { state, streaks: unpackMessage(state[core + 1]) as StoredStreaks });
 }

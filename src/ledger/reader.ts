@@ -2,9 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Frequency } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
-import { hasCommitted } from './offsets.js';
+import { userRecords } from '../redis/contract.js';
+import { hasCommitted, splitId, type StreamId } from './offsets.js';
 import { limits } from '../shared/limits.js';
 import { withPostgresErrors } from '../postgres/pool.js';
+import { RecentRows } from './recent-rows.js';
 
 /** One local day of a user on a leaderboard; ranks and values are null while the user was not a participant. */
 export interface HistoryDay {
@@ -18,6 +20,8 @@ export interface HistoryDay {
 }
 
 export interface StreakPeriod {
+  /** Counted from 1970 (docs/rules/time.md). */
+  readonly period: number;
   readonly length: number;
   readonly how: string;
 }
@@ -47,25 +51,92 @@ export interface FinalRanking {
   readonly value: number;
 }
 
+/** A state of a user, as Redis replies with it (lua/modules/reads.lua, `revision`): what Postgres has of the user must be as new. */
+export interface UserRevision {
+  readonly epoch: string;
+  /** The ledger id of the tenant's newest deletion of a user. Once Postgres has it, Postgres has nothing of an earlier user with the same id. */
+  readonly deleted: StreamId;
+  readonly rev: number;
+}
+
+/** What a read of a user's history concerns. */
+export interface UserHistoryQuery {
+  readonly tenant: number;
+  readonly user: string;
+  readonly revision: UserRevision;
+  /** Names the rows among those of the user. */
+  readonly what: string;
+  /** The ledger's newest id; asked for only when Postgres does not have the revision yet. */
+  readonly newestId: () => Promise<StreamId>;
+}
+
 const pollMs = 5;
 
 /** Reads what only Postgres stores, and waits until the write-behind has committed what a caller may already know (docs/rules/events.md). */
 export class HistoryReader {
   private readonly pool: pg.Pool;
+  private readonly wakeWriteBehind: (tenant: number) => void;
+  private readonly recent = new RecentRows(limits.maxCachedHistoryRows);
 
-  constructor(pool: pg.Pool) {
+  /** `wakeWriteBehind` makes the worker of a tenant's ledger commit at once, since a caller waits. */
+  constructor(pool: pg.Pool, wakeWriteBehind: (tenant: number) => void = () => undefined) {
     this.pool = pool;
+    this.wakeWriteBehind = wakeWriteBehind;
   }
 
   /** Waits until the write-behind has committed a ledger id; throws a 503 after limits.readYourWritesWaitMs. */
   async waitFor(tenant: number, ledgerId: string): Promise<void> {
     const giveUpAt = Date.now() + limits.readYourWritesWaitMs;
-    while (!(await withPostgresErrors(hasCommitted(this.pool, tenant, ledgerId)))) {
+    for (let isFirst = true; !(await withPostgresErrors(hasCommitted(this.pool, tenant, ledgerId))); isFirst = false) {
+      if (isFirst) this.wakeWriteBehind(tenant);
       if (Date.now() > giveUpAt) {
         throw new LaurelError('not_ready', 'The history of the last moments is not stored yet. Try again shortly.');
       }
       await delay(pollMs);
     }
+  }
+
+  /**
+   * Rows of a user that only entries of this user change, as new as `revision`. `load` reads them from Postgres; the rows of a revision stay the
+   * same, and are cached. Waits only for a user with entries that are not committed. Throws as `waitFor` does.
+   */
+  async ofUser<T>(query: UserHistoryQuery, load: () => Promise<readonly T[]>): Promise<readonly T[]> {
+    const { tenant, user, what, revision } = query;
+    const key = JSON.stringify([tenant, user, what, revision.epoch, revision.deleted, revision.rev]);
+    const cached = this.recent.get(key) as readonly T[] | undefined;
+    if (cached) return cached;
+    const isFinal = await this.waitForUser(query);
+    const rows = await load();
+    if (isFinal) this.recent.set(key, rows);
+    return rows;
+  }
+
+  /** Waits until Postgres has a revision of a user. Returns whether its rows can't change any more. */
+  private async waitForUser({ tenant, user, revision, newestId }: UserHistoryQuery): Promise<boolean> {
+    const state = await this.stateOf(tenant, user, revision);
+    if (state.isCommitted) return !state.isRefused;
+    await this.waitFor(tenant, await newestId());
+    const { isCommitted, isRefused } = await this.stateOf(tenant, user, revision);
+    return isCommitted && !isRefused;
+  }
+
+  /**
+   * Whether Postgres has a revision of a user, by the core that every entry of a user carries; and whether it has refused an entry that may be
+   * the user's: retried, that changes rows of earlier revisions.
+   */
+  private async stateOf(
+    tenant: number,
+    user: string,
+    { deleted, rev }: UserRevision,
+  ): Promise<{ readonly isCommitted: boolean; readonly isRefused: boolean }> {
+    const rows = await this.rows<{ isCommitted: boolean; isRefused: boolean }>({
+      name: 'user-revision',
+      text: `select exists (select 1 from stream_offsets where tenant = $1 and (last_ms, last_seq) >= ($4::bigint, $5::bigint))
+                and exists (select 1 from user_state where tenant = $1 and user_id = $2 and field = $3 and rev >= $6) as "isCommitted",
+              exists (select 1 from dead_letters where tenant = $1 and epoch is null and (user_id = $2 or user_id is null)) as "isRefused"`,
+      values: [tenant, user, userRecords.core, ...splitId(deleted), rev],
+    });
+    return rows[0] ?? { isCommitted: false, isRefused: true };
   }
 
   /** The last `days` days on which a user's events changed the user's rank or value in a run, oldest first. */
@@ -74,30 +145,31 @@ export class HistoryReader {
     { leaderboard, run, user }: { readonly leaderboard: number; readonly run: number; readonly user: string },
     days: number,
   ): Promise<HistoryDay[]> {
-    const rows = await this.rows<HistoryDay>(
-      `select to_char(day, 'YYYY-MM-DD') as date, at, previous_rank as "previousRank", rank, previous_value as "previousValue", value
+    const rows = await this.rows<HistoryDay>({
+      name: 'leaderboard-days',
+      text: `select to_char(day, 'YYYY-MM-DD') as date, at, previous_rank as "previousRank", rank, previous_value as "previousValue", value
            from leaderboard_history
           where tenant = $1 and leaderboard = $2 and run = $3 and user_id = $4
           order by day desc
           limit $5`,
-      [tenant, leaderboard, run, user, days],
-    );
+      values: [tenant, leaderboard, run, user, days],
+    });
     return rows.reverse();
   }
 
-  /** The periods of a user's streak, by number, from `first` to `last`. */
+  /** The periods of a user's streak from `first` to `last`, in no order. */
   async streakPeriods(
     tenant: number,
     user: string,
     frequency: Frequency,
     { first, last }: { readonly first: number; readonly last: number },
-  ): Promise<ReadonlyMap<number, StreakPeriod>> {
-    const rows = await this.rows<StreakPeriod & { period: number }>(
-      `select period, length, how from streak_periods
+  ): Promise<StreakPeriod[]> {
+    return this.rows<StreakPeriod>({
+      name: 'streak-periods',
+      text: `select period, length, how from streak_periods
           where tenant = $1 and user_id = $2 and frequency = $3 and period between $4 and $5`,
-      [tenant, user, frequency, first, last],
-    );
-    return new Map(rows.map((row) => [row.period, row]));
+      values: [tenant, user, frequency, first, last],
+    });
   }
 
   /** The users with the longest streaks: `active` orders equal lengths by when they were reached, `longest` by user id. */
@@ -175,7 +247,7 @@ export class HistoryReader {
     return rows[0];
   }
 
-  private async rows<T extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<T[]> {
-    return (await withPostgresErrors(this.pool.query<T>(text, values))).rows;
+  private async rows<T extends pg.QueryResultRow>(query: string | pg.QueryConfig, values?: unknown[]): Promise<T[]> {
+    return (await withPostgresErrors(this.pool.query<T>(query, values))).rows;
   }
 }

@@ -1,12 +1,19 @@
 import { unpackSequence, uuidOfBytes } from '../redis/encoding.js';
-import { awardMomentBytes, named, placeOf, uuidBytes } from '../redis/layout.js';
+import { awardMomentBytes, placeOf, uuidBytes } from '../redis/layout.js';
 import type { AwardFact } from './entry.js';
 
 const dayMs = 86_400_000;
 /** MessagePack's `false` as the first value: the award shares id, time and day with the previous one. */
 const sharedMark = 0xc2;
 const headBytes = uuidBytes + awardMomentBytes;
-const firstBoost = placeOf('recentAward', 'boosts');
+const places = {
+  dayOffset: placeOf('recentAward', 'dayOffset'),
+  trigger: placeOf('recentAward', 'trigger'),
+  ordinal: placeOf('recentAward', 'ordinal'),
+  awarded: placeOf('recentAward', 'awarded'),
+  total: placeOf('recentAward', 'total'),
+  boosts: placeOf('recentAward', 'boosts'),
+};
 
 /** A recent award in Redis. */
 export interface RecentAward {
@@ -19,10 +26,17 @@ export interface RecentAward {
 export function unpackAward(element: Buffer, previous: RecentAward | undefined): RecentAward {
   const isShared = element[0] === sharedMark;
   const valuesEnd = isShared ? element.length : element.length - headBytes;
-  const values = unpackSequence(element.subarray(0, Math.max(valuesEnd, 0)));
-  if (values.length < firstBoost || !values.slice(isShared ? 1 : 0).every(Number.isSafeInteger)) throw new Error('a damaged recent award');
-  const { dayOffset, trigger, ordinal, awarded, total } = named('recentAward', values) as Record<string, number>;
-  const fact = { trigger, ordinal, awarded, total, boosts: values.slice(firstBoost) } as Omit<AwardFact, 'at' | 'day'>;
+  const values = unpackSequence(element.subarray(0, Math.max(valuesEnd, 0))) as number[];
+  const isDamaged = values.some((value, place) => !Number.isSafeInteger(value) && !(isShared && place === places.dayOffset));
+  if (values.length < places.boosts || isDamaged) throw new Error('a damaged recent award');
+  const number = (place: keyof typeof places): number => values[places[place]] ?? 0;
+  const fact = {
+    trigger: number('trigger'),
+    ordinal: number('ordinal'),
+    awarded: number('awarded'),
+    total: number('total'),
+    boosts: values.slice(places.boosts),
+  };
   if (isShared) {
     if (!previous) throw new Error('a recent award without the previous one');
     return { id: previous.id, award: { ...fact, at: previous.award.at, day: previous.award.day } };
@@ -30,7 +44,7 @@ export function unpackAward(element: Buffer, previous: RecentAward | undefined):
   const at = element.readIntBE(valuesEnd + uuidBytes, awardMomentBytes);
   return {
     id: uuidOfBytes(element.subarray(valuesEnd, valuesEnd + uuidBytes)),
-    award: { ...fact, at, day: Math.floor(at / dayMs) + Number(dayOffset) },
+    award: { ...fact, at, day: Math.floor(at / dayMs) + number('dayOffset') },
   };
 }
 

@@ -109,6 +109,7 @@ export class TenantWriter {
   /** Halved after a failure, since the batch may have exceeded the statement timeout, and then doubled again. */
   private batchSize: number = limits.writeBehindBatchEntries;
   private prefetched: Prefetch | undefined;
+  private isBehind = false;
 
   constructor(options: TenantWriterOptions) {
     this.options = options;
@@ -119,10 +120,16 @@ export class TenantWriter {
     return this.current;
   }
 
+  /** Whether the ledger had more entries than the last batch when they were read. */
+  get hasMore(): boolean {
+    return this.isBehind;
+  }
+
   /** Called after a failure: drops the position and the prefetched batch. */
   reset(): void {
     this.current = undefined;
     this.prefetched = undefined;
+    this.isBehind = false;
     this.batchSize = Math.max(this.batchSize >> 1, 1);
   }
 
@@ -141,11 +148,13 @@ export class TenantWriter {
     const prepared = await this.next(position);
     // The previous holder may have been killed between a commit and its trim.
     if (!this.isTrimmed) await this.trim();
+    this.isBehind = prepared.hasMore;
     if (prepared.entries.length === 0) return 0;
     const publish = await this.options.publisher?.publishFor(this.options.tenant, prepared.version);
     this.prefetched = prepared.hasMore ? this.prefetch(position.lease, prepared) : undefined;
     const startedAt = performance.now();
     const committed = await this.commit(position, prepared, publish);
+    this.isBehind ||= committed < prepared.entries.length;
     this.batchSize = nextBatchSize(this.batchSize, prepared.entries.length, performance.now() - startedAt);
     await this.trim();
     return committed;

@@ -38,12 +38,18 @@ export interface WriteBehindOptions {
   readonly onReplaced: (tenant: number) => Promise<void>;
   /** Without it, batches are not traced. */
   readonly traceBatch?: TraceBatch | undefined;
+  /** How long entries are collected after a batch, in milliseconds; absent: limits.writeBehindCollectMs. */
+  readonly collectMs?: number;
 }
 
 /** A tenant whose ledger is being drained. */
 interface Work {
   /** Whether `wake` was called since the last check. */
   wasWoken: boolean;
+  /** Whether `wake` was called since the ledger was last read: its entries are committed without collecting more. */
+  isAwaited: boolean;
+  /** Ends the wait for more entries. */
+  hurry: AbortController;
   /** Consecutive failures. */
   failures: number;
   /** The id up to which a stopping worker commits; later entries are left to the next worker. */
@@ -96,12 +102,18 @@ export class WriteBehind {
     this.scanning ??= this.scanUntilStopped();
   }
 
-  /** A tenant's ledger has, or may have, new entries. */
+  /** A tenant's ledger has, or may have, entries that are to be committed at once: the first ones after a while, or ones that a reader waits for. */
   wake(tenant: number): void {
     const work = this.working.get(tenant);
-    if (work) work.wasWoken = true;
+    if (work) {
+      work.wasWoken = work.isAwaited = true;
+      work.hurry.abort();
+    }
     if (work || this.isClosed) return;
-    const started: Work = { wasWoken: false, failures: 0, done: Promise.resolve() };
+    const started: Work = {
+      ...{ wasWoken: false, isAwaited: false, hurry: new AbortController() },
+      ...{ failures: 0, done: Promise.resolve() },
+    };
     this.working.set(tenant, started);
     started.done = this.work(tenant, started);
   }
@@ -120,6 +132,7 @@ export class WriteBehind {
   async stop(drainMs: number): Promise<void> {
     this.stopDeadline = Date.now() + drainMs;
     this.wakeUp.abort();
+    for (const { hurry } of this.working.values()) hurry.abort();
     await this.scanning;
     await this.scanAll().catch(() => undefined);
     this.isClosed = true;
@@ -206,7 +219,9 @@ export class WriteBehind {
 
   /** Writes batches until the ledger has no entries. Returns whether Redis will announce the next one; false to check again. */
   private async drain(tenant: number, writer: TenantWriter, work: Work): Promise<boolean> {
-    for (let empty = 0; empty < 2;) {
+    for (let isEmpty = false; !isEmpty;) {
+      const startedAt = performance.now();
+      if (!writer.hasMore) work.isAwaited = false;
       const committed = await this.limit(() => this.step(tenant, writer));
       work.failures = 0;
       this.batches.succeeded(tenant, { tenant });
@@ -216,14 +231,25 @@ export class WriteBehind {
         await this.pause(limits.leaseMs / 3);
         return this.isCommitted(tenant);
       }
-      empty = committed === 0 ? empty + 1 : 0;
-      if (empty === 1) await this.pause(limits.writeBehindIdleMs);
+      isEmpty = committed === 0;
+      if (!isEmpty && !writer.hasMore) await this.collect(work, startedAt);
     }
     const { position } = writer;
     if (!position) return false;
     const isAtEnd = await this.isDrained(tenant, position.lease.epoch, position.lastId);
     if (!isAtEnd) writer.trimAgain();
     return isAtEnd;
+  }
+
+  /**
+   * Waits until limits.writeBehindCollectMs after a batch began: under load, a commit then writes the entries of a quarter of a second and not those
+   * of a few milliseconds, and each user's state once. Ends early when a reader waits, and when this worker stops.
+   */
+  private async collect(work: Work, batchStartedAt: number): Promise<void> {
+    const ms = batchStartedAt + (this.options.collectMs ?? limits.writeBehindCollectMs) - performance.now();
+    if (ms <= 0 || work.isAwaited || this.stopping) return;
+    work.hurry = new AbortController();
+    await delay(ms, undefined, { signal: work.hurry.signal }).catch(() => undefined);
   }
 
   private async step(tenant: number, writer: TenantWriter): Promise<number | 'held'> {

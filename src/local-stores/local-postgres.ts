@@ -70,7 +70,10 @@ function isNumberInUse(pid: number): boolean {
 }
 
 /** Only this machine, by TCP with a password: a socket file would add a path that can be too long, and a second entrance. */
-const serverOptions = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'timezone=UTC', 'log_timezone=UTC', 'cluster_name=laurel'];
+const serverOptions = [
+  ...['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'timezone=UTC', 'log_timezone=UTC', 'cluster_name=laurel'],
+  `max_connections=${storeBounds.postgresConnections}`,
+];
 
 /** Reasons to retry: the port was taken, a server that a killed service had just launched was faster, or processes of a dead one are still ending. */
 const retryable = /Address already in use|lock file "postmaster\.pid" already exists|pre-existing shared memory block/;

@@ -8,7 +8,7 @@ import type { TraceBatch, WriteBehind } from '../ledger/write-behind.js';
 import type { Refusals } from '../logging/refusals.js';
 import type { RedisConnection } from '../redis/connection.js';
 import type { LaurelError } from '../shared/errors.js';
-import { Observation } from './observation.js';
+import { Observation, type MetricsSource } from './observation.js';
 import { partitionMetrics } from './partition-metrics.js';
 import {
   type HandledRequest,
@@ -21,7 +21,7 @@ import {
   webhookMetrics,
   writeBehindMetrics,
 } from './service-metrics.js';
-import { diskMetrics, postgresMetrics, redisMetrics } from './store-metrics.js';
+import { connectionMetrics, diskMetrics, postgresMetrics, redisMetrics } from './store-metrics.js';
 import type { Tracing } from './tracing.js';
 
 /** The `Settings` that decide what is measured. */
@@ -74,7 +74,7 @@ export class Observed {
     this.metrics?.add((registry) => {
       const role = new Gauge({
         name: 'laurel_role',
-        help: 'The roles of this process: api, worker.',
+        help: 'Processes by role: api, worker.',
         labelNames: ['role'],
         registers: [registry],
       });
@@ -102,23 +102,25 @@ export class Observed {
   stores({ redis, pool, partition, tenants }: ObservedStores): void {
     const { metrics, settings } = this;
     if (!metrics) return;
-    metrics.add((registry) => redisMetrics(registry, redis));
-    metrics.add((registry) => postgresMetrics(registry, pool));
+    metrics.add((registry) => connectionMetrics(registry, pool));
+    metrics.addShared((registry) => redisMetrics(registry, redis));
+    metrics.addShared((registry) => postgresMetrics(registry, pool));
     const { testClock, maxLedgerEntries } = settings;
     const busy = (): readonly number[] => this.writer?.busy ?? [];
-    metrics.add((registry) => partitionMetrics(registry, { redis, partition, tenants, busy, testClock, maxLedgerEntries }));
-    metrics.add((registry) => deadLetterMetrics(registry, pool));
-    metrics.add((registry) => restoreMetrics(registry, { redis, pool, partition }));
-    if (settings.redisUrl === null || settings.databaseUrl === null) metrics.add((registry) => diskMetrics(registry, settings.dataDir));
+    metrics.addShared((registry) => partitionMetrics(registry, { redis, partition, tenants, busy, testClock, maxLedgerEntries }));
+    metrics.addShared((registry) => deadLetterMetrics(registry, pool));
+    metrics.addShared((registry) => restoreMetrics(registry, { redis, pool, partition }));
+    if (settings.redisUrl === null || settings.databaseUrl === null)
+      metrics.addShared((registry) => diskMetrics(registry, settings.dataDir));
   }
 
   /** Adds the readiness of this process: `problem` returns why it is not ready. */
   ready(problem: () => Promise<LaurelError | undefined>, { api }: { readonly api: boolean }): void {
     this.metrics?.add((registry) => {
-      const help = 'Whether this process is ready (/health/ready).';
-      const ready = api ? new Gauge({ name: 'laurel_ready', help, registers: [registry] }) : undefined;
+      const help = 'Whether all processes of the API are ready (/health/ready).';
+      const ready = api ? new Gauge({ name: 'laurel_ready', help, registers: [registry], aggregator: 'min' }) : undefined;
       const reasons = new Gauge({
-        ...{ name: 'laurel_not_ready', help: 'Why this process is not ready; no sample when it is.' },
+        ...{ name: 'laurel_not_ready', help: 'Why a process is not ready; no sample when all are.', aggregator: 'max' as const },
         ...{ labelNames: ['reason'], registers: [registry] },
       });
       return async () => {
@@ -177,7 +179,7 @@ const respondError = (response: ServerResponse, status: number, message: string,
 
 /** Handles `GET /metrics`, which requires `token` unless it is null (docs/operations/monitoring.md). Other requests get an error. */
 export function metricsEndpoint(
-  observation: Observation,
+  metrics: MetricsSource,
   token: string | null,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
@@ -188,9 +190,9 @@ export function metricsEndpoint(
     } else if (token !== null && !hasToken(request, token)) {
       respondError(response, 401, 'Send METRICS_TOKEN as `Authorization: Bearer …`.', { 'WWW-Authenticate': 'Bearer' });
     } else {
-      observation.read().then(
+      metrics.read().then(
         (text) => {
-          respond(response, 200, text, { 'Content-Type': observation.contentType });
+          respond(response, 200, text, { 'Content-Type': metrics.contentType });
         },
         () => {
           respondError(response, 500, 'The metrics could not be collected.');

@@ -158,14 +158,15 @@ async function reasonOf(check: Promise<unknown>): Promise<NotReadyReason | undef
  */
 export function unreadyMetrics(registry: Registry, refusals: Refusals, checkReady: (tenant: number) => Promise<void>): Refresh {
   const count = new Gauge({
-    ...{ name: 'laurel_tenants_not_ready', help: 'Tenants whose requests this process refuses with 503.' },
-    registers: [registry],
+    ...{ name: 'laurel_tenants_not_ready', help: 'Tenants whose requests a process refuses with 503, of the process with the most.' },
+    ...{ registers: [registry], aggregator: 'max' as const },
   });
   const named = new Gauge({
     name: 'laurel_tenant_not_ready',
-    help: 'Why a tenant is not ready, for the five that this process has refused longest.',
+    help: 'Why a tenant is not ready, for the five that a process has refused longest.',
     labelNames: ['tenant', 'reason'],
     registers: [registry],
+    aggregator: 'max',
   });
   return async () => {
     named.reset();

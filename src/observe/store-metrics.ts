@@ -82,17 +82,27 @@ function functionStat(fields: Fields, name: 'calls' | 'usec'): number {
   return Number(stat?.[1] ?? 0);
 }
 
-/** The availability of Postgres, this process's connections, the ledger leases, and the size of the database. */
+/** The connections of the processes to Postgres. */
+export function connectionMetrics(registry: Registry, pool: pg.Pool): Refresh {
+  const connections = new Gauge({
+    name: 'laurel_postgres_connections',
+    help: 'Connections of the processes to Postgres by state; `waiting` counts the queries that wait for one.',
+    labelNames: ['state'],
+    registers: [registry],
+  });
+  return () => {
+    connections.set({ state: 'used' }, pool.totalCount - pool.idleCount);
+    connections.set({ state: 'idle' }, pool.idleCount);
+    connections.set({ state: 'waiting' }, pool.waitingCount);
+    return Promise.resolve();
+  };
+}
+
+/** The availability of Postgres, the ledger leases, and the size of the database. */
 export function postgresMetrics(registry: Registry, pool: pg.Pool): Refresh {
   const up = new Gauge({
     name: 'laurel_postgres_up',
     help: 'Whether Postgres answered when the metrics were read.',
-    registers: [registry],
-  });
-  const connections = new Gauge({
-    name: 'laurel_postgres_connections',
-    help: 'Connections of this process to Postgres by state; `waiting` counts the queries that wait for one.',
-    labelNames: ['state'],
     registers: [registry],
   });
   const leases = absentGauge(registry, 'laurel_ledger_leases', 'Ledgers leased by a worker or a restore. Idle ledgers need no lease.');
@@ -101,9 +111,6 @@ export function postgresMetrics(registry: Registry, pool: pg.Pool): Refresh {
   return async () => {
     up.set(0);
     leases.remove();
-    connections.set({ state: 'used' }, pool.totalCount - pool.idleCount);
-    connections.set({ state: 'idle' }, pool.idleCount);
-    connections.set({ state: 'waiting' }, pool.waitingCount);
     const sizes = performance.now() - sizedAt > databaseSizeMs;
     const { rows } = await pool.query<{ leases: string; bytes: string | null }>(
       `select (select count(*) from stream_offsets where lease_until > clock_timestamp()) as leases,

@@ -6,7 +6,9 @@ import { limits } from '../shared/limits.js';
 import { ClusterConnection, mastersOf } from './cluster.js';
 import { channelNames } from './contract.js';
 import { noteTrouble, startRefusal } from './failure.js';
+import { FunctionCommand } from './function-command.js';
 import { expectNoTls, tlsOptions, tlsProblem, type TlsFiles } from './tls.js';
+import { sendByTurns } from './turns.js';
 
 /** A connection for all commands: to one server, with or without Sentinel, or to a cluster. */
 export type RedisConnection = Redis | Cluster;
@@ -16,11 +18,10 @@ export type RedisConnection = Redis | Cluster;
  * been counted, and only its caller, who has the idempotency key, may send it again.
  */
 export const redisOptions = {
-  enableAutoPipelining: true,
   enableOfflineQueue: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
-  // Half of the timeout, because a command first waits for the pipeline in front of it.
+  // Half of the timeout, because a call may take two commands: after a redirection, or to load the function library.
   commandTimeout: limits.redisCallTimeoutMs / 2,
   // A silent server is disconnected, so that the queue of waiting commands can't grow.
   socketTimeout: limits.redisCallTimeoutMs,
@@ -32,11 +33,10 @@ export const redisOptions = {
 } as const satisfies RedisOptions;
 
 /** Nodes of a cluster don't reconnect on their own, since they come and go with it. */
-const { enableAutoPipelining, retryStrategy, enableOfflineQueue: _, reconnectOnError: __, ...nodeOptions } = redisOptions;
+const { retryStrategy, enableOfflineQueue: _, reconnectOnError: __, ...nodeOptions } = redisOptions;
 
 /** The options of a cluster. */
 const clusterOptions = {
-  enableAutoPipelining,
   lazyConnect: true,
   clusterRetryStrategy: retryStrategy,
   // A command waits for a connecting node within its own timeout (cluster.ts refuses it if there is no node).
@@ -103,6 +103,7 @@ function openCluster({ address, login, tls }: Access): ClusterConnection {
     ...(tls.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
   });
   cluster.on('+node', (node: Redis) => {
+    sendByTurns(node);
     cluster.take(node);
   });
   // Finds the new master when one has died silently. (ioredis' own option would search for ever if it was closed during a search.)
@@ -130,6 +131,7 @@ function open(target: RedisTarget): RedisConnection {
 /** Connects. Throws an OperatorError. */
 export async function connectRedis(target: RedisTarget, onError: (error: Error) => void): Promise<RedisConnection> {
   const redis = open(target);
+  if (redis instanceof Redis) sendByTurns(redis);
   noteTrouble(redis);
   let last: Error | undefined;
   const told = (error: Error): void => {
@@ -242,19 +244,12 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-interface FunctionCaller {
-  fcallBuffer(name: string, keyCount: 1, key: string, ...args: (string | number | Buffer)[]): Promise<unknown>;
-}
-
-/**
- * Calls a Redis function with one key; texts in the reply are buffers. ioredis generates `fcallBuffer` from the server's command list,
- * without a type. Its typed `callBuffer` loses the command's name with automatic pipelining.
- */
+/** Calls a Redis function with one key; texts in the reply are buffers. */
 export function callFunction(
   redis: RedisConnection,
   name: string,
   key: string,
   args: readonly (string | number | Buffer)[],
 ): Promise<unknown> {
-  return (redis as unknown as FunctionCaller).fcallBuffer(name, 1, key, ...args);
+  return redis.sendCommand(new FunctionCommand(name, key, args)) as Promise<unknown>;
 }

@@ -120,6 +120,8 @@ export const metaFields = {
   trimmed: 'trimmed',
   /** The newest epochs before this one, separated by spaces. */
   past: 'past',
+  /** The ledger id of the newest deletion of a user in this epoch: a user who is created after it is not the one before it. */
+  deleted: 'deleted',
 } as const;
 
 /** The first value of a function's reply. */
@@ -258,19 +260,25 @@ export const functions = {
   /** Ends a run of a leaderboard; `max` is how many participants its final rankings have. */
   finalise: [...context, 'leaderboard', 'run', 'max', 'entryId'],
   /**
-   * All fields of a user, the newest `awards` awards of the points system `system` (none when it is empty), the streak, and the counts of
-   * completions when `completions` is 1; then the newest ledger id, the moment and the user's local day. `entryId` is for the entry of settling.
+   * All fields of a user, the streak, and the counts of completions when `completions` is 1; then the newest ledger id, the moment and the user's
+   * local day. `entryId` is for the entry of settling, here and below.
    */
-  readUser: [...context, 'user', 'entryId', 'system', 'awards', 'completions'],
+  readUser: [...context, 'user', 'entryId', 'completions'],
+  /** Some records of a user (userRecords), which are listed last. */
+  readRecords: [...context, 'user', 'entryId'],
+  /** A user's points in a system (its `no`), and the newest `awards` awards. */
+  readPoints: [...context, 'user', 'entryId', 'system', 'awards'],
+  /** A user's shown streak and pauses, the local day, and the revision (ledger/reader.ts). */
+  readStreak: [...context, 'user', 'entryId'],
   /** The shown streaks of users; then pairs of an id for the entry of settling, and a user. */
   readStreaks: [...context],
   readCounts: [...context],
   /**
-   * A page of a board, of which `max` users are participants. With `user`, `offset` counts from that user's place. `record` is the field of the
-   * user's hash that notes the place.
+   * A page of a board, of which `max` users are participants; of the run of the UTC date where `run` is empty. With `user`, `offset` counts from
+   * that user's place. `record` is the field of the user's hash that notes the place.
    */
   readBoard: [...context, 'leaderboard', 'record', 'max', 'run', 'group', 'offset', 'limit', 'user'],
-  /** One user's place on a board, and the newest ledger id. */
+  /** One user's place on a board, in the run of the user's local date where `run` is empty, and the user's revision (ledger/reader.ts). */
   readPlace: [...context, 'user', 'entryId', 'leaderboard', 'record', 'max', 'run'],
   /**
    * Removes idempotency keys, unless another event has used them since: then groups of four, metric no, user, key and the id, as bytes, of the

@@ -1,6 +1,6 @@
 import { limits } from '../shared/limits.js';
 import type { RedisConnection } from './connection.js';
-import { keyNames, metaFields } from './contract.js';
+import { channelNames, keyNames, metaFields } from './contract.js';
 
 /** Whether a stream id precedes another. */
 export function isBelow(id: string, other: string): boolean {
@@ -27,6 +27,11 @@ export async function trimLedger(redis: RedisConnection, partition: string, epoc
 export function trimmedUpTo(trimmed: string | null | undefined, epoch: string): string {
   const [of, upTo = '0-0'] = (trimmed ?? '').split(' ');
   return of === epoch ? upTo : '0-0';
+}
+
+/** Makes the worker of a partition's ledger commit its entries at once. When the message is lost, it does so within limits.writeBehindCollectMs. */
+export function wakeWriteBehind(redis: RedisConnection, partition: string): void {
+  redis.publish(partition + channelNames.written, '').catch(() => undefined);
 }
 
 /** The id of the newest entry in a partition's ledger, `0-0` for none. */

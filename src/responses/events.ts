@@ -1,12 +1,23 @@
 import { z } from 'zod';
-import type { BoardFact, EventEntry, UserEntry } from '../ledger/entry.js';
+import {
+  type AwardFact,
+  type BoardFact,
+  type EventEntry,
+  type PointsFact,
+  type StreakFact,
+  type UserEntry,
+  awardId,
+} from '../ledger/entry.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { utcDate } from '../shared/calendar.js';
+import { JsonText } from '../shared/json.js';
 import { dateShape } from '../shared/shapes.js';
 import { type UserAchievementResponse, completedResponse, userAchievementShape } from './achievements.js';
-import { type EventLeaderboardResponse, eventLeaderboardResponse, eventLeaderboardShape } from './leaderboards.js';
+import { eventLeaderboardShape } from './leaderboards.js';
 import { type EventPointsResponse, eventPointsResponse, pointsBlockShape } from './points.js';
+import { PreparedJson } from './prepared.js';
 import { eventStreakShape } from './streaks.js';
+import { instant } from './users.js';
 
 /** The contract's `EventResponse`. */
 export const eventShape = z
@@ -24,7 +35,6 @@ export const eventShape = z
     idempotentReplayed: z.boolean().optional().meta({ description: 'Whether the key had been used before, so that nothing was counted.' }),
   })
   .meta({ id: 'Event' });
-export type EventResponse = z.infer<typeof eventShape>;
 
 /** The contract's `AchievementCompletionResponse`. */
 export const completionShape = z
@@ -58,23 +68,86 @@ export function pointsBlock(config: ActiveConfig, { points, id }: Entry): Record
 }
 
 /**
- * The leaderboards on which the user's place changed, by key; not those on which the user is outside before and after. One entry can change a
+ * The leaderboards on which the user's place changed, in order; not those on which the user is outside before and after. One entry can change a
  * board twice, as when the user moves to another group: what counts is where the user is in the end, and where in that group the user had
  * been before.
  */
-export function leaderboardsBlock(config: ActiveConfig, { boards, at }: Entry): Record<string, EventLeaderboardResponse> {
-  const today = utcDate(at);
+function changedPlaces(boards: readonly BoardFact[]): Iterable<BoardFact> {
   const before = new Map<string, number | undefined>();
-  const last = new Map<string, BoardFact>();
+  const last = new Map<number, BoardFact>();
   for (const fact of boards) {
-    const { key } = mustGet(config.leaderboardByNo, fact.no, 'leaderboard');
     const place = `${fact.no}:${fact.run}:${fact.group ?? ''}`;
     if (!before.has(place)) before.set(place, fact.previousRank);
-    const { previousRank: _, ...rest } = fact;
     const previousRank = before.get(place);
     // A user without a value has left the group, and one without either rank was outside before and after.
-    if (fact.value === undefined || (fact.rank === undefined && previousRank === undefined)) last.delete(key);
-    else last.set(key, previousRank === undefined ? rest : { ...rest, previousRank });
+    if (fact.value === undefined || (fact.rank === undefined && previousRank === undefined)) last.delete(fact.no);
+    else last.set(fact.no, previousRank === fact.previousRank ? fact : withPreviousRank(fact, previousRank));
   }
-  return Object.fromEntries([...last].map(([key, fact]) => [key, eventLeaderboardResponse(config, fact, today)]));
+  return last.values();
+}
+
+function withPreviousRank({ previousRank: _, ...fact }: BoardFact, previousRank: number | undefined): BoardFact {
+  return previousRank === undefined ? fact : { ...fact, previousRank };
+}
+
+const boardJson = (prepared: PreparedJson, fact: BoardFact, today: string): string =>
+  `${prepared.openBoardField(fact, today)},"threshold":${fact.threshold},"previousRank":${fact.previousRank ?? null},"rank":${fact.rank ?? null}}`;
+
+/** The contract's `PointsAward`. `entryId` is that of the ledger entry that it came with. */
+export function awardJson(prepared: PreparedJson, entryId: string, award: AwardFact): string {
+  const boosts = award.boosts.map((no) => prepared.appliedBoost.get(no)).filter((text) => text !== '');
+  return (
+    `{"id":"${awardId(entryId, award.ordinal)}","awarded":${award.awarded},"date":"${instant(award.at)}","total":${award.total},` +
+    `"trigger":${prepared.trigger.get(award.trigger)},"boosts":[${boosts.join()}]}`
+  );
+}
+
+/** A system's block in the response to an event; `level` is there only when the event changed it (docs/rules/points.md). */
+function systemJson(prepared: PreparedJson, entryId: string, fact: PointsFact): string {
+  const level = fact.level === fact.levelBefore ? '' : `,"level":${fact.level === 0 ? 'null' : prepared.level.get(fact.level)}`;
+  const awards = fact.awards.map((award) => awardJson(prepared, entryId, award)).join();
+  return `${prepared.openSystemField.get(fact.no)},"total":${fact.total}${level},"added":${fact.total - fact.before},"awards":[${awards}]}`;
+}
+
+/** What a response to an event says apart from the changes. */
+export interface EventFrame {
+  readonly eventId: string;
+  readonly metricId: string;
+  /** The key that was sent, if one was. */
+  readonly idempotencyKey: string | undefined;
+}
+
+/** The contract's `EventResponse` of a counted event, put together from what is prepared. */
+export function eventJson(config: ActiveConfig, frame: EventFrame, entry: EventEntry): JsonText {
+  const prepared = PreparedJson.of(config);
+  const { achieved = [], at, points, boards } = entry;
+  const completed = achieved.map((no) => `${prepared.openAchievement.get(no)},"achievedAt":"${instant(at)}"}`).join();
+  const systems = points.map((fact) => systemJson(prepared, entry.id, fact)).join();
+  let places = '';
+  if (boards.length > 0) {
+    const today = utcDate(at);
+    for (const fact of changedPlaces(boards)) places += (places === '' ? '' : ',') + boardJson(prepared, fact, today);
+  }
+  const streak = prepared.eventStreak(entry.streak);
+  return framed(
+    frame,
+    false,
+    `${entry.total},"achievements":[${completed}],"currentStreak":${streak},"points":{${systems}},"leaderboards":{${places}}`,
+  );
+}
+
+/** The contract's `EventResponse` to a repeated idempotency key. */
+export function replayJson(
+  config: ActiveConfig,
+  frame: EventFrame,
+  now: { readonly total: number; readonly streak: StreakFact | undefined },
+): JsonText {
+  const streak = PreparedJson.of(config).eventStreak(now.streak);
+  return framed(frame, true, `${now.total},"achievements":[],"currentStreak":${streak},"points":{},"leaderboards":{}`);
+}
+
+function framed({ eventId, metricId, idempotencyKey }: EventFrame, replayed: boolean, fromTotal: string): JsonText {
+  const idempotency =
+    idempotencyKey === undefined ? '' : `,"idempotencyKey":${JSON.stringify(idempotencyKey)},"idempotentReplayed":${replayed}`;
+  return new JsonText(`{"eventId":"${eventId}","metricId":"${metricId}","total":${fromTotal}${idempotency}}`);
 }

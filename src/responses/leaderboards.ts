@@ -1,7 +1,6 @@
 import { DateTime } from 'luxon';
 import { z } from 'zod';
 import type { Leaderboard } from '../config/model.js';
-import type { BoardFact } from '../ledger/entry.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { dateToDay, dayToDate } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
@@ -245,15 +244,4 @@ export function boardRunResponse(
   today: string,
 ): BoardRunResponse {
   return { ...leaderboardResponse(config, board, today), ...eventDates(board, run), ...breakdownBlock(config, board, group) };
-}
-
-/** A leaderboard's block in the response to an event. */
-export function eventLeaderboardResponse(config: ActiveConfig, fact: BoardFact, today: string): EventLeaderboardResponse {
-  const board = mustGet(config.leaderboardByNo, fact.no, 'leaderboard');
-  return {
-    ...boardRunResponse(config, { board, run: fact.run, group: fact.group }, today),
-    threshold: fact.threshold,
-    previousRank: fact.previousRank ?? null,
-    rank: fact.rank ?? null,
-  };
 }

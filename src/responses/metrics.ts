@@ -15,10 +15,14 @@ export const metricShape = z
   .meta({ id: 'Metric' });
 export type MetricResponse = z.infer<typeof metricShape>;
 
+/** What a metric is, for any user. `status` is not in the contract, but the official client library refuses a response without it. */
+export const metricHead = ({ id, key, name }: Metric) => ({ id, key, name, status: 'active' as const });
+
 /**
- * The contract's `MetricResponse`, with the user's total and the metric's achievements. A metric on which nothing has
- * happened yet is at 0. `status` is not in the contract, but the official client library refuses an answer without it.
+ * The contract's `MetricResponse`, with the user's total and the metric's achievements. A metric on which nothing has happened yet is at 0.
  */
-export function metricResponse({ id, key, name }: Metric, current: number, achievements: UserAchievementResponse[]): MetricResponse {
-  return { id, key, name, status: 'active', current, achievements };
-}
+export const metricResponse = (metric: Metric, current: number, achievements: UserAchievementResponse[]): MetricResponse => ({
+  ...metricHead(metric),
+  current,
+  achievements,
+});

@@ -225,7 +225,7 @@ export function triggerResponse(config: ActiveConfig, trigger: PointsTrigger): T
 }
 
 /** The contract's `PointsBoost`, as it was when it applied. */
-function appliedBoostResponse({ id, name, start, end, multiplier, rounding }: PointsBoost): BoostResponse {
+export function appliedBoostResponse({ id, name, start, end, multiplier, rounding }: PointsBoost): BoostResponse {
   return { id, name, status: 'active', start, end, multiplier, rounding };
 }
 

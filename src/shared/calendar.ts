@@ -1,4 +1,5 @@
 import { DateTime, IANAZone } from 'luxon';
+import { limits } from './limits.js';
 import { zoneNames } from './zone-names.js';
 
 /** Milliseconds of a UTC day. */
@@ -75,8 +76,17 @@ export function dateToDay(date: string): number {
 
 /** The date, `YYYY-MM-DD`, of days since 1970-01-01. */
 export function dayToDate(day: number): string {
-  return new Date(day * dayMs).toISOString().slice(0, 10);
+  let date = dates.get(day);
+  if (date === undefined) {
+    if (dates.size >= limits.maxCachedDates) dates.clear();
+    date = new Date(day * dayMs).toISOString().slice(0, 10);
+    dates.set(day, date);
+  }
+  return date;
 }
+
+/** Responses have the same few dates again and again, and a Date takes a microsecond to write one. */
+const dates = new Map<number, string>();
 
 /** The date before another. */
 export function dayBefore(date: string): string {

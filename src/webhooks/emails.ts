@@ -133,11 +133,20 @@ export class DueEmails {
     for (let pages = left; pages > 0; pages -= 1) {
       const messages = await this.messagesOf(config, { ...occurrence, cursor });
       const isCommitted = await this.commit(config, { ...occurrence, cursor }, now, messages);
-      // Another process may be publishing the occurrence.
-      if (!isCommitted || messages.last === undefined) return pages - 1;
-      cursor = messages.last;
+      const reached = isCommitted ? messages.last : await this.cursorOf(config.tenant, occurrence);
+      if (reached === undefined) return pages - 1;
+      cursor = reached;
     }
     return 0;
+  }
+
+  /** How far another process or a concurrent sweep has published an occurrence; undefined when it is done, or a newer one has begun. */
+  private async cursorOf(tenant: number, { kind, zone, at }: ScheduleState & Occurrence): Promise<string | undefined> {
+    const { rows } = await this.pool.query<{ cursor: string }>(
+      'select cursor from webhook_email_state where tenant = $1 and kind = $2 and zone = $3 and at = $4 and not done',
+      [tenant, kind, zone, at],
+    );
+    return rows[0]?.cursor;
   }
 
   private async messagesOf(config: ActiveConfig, { kind, zone, at, day, cursor }: ScheduleState & Occurrence): Promise<PageMessages> {

@@ -102,6 +102,7 @@ describe('The Admin API', () => {
 
   it('answers streak preferences with a 403 that names the setting while personalization is off, and changes nothing', async () => {
     await world.setClock(defaultNow);
+    await world.drain();
     const before = await world.snapshot();
     const body = { notifications: { recap: [] }, streak: { enabled: false } };
     const reply = await world.request('PATCH', '/v1/users/ana/preferences', { body });

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
+import { GroupMetrics } from '../../src/app/processes/group-metrics.js';
 import { scrape, type Scrape } from '../support/scrape.js';
 import { freshDatabase, startWorld } from '../support/world.js';
 
@@ -35,11 +36,11 @@ const metricsIn = (expression: string): string[] => expression.replace(/"[^"]*"/
 const declared = (metric: string, names: ReadonlySet<string>): boolean =>
   names.has(metric) || names.has(metric.replace(/_(?:bucket|sum|count)$/, ''));
 
-/** The labels that an expression asks for of its metrics, or sums by, without those that Prometheus and histograms have. */
+/** The labels that an expression asks for of its metrics, or sums by, without those that Prometheus, histograms and the metrics of Node have. */
 function labelsIn(expression: string): string[] {
   const selected = [...expression.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label);
   const grouped = [...expression.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, labels = '']) => labels.split(', '));
-  return [...selected, ...grouped].filter((label) => !['job', 'instance', 'le'].includes(label));
+  return [...selected, ...grouped].filter((label) => !['job', 'instance', 'le', 'process'].includes(label));
 }
 
 /** The rows of the table of metrics: names, kind and labels. */
@@ -51,6 +52,9 @@ const pairs = ['()', '{}', '[]'].map((pair) => pair.split('', 2) as [string, str
 const balanced = (expression: string): boolean =>
   pairs.every(([open, close]) => expression.split(open).length === expression.split(close).length);
 
+/** The names of the metrics of a text for Prometheus. */
+const declaredIn = (text: string): string[] => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
+
 describe('The files for those who operate Laurel', () => {
   let names: ReadonlySet<string>;
   let answer: Scrape;
@@ -60,7 +64,8 @@ describe('The files for those who operate Laurel', () => {
     try {
       await world.event('flashcards-viewed', { user: { id: 'ana' }, value: 1 });
       answer = await scrape(world.metricsAddress);
-      names = new Set([...answer.names, 'laurel_data_folder_free_bytes', 'laurel_data_folder_size_bytes']);
+      const ofSupervisor = declaredIn(await new GroupMetrics(() => []).read());
+      names = new Set([...answer.names, ...ofSupervisor, 'laurel_data_folder_free_bytes', 'laurel_data_folder_size_bytes']);
     } finally {
       await world.stop();
     }

@@ -103,12 +103,16 @@ describe('laurel status', () => {
   };
 
   it('exits with 0 when everything is in order, and with 1 and a sentence for each problem', async () => {
-    const service = new LaurelProcess(fromSources(), ['serve'], { ...stage.env, PORT: '0' });
+    const service = new LaurelProcess(fromSources(), ['serve'], { ...stage.env, PORT: '0', API_PROCESSES: '2' });
     await service.address();
     const { code, output, log } = await runLaurel(['status'], stage.env);
     expect([code, log]).to.deep.equal([0, '']);
+    for (const [name, pid] of service.processes()) {
+      const role = name.replace(/-\d+$/, '');
+      expect(output).to.match(new RegExp(`^ {2}${role} on \\S+, process ${pid}, Redis redis://localhost:`, 'm'));
+    }
     expect(output)
-      .to.match(new RegExp(`^ {2}api and worker on \\S+, process ${service.pid}, Redis redis://localhost:`, 'm'))
+      .to.match(/^Processes {2}3$/m)
       .and.to.match(/^ {2}Default: in sync, epoch \S+, committed /m);
     await service.stop();
     const before = await stage.redis.hgetall(`${stage.partition}meta`);

@@ -55,7 +55,7 @@ describe('The first start of Laurel', () => {
 
   async function start(): Promise<string> {
     await killChildren();
-    laurel = new LaurelProcess(fromBin, ['serve'], { PORT: '0', DATA_DIR: folder });
+    laurel = new LaurelProcess(fromBin, ['serve'], { PORT: '0', DATA_DIR: folder, API_PROCESSES: '1' });
     const address = await laurel.address();
     await laurel.says(/-d '.*'\n\n$/);
     return address;
@@ -68,12 +68,17 @@ describe('The first start of Laurel', () => {
     return { status: response.status, body: (await response.json()) as EventAnswer };
   }
 
-  /** Laurel and the servers that it has started or found, by what it says of them. */
-  const processes = (): ProcessHandle[] => {
-    const servers = [...laurel.output.matchAll(/^(?:Redis|Postgres) .*?process (\d+)/gm)].map(([, pid]) => Number(pid));
-    expect(servers).to.have.lengthOf(2);
-    return [laurel.pid, ...servers].map((pid) => new ProcessHandle(pid));
+  /** The servers that Laurel has started or found, by what it says of them. */
+  const servers = (): ProcessHandle[] => {
+    const pids = [...laurel.output.matchAll(/^(?:Redis|Postgres) .*?process (\d+)/gm)].map(([, pid]) => Number(pid));
+    expect(pids).to.have.lengthOf(2);
+    return pids.map((pid) => new ProcessHandle(pid));
   };
+  /** Laurel's supervisor, its processes and its servers. */
+  const processes = (): ProcessHandle[] => [
+    ...[laurel.pid, ...laurel.processes().values()].map((pid) => new ProcessHandle(pid)),
+    ...servers(),
+  ];
   const living = (handles: readonly ProcessHandle[]): number[] => handles.filter((handle) => handle.isAlive()).map(({ pid }) => pid);
 
   /** The total of the first metric, straight from the stores: this joins the servers of the folder as another process of Laurel would. */
@@ -121,7 +126,7 @@ describe('The first start of Laurel', () => {
 
   it('stops everything with Ctrl-C', async () => {
     const all = processes();
-    expect(living(all)).to.have.lengthOf(3);
+    expect(living(all), 'the supervisor, an API process, the worker, Redis, Postgres').to.have.lengthOf(5);
     expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
     expect(laurel.log, 'empty backfills after the welcome').not.to.include('"users":0');
     expect(laurel.output).to.match(/\nStopping: .*\nStopped\.\n$/);
@@ -136,14 +141,14 @@ describe('The first start of Laurel', () => {
     expect([status, body.total]).to.deep.equal([201, 15]);
   });
 
-  it('finds all data after kill -9', async () => {
-    const servers = processes().slice(1);
+  it('finds all data after kill -9 of all processes', async () => {
+    const survivors = servers();
     await laurel.kill();
     const address = await start();
-    expect(living(servers)).to.have.lengthOf(2);
+    expect(living(survivors)).to.have.lengthOf(2);
     const { status, body } = await paste(address);
     expect([status, body.total]).to.deep.equal([201, 20]);
     expect(await laurel.stop()).to.deep.equal({ code: 0, signal: null });
-    expect(living(servers)).to.deep.equal([]);
+    expect(living(survivors)).to.deep.equal([]);
   });
 });

@@ -120,7 +120,10 @@ describe('One event', () => {
 
   it('leaves reads that Redis answers one call each', async () => {
     await world.request('PUT', '/v1/users/reader', { body: {} });
-    const paths = ['users/reader', 'users/reader/points/xp', 'users/reader/points/xp/boosts', 'points/xp/boosts', 'achievements'];
+    const paths = [
+      ...['users/reader', 'users/reader/points/xp', 'users/reader/points/xp/boosts', 'points/xp/boosts', 'achievements'],
+      ...['users/reader/metrics/cards', 'users/reader/metrics', 'leaderboards/all-cards', 'leaderboards/best-cards?limit=100'],
+    ];
     for (const path of paths) {
       const { result, sent } = await during(() => world.get(`/v1/${path}`));
       expect(result.status, path).to.equal(200);

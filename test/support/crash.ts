@@ -33,7 +33,7 @@ export function describeCrash(kills: number): void {
     }
 
     before(async () => {
-      stage = await setStage({ env: { CONFIG: await configFile(richConfig) } });
+      stage = await setStage({ env: { CONFIG: await configFile(richConfig), API_PROCESSES: '2' } });
       client = new Client(adminKey, clients);
       traffic = new SteadyTraffic({ seed, clients, address: () => starting });
       start();

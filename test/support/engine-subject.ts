@@ -15,6 +15,7 @@ import { addPause, grantFreeze, rankStreaks, readStreak, removePause, restoreStr
 import { trackEvent, type EventAnswer } from '../../src/engine/events.js';
 import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readUserPoints } from '../../src/engine/users.js';
 import { LaurelError } from '../../src/shared/errors.js';
+import { JsonText } from '../../src/shared/json.js';
 import { Deletion } from '../../src/jobs/deletion.js';
 import { Sweep } from '../../src/jobs/sweep.js';
 import { groupValues } from '../../src/responses/leaderboards.js';
@@ -98,7 +99,8 @@ export interface Session {
 
 async function answered(work: () => Promise<unknown>, status = 200): Promise<Answer> {
   try {
-    return { status, body: await work() };
+    const body = await work();
+    return { status, body: body instanceof JsonText ? (JSON.parse(body.text) as unknown) : body };
   } catch (error) {
     if (error instanceof LaurelError && error.status < 500) return { status: error.status };
     throw error;
@@ -122,7 +124,7 @@ interface Tools extends Stores {
 }
 
 function subjectOf(tools: Tools, tenant: number): Subject {
-  const { engine, history, database } = tools;
+  const { engine, database } = tools;
   const pauses = new Map<string, string>();
   return {
     setNow: async (ms) => {
@@ -141,7 +143,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
       });
       if (answer.status !== 200) return answer;
       const { replayed, body } = answer.body as EventAnswer;
-      return { status: replayed ? 202 : 201, body };
+      return { status: replayed ? 202 : 201, body: JSON.parse(body.text) as unknown };
     },
     identify: (mode, id, properties) =>
       answered(
@@ -178,7 +180,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     levels: (key) => answered(() => summariseLevels(tools, tenant, key)),
     achievements: (id, includeIncomplete) => answered(() => readUserAchievements(engine, tenant, id, includeIncomplete)),
     allAchievements: () => answered(() => listAchievements(engine, tenant, new Map())),
-    streak: (id, periods) => answered(() => readStreak({ engine, history }, tenant, id, periods)),
+    streak: (id, periods) => answered(() => readStreak(tools, tenant, id, periods)),
     streaks: (ids) => answered(() => rankStreaks(engine, tenant, ids)),
     leaderboards: (includeFinished) => answered(() => listLeaderboards(tools, tenant, includeFinished)),
     leaderboard: (key, page) =>
@@ -276,7 +278,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
     autoRestore: true,
   });
   const clock = new Clock(engine, true);
-  const history = new OnceHistory(pool);
+  const history = new OnceHistory(pool, (tenant) => writers.get(tenant)?.wake(tenant));
   const jobTools = { engine, pool, clock, history, log };
   const sweep = new Sweep(jobTools);
   const deletion = new Deletion(jobTools, async (tenant, user) => {

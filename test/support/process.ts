@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -26,27 +26,21 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Running children: none may outlive the tests. */
-const living = new Set<ChildProcess>();
+/** Running commands: none may outlive the tests. Their processes stop by themselves. */
+const living = new Set<LaurelProcess>();
 process.once('exit', () => {
-  for (const child of living) child.kill('SIGKILL');
+  for (const child of living) child.signal('SIGKILL');
 });
 
-/** Kills children that a failed test has left running; for `after` hooks. */
+/** Kills commands that a failed test has left running; for `after` hooks. */
 export async function killChildren(): Promise<void> {
-  await Promise.all(
-    [...living].map(async (child) => {
-      const exit = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exit;
-    }),
-  );
+  await Promise.all([...living].map((child) => child.kill()));
 }
 
-/** One run of the `laurel` command. */
+/** One run of the `laurel` command, which for `serve` and `worker` is the supervisor of other processes. */
 export class LaurelProcess {
   readonly pid: number;
-  /** Resolves when it has ended and its whole output is read. */
+  /** Resolves when it has ended with all its processes, and its whole output is read. */
   readonly exit: Promise<Exit>;
   private readonly child: ChildProcess;
   private written = '';
@@ -62,7 +56,7 @@ export class LaurelProcess {
     if (child.pid === undefined) throw new Error('the laurel command could not be started');
     this.pid = child.pid;
     this.child = child;
-    living.add(child);
+    living.add(this);
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       this.written += text;
     });
@@ -70,7 +64,7 @@ export class LaurelProcess {
       this.errors += text;
     });
     this.exit = once(child, 'close').then(([code, signal]) => {
-      living.delete(child);
+      living.delete(this);
       return { code: code as number | null, signal: signal as NodeJS.Signals | null };
     });
   }
@@ -118,9 +112,25 @@ export class LaurelProcess {
     this.child.kill(name);
   }
 
-  /** Kills it with SIGKILL, and waits for its exit. */
+  /** The pids of the processes that it supervises, by their names: `api-1`, `worker`. */
+  processes(): ReadonlyMap<string, number> {
+    const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });
+    const lines = stdout.matchAll(/^\s*(\d+)\s+(\d+)\s.* (api-\d+|worker)$/gm);
+    return new Map([...lines].flatMap(([, pid, parent, name = '']) => (Number(parent) === this.pid ? [[name, Number(pid)] as const] : [])));
+  }
+
+  /** Signals it and its processes, as a terminal or a service manager does. */
+  signalAll(name: NodeJS.Signals): void {
+    // It starts no process in between.
+    this.signal('SIGSTOP');
+    for (const pid of this.processes().values()) process.kill(pid, name);
+    this.signal(name);
+    if (name !== 'SIGSTOP') this.signal('SIGCONT');
+  }
+
+  /** Kills it with all its processes, as a crash of the machine does, and waits for their end. Its stores survive. */
   async kill(): Promise<void> {
-    this.signal('SIGKILL');
+    this.signalAll('SIGKILL');
     await this.exit;
   }
 

@@ -58,10 +58,17 @@ const operations = apis
   .flatMap(operationsOf)
   .sort((a, b) => Number(a.address.source.includes('[^/]+')) - Number(b.address.source.includes('[^/]+')));
 
+function findOperation(method: string, path: string): Operation | undefined {
+  const [address = ''] = path.split('?');
+  return operations.find((one) => one.method === method.toLowerCase() && one.address.test(address));
+}
+
+/** The name of the operation at an address; undefined if there is none. */
+export const operationAt = (method: string, path: string): string | undefined => findOperation(method, path)?.name;
+
 /** A line for each violation of the reference by a response; none for an unknown address. */
 export function answerProblems(method: string, path: string, status: number, body: unknown): string[] {
-  const [address = ''] = path.split('?');
-  const operation = operations.find((one) => one.method === method.toLowerCase() && one.address.test(address));
+  const operation = findOperation(method, path);
   if (!operation) return [];
   if (!operation.statuses.has(status)) return [`${operation.name} returned the undocumented status ${status}`];
   if (!operation.isJson && status < 400) return typeof body === 'string' ? [] : [`${operation.name} returned no text`];

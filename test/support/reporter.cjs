@@ -12,14 +12,16 @@ function largest(milliseconds, count) {
 
 /**
  * Mocha's spec reporter, plus figures about the run:
- * - MOCHA_COUNTS names the file that receives the counts. It is written at the end of a run only, so that an aborted run leaves no file
- *   and .ci/run can't take it for a passed one.
+ * - MOCHA_COUNTS names the file that receives the counts and what failed. It is written at the end of a run only, so that an aborted run
+ *   leaves no file and .ci/run can't take it for a passed one.
  * - MOCHA_SLOWEST=20 lists the 20 slowest files (tests and hooks) and the 20 slowest tests.
  */
 module.exports = class CountingSpec extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     const { MOCHA_COUNTS: countsFile, MOCHA_SLOWEST: slowest } = process.env;
+    const failed = [];
+    runner.on('fail', (test, error) => failed.push(`${test.fullTitle()}: ${error.message}`));
     const files = new Map();
     const tests = new Map();
     const add = (runnable) => {
@@ -33,7 +35,7 @@ module.exports = class CountingSpec extends reporters.Spec {
     }
     runner.once('end', () => {
       const { passes, failures, pending } = this.stats;
-      if (countsFile) writeFileSync(countsFile, JSON.stringify({ passes, failures, pending }));
+      if (countsFile) writeFileSync(countsFile, JSON.stringify({ passes, failures, pending, failed }));
       if (slowest) console.log(`Slowest files:\n${largest(files, slowest)}\nSlowest tests:\n${largest(tests, slowest)}`);
     });
   }

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { hasCommitted } from '../../src/ledger/offsets.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
+import { wakeWriteBehind } from '../../src/redis/partition.js';
 import { differences } from './differences.js';
 import { stores } from './stores.js';
 import { adminKey, freshDatabase, keysOf, sampleConfig, tenant, type Reply, type TestDatabase, type World } from './world.js';
@@ -88,7 +89,7 @@ export async function setStage({ env = {}, redisUrl, databaseUrl, drainMs = 60_0
     const info = (await redis.xinfo('STREAM', ledger)) as unknown[];
     return String(info[info.indexOf('last-generated-id') + 1]);
   };
-  const more = { ADMIN_API_KEY: adminKey, LOG_LEVEL: 'error', SHUTDOWN_DELAY: '0', CONFIG: sampleConfig, ...env };
+  const more = { ADMIN_API_KEY: adminKey, API_PROCESSES: '1', LOG_LEVEL: 'error', SHUTDOWN_DELAY: '0', CONFIG: sampleConfig, ...env };
   return {
     get env() {
       return { REDIS_URL: url, REDIS_PREFIX: prefix, DATABASE_URL: database.url, ...more };
@@ -105,6 +106,7 @@ export async function setStage({ env = {}, redisUrl, databaseUrl, drainMs = 60_0
     ledgerEnd,
     drain: async () => {
       const end = await ledgerEnd();
+      wakeWriteBehind(redis, partition());
       await until(`the ledger in Postgres up to ${end}`, () => hasCommitted(database.pool, tenant, end), drainMs);
     },
     differences: () => differences(redis, database.pool, partition()),

@@ -19,11 +19,15 @@ export interface Worker {
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a worker for a world's ledger; `databaseUrl` may go through a proxy, and statements may have a shorter timeout. */
+/**
+ * Starts a worker for a world's ledger; `databaseUrl` may go through a proxy, statements may have a shorter timeout, and batches may follow one
+ * another at another pace.
+ */
 export function startWorker(
   world: World,
   databaseUrl = world.settings.databaseUrl!,
   timeoutMs: number = limits.postgresQueryTimeoutMs,
+  collectMs: number = limits.writeBehindCollectMs,
 ): Worker {
   const redis = new Redis(world.settings.redisUrl!, { ...redisOptions, enableOfflineQueue: true, lazyConnect: false });
   redis.on('error', () => undefined);
@@ -41,7 +45,7 @@ export function startWorker(
     autoRestore: false,
   });
   const writeBehind = new WriteBehind({
-    ...{ redis, pool, log },
+    ...{ redis, pool, log, collectMs },
     tenants: () => [tenant],
     partition: () => world.partition,
     awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),

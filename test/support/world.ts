@@ -10,6 +10,7 @@ import { hasCommitted } from '../../src/ledger/offsets.js';
 import { mastersOf } from '../../src/redis/cluster.js';
 import { connectRedis, redisOptions } from '../../src/redis/connection.js';
 import { keyNames, metaFields, partitionPrefix } from '../../src/redis/contract.js';
+import { wakeWriteBehind } from '../../src/redis/partition.js';
 import { Sweep } from '../../src/jobs/sweep.js';
 import { startService, type Roles } from '../../src/app/service.js';
 import type { Settings } from '../../src/app/settings.js';
@@ -141,6 +142,7 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
   return {
     port: 0,
     host: '127.0.0.1',
+    apiProcesses: 1,
     redisUrl,
     redisCaFile: null,
     redisCertFile: null,
@@ -300,6 +302,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     drain: async (no = tenant) => {
       const newest = await lastLedgerId(redis, partitionPrefix(settings.redisPrefix, no) + keyNames.ledger);
       const giveUpAt = Date.now() + drainTimeoutMs;
+      wakeWriteBehind(redis, partitionPrefix(settings.redisPrefix, no));
       while (!(await hasCommitted(database.pool, no, newest))) {
         if (Date.now() > giveUpAt) throw new Error(`the ledger was not committed up to ${newest} in time`);
         await delay(drainPollMs);

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { OperatorError } from '../../src/shared/errors.js';
-import { parseSettings, settingsSchema, type Settings } from '../../src/app/settings.js';
+import { defaultApiProcesses, parseSettings, settingsSchema, type Settings } from '../../src/app/settings.js';
 
 const defaults: Settings = {
   port: 7070,
   host: '127.0.0.1',
+  apiProcesses: null,
   redisUrl: null,
   redisCaFile: null,
   redisCertFile: null,
@@ -54,6 +55,8 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
   [{ PORT: '0' }, { port: 0 }],
   [{ PORT: '65535' }, { port: 65535 }],
   [{ HOST: '::' }, { host: '::' }],
+  [{ API_PROCESSES: '1' }, { apiProcesses: 1 }],
+  [{ API_PROCESSES: '64' }, { apiProcesses: 64 }],
   [{ REDIS_URL: 'redis://localhost' }, { redisUrl: 'redis://localhost' }],
   [{ REDIS_URL: 'rediss://:secret@cache.internal:6380/1' }, { redisUrl: 'rediss://:secret@cache.internal:6380/1' }],
   ...[
@@ -167,6 +170,7 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
   ['METRICS_TOKEN', ['short', 'a token with some spaces', 'ä'.repeat(16)], '16 to 256 visible ASCII characters'],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://localhost', 'http://'], 'http:// or https://'],
   ['MAX_LEDGER_ENTRIES', ['999', '500000001', '1e6', '-1'], 'a whole number from 1000 to 500000000'],
+  ['API_PROCESSES', ['0', '65', '1.5', 'all'], 'a whole number from 1 to 64'],
   ['POSTGRES_POOL_SIZE', ['0', '501', '-3', 'ten'], 'a whole number from 1 to 500'],
 ];
 
@@ -206,6 +210,17 @@ describe('The settings', () => {
     it(`refuse ${Object.keys(set)[0]} without ${unset}, unless the built-in one is asked for`, () => {
       expect(refusalOf(set)).to.match(new RegExp(`^${unset} must be set when ${Object.keys(set)[0]} is set: .*local`));
       expect(parseSettings({ ...set, [unset]: 'local' })).to.include({ [unset === 'REDIS_URL' ? 'redisUrl' : 'databaseUrl']: null });
+    });
+  }
+
+  for (const [cores, processes] of [
+    [1, 1],
+    [2, 1],
+    [8, 7],
+    [128, 64],
+  ] as const) {
+    it(`leave one of ${cores} cores to the others than the API`, () => {
+      expect(defaultApiProcesses(cores)).to.equal(processes);
     });
   }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { judge } from '../../benchmarks/trend.js';
+import { judge } from '../../benchmarks/trials/trend.js';
 import { Random } from '../support/random.js';
 
 const mib = 1024 * 1024;

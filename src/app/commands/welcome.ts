@@ -1,4 +1,4 @@
-import type { Service } from '../service.js';
+import type { Started } from '../processes/supervisor.js';
 import type { Settings } from '../settings.js';
 
 const sampleBody = JSON.stringify({
@@ -17,7 +17,7 @@ function sampleRequest(address: string, key: string): string[] {
 }
 
 /** The lines that the operator sees when the service is ready: the address, the admin key the first time, and a request to paste. */
-export function welcome({ address, metricsAddress, newAdminKey }: Service, { config, databaseUrl }: Settings): string[] {
+export function welcome({ address, metricsAddress, newAdminKey }: Started, { config, databaseUrl }: Settings): string[] {
   const metrics = metricsAddress === undefined ? [] : [`Its metrics are at ${metricsAddress}/metrics`];
   if (address === undefined) return ['The Laurel worker is running.', ...metrics];
   const key = newAdminKey ?? 'YOUR-API-KEY';

@@ -40,6 +40,16 @@ async function kill(service: Supervised): Promise<void> {
   await service.whenUp();
 }
 
+/** The supervisor replaces one of its processes, or dies and leaves its processes to themselves. */
+async function killPart({ random, drainMs }: Scene, service: Supervised): Promise<void> {
+  if (random.chance(0.5)) {
+    await service.killOne(drainMs);
+    return;
+  }
+  await service.killSupervisor();
+  await service.whenUp();
+}
+
 async function freeze(scene: Scene, one: { freeze(): void; thaw(): void }): Promise<void> {
   one.freeze();
   await pause(scene);
@@ -164,6 +174,7 @@ export const chaosFaults: readonly ChaosFault[] = [
     victim: 'api',
     run: ({ arena }) => both(arena.apis, kill),
   },
+  { name: 'kill an API process or its supervisor', victim: 'api', run: (scene) => killPart(scene, oneOf(scene.arena.apis, scene)) },
   { name: 'freeze an API process', victim: 'api', run: (scene) => freeze(scene, oneOf(scene.arena.apis, scene)) },
   { name: 'kill a worker', victim: 'worker', run: (scene) => kill(oneOf(scene.arena.workers, scene)) },
   {
@@ -171,6 +182,7 @@ export const chaosFaults: readonly ChaosFault[] = [
     victim: 'worker',
     run: ({ arena }) => both(arena.workers, kill),
   },
+  { name: 'kill a worker or its supervisor', victim: 'worker', run: (scene) => killPart(scene, oneOf(scene.arena.workers, scene)) },
   { name: 'freeze a worker', victim: 'worker', run: (scene) => freeze(scene, oneOf(scene.arena.workers, scene)) },
   {
     name: 'freeze both workers',

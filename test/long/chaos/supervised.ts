@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fromSources, LaurelProcess } from '../../support/process.js';
+import { until } from '../../support/stage.js';
 
 /** Before a process that did not start is started again: a service manager does the same. */
 const restartMs = 250;
@@ -41,7 +42,25 @@ export class Supervised {
     return this.up;
   }
 
-  /** `kill -9`; it is started again at once. */
+  /** `kill -9` of one process under its supervisor. Returns when the supervisor has started another one. */
+  async killOne(timeoutMs: number): Promise<void> {
+    const { current } = this;
+    const pids = (): number[] => [...(current?.processes().values() ?? [])];
+    const [pid] = await until('a process', () => pids().length > 0 && pids(), timeoutMs);
+    if (pid === undefined) throw new Error(`${this.name} has no process`);
+    process.kill(pid, 'SIGKILL');
+    await until('another process', () => pids().some((other) => other !== pid), timeoutMs);
+  }
+
+  /** `kill -9` of the supervisor alone: its processes stop in order. It is started again once they have. */
+  async killSupervisor(): Promise<void> {
+    this.isKilled = true;
+    this.expectUp();
+    this.current?.signal('SIGKILL');
+    await this.current?.exit;
+  }
+
+  /** `kill -9` of the supervisor and its processes; it is started again at once. */
   async kill(): Promise<void> {
     this.isKilled = true;
     this.expectUp();
@@ -57,11 +76,11 @@ export class Supervised {
   }
 
   freeze(): void {
-    this.current?.signal('SIGSTOP');
+    this.current?.signalAll('SIGSTOP');
   }
 
   thaw(): void {
-    this.current?.signal('SIGCONT');
+    this.current?.signalAll('SIGCONT');
   }
 
   /** The end of its log. */

@@ -1,0 +1,149 @@
+import { load, type LoadOptions, type LoadRequest, type LoadResult } from '../load/load.js';
+import type { Figures } from '../measure/summary.js';
+import type { Stand } from '../measure/turns.js';
+import type { Bench } from '../runner/bench.js';
+import type { Figure } from '../runner/kind.js';
+import { BareServer } from './bare.js';
+import type { RunningProcess } from './children.js';
+import { redisCpuS, serverCpuS, serviceCpuS } from './cpu.js';
+import { apiKey } from './laurel.js';
+import { untilDrained, type Stack } from './stack.js';
+
+/** What a round over HTTP measures. CPU is user and system time of a process, divided by the requests. */
+export const httpFigures: readonly Figure[] = [
+  { key: 'ratePerS', title: 'requests', unit: '1/s', decimals: 0 },
+  { key: 'p50Ms', title: 'p50', unit: 'ms', decimals: 2 },
+  { key: 'p99Ms', title: 'p99', unit: 'ms', decimals: 2 },
+  cpuOf('api', 'the server'),
+  cpuOf('worker', 'the worker'),
+  cpuOf('supervisor', 'the supervisor'),
+  cpuOf('redis', 'Redis'),
+  cpuOf('postgres', 'Postgres'),
+  cpuOf('load', 'the load generator'),
+];
+
+function cpuOf(part: string, name: string): Figure {
+  return { key: `${part}CpuUs`, title: `CPU of ${name}`, unit: 'µs a request', decimals: 1, part: { of: 'CPU', colour: part } };
+}
+
+/** How a subject is loaded in a round. */
+export type Loading = Pick<LoadOptions, 'connections' | 'seconds' | 'next' | 'rate'>;
+
+/** Seconds of CPU time since the start, by the parts of a system. */
+type Cpu = Readonly<Record<string, number>>;
+
+/** A server that rounds load, and what it takes of the machine. */
+interface Subject {
+  readonly side: string;
+  readonly server: RunningProcess;
+  /** Resolves when the work of the round is done. */
+  readonly settle: () => Promise<unknown>;
+  readonly cpu: () => Promise<Cpu>;
+}
+
+/** Of a server's output, when a request failed. */
+const shownLines = 10;
+
+const ownCpuS = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+};
+
+const pidOf = ({ child }: RunningProcess): number => {
+  if (child.pid === undefined) throw new Error('A process without an id was measured.');
+  return child.pid;
+};
+
+/** Laurel on its stack. Its CPU counts until the write-behind has committed everything. */
+export function laurelSubject(stack: Stack, server: RunningProcess, signal: AbortSignal): Subject {
+  return {
+    ...{ side: stack.side, server },
+    settle: () => untilDrained(stack.redis, signal),
+    cpu: async () => ({
+      ...serviceCpuS(pidOf(server)),
+      ...{ redis: await redisCpuS(stack.redis), postgres: serverCpuS(stack.postgresPid), load: ownCpuS() },
+    }),
+  };
+}
+
+/** The bare server on the Redis of a stack. */
+export function bareSubject({ server }: BareServer, { redis }: Stack): Subject {
+  return {
+    ...{ side: 'floor', server },
+    settle: () => Promise.resolve(),
+    cpu: async () => ({ ...serviceCpuS(pidOf(server)), redis: await redisCpuS(redis), load: ownCpuS() }),
+  };
+}
+
+export interface Measured {
+  readonly result: LoadResult;
+  readonly figures: Figures;
+}
+
+/** Loads a subject for a round. */
+export async function measureSubject({ server, settle, cpu }: Subject, loading: Loading, signal: AbortSignal): Promise<Measured> {
+  const before = await cpu();
+  const result = await load({ ...loading, url: server.readyText, apiKey, signal });
+  await settle();
+  const after = await cpu();
+  const { ratePerS, p50Ms, p99Ms, answered } = result;
+  const perRequest = Object.entries(after).map(([part, seconds]) => [`${part}CpuUs`, ((seconds - (before[part] ?? 0)) * 1e6) / answered]);
+  return { result, figures: { ratePerS, p50Ms, p99Ms, ...(Object.fromEntries(perRequest) as Figures) } };
+}
+
+const lastLines = (text: string): string => text.trimEnd().split('\n').slice(-shownLines).join('\n');
+
+/** A case over HTTP: what is sent to Laurel, and to the floor. */
+export interface HttpCase {
+  readonly name: string;
+  /** A sequence of requests, the same for each side. */
+  readonly requests: () => () => LoadRequest;
+  readonly floorRequests: () => () => LoadRequest;
+}
+
+/** Laurel, the checkout that it is compared with, and the bare server, with the same load in turn. */
+export class HttpSides {
+  private readonly bench: Bench;
+  private readonly subjects: readonly Subject[];
+  private readonly bare: BareServer;
+  private answerBytes = 0;
+
+  private constructor(bench: Bench, subjects: readonly Subject[], bare: BareServer) {
+    this.bench = bench;
+    this.subjects = subjects;
+    this.bare = bare;
+  }
+
+  /** Starts the bare server beside services that run. Its CPU and that of the first stack's Redis are the floor's. */
+  static async start(bench: Bench, stacks: readonly Stack[], servers: readonly RunningProcess[]): Promise<HttpSides> {
+    const [first] = stacks;
+    if (!first) throw new Error('There is nothing to measure.');
+    const bare = await BareServer.start(first, bench.signal);
+    const laurels = stacks.flatMap((stack, no) => {
+      const server = servers[no];
+      return server ? [laurelSubject(stack, server, bench.signal)] : [];
+    });
+    return new HttpSides(bench, [...laurels, bareSubject(bare, first)], bare);
+  }
+
+  /** The sides of a case, for `bench.rounds`. `rateOf` gives the requests a second of a side; without it, it gets as many as it takes. */
+  stands({ name, requests, floorRequests }: HttpCase, loading: Omit<Loading, 'next'>, rateOf?: (side: string) => number): Stand<Figures>[] {
+    return this.subjects.map((subject) => {
+      const { side } = subject;
+      const next = (side === 'floor' ? floorRequests : requests)();
+      const rate = rateOf?.(side);
+      const given = { ...loading, next, ...(rate !== undefined && { rate }) };
+      return { case: name, side, measure: () => this.measure(subject, given) };
+    });
+  }
+
+  /** The bare server answers with as many bytes as Laurel did in the round before, on average. */
+  private async measure(subject: Subject, loading: Loading): Promise<Figures> {
+    if (subject.side === 'floor') await this.bare.answer(this.answerBytes);
+    const { result, figures } = await measureSubject(subject, loading, this.bench.signal);
+    if (subject.side === 'ours') this.answerBytes = result.answerBytes;
+    if (result.failed > 0) this.bench.print(`The last output of ${subject.side}:\n${lastLines(subject.server.output())}`);
+    this.bench.fail(result.failed);
+    return figures;
+  }
+}

@@ -1,0 +1,154 @@
+import type Koa from 'koa';
+import bodyParser from 'koa-bodyparser';
+import type { Principal } from '../access/key-ring.js';
+import { idProblem } from '../engine/user-properties.js';
+import { LaurelError } from '../shared/errors.js';
+import { JsonText } from '../shared/json.js';
+import { limits } from '../shared/limits.js';
+import { checkCaller, checkUsers, tenantFor } from './auth.js';
+import { parsePart } from './errors.js';
+import { type RateLimit, commonHeaders } from './middleware.js';
+import { type Api, type Route, type RouteResponse, type Services, none } from './route.js';
+
+export interface ServeOptions {
+  readonly services: Services;
+  /** Undefined: requests are not limited. */
+  readonly rateLimit: RateLimit | undefined;
+}
+
+/** A route under one of its base paths. */
+export interface Endpoint {
+  readonly api: Api;
+  readonly route: Route;
+  /** The pattern of the path with its base, as the router writes it: `/v1/users/:id`. */
+  readonly pattern: string;
+}
+
+/** Serves a request to an endpoint, with the raw parameters of its path. */
+export type Serve = (context: Koa.Context, params: Readonly<Record<string, string>>) => Promise<void>;
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** Parses the body as JSON whatever its Content-Type, since no route accepts anything else. The route's schema requires an object. */
+function bodyReader(maxBytes: number): (context: Koa.Context) => Promise<void> {
+  const parse = bodyParser({ enableTypes: ['json'], detectJSON: () => true, strict: false, jsonLimit: String(maxBytes) });
+  return async (context) => {
+    const { headers } = context.req;
+    if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+    await parse(context, nothing);
+  };
+}
+
+/** Throws a 400 for an invalid percent-encoding, which the router would pass on undecoded, as a wrong id. */
+function checkAddress({ url }: Koa.Context): void {
+  if (!url.includes('%')) return;
+  try {
+    decodeURIComponent(url);
+  } catch (error) {
+    throw new LaurelError(
+      'invalid_request',
+      'The address is not valid: what follows a percent sign must be the two hexadecimal digits of a byte of UTF-8.',
+      { cause: error },
+    );
+  }
+}
+
+/** Decodes a header as UTF-8, which clients send and Node reads as Latin-1. Bytes that are not UTF-8 stay as they are. */
+function decodeHeader(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  const decoded = bytes.toString('utf8');
+  return Buffer.from(decoded, 'utf8').equals(bytes) ? decoded : value;
+}
+
+function idempotencyKey(context: Koa.Context): string | undefined {
+  const header = context.req.headers['idempotency-key'];
+  if (typeof header !== 'string') return undefined;
+  const key = decodeHeader(header);
+  const problem = idProblem(key);
+  if (problem !== undefined) throw new LaurelError('unprocessable', `The Idempotency-Key header ${problem}.`);
+  return key;
+}
+
+async function learntTenant(named: string, principal: Principal, route: Route, { account }: Services): Promise<number> {
+  if (principal.tenant === null) await account.learnTenant(named);
+  return tenantFor(principal, named, account, route);
+}
+
+function tenantOf(context: Koa.Context, principal: Principal, route: Route, services: Services): number | Promise<number> {
+  const header = context.req.headers['tenant-id'];
+  if (header === undefined) return tenantFor(principal, undefined, services.account, route);
+  return learntTenant(decodeHeader(String(header)), principal, route, services);
+}
+
+function bodyOf(context: Koa.Context, route: Route): unknown {
+  if (!route.body) return undefined;
+  if (context.request.rawBody === undefined || context.request.rawBody === '') {
+    if (route.bodyOptional) return parsePart(route.body, {}, 'The body');
+    throw new LaurelError('invalid_json', 'Send a JSON body.');
+  }
+  return parsePart(route.body, context.request.body, 'The body');
+}
+
+/** Authenticates and authorises. Returns the caller, and the `no` of the request's tenant. */
+async function admit(context: Koa.Context, { api, route }: Endpoint, { services, rateLimit }: ServeOptions): Promise<Admitted> {
+  const key = context.req.headers['x-api-key'];
+  const found = services.account.authenticate(typeof key === 'string' ? key : undefined);
+  const principal = found instanceof Promise ? await found : found;
+  if (rateLimit) await rateLimit.count(principal.keyId, (headers) => context.set(headers));
+  const implied = tenantOf(context, principal, route, services);
+  const tenant = typeof implied === 'number' ? implied : await implied;
+  checkCaller(principal, api, route);
+  context.state['tenant'] = tenant;
+  return { principal, tenant };
+}
+
+interface Admitted {
+  readonly principal: Principal;
+  readonly tenant: number;
+}
+
+/**
+ * What a request to an endpoint passes, in this order: the key, the rate limit, the tenant and the caller's permission (401 and 403 take precedence
+ * over every other error), the body, the parameters, whose data it concerns, and the handler.
+ */
+export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve {
+  const { route, pattern } = endpoint;
+  const { services } = options;
+  const readBody = bodyReader(route.maxBodyBytes ?? limits.maxBodyBytes);
+  return async (context, rawParams) => {
+    context['_matchedRoute'] = pattern;
+    const { principal, tenant } = await admit(context, endpoint, options);
+    await readBody(context);
+    checkAddress(context);
+    const params = parsePart(route.params, rawParams, 'The path');
+    const query = route.query === none ? {} : parsePart(route.query, context.search === '' ? {} : context.query, 'The query');
+    const body = bodyOf(context, route);
+    checkUsers(principal, route, { params, query, body });
+    const key = route.idempotent ? idempotencyKey(context) : undefined;
+    send(context, await route.handle({ services, principal, tenant, params, query, body, idempotencyKey: key }), route);
+  };
+}
+
+/** Sends JSON with all of its headers in one call; Koa sends what is not JSON. */
+function send(context: Koa.Context, { status, body }: RouteResponse, { produces }: Route): void {
+  if (produces !== undefined || typeof body !== 'object' || body === null) {
+    context.status = status;
+    context.set(commonHeaders(context));
+    context.set('Cache-Control', 'no-store');
+    context.body = body;
+    if (produces !== undefined) context.type = produces;
+    return;
+  }
+  context.respond = false;
+  context.res.statusCode = status;
+  // The client may have disconnected.
+  if (!context.writable) return;
+  const text = body instanceof JsonText ? body.text : JSON.stringify(body);
+  context.res.writeHead(status, {
+    ...commonHeaders(context),
+    'Cache-Control': 'no-store',
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+  });
+  context.res.end(text);
+}

@@ -1,0 +1,133 @@
+import type { Leaderboard } from '../config/model.js';
+import type { StreakFact } from '../ledger/entry.js';
+import { type ActiveConfig, mustGet } from '../plan/active-config.js';
+import { limits } from '../shared/limits.js';
+import { achievementResponse } from './achievements.js';
+import { boardRunResponse, leaderboardResponse, rankedResponse } from './leaderboards.js';
+import { metricHead } from './metrics.js';
+import { appliedBoostResponse, levelResponse, systemResponse, triggerResponse } from './points.js';
+import { eventStreak } from './streaks.js';
+
+/** The JSON of an object without its closing brace, so that further fields can follow. The object has at least one field. */
+export const openJson = (object: object): string => JSON.stringify(object).slice(0, -1);
+
+/** Values made when they are first needed, at most `limits.maxPreparedParts` of them. */
+class Prepared<K> {
+  private readonly texts = new Map<K, string>();
+  private readonly make: (key: K) => string;
+
+  constructor(make: (key: K) => string) {
+    this.make = make;
+  }
+
+  get(key: K): string {
+    let text = this.texts.get(key);
+    if (text === undefined) {
+      if (this.texts.size >= limits.maxPreparedParts) this.texts.clear();
+      text = this.make(key);
+      this.texts.set(key, text);
+    }
+    return text;
+  }
+}
+
+/** One run of a leaderboard, and one group of it, as a ledger entry names them. */
+interface BoardRun {
+  /** The `no` of the leaderboard. */
+  readonly no: number;
+  /** The first day of the run; 0 for a leaderboard that does not repeat. */
+  readonly run: number;
+  readonly group?: string | undefined;
+}
+
+/**
+ * The JSON of what a configuration alone decides, by the numbers (`no`) that Redis replies with. A response to an event is put together from it,
+ * since building and serializing the same objects for each event would take longer than everything else that a process does for it. The text is
+ * what JSON.stringify makes of the object form; `open` texts lack the closing brace.
+ */
+export class PreparedJson {
+  private static readonly ofConfig = new WeakMap<ActiveConfig, PreparedJson>();
+
+  /** `PreparedJson` of a configuration, which lives as long as the configuration. */
+  static of(config: ActiveConfig): PreparedJson {
+    let prepared = PreparedJson.ofConfig.get(config);
+    if (!prepared) PreparedJson.ofConfig.set(config, (prepared = new PreparedJson(config)));
+    return prepared;
+  }
+
+  readonly trigger: Prepared<number>;
+  readonly level: Prepared<number>;
+  /** A boost that applied; the empty text for one that the configuration does not know. */
+  readonly appliedBoost: Prepared<number>;
+  readonly openAchievement: Prepared<number>;
+  /** `"key":{…` of a points system, open. */
+  readonly openSystemField: Prepared<number>;
+  readonly openSystem: Prepared<number>;
+  /** A metric as reads show it, up to the user's total. */
+  readonly openMetric: Prepared<number>;
+  private readonly config: ActiveConfig;
+  private readonly noStreak: string;
+  private readonly streaks = new Map<string, string>();
+  /** The date of the leaderboards' states, and their texts on it. */
+  private date = '';
+  private boards = new Map<string, string>();
+
+  private constructor(config: ActiveConfig) {
+    this.config = config;
+    this.noStreak = JSON.stringify(eventStreak(config, undefined));
+    this.trigger = new Prepared((no) => JSON.stringify(triggerResponse(config, mustGet(config.triggerByNo, no, 'trigger'))));
+    this.level = new Prepared((no) => JSON.stringify(levelResponse(mustGet(config.levelByNo, no, 'level'))));
+    this.appliedBoost = new Prepared((no) => {
+      const boost = config.boostByNo.get(no);
+      return boost ? JSON.stringify(appliedBoostResponse(boost)) : '';
+    });
+    this.openAchievement = new Prepared((no) => openJson(achievementResponse(config, mustGet(config.achievementByNo, no, 'achievement'))));
+    this.openSystem = new Prepared((no) => openJson(systemResponse(mustGet(config.systemByNo, no, 'points system'))));
+    this.openSystemField = new Prepared(
+      (no) => `${JSON.stringify(mustGet(config.systemByNo, no, 'points system').key)}:${this.openSystem.get(no)}`,
+    );
+    this.openMetric = new Prepared((no) => openJson(metricHead(mustGet(config.metricByNo, no, 'metric'))));
+  }
+
+  /** The displayed streak in the response to an event. */
+  eventStreak(fact: StreakFact | undefined): string {
+    if (!fact) return this.noStreak;
+    const { length, started, current, isExtended, extended, freezes } = fact;
+    const what = `${length} ${started} ${current} ${freezes} ${isExtended ? 1 : 0}${extended ? 1 : 0}`;
+    let text = this.streaks.get(what);
+    if (text === undefined) {
+      if (this.streaks.size >= limits.maxPreparedParts) this.streaks.clear();
+      text = JSON.stringify(eventStreak(this.config, fact));
+      this.streaks.set(what, text);
+    }
+    return text;
+  }
+
+  /** `"key":{…` of a run of a leaderboard on a date, `YYYY-MM-DD`, open. */
+  openBoardField({ no, run, group }: BoardRun, date: string): string {
+    return this.textOn(date, `${no}:${run}:${group ?? ''}`, () => {
+      const board: Leaderboard = mustGet(this.config.leaderboardByNo, no, 'leaderboard');
+      return `${JSON.stringify(board.key)}:${openJson(boardRunResponse(this.config, { board, run, group }, date))}`;
+    });
+  }
+
+  /** A leaderboard on a date, `YYYY-MM-DD`, with what it ranks by, open. */
+  openRankedBoard(board: Leaderboard, date: string): string {
+    return this.textOn(date, `${board.no}`, () =>
+      openJson({ ...leaderboardResponse(this.config, board, date), ...rankedResponse(this.config, board) }),
+    );
+  }
+
+  private textOn(date: string, place: string, make: () => string): string {
+    if (date !== this.date || this.boards.size >= limits.maxPreparedParts) {
+      this.date = date;
+      this.boards = new Map();
+    }
+    let text = this.boards.get(place);
+    if (text === undefined) {
+      text = make();
+      this.boards.set(place, text);
+    }
+    return text;
+  }
+}

@@ -1,0 +1,98 @@
+import type { Achievement, Metric, PointsSystem } from '../config/model.js';
+import type { FinalRanking, HistoryDay } from '../ledger/reader.js';
+import type { RecentAward } from '../ledger/recent-awards.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { JsonText } from '../shared/json.js';
+import { awardJson } from './events.js';
+import { levelAt } from './points.js';
+import { PreparedJson } from './prepared.js';
+import { instant } from './users.js';
+
+/*
+ * Responses to the most frequent reads, put together from what is prepared of the configuration: a page of a leaderboard would otherwise be
+ * hundreds of objects that are made only to be serialized.
+ */
+
+/** Rows of a leaderboard in the order of ranks, as the function library packs them. */
+export interface RankingRows {
+  readonly firstRank: number;
+  /** Users and their values, as text, alternating. */
+  readonly usersAndValues: readonly string[];
+  /** The users' names; false for a user without one. */
+  readonly names: readonly (string | false)[];
+}
+
+const rankingJson = (user: string, name: string | null, rank: number, value: number): string =>
+  `{"userId":${JSON.stringify(user)},"userName":${name === null ? 'null' : JSON.stringify(name)},"rank":${rank},"value":${value}}`;
+
+/** The contract's `LeaderboardResponseWithRankings`; `open` is the leaderboard (PreparedJson.openRankedBoard). */
+export function rankingsJson(open: string, { firstRank, usersAndValues, names }: RankingRows): JsonText {
+  let rows = '';
+  for (let i = 0; 2 * i < usersAndValues.length; i += 1) {
+    const name = names[i];
+    if (i > 0) rows += ',';
+    rows += rankingJson(
+      usersAndValues[2 * i] ?? '',
+      name === false ? null : (name ?? null),
+      firstRank + i,
+      Number(usersAndValues[2 * i + 1]),
+    );
+  }
+  return new JsonText(`${open},"rankings":[${rows}]}`);
+}
+
+/** The same from the final rankings of a run. */
+export function finalRankingsJson(open: string, rankings: readonly FinalRanking[]): JsonText {
+  const rows = rankings.map(({ userId, userName, rank, value }) => rankingJson(userId, userName, rank, value));
+  return new JsonText(`${open},"rankings":[${rows.join()}]}`);
+}
+
+/** The texts of histories by their rows, which are cached (ledger/recent-rows.ts). */
+const historyTexts = new WeakMap<readonly HistoryDay[], string>();
+
+function historyJson(days: readonly HistoryDay[]): string {
+  let text = historyTexts.get(days);
+  if (text === undefined) {
+    text = JSON.stringify(days.map(({ at, ...day }) => ({ ...day, timestamp: at.toISOString() })));
+    historyTexts.set(days, text);
+  }
+  return text;
+}
+
+/** The contract's `UserLeaderboardResponseWithHistory`; `place` is undefined for a user who is not in the rankings. */
+export function userLeaderboardJson(
+  open: string,
+  place: { readonly rank: number | null; readonly value: number | null } | undefined,
+  days: readonly HistoryDay[],
+): JsonText {
+  const { rank = null, value = null } = place ?? {};
+  return new JsonText(`${open},"rank":${rank},"value":${value},"history":${historyJson(days)}}`);
+}
+
+/** The contract's `GetUserPointsResponse`. */
+export function userPointsJson(
+  config: ActiveConfig,
+  system: PointsSystem,
+  { total, awards }: { readonly total: number; readonly awards: readonly RecentAward[] },
+): JsonText {
+  const prepared = PreparedJson.of(config);
+  const level = levelAt(system, total);
+  const list = awards.map(({ id, award }) => awardJson(prepared, id, award)).join();
+  return new JsonText(
+    `${prepared.openSystem.get(system.no)},"total":${total},"level":${level ? prepared.level.get(level.no) : 'null'},"awards":[${list}]}`,
+  );
+}
+
+/** The contract's `MetricResponse`, with the metric's achievements that the user sees. `completed` is achievement `no` → moment of completion. */
+export function metricJson(
+  config: ActiveConfig,
+  metric: Metric,
+  user: { readonly current: number; readonly shown: readonly Achievement[]; readonly completed: ReadonlyMap<number, number> },
+): JsonText {
+  const prepared = PreparedJson.of(config);
+  const achievements = user.shown.map(({ no }) => {
+    const at = user.completed.get(no);
+    return `${prepared.openAchievement.get(no)},"achievedAt":${at === undefined ? 'null' : `"${instant(at)}"`}}`;
+  });
+  return new JsonText(`${prepared.openMetric.get(metric.no)},"current":${user.current},"achievements":[${achievements.join()}]}`);
+}

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import { readFile, writeFile } from 'node:fs/promises';
+import { corpusFile, Player, readRecord, readRequests, recordText, type Recorded } from '../support/corpus.js';
+import { apis } from '../support/reference.js';
+import { startWorld, type World, type WorldOptions } from '../support/world.js';
+
+/**
+ * The answers of all routes, byte for byte, to recorded requests. After a change of them that is intended, `RECORD_CORPUS=1 npx mocha
+ * test/api/corpus.test.ts` records the present ones; look at the difference before you commit it.
+ */
+const isRecording = process.env['RECORD_CORPUS'] === '1';
+
+/** Services by the names of their files: most requests go to a usual one. */
+const services: Readonly<Record<string, Omit<WorldOptions, 'config'>>> = {
+  service: { settings: { corsOrigins: ['https://app.example.com'] } },
+  'rate-limit': { settings: { rateLimit: 4, rateLimitWindowS: 600 }, roles: { api: true, worker: false } },
+  'full-ledger': { settings: { maxLedgerEntries: 5 }, roles: { api: true, worker: false } },
+};
+
+/** What the requests need besides requests. */
+const stepsOf = ({ pool }: World): Record<string, () => Promise<unknown>> => ({
+  'Postgres refuses the value 666': () => pool.query('alter table events add constraint no_poison check (value <> 666)'),
+  'Postgres takes the value 666': () => pool.query('alter table events drop constraint no_poison'),
+  'Postgres refuses the value 667': () => pool.query('alter table events add constraint no_poison check (value <> 667)'),
+  'Postgres takes the value 667': () => pool.query('alter table events drop constraint no_poison'),
+});
+
+describe('The recorded answers', () => {
+  const answered: Recorded[] = [];
+
+  for (const [name, options] of Object.entries(services)) {
+    it(`of ${name} are what they were`, async () => {
+      const world = await startWorld({ ...options, config: await readFile(corpusFile('config.yaml'), 'utf8') });
+      const player = new Player(world, stepsOf(world));
+      try {
+        await player.play(await readRequests(name));
+      } finally {
+        player.stop();
+        await world.stop();
+      }
+      answered.push(...player.recorded);
+      const now = recordText(player.recorded);
+      if (isRecording) await writeFile(corpusFile(`${name}.answers.txt`), [...now.values()].join(''));
+      const before = await readRecord(name);
+      for (const [request, text] of now) expect(text, request).to.equal(before.get(request));
+      expect([...now.keys()]).to.deep.equal([...before.keys()]);
+    });
+  }
+
+  it('have a success of every operation, and every status of an error that a request can get', () => {
+    const succeeded = new Set(answered.filter(({ status }) => status < 300).map(({ operation }) => operation));
+    const operations = apis.flatMap(([, , routes]) => routes.map(({ operation }) => operation));
+    expect(operations.filter((operation) => !succeeded.has(operation))).to.deep.equal([]);
+    const errors = new Set(answered.map(({ status }) => status).filter((status) => status >= 400));
+    expect([...errors].sort()).to.deep.equal([400, 401, 403, 404, 405, 413, 422, 429, 503]);
+    expect(answered).to.have.length.at.least(300);
+  });
+});

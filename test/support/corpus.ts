@@ -1,0 +1,254 @@
+import { readFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { operationAt, holdToReference } from './reference.js';
+import { until } from './stage.js';
+import { adminKey, type World } from './world.js';
+
+/**
+ * A recorded corpus: requests in a text file, and the answers that they once got in another.
+ *
+ *     # A group of requests
+ *     POST /v1/metrics/cards/event {"user":{"id":"ana"},"value":5}
+ *       Idempotency-Key: first
+ *       keep event = eventId
+ *     * a step of the test
+ *     GET /v1/users/ana
+ *       until "name":"Ana"
+ *
+ * What follows the path is the body, sent as it is; `@140000` stands for a body of that many bytes. `keep` takes a value out of the answer, which
+ * `{{event}}` stands for in later paths, headers and bodies. `until` sends the request again until the answer has the text, for what a job does.
+ */
+const folder = new URL('fixtures/corpus/', import.meta.url);
+export const corpusFile = (name: string): string => fileURLToPath(new URL(name, folder));
+
+/** One line of the file, with the indented lines below it. */
+interface Line {
+  readonly group: string;
+  /** A step's name; undefined for a request. */
+  readonly step?: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly keep: readonly (readonly [name: string, path: string])[];
+  readonly until: string | undefined;
+}
+
+interface WireReply {
+  readonly status: number;
+  /** `Name: value`, as on the wire. */
+  readonly headers: readonly string[];
+  readonly body: string;
+}
+
+/** What a request got, as the lines of the record. */
+export interface Recorded {
+  readonly group: string;
+  /** The request as the file has it, with its number. */
+  readonly request: string;
+  /** Headers in alphabetical order. */
+  readonly headers: readonly string[];
+  readonly status: number;
+  readonly body: string;
+  /** `application metrics_event`; undefined where no route is. */
+  readonly operation: string | undefined;
+}
+
+function parseLine(text: string, group: string): Line {
+  const [head = '', ...below] = text.split('\n').map((line) => line.trim());
+  const none = { group, method: '', path: '', body: '', headers: {}, keep: [], until: undefined };
+  if (head.startsWith('* ')) return { ...none, step: head.slice(2) };
+  const [, method = '', path = '', body = ''] = /^([A-Z]+) (\S+)(?: (.*))?$/.exec(head) ?? [];
+  if (path === '') throw new Error(`not a request: ${head}`);
+  const keep: [string, string][] = [];
+  const headers: Record<string, string> = {};
+  let untilText: string | undefined;
+  for (const line of below) {
+    const [, kept, from] = /^keep (\w+) = (\S+)$/.exec(line) ?? [];
+    if (kept !== undefined && from !== undefined) keep.push([kept, from]);
+    else if (line.startsWith('until ')) untilText = line.slice('until '.length);
+    else headers[line.slice(0, line.indexOf(':'))] = line.slice(line.indexOf(':') + 1).trim();
+  }
+  return { group, method, path, body, headers, keep, until: untilText };
+}
+
+/** The lines of a file of requests. */
+export async function readRequests(name: string): Promise<Line[]> {
+  const text = await readFile(corpusFile(`${name}.requests.txt`), 'utf8');
+  let group = '';
+  return text
+    .split(/\n(?! )/)
+    .filter((line) => line.trim() !== '')
+    .flatMap((line) => {
+      if (!line.startsWith('# ')) return [parseLine(line, group)];
+      group = line.slice(2).trim();
+      return [];
+    });
+}
+
+const uuid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
+
+/** Replaces what differs from run to run, and nothing else: random ids and secrets, and the wall clock. */
+class Normaliser {
+  private readonly names = new Map<string, string>();
+  private readonly counts = new Map<string, number>();
+  private readonly startedMs = Date.now();
+
+  /** The same text gets the same name, numbered by first appearance. */
+  private name(kind: string, text: string): string {
+    const known = this.names.get(text);
+    if (known !== undefined) return known;
+    const count = (this.counts.get(kind) ?? 0) + 1;
+    this.counts.set(kind, count);
+    const name = `${kind}-${count}`;
+    this.names.set(text, name);
+    return name;
+  }
+
+  text(text: string): string {
+    return text
+      .replace(uuid, (id) => this.name('uuid', id))
+      .replace(/\b[\da-f]{12}\.[\w-]{32}/g, (key) => this.name('key', key))
+      .replace(/(?<="prefix":")[\da-f]{12}(?=")/g, (prefix) => this.name('prefix', prefix))
+      .replace(/whsec_[\w+/=]+/g, (secret) => this.name('secret', secret))
+      .replace(/(?<="streamId":")\d+-\d+(?=")/g, (id) => this.name('stream', id))
+      .replace(/(?<="durationMs":)\d+/g, 'duration')
+      .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (instant) => (this.isWallClock(instant) ? 'wall-clock' : instant));
+  }
+
+  header(name: string, value: string): string {
+    const lower = name.toLowerCase();
+    if (lower === 'date') return `${name}: wall-clock`;
+    // A window of the rate limit is 600 s; other reasons to wait have a few seconds.
+    if (lower === 'ratelimit-reset' || (lower === 'retry-after' && Number(value) > 10)) return `${name}: rest-of-window`;
+    // Every answer has one, so that numbers would change with every new request.
+    if (lower === 'x-request-id') return `${name}: ${value.replace(uuid, 'a-new-id')}`;
+    return `${name}: ${this.text(value)}`;
+  }
+
+  /** Within ten days of this run: the test clock is years ahead. */
+  private isWallClock(instant: string): boolean {
+    return Math.abs(Date.parse(instant) - this.startedMs) < 10 * 86_400_000;
+  }
+}
+
+/** Plays a file of requests against a world, one after the other. Stop it in the end. */
+export class Player {
+  readonly recorded: Recorded[] = [];
+  private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  private readonly normaliser = new Normaliser();
+  private readonly kept = new Map<string, string>();
+  private readonly world: World;
+  private readonly steps: Readonly<Record<string, () => Promise<unknown>>>;
+
+  constructor(world: World, steps: Readonly<Record<string, () => Promise<unknown>>>) {
+    this.world = world;
+    this.steps = steps;
+  }
+
+  async play(lines: readonly Line[]): Promise<void> {
+    for (const line of lines) await (line.step === undefined ? this.request(line) : this.step(line.step));
+  }
+
+  stop(): void {
+    this.agent.destroy();
+  }
+
+  private async step(name: string): Promise<void> {
+    const step = this.steps[name];
+    if (!step) throw new Error(`there is no step ${name}`);
+    await step();
+  }
+
+  private async request(line: Line): Promise<void> {
+    let reply = await this.send(line);
+    if (line.until !== undefined) {
+      const text = line.until;
+      await until(`${line.path} has ${text}`, async () => (reply = await this.send(line)).body.includes(text));
+    }
+    const path = this.filled(line.path);
+    const isJson = reply.headers.some((header) => /^content-type: application\/json/i.test(header));
+    const parsed: unknown = reply.body === '' ? undefined : isJson ? JSON.parse(reply.body) : reply.body;
+    if (line.method !== 'HEAD') holdToReference(line.method, path, reply.status, parsed);
+    for (const [name, from] of line.keep) this.kept.set(name, valueAt(parsed, from));
+    this.recorded.push({
+      group: line.group,
+      request: `${this.recorded.length + 1} ${line.method} ${line.path}`,
+      headers: reply.headers.map((header) => this.recordedHeader(header, reply.body)).sort(),
+      status: reply.status,
+      body: this.normaliser.text(reply.body),
+      operation: operationAt(line.method, path),
+    });
+  }
+
+  /** Content-Length counts the bytes before they are normalised. */
+  private recordedHeader(header: string, body: string): string {
+    const at = header.indexOf(': ');
+    const [name, value] = [header.slice(0, at), header.slice(at + 2)];
+    if (name.toLowerCase() === 'content-length' && Number(value) === Buffer.byteLength(body)) return `${name}: the body's`;
+    return this.normaliser.header(name, value);
+  }
+
+  private filled(text: string): string {
+    return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
+      const value = this.kept.get(name);
+      if (value === undefined) throw new Error(`no answer before has brought ${name}`);
+      return value;
+    });
+  }
+
+  private send({ method, path, body, headers }: Line): Promise<WireReply> {
+    const size = /^@(\d+)$/.exec(body)?.[1];
+    const payload = Buffer.from(size === undefined ? this.filled(body) : `"${'x'.repeat(Number(size) - 2)}"`);
+    const own = Object.entries(headers).map(([name, value]) => [name, Buffer.from(this.filled(value)).toString('latin1')]);
+    const all = { 'X-API-KEY': adminKey, ...(payload.length > 0 ? { 'Content-Length': String(payload.length) } : {}) };
+    const sent = Object.entries({ ...all, ...(Object.fromEntries(own) as Record<string, string>) }).filter(([, value]) => value !== '');
+    return new Promise((resolve, reject) => {
+      const options = { agent: this.agent, method, path: this.filled(path), headers: Object.fromEntries(sent) };
+      const { hostname, port } = new URL(this.world.address);
+      const going = request({ ...options, hostname, port }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const names = response.rawHeaders.filter((_, i) => i % 2 === 0);
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: names.map((name, i) => `${name}: ${response.rawHeaders[2 * i + 1] ?? ''}`),
+            body: Buffer.concat(chunks).toString('utf8'),
+          });
+        });
+      });
+      going.on('error', reject);
+      going.end(payload);
+    });
+  }
+}
+
+/** The text or number at a path such as `created.0.id`. */
+function valueAt(body: unknown, path: string): string {
+  let value = body;
+  for (const part of path.split('.')) value = (value as Readonly<Record<string, unknown>> | undefined)?.[part];
+  if (typeof value !== 'string' && typeof value !== 'number') throw new Error(`the answer has nothing at ${path}: ${JSON.stringify(body)}`);
+  return String(value);
+}
+
+/** The record as text, by the requests: the headers that all answers have are at its start. */
+export function recordText(recorded: readonly Recorded[]): Map<string, string> {
+  const [{ headers: ofFirst } = { headers: [] }] = recorded;
+  const common = ofFirst.filter((header) => recorded.every(({ headers }) => headers.includes(header)));
+  const sections = recorded.map(({ request: title, status, headers, body }): [string, string] => {
+    const own = headers.filter((header) => !common.includes(header));
+    return [title, [`=== ${title}`, String(status), ...own, '', body, ''].join('\n')];
+  });
+  return new Map([['every answer', [`=== every answer`, ...common, '', ''].join('\n')], ...sections]);
+}
+
+/** A recorded text, by the requests. */
+export async function readRecord(name: string): Promise<Map<string, string>> {
+  const text = await readFile(corpusFile(`${name}.answers.txt`), 'utf8');
+  return new Map(
+    text.split(/^(?==== )/m).map((section): [string, string] => [section.slice('=== '.length, section.indexOf('\n')), section]),
+  );
+}
