@@ -5,7 +5,7 @@ import { differences } from '../support/differences.js';
 import { Network } from '../support/network.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { startSecond } from '../support/second.js';
-import { until } from '../support/stage.js';
+import { until, untilSampleActivated } from '../support/stage.js';
 import { adminKey, startWorld, type Reply, type World } from '../support/world.js';
 
 /** Longer than a poll of tenants and keys waits for a Postgres that is frozen. */
@@ -26,9 +26,7 @@ describe('While Postgres is away', () => {
     const made = await world.request('POST', '/admin/v1/application-api-keys', { body: [{ userId: 'ana' }, { userId: 'ana' }] });
     [known = '', unknown = ''] = (made.body as { created: { key: string }[] }).created.map(({ key }) => key);
     await event('ana', known);
-    // Wait: a backfill that the outage interrupts would continue during the comparison of the stores.
-    const perpetual = "select 1 from activations where kind = 'leaderboard' and completed is not null";
-    await until('the perpetual leaderboards of the sample are backfilled', async () => (await world.pool.query(perpetual)).rowCount === 2);
+    await untilSampleActivated(world.pool);
   });
   after(async () => {
     postgres.thaw();

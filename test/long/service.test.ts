@@ -8,7 +8,7 @@ import { differences } from '../support/differences.js';
 import { Network } from '../support/network.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { fromSources, killChildren, LaurelProcess, runLaurel, serve } from '../support/process.js';
-import { setStage, until, untilReady, type Stage } from '../support/stage.js';
+import { setStage, until, untilReady, untilSampleActivated, type Stage } from '../support/stage.js';
 import { adminKey, freshDatabase, keysOf, startWorld, type TestDatabase, type World } from '../support/world.js';
 
 const metric = 'flashcards-viewed';
@@ -251,6 +251,7 @@ describe('A service whose Postgres goes away', () => {
     client = new Client(adminKey, 32);
     service = serve({ ...stage.env, DATABASE_URL: net.url, LOG_LEVEL: 'silent' });
     address = await service.address();
+    await untilSampleActivated(stage.pool);
   });
   after(async () => {
     client.close();

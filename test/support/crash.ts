@@ -40,7 +40,9 @@ export function describeCrash(kills: number): void {
       await starting;
       await prepare(stage.pool);
       traffic.start();
-      for (let kill = 0; kill < kills; kill += 1) {
+      // Whether a kill leaves an event between its commit and its answer is chance, on a busy machine above all.
+      const isEnough = (kill: number): boolean => kill >= kills && (kills === 1 || traffic.tally.found > 0);
+      for (let kill = 0; !isEnough(kill) && kill < 5 * kills; kill += 1) {
         await starting;
         const enough = traffic.tally.answers + 1 + moments.below(maxAnswersOfALife);
         await traffic.during(`${enough} answers`, () => traffic.tally.answers >= enough);
@@ -65,7 +67,7 @@ export function describeCrash(kills: number): void {
       expect(traffic.tally.lost).to.be.greaterThan(0);
     });
 
-    // One kill may find no event between the commit and its answer.
+    // One kill may leave none.
     if (kills > 1) {
       it('left events behind that only a replay acknowledged', () => {
         expect(traffic.tally.found).to.be.greaterThan(0);

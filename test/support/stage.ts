@@ -31,6 +31,12 @@ export async function untilReady(world: World): Promise<void> {
   });
 }
 
+/** Waits until the leaderboards of the sample configuration are activated: an activation that an outage interrupts would go on during a comparison. */
+export async function untilSampleActivated(pool: pg.Pool): Promise<void> {
+  const activated = "select 1 from activations where kind = 'leaderboard' and completed is not null";
+  await until('the leaderboards of the sample to be activated', async () => (await pool.query(activated)).rowCount === 2);
+}
+
 /** Stores for services that run as processes of their own: a partition of the run's Redis, and a database. */
 export interface Stage {
   /** Settings by environment variable, without PORT. */
