@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import pino from 'pino';
 import type { Engine } from '../../src/engine/engine.js';
+import type { TraceBatch } from '../../src/ledger/write-behind.js';
 import { eventRequests, seed, workloadConfig, type SequenceOptions } from '../load/workload.js';
 import type { Checkout } from './checkout.js';
 import { makeEngine } from './make-engine.js';
@@ -103,6 +104,14 @@ export class SideWork {
     progress.on('error', () => undefined);
     const pool = this.code.createPool(databaseUrl, poolSize, fail);
     let committed = 0;
+    const traceBatch: TraceBatch = async (_, write) => {
+      const written = await write();
+      committed += Number(written);
+      if (committed >= entries) progress.emit('drained');
+      return written;
+    };
+    // `aroundBatch` is its earlier name.
+    const traced = { traceBatch, aroundBatch: traceBatch };
     const writeBehind = new this.code.WriteBehind({
       ...{ redis, pool, log: pino({ level: 'warn' }, { write: (line) => fail(new Error(line)) }) },
       tenants: () => [tenant],
@@ -110,12 +119,7 @@ export class SideWork {
       awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),
       // It is logged before, which ends the round.
       onReplaced: () => Promise.resolve(),
-      traceBatch: async (_, write) => {
-        const written = await write();
-        committed += Number(written);
-        if (committed >= entries) progress.emit('drained');
-        return written;
-      },
+      ...traced,
     });
     const [startedMs, cpu] = [performance.now(), process.cpuUsage()];
     try {
