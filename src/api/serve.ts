@@ -139,16 +139,18 @@ function send(context: Koa.Context, { status, body }: RouteResponse, { produces 
     if (produces !== undefined) context.type = produces;
     return;
   }
-  context.respond = false;
+  const text = body instanceof JsonText ? body.text : JSON.stringify(body);
   context.res.statusCode = status;
   // The client may have disconnected.
-  if (!context.writable) return;
-  const text = body instanceof JsonText ? body.text : JSON.stringify(body);
-  context.res.writeHead(status, {
-    ...commonHeaders(context),
-    'Cache-Control': 'no-store',
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(text),
-  });
-  context.res.end(text);
+  if (context.writable) {
+    context.res.writeHead(status, {
+      ...commonHeaders(context),
+      'Cache-Control': 'no-store',
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(text),
+    });
+    context.res.end(text);
+  }
+  // Not earlier: Koa sends the response to an error above.
+  context.respond = false;
 }
