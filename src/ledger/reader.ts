@@ -6,7 +6,7 @@ import { userRecords } from '../redis/contract.js';
 import { hasCommitted, splitId, type StreamId } from './offsets.js';
 import { limits } from '../shared/limits.js';
 import { withPostgresErrors } from '../postgres/pool.js';
-import { RecentRows } from './recent-rows.js';
+import { recentRows } from './recent-rows.js';
 
 /** One local day of a user on a leaderboard; ranks and values are null while the user was not a participant. */
 export interface HistoryDay {
@@ -76,7 +76,7 @@ const pollMs = 5;
 export class HistoryReader {
   private readonly pool: pg.Pool;
   private readonly wakeWriteBehind: (tenant: number) => void;
-  private readonly recent = new RecentRows(limits.maxCachedHistoryRows);
+  private readonly recent = recentRows(limits.maxCachedHistoryRows);
 
   /** `wakeWriteBehind` makes the worker of a tenant's ledger commit at once, since a caller waits. */
   constructor(pool: pg.Pool, wakeWriteBehind: (tenant: number) => void = () => undefined) {

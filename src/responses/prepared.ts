@@ -2,6 +2,7 @@ import type { Leaderboard } from '../config/model.js';
 import type { StreakFact } from '../ledger/entry.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { limits } from '../shared/limits.js';
+import { Memo } from '../shared/memo.js';
 import { achievementResponse } from './achievements.js';
 import { boardRunResponse, leaderboardResponse, rankedResponse } from './leaderboards.js';
 import { metricHead } from './metrics.js';
@@ -11,9 +12,11 @@ import { eventStreak } from './streaks.js';
 /** The JSON of an object without its closing brace, so that further fields can follow. The object has at least one field. */
 export const openJson = (object: object): string => JSON.stringify(object).slice(0, -1);
 
-/** Values made when they are first needed, at most `limits.maxPreparedParts` of them. */
+const texts = <K>(): Memo<K, string> => new Memo(limits.maxPreparedParts);
+
+/** Texts by key, each made when it is first needed. */
 class Prepared<K> {
-  private readonly texts = new Map<K, string>();
+  private readonly known = texts<K>();
   private readonly make: (key: K) => string;
 
   constructor(make: (key: K) => string) {
@@ -21,13 +24,7 @@ class Prepared<K> {
   }
 
   get(key: K): string {
-    let text = this.texts.get(key);
-    if (text === undefined) {
-      if (this.texts.size >= limits.maxPreparedParts) this.texts.clear();
-      text = this.make(key);
-      this.texts.set(key, text);
-    }
-    return text;
+    return this.known.get(key, this.make);
   }
 }
 
@@ -67,10 +64,10 @@ export class PreparedJson {
   readonly openMetric: Prepared<number>;
   private readonly config: ActiveConfig;
   private readonly noStreak: string;
-  private readonly streaks = new Map<string, string>();
+  private readonly streaks = texts<string>();
   /** The date of the leaderboards' states, and their texts on it. */
   private date = '';
-  private boards = new Map<string, string>();
+  private boards = texts<string>();
 
   private constructor(config: ActiveConfig) {
     this.config = config;
@@ -94,13 +91,7 @@ export class PreparedJson {
     if (!fact) return this.noStreak;
     const { length, started, current, isExtended, extended, freezes } = fact;
     const what = `${length} ${started} ${current} ${freezes} ${isExtended ? 1 : 0}${extended ? 1 : 0}`;
-    let text = this.streaks.get(what);
-    if (text === undefined) {
-      if (this.streaks.size >= limits.maxPreparedParts) this.streaks.clear();
-      text = JSON.stringify(eventStreak(this.config, fact));
-      this.streaks.set(what, text);
-    }
-    return text;
+    return this.streaks.get(what, () => JSON.stringify(eventStreak(this.config, fact)));
   }
 
   /** `"key":{…` of a run of a leaderboard on a date, `YYYY-MM-DD`, open. */
@@ -119,15 +110,10 @@ export class PreparedJson {
   }
 
   private textOn(date: string, place: string, make: () => string): string {
-    if (date !== this.date || this.boards.size >= limits.maxPreparedParts) {
+    if (date !== this.date) {
       this.date = date;
-      this.boards = new Map();
+      this.boards = texts();
     }
-    let text = this.boards.get(place);
-    if (text === undefined) {
-      text = make();
-      this.boards.set(place, text);
-    }
-    return text;
+    return this.boards.get(place, make);
   }
 }

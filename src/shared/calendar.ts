@@ -1,5 +1,6 @@
 import { DateTime, IANAZone } from 'luxon';
 import { limits } from './limits.js';
+import { Memo } from './memo.js';
 import { zoneNames } from './zone-names.js';
 
 /** Milliseconds of a UTC day. */
@@ -74,19 +75,12 @@ export function dateToDay(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) / dayMs;
 }
 
-/** The date, `YYYY-MM-DD`, of days since 1970-01-01. */
-export function dayToDate(day: number): string {
-  let date = dates.get(day);
-  if (date === undefined) {
-    if (dates.size >= limits.maxCachedDates) dates.clear();
-    date = new Date(day * dayMs).toISOString().slice(0, 10);
-    dates.set(day, date);
-  }
-  return date;
-}
-
 /** Responses have the same few dates again and again, and a Date takes a microsecond to write one. */
-const dates = new Map<number, string>();
+const dates = new Memo<number, string>(limits.maxCachedDates);
+const writeDate = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10);
+
+/** The date, `YYYY-MM-DD`, of days since 1970-01-01. */
+export const dayToDate = (day: number): string => dates.get(day, writeDate);
 
 /** The date before another. */
 export function dayBefore(date: string): string {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { RecentRows } from '../../src/ledger/recent-rows.js';
+import { recentRows } from '../../src/ledger/recent-rows.js';
 
 describe('Rows in memory', () => {
   it('are those of the lists that were used last, and no more than the limit', () => {
-    const recent = new RecentRows(10);
+    const recent = recentRows(10);
     recent.set('a', [1, 2]);
     recent.set('b', [1, 2]);
     recent.set('c', [1, 2]);
@@ -15,14 +15,14 @@ describe('Rows in memory', () => {
   });
 
   it('count once when a list is replaced', () => {
-    const recent = new RecentRows(4);
+    const recent = recentRows(4);
     for (let i = 0; i < 5; i += 1) recent.set('a', [i]);
     recent.set('b', [1]);
     expect([recent.get('a'), recent.get('b')]).to.deep.equal([[4], [1]]);
   });
 
   it('do not stay where a list alone is longer than the limit', () => {
-    const recent = new RecentRows(2);
+    const recent = recentRows(2);
     recent.set('a', [1, 2, 3]);
     expect(recent.get('a')).to.equal(undefined);
   });
