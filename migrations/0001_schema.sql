@@ -490,7 +490,7 @@ create index outbox_by_user on outbox (tenant, user_id) where user_id is not nul
 create index outbox_by_others on outbox using gin (others) where others is not null;
 
 -- One row for each message and endpoint.
-create table webhook_deliveries (
+create table deliveries (
   outbox bigint not null,
   endpoint integer not null, -- the `no` of a webhook of the configuration
   id uuid not null default gen_random_uuid(), -- what receivers know the delivery by
@@ -511,13 +511,13 @@ create table webhook_deliveries (
   primary key (outbox, endpoint)
 -- Queues change all the time, and rows of delivered messages are deleted within days: vacuum after few dead rows.
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
-alter table webhook_deliveries alter column tries set statistics 0;
-create unique index webhook_deliveries_by_id on webhook_deliveries (id);
-create index webhook_deliveries_of_endpoint on webhook_deliveries (tenant, endpoint, outbox);
-create index webhook_deliveries_failed on webhook_deliveries (tenant, endpoint, outbox) where status = 'failed';
-create index webhook_deliveries_due on webhook_deliveries (tenant, endpoint, next_attempt_at, outbox) where status = 'pending';
-create index webhook_deliveries_in_order on webhook_deliveries (tenant, endpoint, subject, outbox) where status = 'pending';
-create index webhook_deliveries_by_user on webhook_deliveries (tenant, user_id) where user_id is not null;
+alter table deliveries alter column tries set statistics 0;
+create unique index deliveries_by_id on deliveries (id);
+create index deliveries_of_endpoint on deliveries (tenant, endpoint, outbox);
+create index deliveries_failed on deliveries (tenant, endpoint, outbox) where status = 'failed';
+create index deliveries_due on deliveries (tenant, endpoint, next_attempt_at, outbox) where status = 'pending';
+create index deliveries_in_order on deliveries (tenant, endpoint, subject, outbox) where status = 'pending';
+create index deliveries_by_user on deliveries (tenant, user_id) where user_id is not null;
 
 -- The state of an endpoint besides its configuration. The row is also the lock of its queue.
 create table webhook_endpoints (
@@ -627,6 +627,50 @@ create table pending_achievement_emails (
   achievement json not null -- the achievement as the payload has it
 );
 create index pending_achievement_emails_by_user on pending_achievement_emails (tenant, user_id);
+
+
+-- Messages to users (src/messages) ------------------------------------------------------------------------------------------------------------
+
+-- Messages that are not queued yet: achievements that wait for their hour and for others, and messages that wait for the end of quiet hours.
+create table scheduled_messages (
+  id bigint generated always as identity primary key,
+  tenant integer not null,
+  user_id text not null,
+  type text not null, -- a type of the notification preferences
+  at bigint not null, -- when it happened or became due, in milliseconds since 1970
+  due_at bigint not null, -- when it is queued
+  data json not null -- what it is about
+);
+create index scheduled_messages_due on scheduled_messages (tenant, due_at);
+create index scheduled_messages_by_user on scheduled_messages (tenant, user_id);
+
+-- Addresses that receive no emails, because they refused one for good or complained. Only a keyed hash is stored, so that an address stays suppressed
+-- after its user was deleted.
+create table suppressions (
+  tenant integer not null,
+  address bytea not null, -- HMAC-SHA-256 of the address in lower case
+  reason text not null check (reason in ('refused', 'bounced', 'complained', 'manual')),
+  created timestamptz not null default now(),
+  primary key (tenant, address)
+);
+
+-- Expo's receipts that have not been read yet.
+create table push_receipts (
+  ticket text primary key,
+  tenant integer not null,
+  user_id text not null,
+  token text not null,
+  due timestamptz not null, -- when the receipt is read
+  created timestamptz not null default now()
+);
+create index push_receipts_due on push_receipts (due);
+create index push_receipts_by_user on push_receipts (tenant, user_id);
+
+-- Keys of the installation, generated when they are first needed.
+create table secrets (
+  name text primary key,
+  value bytea not null
+);
 
 
 -- State in words --------------------------------------------------------------------------------------------------------------------------------

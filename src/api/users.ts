@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { evaluationMode } from '../config/fields.js';
+import { channels, notificationTypes } from '../config/message-types.js';
 import { idSchema, userPropertiesSchema } from '../engine/user-properties.js';
 import {
   type IdentifyMode,
-  channels,
   identifyUser,
-  notificationTypes,
   readPreferences,
   readProfile,
   readUserMetric,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { type Channel, type NotificationType, notificationTypes } from '../config/message-types.js';
 import type { Achievement } from '../config/model.js';
 import { type ProfileFact, type StreakFact, streakFact } from '../ledger/entry.js';
 import type { UserRevision } from '../ledger/reader.js';
@@ -181,14 +182,9 @@ export async function readUserAchievements(
     }));
 }
 
-export const notificationTypes = ['achievement_completed', 'recap', 'reactivation', 'streak_reminder'] as const;
-export const channels = ['email', 'push'] as const;
-
-type NotificationType = (typeof notificationTypes)[number];
-
 /** The contract's `UpdateUserPreferencesRequest`: only what is there is changed. */
 export interface Preferences {
-  readonly notifications?: Partial<Readonly<Record<NotificationType, readonly (typeof channels)[number][] | undefined>>> | undefined;
+  readonly notifications?: Partial<Readonly<Record<NotificationType, readonly Channel[] | undefined>>> | undefined;
   readonly streak?: StreakPreferences | undefined;
 }
 

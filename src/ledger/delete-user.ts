@@ -35,7 +35,7 @@ export async function removeFromMessages(client: pg.ClientBase, tenant: number, 
 
 async function deleteResponses(client: pg.ClientBase, messages: readonly string[]): Promise<void> {
   await client.query(
-    `update webhook_deliveries set tries = (
+    `update deliveries set tries = (
        select jsonb_agg(try || '{"answer": null}' order by ordinal) from jsonb_array_elements(tries) with ordinality as made (try, ordinal))
       where outbox = any($1::bigint[]) and tries <> '[]'`,
     [textArray(messages)],

@@ -43,7 +43,7 @@ export interface DeliveryQuery {
 
 const deliveries = `
   select d.id, d.kind, d.status, d.user_id, outbox.at, d.created, d.attempts, d.next_attempt_at, d.finished, outbox.payload, d.tries
-    from webhook_deliveries as d join outbox on outbox.id = d.outbox`;
+    from deliveries as d join outbox on outbox.id = d.outbox`;
 
 /** The operators' view of webhooks, besides their configuration. Throws a LaurelError `not_ready` while Postgres is unavailable. */
 export class WebhookAdmin {
@@ -135,7 +135,7 @@ export class WebhookAdmin {
    */
   async resend(tenant: number, no: number, id: string): Promise<Delivery | undefined> {
     await this.query(
-      `update webhook_deliveries
+      `update deliveries
           set status = 'pending', next_attempt_at = now(), finished = null, attempts = case when status = 'pending' then attempts else 0 end
         where tenant = $1 and endpoint = $2 and id = $3 and claim is null`,
       [tenant, no, id],

@@ -33,7 +33,7 @@ const insert = `
     select $1, kind, subject, user_id, others::text[], to_timestamp(at / 1000.0), payload::json from message order by ordinal
     returning id, kind, subject, user_id
   )
-  insert into webhook_deliveries (tenant, outbox, endpoint, kind, subject, user_id)
+  insert into deliveries (tenant, outbox, endpoint, kind, subject, user_id)
   select $1, added.id, subscription.endpoint, added.kind, added.subject, added.user_id
     from added join unnest($8::text[], $9::integer[]) as subscription (kind, endpoint) on subscription.kind = added.kind
    where not exists (

@@ -55,17 +55,17 @@ export const retryAfterMs = (attempts: number): number | undefined =>
 // An index has the pending deliveries by endpoint, so each endpoint costs two index scans, however long its queue is.
 const waiting = `
   with recursive waiting as (
-    (select tenant, endpoint from webhook_deliveries where status = 'pending' order by tenant, endpoint limit 1)
+    (select tenant, endpoint from deliveries where status = 'pending' order by tenant, endpoint limit 1)
     union all
     select next.tenant, next.endpoint from waiting, lateral (
-      select tenant, endpoint from webhook_deliveries as d
+      select tenant, endpoint from deliveries as d
        where status = 'pending' and (d.tenant, d.endpoint) > (waiting.tenant, waiting.endpoint) order by tenant, endpoint limit 1) as next
   )`;
 
 const due = `${waiting}
   select tenant, endpoint as no, (extract(epoch from clock_timestamp() - first) * 1000)::float8 + $1::float8 as "overdueMs"
     from waiting, lateral (
-      select next_attempt_at as first from webhook_deliveries as d
+      select next_attempt_at as first from deliveries as d
        where d.tenant = waiting.tenant and d.endpoint = waiting.endpoint and status = 'pending'
        order by next_attempt_at limit 1) as firsts
    where first <= clock_timestamp() + $1::float8 * interval '1 millisecond' order by first`;
@@ -127,7 +127,7 @@ export async function ensureSecrets(client: pg.Pool | pg.ClientBase, tenant: num
 }
 
 const write = `
-  update webhook_deliveries as d
+  update deliveries as d
      set status = t.status, attempts = t.attempts, claim = null,
          next_attempt_at = $1::timestamptz + t.wait_ms * interval '1 millisecond',
          finished = case when t.status = 'pending' then null else $1::timestamptz end,
@@ -139,11 +139,11 @@ const write = `
 
 /** Makes the next delivery of a subject due: it waits until the one before has ended. */
 const promote = `
-  update webhook_deliveries set next_attempt_at = $4
+  update deliveries set next_attempt_at = $4
    where id in (
      select next.id from unnest($3::text[]) as ended (subject), lateral (
-       select id from webhook_deliveries
-        where tenant = $1 and endpoint = $2 and webhook_deliveries.subject = ended.subject and status = 'pending'
+       select id from deliveries
+        where tenant = $1 and endpoint = $2 and deliveries.subject = ended.subject and status = 'pending'
         order by outbox limit 1) as next)
      and claim is null and status = 'pending' and attempts = 0`;
 
@@ -208,21 +208,21 @@ async function updateHealth(
 // the first one's claim expires; when it ends earlier, it makes the next one due (`promote`).
 const claim = `
   with due as (
-    select id, subject from webhook_deliveries
+    select id, subject from deliveries
      where tenant = $1 and endpoint = $2 and status = 'pending' and next_attempt_at <= $3
      order by next_attempt_at, outbox limit ${limits.webhookPage}
   ), first as (
     select head.id, head.outbox, head.next_attempt_at from (select distinct subject from due) as subjects, lateral (
-      select id, outbox, next_attempt_at from webhook_deliveries
-       where tenant = $1 and endpoint = $2 and webhook_deliveries.subject = subjects.subject and status = 'pending'
+      select id, outbox, next_attempt_at from deliveries
+       where tenant = $1 and endpoint = $2 and deliveries.subject = subjects.subject and status = 'pending'
        order by outbox limit 1) as head
   ), chosen as (
     select id from first where next_attempt_at <= $3 order by outbox limit $4
   ), behind as (
-    update webhook_deliveries set next_attempt_at = $3::timestamptz + ${limits.webhookClaimMs} * interval '1 millisecond'
+    update deliveries set next_attempt_at = $3::timestamptz + ${limits.webhookClaimMs} * interval '1 millisecond'
      where status = 'pending' and id in (select id from due except select id from first)
   ), claimed as (
-    update webhook_deliveries as d
+    update deliveries as d
        set claim = $5, next_attempt_at = $3::timestamptz + ${limits.webhookClaimMs} * interval '1 millisecond'
       from chosen where d.id = chosen.id and d.status = 'pending'
     returning d.id, d.outbox, d.attempts
@@ -254,8 +254,8 @@ async function claimDue(
 /** Fails the pending deliveries of an endpoint that was switched off; an operator can resend them. */
 async function failPending(client: pg.ClientBase, { tenant, no }: EndpointKey, now: Date): Promise<number> {
   const { rowCount } = await client.query(
-    `update webhook_deliveries set status = 'failed', claim = null, finished = $3
-      where id in (select id from webhook_deliveries where tenant = $1 and endpoint = $2 and status = 'pending'
+    `update deliveries set status = 'failed', claim = null, finished = $3
+      where id in (select id from deliveries where tenant = $1 and endpoint = $2 and status = 'pending'
                    order by next_attempt_at limit ${limits.webhookSweepRows})`,
     [tenant, no, now],
   );
@@ -289,7 +289,7 @@ export function processBatch(pool: pg.Pool, endpoint: EndpointKey, { attempts, m
 export async function releaseClaims(pool: pg.Pool, deliveries: readonly ClaimedDelivery[]): Promise<void> {
   if (deliveries.length === 0) return;
   await pool.query(
-    `update webhook_deliveries as d set claim = null, next_attempt_at = clock_timestamp()
+    `update deliveries as d set claim = null, next_attempt_at = clock_timestamp()
        from unnest($1::uuid[], $2::uuid[]) as released (id, claim)
       where d.id = released.id and d.claim = released.claim and d.status = 'pending'`,
     [textArray(deliveries.map(({ id }) => id)), textArray(deliveries.map(({ claim: token }) => token))],

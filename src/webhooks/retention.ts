@@ -8,7 +8,7 @@ const oldest = `
     select id from (select id, created from outbox order by id limit ${limits.webhookSweepRows}) as first
      where created < clock_timestamp() + $1 * interval '1 millisecond' - ${limits.webhookRetentionMs} * interval '1 millisecond'
   ), deliveries as (
-    delete from webhook_deliveries where outbox in (select id from old)
+    delete from deliveries where outbox in (select id from old)
   )
   delete from outbox where id in (select id from old)`;
 
@@ -30,8 +30,8 @@ export async function deleteEndpoint(pool: pg.Pool, tenant: number, no: number, 
   for (let removed: number = limits.webhookSweepRows; removed === limits.webhookSweepRows;) {
     if (isStopped()) return;
     const { rowCount } = await pool.query(
-      `delete from webhook_deliveries where id in (
-         select id from webhook_deliveries where tenant = $1 and endpoint = $2 limit ${limits.webhookSweepRows})`,
+      `delete from deliveries where id in (
+         select id from deliveries where tenant = $1 and endpoint = $2 limit ${limits.webhookSweepRows})`,
       [tenant, no],
     );
     removed = rowCount ?? 0;

@@ -128,7 +128,7 @@ describe('Deleting a user', () => {
     const before = (await traces(world)).join('\n');
     for (const where of [
       'outbox',
-      'webhook_deliveries',
+      'deliveries',
       'webhook_points_state',
       'webhook_leaderboard_state',
       'webhook_ranking_state',
@@ -189,7 +189,7 @@ describe('Deleting a user', () => {
     const key = first(batchOf(made).created).key;
     await world.setClock('2040-01-05T12:00:00Z');
     const before = (await traces(world)).join('\n');
-    for (const where of ['plan:', 'config_versions', 'api_keys', 'outbox', 'webhook_deliveries']) expect(before).to.contain(where);
+    for (const where of ['plan:', 'config_versions', 'api_keys', 'outbox', 'deliveries']) expect(before).to.contain(where);
     expect(answer(await remove(world))).to.deep.equal([200, { id: zoe }]);
     expect(await traces(world)).to.deep.equal([]);
     expect((await world.request('GET', userPath(zoe), { key })).status).to.equal(401);

@@ -41,7 +41,7 @@ describe('docs/moving-from-trophy.md', () => {
     expect((await world.event('words-written', { user: { id: '18' }, value: 100 })).status).to.equal(201);
     expect((await readPoints(world, '18', 'xp')).total).to.equal(330);
     await world.drain();
-    const { rows } = await world.pool.query<{ count: number }>(`select count(*)::int from webhook_deliveries`);
+    const { rows } = await world.pool.query<{ count: number }>(`select count(*)::int from deliveries`);
     expect(rows[0]?.count).to.equal(0);
   });
 });

@@ -187,7 +187,7 @@ describe('The Admin API of webhooks', () => {
     expect((await list(id, '?status=pending')).map(({ id: one }) => one)).to.deep.equal([failing?.id]);
     expect(await list(id, '?status=failed')).to.deep.equal([]);
     expect((await list(id, '?limit=1&skip=2')).map(({ id: one }) => one)).to.deep.equal([done?.id]);
-    await world.pool.query(`update webhook_deliveries set status = 'failed', attempts = 4, finished = now() where id = $1`, [failing?.id]);
+    await world.pool.query(`update deliveries set status = 'failed', attempts = 4, finished = now() where id = $1`, [failing?.id]);
     receiver.answers['/list'] = 200;
     const resend = (delivery = ''): ReturnType<World['request']> => world.request('POST', `${path}/${id}/deliveries/${delivery}/resend`);
     expect(bodyOf(await resend(failing?.id), 200)).to.deep.include({ id: failing?.id, status: 'pending', attempts: 0 });

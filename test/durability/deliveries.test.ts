@@ -39,7 +39,7 @@ describe('Webhook deliveries', () => {
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.stop(0)));
     await receiver.stop();
-    await database.pool.query('truncate outbox, webhook_deliveries, webhook_endpoints restart identity cascade');
+    await database.pool.query('truncate outbox, deliveries, webhook_endpoints restart identity cascade');
   });
 
   /** Endpoints of some paths, for all kinds unless they say otherwise. */
@@ -88,7 +88,7 @@ describe('Webhook deliveries', () => {
     readonly tries: readonly { readonly status: number | null; readonly error: string | null }[];
   }
   const rows = async (): Promise<Row[]> =>
-    (await database.pool.query<Row>('select status, attempts, tries from webhook_deliveries order by outbox, endpoint')).rows;
+    (await database.pool.query<Row>('select status, attempts, tries from deliveries order by outbox, endpoint')).rows;
   const triedTimes = (n: number): Promise<unknown> =>
     until(`${n} tries`, async () => (await rows()).reduce((sum, { tries }) => sum + tries.length, 0) >= n);
   const endpoint = async (no = 1): Promise<{ secret: string; failing_since: Date | null; switched_off: Date | null }> =>
@@ -168,7 +168,7 @@ describe('Webhook deliveries', () => {
       expected += 1;
       await triedTimes(expected);
       expect((await rows())[1]?.tries).to.deep.equal([]);
-      await database.pool.query(`delete from webhook_deliveries where subject like 'user:at %'`);
+      await database.pool.query(`delete from deliveries where subject like 'user:at %'`);
       expected -= 1;
       ahead(5_000);
       expected += 2;
@@ -205,7 +205,7 @@ describe('Webhook deliveries', () => {
     const worker = startWorker();
     const exhaust = async (user: string): Promise<void> => {
       await add(message(user));
-      const mine = `select jsonb_array_length(tries) as tries from webhook_deliveries where endpoint = 1 and user_id = $1`;
+      const mine = `select jsonb_array_length(tries) as tries from deliveries where endpoint = 1 and user_id = $1`;
       for (const [tries, minutes] of [1, 2, 4].entries()) {
         await until(
           'a try to be written down',
@@ -265,7 +265,7 @@ describe('Webhook deliveries', () => {
     configure(['/a', '/b']);
     const both = config.document;
     await add(message('ana'));
-    await database.pool.query(`update webhook_deliveries set next_attempt_at = now() - (3 - endpoint) * interval '1 hour'`);
+    await database.pool.query(`update deliveries set next_attempt_at = now() - (3 - endpoint) * interval '1 hour'`);
     const watcher = makeWorker();
     const lateHours = async (...fields: readonly object[]): Promise<number> => {
       const webhooks = both.webhooks.map((webhook, i) => ({ ...webhook, ...fields[i] }));
@@ -281,7 +281,7 @@ describe('Webhook deliveries', () => {
     expect(await lateHours(inactive, { no: 7 })).to.equal(1);
     expect(await lateHours(inactive, inactive)).to.equal(0);
     // What is to come is not late either.
-    await database.pool.query(`update webhook_deliveries set next_attempt_at = now() + interval '1 hour'`);
+    await database.pool.query(`update deliveries set next_attempt_at = now() + interval '1 hour'`);
     expect(await lateHours()).to.equal(0);
     ahead(2 * 60 * minuteMs);
     expect(await lateHours()).to.equal(1);
@@ -337,7 +337,7 @@ describe('Webhook deliveries', () => {
     await until('both', () => receiver.received.length === 2);
     await worker.stop(0);
     const { rows: waiting } = await database.pool.query(
-      'select claim, attempts, next_attempt_at <= clock_timestamp() as due from webhook_deliveries',
+      'select claim, attempts, next_attempt_at <= clock_timestamp() as due from deliveries',
     );
     expect(waiting).to.deep.equal(Array.from({ length: 2 }, () => ({ claim: null, attempts: 0, due: true })));
   });
@@ -365,7 +365,7 @@ describe('Webhook deliveries', () => {
     configure(['/a']);
     await add(message('ana', { n: 1 }));
     await database.pool.query(`update outbox set created = now() - interval '8 days'`);
-    await database.pool.query(`update webhook_deliveries set status = 'delivered'`);
+    await database.pool.query(`update deliveries set status = 'delivered'`);
     const client = await database.pool.connect();
     try {
       await client.query('begin; select 1 from outbox for update');
@@ -391,14 +391,14 @@ describe('Webhook deliveries', () => {
     let isBroken = true;
     receiver.answers['/a'] = (_, response) => {
       // While the answer is on its way, nothing can be written down.
-      const breaking = isBroken ? database.pool.query('alter table webhook_deliveries rename to away') : Promise.resolve();
+      const breaking = isBroken ? database.pool.query('alter table deliveries rename to away') : Promise.resolve();
       isBroken = false;
       void breaking.then(() => response.writeHead(200).end());
     };
     startWorker();
     await add(message('ana'));
     await until('a failure', () => lines.some(({ msg }) => msg.includes('webhook delivery poll failed')));
-    await database.pool.query('alter table away rename to webhook_deliveries');
+    await database.pool.query('alter table away rename to deliveries');
     await finished();
     expect(receiver.received).to.have.length(1);
   });

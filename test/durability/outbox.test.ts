@@ -24,7 +24,7 @@ describe('The outbox', () => {
     await database.pool.query(`insert into webhook_endpoints (tenant, no, secret, switched_off) values (7, 4, 'whsec_x', now())`);
   });
   after(() => database.drop());
-  afterEach(() => database.pool.query('truncate outbox, webhook_deliveries'));
+  afterEach(() => database.pool.query('truncate outbox, deliveries'));
 
   const add = (messages: readonly OutboxMessage[]): Promise<number> =>
     inTransaction(database.pool, (client) => addToOutbox(client, 7, config, messages));
@@ -35,7 +35,7 @@ describe('The outbox', () => {
     expect(await add(all)).to.equal(5);
     expect(
       await rows(
-        'select o.subject, d.endpoint, d.kind, d.status from webhook_deliveries d join outbox o on o.id = d.outbox order by o.id, 2',
+        'select o.subject, d.endpoint, d.kind, d.status from deliveries d join outbox o on o.id = d.outbox order by o.id, 2',
       ),
     ).to.deep.equal([
       ['user:ana', 1, 'points.changed', 'pending'],
@@ -70,6 +70,6 @@ describe('The outbox', () => {
       throw new Error('cut off');
     });
     expect(await cut.catch((error: unknown) => (error as Error).message)).to.equal('cut off');
-    expect(await rows('select 1 from outbox union all select 1 from webhook_deliveries')).to.deep.equal([]);
+    expect(await rows('select 1 from outbox union all select 1 from deliveries')).to.deep.equal([]);
   });
 });

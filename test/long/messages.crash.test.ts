@@ -58,7 +58,7 @@ describe(`kill -9 of the worker, ${kills} times during ${rounds * users} level c
   async function release(): Promise<void> {
     await stage.pool.query(`update stream_offsets set lease_until = '-infinity'`);
     await stage.pool.query(
-      `update webhook_deliveries set claim = null, next_attempt_at = now() where status = 'pending' and claim is not null`,
+      `update deliveries set claim = null, next_attempt_at = now() where status = 'pending' and claim is not null`,
     );
   }
 
@@ -84,7 +84,7 @@ describe(`kill -9 of the worker, ${kills} times during ${rounds * users} level c
     }
     await sending;
     await stage.drain();
-    const pending = `select 1 from webhook_deliveries where status <> 'delivered' limit 1`;
+    const pending = `select 1 from deliveries where status <> 'delivered' limit 1`;
     await until('all deliveries', async () => (await stage.pool.query(pending)).rowCount === 0, 120_000);
     await worker.stop();
 

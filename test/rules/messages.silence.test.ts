@@ -22,7 +22,7 @@ const receiver = { webhooks: [subscription(...webhookKinds)] };
 const minute = 60_000;
 const tables = [
   'outbox',
-  'webhook_deliveries',
+  'deliveries',
   'webhook_points_state',
   'webhook_leaderboard_state',
   'webhook_ranking_state',

@@ -18,14 +18,16 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['app', '*'],
 
   // What callers reach.
-  ['api', 'webhooks engine responses plan ledger access config redis logging'],
+  ['api', 'messages webhooks deliveries engine responses plan ledger access config redis logging'],
 
   // What watches the others.
   ['observe', 'restore engine ledger redis logging'],
 
   // What works beside the requests.
-  ['jobs', 'webhooks engine responses plan ledger config redis postgres logging'],
-  ['webhooks', 'engine responses plan ledger config redis postgres logging'],
+  ['jobs', 'messages webhooks deliveries engine responses plan ledger config redis postgres logging'],
+  ['webhooks', 'messages deliveries engine responses plan ledger config redis postgres logging'],
+  ['messages', 'deliveries engine responses plan ledger config redis postgres logging'],
+  ['deliveries', 'plan config postgres logging'],
   ['restore', 'engine plan ledger config redis postgres logging'],
 
   // One event, from a valid request to its response.

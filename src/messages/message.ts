@@ -1,0 +1,40 @@
+/** Rendered messages to users, and what a provider says to them. */
+
+/** A rendered email. */
+export interface Email {
+  /** The id of its delivery, a UUID, which is also the left side of its Message-ID. */
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string;
+  /** The signed link of List-Unsubscribe; null for an email without one. */
+  readonly unsubscribeUrl: string | null;
+}
+
+/** A rendered push notification to one device. */
+export interface Push {
+  /** The id of its delivery, a UUID. */
+  readonly id: string;
+  /** A token of the user as the user has it, prefix included (docs/messages.md). */
+  readonly token: string;
+  readonly title: string;
+  readonly body: string;
+  /** What the app opens; null for its start. */
+  readonly url: string | null;
+}
+
+/** A provider's answer to one attempt. */
+export interface SendResult {
+  /**
+   * `accepted`: the provider has the message. `temporary`: retried later. `permanent`: never retried. `unavailable`: the provider refuses
+   * Laurel's credentials or can't be reached, whatever the message; retried later.
+   */
+  readonly kind: 'accepted' | 'temporary' | 'permanent' | 'unavailable';
+  /** Of a permanent refusal: whether the address or the token is no longer valid, and must not be used again. */
+  readonly isGone?: boolean;
+  /** The provider's status code; null without a response. */
+  readonly status: number | null;
+  /** What the provider answered, or why there is no answer; without personal data. */
+  readonly detail: string | null;
+}
