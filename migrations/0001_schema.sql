@@ -472,14 +472,14 @@ create table user_attribute_days (
 alter table user_attribute_days alter column value set statistics 0;
 
 
--- Webhooks: messages and deliveries (src/webhooks) --------------------------------------------------------------------------------------------
+-- Deliveries (src/deliveries) ------------------------------------------------------------------------------------------------------------------
 
--- One row for each message that an endpoint subscribes to, committed with the ledger entries that it comes from.
+-- One row for each message to webhook endpoints or to a user, committed with the ledger entries that it comes from.
 create table outbox (
   id bigint generated always as identity primary key,
   tenant integer not null,
   kind text not null,
-  subject text not null, -- the scope of ordering: `user:<id>`, `leaderboard:<no>`, `boost:<no>`
+  subject text not null, -- the scope of ordering: `user:<id>`, `leaderboard:<no>`, `boost:<no>`, `device:<token>`
   user_id text, -- the user that the message is about: the row goes when the user is deleted
   others text[], -- other users that the payload names; the deletion of one removes the user from the payload
   at timestamptz not null, -- when it happened
@@ -489,17 +489,18 @@ create table outbox (
 create index outbox_by_user on outbox (tenant, user_id) where user_id is not null;
 create index outbox_by_others on outbox using gin (others) where others is not null;
 
--- One row for each message and endpoint.
+-- One row for each message and queue: a webhook endpoint's, or a channel's.
 create table deliveries (
   outbox bigint not null,
-  endpoint integer not null, -- the `no` of a webhook of the configuration
+  endpoint integer not null, -- the `no` of a webhook of the configuration; negative for a channel of messages to users (src/messages/channels.ts)
   id uuid not null default gen_random_uuid(), -- what receivers know the delivery by
   -- `tenant`, `kind`, `subject` and `user_id` repeat those of the message, for the indexes.
   tenant integer not null,
   kind text not null,
   subject text not null,
   user_id text,
-  status text not null default 'pending' check (status in ('pending', 'delivered', 'failed')),
+  status text not null default 'pending'
+    check (status in ('pending', 'delivered', 'failed', 'skipped', 'logged', 'bounced', 'complained')),
   attempts integer not null default 0, -- tries since it became pending
   -- When a worker checks a pending delivery: in the past for a new one, the next try of one that failed, the end of the claim of one that a worker is
   -- trying, and an estimate for one that waits behind another of its subject.
@@ -519,16 +520,16 @@ create index deliveries_due on deliveries (tenant, endpoint, next_attempt_at, ou
 create index deliveries_in_order on deliveries (tenant, endpoint, subject, outbox) where status = 'pending';
 create index deliveries_by_user on deliveries (tenant, user_id) where user_id is not null;
 
--- The state of an endpoint besides its configuration. The row is also the lock of its queue.
-create table webhook_endpoints (
+-- The state of the queue of a webhook endpoint or a channel. The row is also its lock.
+create table delivery_queues (
   tenant integer not null,
   no integer not null,
-  secret text not null,
+  secret text, -- null for a channel
   -- The secret before: until `previous_until`, messages are signed with both.
   previous_secret text,
   previous_until timestamptz,
   failing_since timestamptz, -- since when no try has succeeded; null after a success
-  switched_off timestamptz, -- when Laurel switched the endpoint off, because it had failed for too long
+  switched_off timestamptz, -- when Laurel switched an endpoint off, because it had failed for too long
   created timestamptz not null default now(),
   primary key (tenant, no)
 ) with (fillfactor = 60);
@@ -607,8 +608,8 @@ create table webhook_calendar_state (
   primary key (tenant, kind, object)
 );
 
--- emails.*: how far the e-mails of a kind are published in a time zone.
-create table webhook_email_state (
+-- How far the messages and webhooks of a kind (emails.*) that are due by local time are published in a time zone.
+create table notification_state (
   tenant integer not null,
   kind text not null,
   zone text not null, -- Empty for users without a time zone. `*` is the moment from which on the kind is published at all.
@@ -618,7 +619,7 @@ create table webhook_email_state (
   primary key (tenant, kind, zone)
 );
 
--- emails.achievement_due: achievements that were completed outside of its hours, until it is published next (src/webhooks/pending-achievements.ts).
+-- emails.achievement_due: achievements that were completed outside of its hours, until it is published next (src/messages/pending-achievements.ts).
 create table pending_achievement_emails (
   id bigint generated always as identity primary key,
   tenant integer not null,

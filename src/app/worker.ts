@@ -6,7 +6,9 @@ import type { Observed } from '../observe/observed.js';
 import type { Listener } from '../redis/connection.js';
 import { Reconciler } from '../restore/reconcile.js';
 import { limits } from '../shared/limits.js';
-import { Deliverer } from '../webhooks/deliverer.js';
+import { Deliverer } from '../deliveries/deliverer.js';
+import type { QueueKey } from '../deliveries/queue.js';
+import { WebhookTargets } from '../webhooks/target.js';
 import { createPublisher } from '../webhooks/publisher.js';
 import { Transport } from '../webhooks/transport.js';
 import type { Context } from './context.js';
@@ -70,14 +72,15 @@ export function drainAsLast(context: Context): void {
 
 /** Delivers the outbox. It stops after the write-behind, so that it delivers the last messages too. */
 export function startDeliverer({ engine, pool, settings, lifecycle, log }: Context, watch: Observed, aheadMs?: () => number): Deliverer {
+  const transport = new Transport({ allowPrivate: settings.webhookAllowPrivate });
+  const webhooks = new WebhookTargets({ transport, log, configuration: async (tenant) => (await engine.config(tenant)).document });
   const deliverer = new Deliverer({
-    ...{ pool, log, transport: new Transport({ allowPrivate: settings.webhookAllowPrivate }) },
-    configuration: async (tenant) => (await engine.config(tenant)).document,
+    ...{ pool, log, targetOf: (queue: QueueKey) => webhooks.targetOf(queue), abort: () => transport.stop() },
     ...(aheadMs ? { aheadMs } : {}),
   });
-  watch.deliverer(deliverer);
+  watch.deliveries(deliverer, webhooks.counts);
   deliverer.start();
-  lifecycle.onStop('webhook deliveries', () => deliverer.stop(limits.stopDrainMs));
+  lifecycle.onStop('deliveries', () => deliverer.stop(limits.stopDrainMs));
   return deliverer;
 }
 

@@ -243,7 +243,7 @@ export interface Settings {
 }
 
 /**
- * An endpoint that subscribes to some kinds of messages. Its secret is in the table webhook_endpoints instead, because a configuration is
+ * An endpoint that subscribes to some kinds of messages. Its secret is in the table delivery_queues instead, because a configuration is
  * shown, exported and stored in versions.
  */
 export interface Webhook extends ConfigObject {

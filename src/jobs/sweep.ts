@@ -8,7 +8,7 @@ import type { Engine } from '../engine/engine.js';
 import { statusOn } from '../responses/leaderboards.js';
 import { runEnd, runOf } from '../responses/leaderboards.js';
 import { DueMessages } from '../webhooks/due.js';
-import { DueEmails } from '../webhooks/emails.js';
+import { DueEmails } from '../messages/due.js';
 import { saveClock } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../shared/limits.js';

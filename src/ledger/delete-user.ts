@@ -110,7 +110,7 @@ export async function deleteUser(client: pg.ClientBase, tenant: number, user: st
   await client.query(`update activations set cursor = '' where tenant = $1 and right(cursor, length($2)) = $2`, [tenant, user]);
   // An email schedule resumes after the user before: users up to here have been emailed.
   await client.query(
-    `update webhook_email_state set cursor = coalesce((select max(id collate "C") from users where tenant = $1 and id collate "C" < $2), '')
+    `update notification_state set cursor = coalesce((select max(id collate "C") from users where tenant = $1 and id collate "C" < $2), '')
       where tenant = $1 and cursor = $2`,
     [tenant, user],
   );

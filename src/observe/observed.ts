@@ -13,6 +13,7 @@ import { partitionMetrics } from './partition-metrics.js';
 import {
   type HandledRequest,
   type WatchedDeliveries,
+  type WebhookCounts,
   countRequests,
   deadLetterMetrics,
   restoreMetrics,
@@ -144,9 +145,9 @@ export class Observed {
     this.metrics?.add((registry) => writeBehindMetrics(registry, writer.progress));
   }
 
-  /** Adds the webhook deliveries of this process. */
-  deliverer(deliverer: WatchedDeliveries): void {
-    this.metrics?.add((registry) => webhookMetrics(registry, deliverer));
+  /** Adds the deliveries of this process to webhook endpoints, and the backlog. */
+  deliveries(deliverer: WatchedDeliveries, webhooks: WebhookCounts): void {
+    this.metrics?.add((registry) => webhookMetrics(registry, deliverer, webhooks));
   }
 
   /** Sends the remaining traces. */

@@ -182,14 +182,20 @@ export function unreadyMetrics(registry: Registry, refusals: Refusals, checkRead
   };
 }
 
-/** The measured part of the Deliverer (webhooks/deliverer.ts). */
+/** The measured part of the Deliverer (deliveries/deliverer.ts). */
 export interface WatchedDeliveries {
-  readonly counts: { readonly attempts: number; readonly delivered: number; readonly failed: number };
-  backlog(): Promise<{ readonly switchedOff: number; readonly overdueMs: number }>;
+  backlog(): Promise<{ readonly switchedOff: number; readonly overdueMs: { readonly webhooks: number; readonly messages: number } }>;
+}
+
+/** The deliveries of this process to webhook endpoints. */
+export interface WebhookCounts {
+  readonly attempts: number;
+  readonly delivered: number;
+  readonly failed: number;
 }
 
 /** The attempts and deliveries of this process, and the backlog in Postgres over all tenants. */
-export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries): Refresh {
+export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries, counts: WebhookCounts): Refresh {
   const registers = [registry];
   const attempts = new Counter({
     ...{ name: 'laurel_webhook_tries_total', help: 'Requests of this process to webhook endpoints, retries included.', registers },
@@ -209,7 +215,6 @@ export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries)
     'How long the oldest due webhook delivery has been due, without those of inactive endpoints.',
   );
   return async () => {
-    const { counts } = deliverer;
     attempts.reset();
     attempts.inc(counts.attempts);
     ended.reset();
@@ -218,7 +223,7 @@ export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries)
     for (const gauge of [switchedOff, overdue]) gauge.remove();
     const backlog = await deliverer.backlog();
     switchedOff.set(backlog.switchedOff);
-    overdue.set(backlog.overdueMs / 1000);
+    overdue.set(backlog.overdueMs.webhooks / 1000);
   };
 }
 

@@ -132,23 +132,23 @@ export const limits = {
   webhookRetries: 3,
   webhookFirstRetryMs: 60_000,
   /** Attempts that a delivery stores: those of the first time, and of one redelivery. */
-  webhookTriesKept: 8,
+  deliveryTriesKept: 8,
   /** Concurrent deliveries of one worker to one endpoint. */
   webhookConcurrency: 10,
-  /** Endpoints whose batches one worker processes concurrently; each uses a connection to Postgres for some milliseconds. */
-  webhookBatches: 3,
+  /** Endpoints and channels whose batches one worker processes concurrently; each uses a connection to Postgres for some milliseconds. */
+  deliveryBatches: 3,
   /** Waiting deliveries that one batch reads. */
-  webhookPage: 200,
+  deliveryPage: 200,
   /** How long a worker claims a delivery: longer than an attempt can take. */
-  webhookClaimMs: 90_000,
+  deliveryClaimMs: 90_000,
   /** Polling interval for deliveries that were not announced: retries, and those of other processes. */
-  webhookPollMs: 500,
+  deliveryPollMs: 500,
   /** How long an endpoint fails without a success before it is disabled. */
   webhookSwitchOffMs: 5 * 86_400_000,
   /** Retention of messages and their deliveries, how often old ones are deleted, and how many rows one statement deletes. */
-  webhookRetentionMs: 7 * 86_400_000,
-  webhookSweepMs: 60_000,
-  webhookSweepRows: 1_000,
+  deliveryRetentionMs: 7 * 86_400_000,
+  deliverySweepMs: 60_000,
+  deliverySweepRows: 1_000,
   /** How long the previous secret stays valid after a rotation: default and maximum. */
   webhookOverlapHours: 24,
   maxWebhookOverlapHours: 168,

@@ -6,7 +6,7 @@ import { withPostgresErrors } from '../postgres/pool.js';
 import { limits } from '../shared/limits.js';
 import type { WebhookKind } from '../config/webhook-kinds.js';
 import { exampleOf } from './examples.js';
-import { ensureSecrets } from './queue.js';
+import { type AttemptRecord, ensureQueues } from '../deliveries/queue.js';
 import { type Outcome, type Secrets, type Transport, newSecret, signatureHeaders } from './transport.js';
 
 export interface EndpointState {
@@ -15,14 +15,14 @@ export interface EndpointState {
   readonly switchedOff: Date | null;
 }
 
-export const deliveryStatuses = ['pending', 'delivered', 'failed'] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
+export const webhookStatuses = ['pending', 'delivered', 'failed'] as const;
+export type WebhookStatus = (typeof webhookStatuses)[number];
 
 /** A message to an endpoint. */
 export interface Delivery {
   readonly id: string;
   readonly kind: WebhookKind;
-  readonly status: DeliveryStatus;
+  readonly status: WebhookStatus;
   readonly user_id: string | null;
   /** When it happened, by the engine's clock. */
   readonly at: Date;
@@ -31,11 +31,11 @@ export interface Delivery {
   readonly next_attempt_at: Date;
   readonly finished: Date | null;
   readonly payload: Readonly<Record<string, unknown>>;
-  readonly tries: readonly (Omit<Outcome, 'isAccepted'> & { readonly at: string })[];
+  readonly tries: readonly (AttemptRecord & { readonly at: string })[];
 }
 
 export interface DeliveryQuery {
-  readonly status?: DeliveryStatus | undefined;
+  readonly status?: WebhookStatus | undefined;
   readonly kind?: WebhookKind | undefined;
   readonly limit: number;
   readonly skip: number;
@@ -58,7 +58,7 @@ export class WebhookAdmin {
   /** The states of endpoints by their `no`; endpoints to which nothing has been sent have none. */
   async states(tenant: number, nos: readonly number[]): Promise<ReadonlyMap<number, EndpointState>> {
     const { rows } = await this.query<{ no: number; failing_since: Date | null; switched_off: Date | null }>(
-      'select no, failing_since, switched_off from webhook_endpoints where tenant = $1 and no = any($2::integer[])',
+      'select no, failing_since, switched_off from delivery_queues where tenant = $1 and no = any($2::integer[])',
       [tenant, numberArray(nos)],
     );
     return new Map(rows.map(({ no, failing_since: failingSince, switched_off: switchedOff }) => [no, { failingSince, switchedOff }]));
@@ -66,9 +66,9 @@ export class WebhookAdmin {
 
   /** The secrets of endpoints by their `no`, created where missing. */
   async secrets(tenant: number, nos: readonly number[]): Promise<ReadonlyMap<number, string>> {
-    await withPostgresErrors(ensureSecrets(this.pool, tenant, nos));
+    await this.ensureSecrets(tenant, nos);
     const { rows } = await this.query<{ no: number; secret: string }>(
-      'select no, secret from webhook_endpoints where tenant = $1 and no = any($2::integer[])',
+      'select no, secret from delivery_queues where tenant = $1 and no = any($2::integer[])',
       [tenant, numberArray(nos)],
     );
     return new Map(rows.map(({ no, secret }) => [no, secret]));
@@ -76,9 +76,9 @@ export class WebhookAdmin {
 
   /** Rotates an endpoint's secret. The current one stays valid for `overlapHours`; an older one ends now. */
   async rotate(tenant: number, no: number, overlapHours: number): Promise<{ secret: string; previousUntil: Date | null }> {
-    await withPostgresErrors(ensureSecrets(this.pool, tenant, [no]));
+    await this.ensureSecrets(tenant, [no]);
     const { rows } = await this.query<{ secret: string; previous_until: Date | null }>(
-      `update webhook_endpoints set secret = $3, previous_secret = case when $4 > 0 then secret end,
+      `update delivery_queues set secret = $3, previous_secret = case when $4 > 0 then secret end,
               previous_until = case when $4 > 0 then now() + $4 * interval '1 hour' end
         where tenant = $1 and no = $2 returning secret, previous_until`,
       [tenant, no, newSecret(), overlapHours],
@@ -92,7 +92,7 @@ export class WebhookAdmin {
   async switchOn(tenant: number, nos: readonly number[]): Promise<void> {
     if (nos.length === 0) return;
     await this.query(
-      `update webhook_endpoints set switched_off = null, failing_since = null
+      `update delivery_queues set switched_off = null, failing_since = null
         where tenant = $1 and no = any($2::integer[]) and (switched_off is not null or failing_since is not null)`,
       [tenant, numberArray(nos)],
     );
@@ -109,9 +109,9 @@ export class WebhookAdmin {
 
   /** The secrets that sign messages to an endpoint now. */
   private async secretsOf(tenant: number, no: number): Promise<Secrets> {
-    await withPostgresErrors(ensureSecrets(this.pool, tenant, [no]));
+    await this.ensureSecrets(tenant, [no]);
     const { rows } = await this.query<Secrets>(
-      `select secret, case when previous_until > now() then previous_secret end as previous from webhook_endpoints where tenant = $1 and no = $2`,
+      `select secret, case when previous_until > now() then previous_secret end as previous from delivery_queues where tenant = $1 and no = $2`,
       [tenant, no],
     );
     const [secrets] = rows;
@@ -142,6 +142,12 @@ export class WebhookAdmin {
     );
     const { rows } = await this.query<Delivery>(`${deliveries} where d.tenant = $1 and d.endpoint = $2 and d.id = $3`, [tenant, no, id]);
     return rows[0];
+  }
+
+  /** Creates secrets for those endpoints that have none. */
+  private ensureSecrets(tenant: number, nos: readonly number[]): Promise<void> {
+    const queues = nos.map((no) => ({ no, secret: newSecret() }));
+    return withPostgresErrors(ensureQueues(this.pool, tenant, queues));
   }
 
   private query<T extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<pg.QueryResult<T>> {

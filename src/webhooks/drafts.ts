@@ -6,7 +6,7 @@ import { at } from '../redis/encoding.js';
 import { baseStreak } from '../responses/streaks.js';
 import { lostLength, shownStreak } from '../responses/streaks.js';
 import type { WebhookKind } from '../config/webhook-kinds.js';
-import type { OutboxMessage } from './outbox.js';
+import type { OutboxMessage } from '../deliveries/outbox.js';
 import type { UserResponse } from '../responses/users.js';
 
 /** An entry about a user. */

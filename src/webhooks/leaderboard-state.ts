@@ -7,7 +7,7 @@ import { queryAllUsers } from '../postgres/pool.js';
 import { type RankingsResponse, boardRunResponse } from '../responses/leaderboards.js';
 import { utcDate } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
-import { type OutboxMessage, addToOutbox } from './outbox.js';
+import { type OutboxMessage, addToOutbox } from '../deliveries/outbox.js';
 
 /** One run and group of a leaderboard. */
 export interface BoardKey {

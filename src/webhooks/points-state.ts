@@ -6,8 +6,8 @@ import { awardResponse, levelAt, levelResponse, systemResponse } from '../respon
 import type { EventPointsResponse } from '../responses/points.js';
 import { insertRows, type Table } from '../postgres/insert.js';
 import { earnedIn, isOfUser, messageOf } from './drafts.js';
-import { addToOutbox, type OutboxMessage } from './outbox.js';
-import { readUsers } from './profiles.js';
+import { addToOutbox, type OutboxMessage } from '../deliveries/outbox.js';
+import { readUsers } from '../messages/profiles.js';
 
 /** The first change of a user's points since they were last published, with the state before it. */
 interface Change {

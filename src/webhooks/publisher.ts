@@ -7,12 +7,12 @@ import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
 import { userResponse } from '../responses/users.js';
 import { type Draft, draftsOf, isOfUser, messageOf } from './drafts.js';
-import { isAchievementHour } from './email-schedules.js';
+import { isAchievementHour } from '../messages/schedules.js';
 import { boardChangesOf, limitedBoards, recordBoardChanges, recordFinishedRuns } from './leaderboard-state.js';
-import { addToOutbox, subscribedKinds } from './outbox.js';
-import { savePending } from './pending-achievements.js';
+import { addToOutbox, subscribedKinds } from '../deliveries/outbox.js';
+import { savePending } from '../messages/pending-achievements.js';
 import { recordPointsChanges } from './points-state.js';
-import { readProfiles, receivesEmail } from './profiles.js';
+import { readProfiles, receivesEmail } from '../messages/profiles.js';
 import { recordRankChanges } from './rank-state.js';
 
 /** A draft, and the profile of its user from the entries of the batch up to it; undefined when they have none. */

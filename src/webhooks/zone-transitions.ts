@@ -8,7 +8,7 @@ import { dateToDay } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { boardMessage, readRankings } from './leaderboard-state.js';
 import { type WebhookKind } from '../config/webhook-kinds.js';
-import { type OutboxMessage, addToOutbox } from './outbox.js';
+import { type OutboxMessage, addToOutbox } from '../deliveries/outbox.js';
 
 const dayMs = 86_400_000;
 

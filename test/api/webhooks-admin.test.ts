@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { loadConfig } from '../../src/config/store.js';
 import { exampleOf } from '../../src/webhooks/examples.js';
 import { webhookKinds } from '../../src/config/webhook-kinds.js';
-import { addToOutbox, type OutboxMessage } from '../../src/webhooks/outbox.js';
+import { addToOutbox, type OutboxMessage } from '../../src/deliveries/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { bodyOf } from '../support/answers.js';
@@ -156,7 +156,7 @@ describe('The Admin API of webhooks', () => {
     bodyOf(await world.request('POST', `${path}/${id}/test`), 200);
     const tested = receiver.at('/rotate').at(-1);
     expect(tested && [first, second.secret].map((secret) => isSigned(tested, secret))).to.deep.equal([true, true]);
-    await world.pool.query(`update webhook_endpoints set previous_until = now() where previous_until is not null`);
+    await world.pool.query(`update delivery_queues set previous_until = now() where previous_until is not null`);
     expect(await deliver()).to.deep.equal([' ', 'standard hosted', ' ']);
     secrets.push(await rotate({ overlapHours: 0 }));
     expect(secrets[1]).to.deep.include({ previousSecretValidUntil: null });
@@ -202,7 +202,7 @@ describe('The Admin API of webhooks', () => {
 
   it('shows an endpoint that has been switched off, until it is set to active', async () => {
     const { id } = await create('/off');
-    await world.pool.query(`update webhook_endpoints set switched_off = now(), failing_since = now() - interval '6 days'`);
+    await world.pool.query(`update delivery_queues set switched_off = now(), failing_since = now() - interval '6 days'`);
     const shown = bodyOf<Shown>(await world.get(`${path}/${id}`), 200);
     expect([shown.status, typeof shown.switchedOff]).to.deep.equal(['inactive', 'string']);
     await add(message('ana'));

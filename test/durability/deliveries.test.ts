@@ -4,11 +4,12 @@ import { planApply } from '../../src/config/apply.js';
 import { readConfigFile } from '../../src/config/file.js';
 import { emptyConfig } from '../../src/config/model.js';
 import { limits } from '../../src/shared/limits.js';
-import { Deliverer } from '../../src/webhooks/deliverer.js';
+import { Deliverer } from '../../src/deliveries/deliverer.js';
 import { webhookKinds } from '../../src/config/webhook-kinds.js';
-import { addToOutbox, type OutboxMessage } from '../../src/webhooks/outbox.js';
-import { processBatch } from '../../src/webhooks/queue.js';
-import { Transport } from '../../src/webhooks/transport.js';
+import { addToOutbox, type OutboxMessage } from '../../src/deliveries/outbox.js';
+import { processBatch } from '../../src/deliveries/queue.js';
+import { type DeliveryCounts, WebhookTargets } from '../../src/webhooks/target.js';
+import { newSecret, Transport } from '../../src/webhooks/transport.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { idsFrom1, monday } from '../support/config.js';
@@ -18,6 +19,9 @@ import { freshDatabase, type TestDatabase } from '../support/world.js';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
+const batch = { attempts: [], maxClaims: 0, aheadMs: 0, newSecret, switchOffMs: limits.webhookSwitchOffMs };
+
+type Worker = Deliverer & { readonly counts: DeliveryCounts };
 
 describe('Webhook deliveries', () => {
   let database: TestDatabase;
@@ -25,7 +29,7 @@ describe('Webhook deliveries', () => {
   let config: ActiveConfig;
   let aheadMs: number;
   let lines: { msg: string; level: number }[];
-  const workers: Deliverer[] = [];
+  const workers: Worker[] = [];
 
   before(async () => {
     database = await freshDatabase({ connections: 8 });
@@ -39,7 +43,7 @@ describe('Webhook deliveries', () => {
   afterEach(async () => {
     await Promise.all(workers.splice(0).map((worker) => worker.stop(0)));
     await receiver.stop();
-    await database.pool.query('truncate outbox, deliveries, webhook_endpoints restart identity cascade');
+    await database.pool.query('truncate outbox, deliveries, delivery_queues restart identity cascade');
   });
 
   /** Endpoints of some paths, for all kinds unless they say otherwise. */
@@ -57,14 +61,17 @@ describe('Webhook deliveries', () => {
     config = new ActiveConfig({ tenant: 1, version: 0, document: emptyConfig });
   });
 
-  function makeWorker(responseMs = 10_000): Deliverer {
+  function makeWorker(responseMs = 10_000): Worker {
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line) as { msg: string; level: number }) });
-    return new Deliverer({
-      ...{ pool: database.pool, log, transport: new Transport({ allowPrivate: true, responseMs }) },
-      ...{ configuration: () => Promise.resolve(config.document), aheadMs: () => aheadMs },
+    const transport = new Transport({ allowPrivate: true, responseMs });
+    const targets = new WebhookTargets({ transport, log, configuration: () => Promise.resolve(config.document) });
+    const deliverer = new Deliverer({
+      ...{ pool: database.pool, log, aheadMs: () => aheadMs },
+      ...{ targetOf: (queue) => targets.targetOf(queue), abort: () => transport.stop() },
     });
+    return Object.assign(deliverer, { counts: targets.counts });
   }
-  function startWorker({ responseMs = 10_000 } = {}): Deliverer {
+  function startWorker({ responseMs = 10_000 } = {}): Worker {
     const worker = makeWorker(responseMs);
     workers.push(worker);
     worker.start();
@@ -92,7 +99,7 @@ describe('Webhook deliveries', () => {
   const triedTimes = (n: number): Promise<unknown> =>
     until(`${n} tries`, async () => (await rows()).reduce((sum, { tries }) => sum + tries.length, 0) >= n);
   const endpoint = async (no = 1): Promise<{ secret: string; failing_since: Date | null; switched_off: Date | null }> =>
-    (await database.pool.query(`select secret, failing_since, switched_off from webhook_endpoints where no = $1`, [no])).rows[0] as never;
+    (await database.pool.query(`select secret, failing_since, switched_off from delivery_queues where no = $1`, [no])).rows[0] as never;
   const finished = (): Promise<unknown> => until('an end', async () => !(await rows()).some(({ status }) => status === 'pending'));
 
   it('reach every endpoint, of every kind, signed in both ways', async () => {
@@ -237,7 +244,7 @@ describe('Webhook deliveries', () => {
   it('end with an endpoint that is switched off', async () => {
     configure(['/a']);
     await add(...Array.from({ length: 1_500 }, (_, n) => message(`u${n}`)));
-    await database.pool.query(`insert into webhook_endpoints (tenant, no, secret, switched_off) values (1, 1, 'whsec_MTIz', now())`);
+    await database.pool.query(`insert into delivery_queues (tenant, no, secret, switched_off) values (1, 1, 'whsec_MTIz', now())`);
     startWorker();
     await finished();
     expect(new Set((await rows()).map(({ status }) => status))).to.deep.equal(new Set(['failed']));
@@ -270,7 +277,7 @@ describe('Webhook deliveries', () => {
     const lateHours = async (...fields: readonly object[]): Promise<number> => {
       const webhooks = both.webhooks.map((webhook, i) => ({ ...webhook, ...fields[i] }));
       config = new ActiveConfig({ tenant: 1, version: 1, document: { ...both, webhooks } });
-      return Math.floor((await watcher.backlog()).overdueMs / (60 * minuteMs));
+      return Math.floor((await watcher.backlog()).overdueMs.webhooks / (60 * minuteMs));
     };
     const [inactive, archived] = [{ status: 'inactive' }, { archived: true }];
     expect(await lateHours()).to.equal(2);
@@ -290,12 +297,12 @@ describe('Webhook deliveries', () => {
   it('of a worker that was killed are tried again when its claim has ended, and no others before', async () => {
     configure(['/a']);
     await add(message('ana', { n: 1 }), message('ana', { n: 2 }), message('bo', { n: 3 }));
-    const dead = await processBatch(database.pool, { tenant: 1, no: 1 }, { attempts: [], maxClaims: 10, aheadMs: 0 });
+    const dead = await processBatch(database.pool, { tenant: 1, no: 1 }, { ...batch, maxClaims: 10 });
     expect(dead.claimed.map(({ body }) => (JSON.parse(body) as { n: number }).n)).to.deep.equal([1, 3]);
     startWorker();
     await add(message('cy', { n: 4 }));
     await until('what is not claimed', () => receiver.received.length === 1);
-    ahead(limits.webhookClaimMs - 1_000);
+    ahead(limits.deliveryClaimMs - 1_000);
     await add(message('dee', { n: 5 }));
     await until('what is not claimed', () => receiver.received.length === 2);
     ahead(1_000);
@@ -304,12 +311,9 @@ describe('Webhook deliveries', () => {
     // What the dead one finds out after all changes nothing.
     const [late] = dead.claimed;
     if (!late) throw new Error('nothing was claimed');
-    const outcome = { isAccepted: false, status: 500, answer: null, error: 'x', durationMs: 1 };
-    await processBatch(
-      database.pool,
-      { tenant: 1, no: 1 },
-      { attempts: [{ delivery: late, at: new Date(), outcome }], maxClaims: 0, aheadMs: 0 },
-    );
+    const record = { status: 500, answer: null, error: 'x', durationMs: 1 };
+    const attempts = [{ delivery: late, at: new Date(), result: { status: 'failed', record } as const }];
+    await processBatch(database.pool, { tenant: 1, no: 1 }, { ...batch, attempts });
     expect(new Set((await rows()).map(({ status, tries }) => `${status} ${tries.length}`))).to.deep.equal(new Set(['delivered 1']));
   });
 
@@ -397,7 +401,7 @@ describe('Webhook deliveries', () => {
     };
     startWorker();
     await add(message('ana'));
-    await until('a failure', () => lines.some(({ msg }) => msg.includes('webhook delivery poll failed')));
+    await until('a failure', () => lines.some(({ msg }) => msg.includes('delivery poll failed')));
     await database.pool.query('alter table away rename to deliveries');
     await finished();
     expect(receiver.received).to.have.length(1);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { addToOutbox, type OutboxMessage } from '../../src/webhooks/outbox.js';
+import { addToOutbox, type OutboxMessage } from '../../src/deliveries/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { after as applied } from '../support/config.js';
@@ -21,7 +21,7 @@ describe('The outbox', () => {
   let database: TestDatabase;
   before(async () => {
     database = await freshDatabase();
-    await database.pool.query(`insert into webhook_endpoints (tenant, no, secret, switched_off) values (7, 4, 'whsec_x', now())`);
+    await database.pool.query(`insert into delivery_queues (tenant, no, secret, switched_off) values (7, 4, 'whsec_x', now())`);
   });
   after(() => database.drop());
   afterEach(() => database.pool.query('truncate outbox, deliveries'));
@@ -34,9 +34,7 @@ describe('The outbox', () => {
     const all = [message('points.changed', 'ana'), message('streak.lost', 'bo'), message('points.changed', 'cy')];
     expect(await add(all)).to.equal(5);
     expect(
-      await rows(
-        'select o.subject, d.endpoint, d.kind, d.status from deliveries d join outbox o on o.id = d.outbox order by o.id, 2',
-      ),
+      await rows('select o.subject, d.endpoint, d.kind, d.status from deliveries d join outbox o on o.id = d.outbox order by o.id, 2'),
     ).to.deep.equal([
       ['user:ana', 1, 'points.changed', 'pending'],
       ['user:ana', 2, 'points.changed', 'pending'],

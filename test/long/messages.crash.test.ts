@@ -54,12 +54,10 @@ describe(`kill -9 of the worker, ${kills} times during ${rounds * users} level c
     return new LaurelProcess(fromSources(), ['worker'], env);
   };
 
-  /** What the dead worker held would be free after limits.leaseMs, and limits.webhookClaimMs. */
+  /** What the dead worker held would be free after limits.leaseMs, and limits.deliveryClaimMs. */
   async function release(): Promise<void> {
     await stage.pool.query(`update stream_offsets set lease_until = '-infinity'`);
-    await stage.pool.query(
-      `update deliveries set claim = null, next_attempt_at = now() where status = 'pending' and claim is not null`,
-    );
+    await stage.pool.query(`update deliveries set claim = null, next_attempt_at = now() where status = 'pending' and claim is not null`);
   }
 
   it('delivers every one at least once, in order for each user, and none besides', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
-import { newestOccurrence, scheduleKinds, type ScheduleKind } from '../../src/webhooks/email-schedules.js';
+import { newestOccurrence, scheduleKinds, type ScheduleKind } from '../../src/messages/schedules.js';
 import { emptyConfig, type ConfigDocument } from '../../src/config/model.js';
 import { bodyOf, configText, read, readProfile, track, userPath } from '../support/answers.js';
 import { Contract } from '../support/contract.js';
@@ -416,7 +416,7 @@ describe('E-mails that are due', () => {
       const rounds = async (where: string): Promise<boolean> =>
         (
           await world.pool.query(
-            `select 1 from webhook_email_state where tenant = ${world.tenant} and zone = 'UTC' and kind = 'emails.reactivation_due' and ${where}`,
+            `select 1 from notification_state where tenant = ${world.tenant} and zone = 'UTC' and kind = 'emails.reactivation_due' and ${where}`,
           )
         ).rowCount === 1;
       await until('the round', () => rounds('not done'));

@@ -4,7 +4,7 @@ import { emptyConfig } from '../../src/config/model.js';
 import { validateConfig } from '../../src/config/validate.js';
 import { isPublicAddress } from '../../src/config/webhook-url.js';
 import { webhookKinds } from '../../src/config/webhook-kinds.js';
-import { subscribedKinds } from '../../src/webhooks/outbox.js';
+import { subscribedKinds } from '../../src/deliveries/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { contractWebhooks } from '../support/contract.js';
 import { after, apply, lines, messageOf, only } from '../support/config.js';

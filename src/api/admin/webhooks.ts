@@ -5,7 +5,7 @@ import { webhookKinds } from '../../config/webhook-kinds.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { instantShape } from '../../shared/shapes.js';
-import { type Delivery, deliveryStatuses } from '../../webhooks/admin.js';
+import { type Delivery, webhookStatuses } from '../../webhooks/admin.js';
 import { type Route, type Services, defineRoute } from '../route.js';
 import { pageQuery, uuid } from './requests.js';
 
@@ -28,7 +28,7 @@ const deliverySchema = z
   .object({
     id: z.uuid().meta({ description: 'The `webhook-id` header, the same in every attempt.' }),
     kind: z.enum(webhookKinds),
-    status: z.enum(deliveryStatuses),
+    status: z.enum(webhookStatuses),
     userId: z.string().nullable(),
     occurred: instantShape.meta({ description: 'When it happened.' }),
     created: instantShape.meta({ description: 'When the message was created.' }),
@@ -104,7 +104,7 @@ export const deliveryRoutes: readonly Route[] = [
     summary: 'List the deliveries of a webhook, the newest first',
     responses: { 200: z.array(deliverySchema) },
     params: z.object({ id: uuid }),
-    query: pageQuery.extend({ status: oneOf(deliveryStatuses).optional(), kind: kind.optional() }),
+    query: pageQuery.extend({ status: oneOf(webhookStatuses).optional(), kind: kind.optional() }),
     handle: async ({ services, tenant, params: { id }, query }) => {
       const { no } = await webhookOf(services, tenant, id);
       return { status: 200, body: (await services.webhooks.deliveries(tenant, no, query)).map(showDelivery) };

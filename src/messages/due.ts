@@ -13,9 +13,9 @@ import {
   scheduleKinds,
   type Occurrence,
   type ScheduleKind,
-} from './email-schedules.js';
-import { readPage, notifiedElsewhere, zonesOf, type Recipient, type Bodies, type UserScheduleKind } from './email-users.js';
-import { addToOutbox, subscribedKinds, type OutboxMessage } from './outbox.js';
+} from './schedules.js';
+import { readPage, notifiedElsewhere, zonesOf, type Recipient, type Bodies, type UserScheduleKind } from './recipients.js';
+import { addToOutbox, subscribedKinds, type OutboxMessage } from '../deliveries/outbox.js';
 import { deletePending, deleteAllPending, readPending } from './pending-achievements.js';
 import { readUsers } from './profiles.js';
 
@@ -68,7 +68,7 @@ export class DueEmails {
     const kinds = scheduleKinds.filter((kind) => subscribed.has(kind));
     const key = `${version} ${Math.floor(now / quarterMs)}`;
     if (this.processed.get(tenant) === key) return;
-    await this.pool.query('delete from webhook_email_state where tenant = $1 and kind <> all($2::text[])', [tenant, kinds]);
+    await this.pool.query('delete from notification_state where tenant = $1 and kind <> all($2::text[])', [tenant, kinds]);
     if (!kinds.includes('emails.achievement_due')) await deleteAllPending(this.pool, tenant);
     let left = pages;
     for (const kind of kinds) {
@@ -91,13 +91,13 @@ export class DueEmails {
   /** Returns the unfinished occurrences of a kind and saves new ones. A newly subscribed kind starts now. */
   private async startOccurrences(config: ActiveConfig, kind: ScheduleKind, now: number): Promise<(ScheduleState & Occurrence)[]> {
     const { tenant, document } = config;
-    await this.pool.query(`insert into webhook_email_state values ($1, $2, '${subscribedSince}', $3, '', true) on conflict do nothing`, [
+    await this.pool.query(`insert into notification_state values ($1, $2, '${subscribedSince}', $3, '', true) on conflict do nothing`, [
       tenant,
       kind,
       now,
     ]);
     const { rows } = await this.pool.query<Omit<ScheduleState, 'at'> & { at: string }>(
-      'select kind, zone, at, cursor, done from webhook_email_state where tenant = $1 and kind = $2',
+      'select kind, zone, at, cursor, done from notification_state where tenant = $1 and kind = $2',
       [tenant, kind],
     );
     const states = new Map(rows.map((row): [string, ScheduleState] => [row.zone, { ...row, at: Number(row.at) }]));
@@ -113,8 +113,8 @@ export class DueEmails {
       if (isStarted && !started.done) occurrences.push(started);
       if (isStarted || newest.at <= (before?.at ?? subscribedAt)) continue;
       await this.pool.query(
-        `insert into webhook_email_state values ($1, $2, $3, $4, '', false)
-         on conflict (tenant, kind, zone) do update set at = $4, cursor = '', done = false where webhook_email_state.at < $4`,
+        `insert into notification_state values ($1, $2, $3, $4, '', false)
+         on conflict (tenant, kind, zone) do update set at = $4, cursor = '', done = false where notification_state.at < $4`,
         [tenant, kind, zone, newest.at],
       );
       occurrences.push({ kind, zone, cursor: '', done: false, ...newest });
@@ -143,7 +143,7 @@ export class DueEmails {
   /** How far another process or a concurrent sweep has published an occurrence; undefined when it is done, or a newer one has begun. */
   private async cursorOf(tenant: number, { kind, zone, at }: ScheduleState & Occurrence): Promise<string | undefined> {
     const { rows } = await this.pool.query<{ cursor: string }>(
-      'select cursor from webhook_email_state where tenant = $1 and kind = $2 and zone = $3 and at = $4 and not done',
+      'select cursor from notification_state where tenant = $1 and kind = $2 and zone = $3 and at = $4 and not done',
       [tenant, kind, zone, at],
     );
     return rows[0]?.cursor;
@@ -201,7 +201,7 @@ export class DueEmails {
     // In the order of the ledger, which is also the order of the outbox (outbox.ts).
     const sent = await betweenBatches(this.pool, tenant, async (client) => {
       const { rowCount } = await client.query(
-        `update webhook_email_state set cursor = $6, done = $7
+        `update notification_state set cursor = $6, done = $7
           where tenant = $1 and kind = $2 and zone = $3 and at = $4 and cursor = $5 and not done`,
         [tenant, kind, zone, at, cursor, last ?? '', last === undefined],
       );

@@ -1,21 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { ConfigDocument, Webhook } from '../config/model.js';
 import { limits } from '../shared/limits.js';
 import { FailureLog } from '../logging/failure-log.js';
 import pLimit from 'p-limit';
-import { type DeliveryCounts, EndpointQueue, type QueueContext } from './endpoint-queue.js';
-import { countSwitchedOff, dueEndpoints, type EndpointKey } from './queue.js';
+import { DeliveryQueue, type QueueContext } from './delivery-queue.js';
+import { countSwitchedOff, dueQueues, type QueueKey } from './queue.js';
 import { deleteArchivedEndpoints, deleteExpired } from './retention.js';
-import type { Transport } from './transport.js';
 
-export interface DelivererOptions {
+export interface DelivererOptions extends Pick<QueueContext, 'targetOf'> {
   readonly pool: pg.Pool;
   readonly log: Logger;
-  /** The newest configuration of a tenant that this process has loaded. */
-  readonly configuration: (tenant: number) => Promise<ConfigDocument>;
-  readonly transport: Transport;
+  /** Aborts the attempts that are running; called when the time to stop is over. */
+  readonly abort: () => Promise<void>;
   /** How far the clock of deliveries is ahead of Postgres' clock; only tests set it. */
   readonly aheadMs?: () => number;
 }
@@ -25,19 +22,18 @@ export interface Backlog {
   /** Endpoints that are switched off. */
   readonly switchedOff: number;
   /** How long the oldest due delivery has been due; 0 when none is due. */
-  readonly overdueMs: number;
+  readonly overdueMs: { readonly webhooks: number; readonly messages: number };
 }
 
 /**
- * Delivers the outbox to the endpoints, at least once and in order for each subject and endpoint (docs/rules/webhooks.md). Several workers may run
- * concurrently: each attempts only the deliveries that it has claimed in Postgres.
+ * Delivers the outbox to the endpoints and by the channels, at least once and in order for each subject (docs/rules/webhooks.md). Several workers may
+ * run concurrently: each attempts only the deliveries that it has claimed in Postgres.
  */
 export class Deliverer {
-  readonly counts: DeliveryCounts = { attempts: 0, delivered: 0, failed: 0, switchedOff: 0 };
   private readonly options: DelivererOptions;
   private readonly context: QueueContext;
   private readonly pollFailures: FailureLog;
-  private readonly queues = new Map<string, EndpointQueue>();
+  private readonly queues = new Map<string, DeliveryQueue>();
   private readonly stopped = new AbortController();
   private loop: Promise<void> | undefined;
   private polling: Promise<void> | undefined;
@@ -47,14 +43,13 @@ export class Deliverer {
 
   constructor(options: DelivererOptions) {
     this.options = options;
-    const { pool, log, configuration, transport } = options;
+    const { pool, log, targetOf, aheadMs = () => 0 } = options;
     this.pollFailures = new FailureLog(log, {
-      failed: 'webhook delivery poll failed, will retry',
-      recovered: 'webhook delivery poll recovered',
+      failed: 'delivery poll failed, will retry',
+      recovered: 'delivery poll recovered',
       level: 'warn',
     });
-    const limit = pLimit(limits.webhookBatches);
-    this.context = { ...{ pool, log, configuration, transport, limit }, aheadMs: options.aheadMs ?? (() => 0), counts: this.counts };
+    this.context = { ...{ pool, log, targetOf, aheadMs }, limit: pLimit(limits.deliveryBatches) };
   }
 
   start(): void {
@@ -70,28 +65,27 @@ export class Deliverer {
   /** Deliveries of inactive endpoints are not overdue: they wait until the endpoint is active. */
   async backlog(): Promise<Backlog> {
     const { pool } = this.options;
-    const [switchedOff, due] = await Promise.all([countSwitchedOff(pool), dueEndpoints(pool, this.context.aheadMs())]);
-    for (const endpoint of due) if (await this.isActive(endpoint)) return { switchedOff, overdueMs: endpoint.overdueMs };
-    return { switchedOff, overdueMs: 0 };
+    const [switchedOff, due] = await Promise.all([countSwitchedOff(pool), dueQueues(pool, this.context.aheadMs())]);
+    const overdueMs = { webhooks: 0, messages: 0 };
+    for (const queue of due) {
+      const of = queue.no < 0 ? 'messages' : 'webhooks';
+      if (overdueMs[of] === 0 && (await this.isActive(queue))) overdueMs[of] = queue.overdueMs;
+    }
+    return { switchedOff, overdueMs };
   }
 
   /** True for an unknown endpoint, which is in a configuration that this process has not loaded yet. */
-  private async isActive(endpoint: EndpointKey): Promise<boolean> {
-    const webhook = await this.webhookOf(endpoint);
-    return webhook === undefined || (webhook.status === 'active' && !webhook.archived);
+  private async isActive(queue: QueueKey): Promise<boolean> {
+    const target = await this.context.targetOf(queue);
+    return target === undefined || target.state === 'active';
   }
 
-  /** Wakes an endpoint's queue, which sends or deletes the deliveries. An inactive endpoint keeps them. */
-  private async wakeQueue(endpoint: EndpointKey): Promise<void> {
-    // If the configuration can't be read, the queue logs it, and other endpoints are not delayed.
-    const webhook = await this.webhookOf(endpoint).catch(() => undefined);
-    if (this.isStopped || (webhook?.status === 'inactive' && !webhook.archived)) return;
-    this.queue(endpoint).wake();
-  }
-
-  private async webhookOf({ tenant, no }: EndpointKey): Promise<Webhook | undefined> {
-    const { webhooks } = await this.options.configuration(tenant);
-    return webhooks.find((each) => each.no === no);
+  /** Wakes a queue, which sends or deletes the deliveries. An inactive one keeps them. */
+  private async wakeQueue(key: QueueKey): Promise<void> {
+    // If the configuration can't be read, the queue logs it, and other queues are not delayed.
+    const target = await this.context.targetOf(key).catch(() => undefined);
+    if (this.isStopped || target?.state === 'inactive') return;
+    this.queue(key).wake();
   }
 
   /** Claims no more deliveries, waits at most `waitMs` for running attempts, and releases the claims of the rest. */
@@ -102,14 +96,14 @@ export class Deliverer {
     await this.sweeping;
     const done = new AbortController();
     const giveUp = delay(waitMs, undefined, { signal: done.signal }).then(
-      () => this.options.transport.stop(),
+      () => this.options.abort(),
       () => undefined,
     );
     await Promise.all([...this.queues.values()].map((queue) => queue.stop(giveUp))).catch((error: unknown) => {
-      this.options.log.warn({ err: error }, 'claims of webhook deliveries not released, will expire');
+      this.options.log.warn({ err: error }, 'claims of deliveries not released, will expire');
     });
     done.abort();
-    await this.options.transport.stop();
+    await this.options.abort();
   }
 
   private get isStopped(): boolean {
@@ -121,7 +115,7 @@ export class Deliverer {
       this.wake();
       // Concurrently: deleting many rows takes long, and must not delay deliveries.
       if (Date.now() >= this.nextSweep) this.sweeping ??= this.sweep();
-      await delay(limits.webhookPollMs, undefined, { signal: this.stopped.signal }).catch(() => undefined);
+      await delay(limits.deliveryPollMs, undefined, { signal: this.stopped.signal }).catch(() => undefined);
     }
   }
 
@@ -132,8 +126,8 @@ export class Deliverer {
       while (this.wasWoken && !this.isStopped) {
         this.wasWoken = false;
         for (const queue of this.queues.values()) if (!queue.isIdle) queue.wake();
-        const due = await dueEndpoints(this.options.pool, this.context.aheadMs());
-        await Promise.all(due.map((endpoint) => this.wakeQueue(endpoint)));
+        const due = await dueQueues(this.options.pool, this.context.aheadMs());
+        await Promise.all(due.map((queue) => this.wakeQueue(queue)));
         this.pollFailures.succeeded(0);
       }
     } catch (error) {
@@ -144,11 +138,11 @@ export class Deliverer {
     }
   }
 
-  private queue({ tenant, no }: EndpointKey): EndpointQueue {
+  private queue({ tenant, no }: QueueKey): DeliveryQueue {
     const name = `${tenant}:${no}`;
     let queue = this.queues.get(name);
     if (!queue) {
-      queue = new EndpointQueue({ tenant, no }, this.context);
+      queue = new DeliveryQueue({ tenant, no }, this.context);
       this.queues.set(name, queue);
     }
     return queue;
@@ -156,12 +150,12 @@ export class Deliverer {
 
   /** Deletes expired messages, and the deliveries of archived endpoints. */
   private async sweep(): Promise<void> {
-    this.nextSweep = Date.now() + limits.webhookSweepMs;
+    this.nextSweep = Date.now() + limits.deliverySweepMs;
     try {
       await deleteExpired(this.options.pool, this.context.aheadMs(), () => this.isStopped);
       await deleteArchivedEndpoints(this.options.pool, () => this.isStopped);
     } catch (error) {
-      this.options.log.warn({ err: error }, 'webhook retention failed, will retry');
+      this.options.log.warn({ err: error }, 'delivery retention failed, will retry');
     } finally {
       this.sweeping = undefined;
     }

@@ -4,7 +4,7 @@ import { limits } from '../shared/limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import type { UserResponse } from '../responses/users.js';
-import { localDayOf, recapPeriod, streakPeriod, type ScheduleKind } from './email-schedules.js';
+import { localDayOf, recapPeriod, streakPeriod, type ScheduleKind } from './schedules.js';
 import { receivesEmail, readProfiles } from './profiles.js';
 
 /** The kinds that are published by reading all users of a zone. */

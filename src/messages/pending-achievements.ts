@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import type { Draft } from './drafts.js';
-import type { Bodies } from './email-users.js';
+import type { Draft } from '../webhooks/drafts.js';
+import type { Bodies } from './recipients.js';
 import { receivesEmail, readProfiles } from './profiles.js';
 
 /** Saves achievements that were completed outside of the hours for emails, within the transaction of `client`. */
