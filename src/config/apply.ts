@@ -65,7 +65,12 @@ export function planChanges(
   const streaks = draft.mergeSingle('streaks', current.streaks, file.streaks);
   const leaderboards = merge('leaderboards', (making) => mergeLeaderboard(making, { today, weekStart: settings.weekStart, draft }));
   const webhooks = merge('webhooks', (making) => mergeWebhook(making, options.allowPrivateWebhooks ?? false));
-  const document = { nextNo: draft.nextNo, settings, attributes, metrics, pointsSystems, achievements, streaks, leaderboards, webhooks };
+  const messages = draft.mergeSingle('messages', current.messages, file.messages);
+  const templates = merge('templates');
+  const document = {
+    ...{ nextNo: draft.nextNo, settings, attributes, metrics, pointsSystems, achievements, streaks, leaderboards, webhooks },
+    ...{ messages, templates },
+  };
   draft.reportAll(document, validateConfig(document));
   const { changes, kept, problems } = draft;
   return { document: changes.length === 0 ? current : document, changes, kept, problems };

@@ -36,7 +36,7 @@ const grouped = (value: number): string => value.toLocaleString('en-US');
 const aboveZero = `a number above 0 and up to ${grouped(limits.maxAbsoluteTotal)}`;
 
 /** A string that `fault` finds nothing wrong with. `fault` gives the message, or null. */
-function checkedText(what: string, fault: (value: string) => string | null) {
+export function checkedText(what: string, fault: (value: string) => string | null) {
   return z.string({ error: mustBe(what) }).superRefine((value, context) => {
     const message = fault(value);
     if (message !== null) context.addIssue({ code: 'custom', message });

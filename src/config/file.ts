@@ -16,6 +16,7 @@ export interface ConfigFile extends Readonly<Record<TopListName, readonly Placed
   readonly fileName: string;
   readonly settings: PlacedSingle | null;
   readonly streaks: PlacedSingle | null;
+  readonly messages: PlacedSingle | null;
   readonly problems: readonly FileProblem[];
   /** Where the value at a path stands, or the innermost object around a value that isn't there. */
   readonly locate: (path: Path) => Position;
@@ -72,6 +73,7 @@ export function configFileOf(contents: unknown, { fileName, locate, faults }: Or
     fileName,
     settings: parser.single('settings', root['settings']),
     streaks: parser.single('streaks', root['streaks']),
+    messages: parser.single('messages', root['messages']),
     problems: parser.problems,
     locate: (path) => locate(path),
   };

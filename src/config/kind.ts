@@ -6,7 +6,7 @@ import { type AttributeFilter, type ConfigObject, type ListName } from './model.
 
 /** Kinds that others refer to, as sentences call them. */
 export type ReferenceKind = 'metric' | 'points system' | 'achievement' | 'user attribute' | 'event attribute';
-export type ObjectKind = ReferenceKind | 'level' | 'trigger' | 'boost' | 'leaderboard' | 'webhook';
+export type ObjectKind = ReferenceKind | 'level' | 'trigger' | 'boost' | 'leaderboard' | 'webhook' | 'template';
 
 /** Why a list may not refer to the same object twice. */
 export type Repetition = 'named' | 'filtered' | 'two_conditions';

@@ -50,6 +50,7 @@ import {
   kind,
   single,
 } from './kind.js';
+import { messageSettings, templateFields } from './message-fields.js';
 import {
   type Achievement,
   type Attribute,
@@ -243,6 +244,13 @@ export const kinds: { readonly [N in ListName]: Kind<N> } = {
       status: optional(status, 'active'),
     } satisfies Specs<Webhook, Common>,
   }),
+  templates: kind('templates', {
+    name: 'template',
+    // A type or a locale that stood in would break the rules between texts, types and templates.
+    standIns: [{ name }],
+    most: limits.maxTemplates,
+    fields: templateFields,
+  }),
 };
 
 /** A check of a leaderboard: one by streaks does not repeat. */
@@ -297,6 +305,7 @@ export const singles = {
     },
     personalization: given(yesOrNo),
   } satisfies Specs<StreakSettings>),
+  messages: single(messageSettings),
 };
 export type SingleName = keyof typeof singles;
 
@@ -310,6 +319,8 @@ export const fileParts = [
   'streaks',
   'leaderboards',
   'webhooks',
+  'messages',
+  'templates',
 ] as const;
 
 export const isSingle = (part: SingleName | TopListName): part is SingleName => part in singles;

@@ -6,6 +6,7 @@
  * fields and Postgres columns use. Objects refer to each other by `id`. An archived object stays in the document: responses still name what
  * it has awarded, and its data is found again when its key comes back.
  */
+import { type Channel, type NotificationType } from './message-types.js';
 import { type WebhookKind } from './webhook-kinds.js';
 
 export interface ConfigObject {
@@ -254,6 +255,54 @@ export interface Webhook extends ConfigObject {
   readonly status: 'active' | 'inactive';
 }
 
+/** The channels of each type of message to users, and what all messages have in common. One for each tenant. */
+export interface MessageSettings {
+  /** The channels on which each type is sent; none switches the type off. */
+  readonly achievementCompleted: readonly Channel[];
+  readonly recap: readonly Channel[];
+  readonly reactivation: readonly Channel[];
+  readonly streakReminder: readonly Channel[];
+  readonly brandName: string;
+  /** `#rrggbb`, in lower case. */
+  readonly brandColor: string;
+  /** https, or http on this machine. */
+  readonly brandLogoUrl: string | null;
+  readonly brandUrl: string | null;
+  /** The postal address in the footer of emails. */
+  readonly brandAddress: string | null;
+  /** Hosts (`example.com`, `example.com:8443`), in lower case, that links may lead to, besides the host of `brandUrl`. */
+  readonly linkHosts: readonly string[];
+  /** BCP 47: of users whose attribute has no locale, and of templates that others fall back to. */
+  readonly defaultLocale: string;
+  /** The id of the user attribute that holds the locale of a user. */
+  readonly localeAttribute: string | null;
+  /** Local hours, from 0 to 23, between which no message is sent: from the one up to, but not at, the other, also over midnight. Both or neither. */
+  readonly quietFromHour: number | null;
+  readonly quietToHour: number | null;
+  /** The most messages that a user gets in one local day. */
+  readonly maxPerUserDay: number;
+  /** For how long achievements of a user are gathered into one message; 0 sends each by itself. */
+  readonly achievementGroupMinutes: number;
+}
+
+/**
+ * The texts of one type of message in one language, in Liquid (templates.ts). Null falls back, field by field: to the template of the language
+ * without a region, to that of the default locale, to the built-in one. An empty heading or button leaves it out.
+ */
+export interface MessageTemplate extends ConfigObject {
+  readonly type: NotificationType;
+  /** BCP 47, canonical. At most one template that is not archived has the same type and locale. */
+  readonly locale: string;
+  readonly subject: string | null;
+  readonly heading: string | null;
+  /** A blank line starts a new paragraph. */
+  readonly body: string | null;
+  readonly button: string | null;
+  readonly buttonUrl: string | null;
+  readonly pushTitle: string | null;
+  readonly pushBody: string | null;
+}
+
 export interface ConfigDocument {
   /** The number that the next new object gets. */
   readonly nextNo: number;
@@ -265,6 +314,8 @@ export interface ConfigDocument {
   readonly streaks: StreakSettings;
   readonly leaderboards: readonly Leaderboard[];
   readonly webhooks: readonly Webhook[];
+  readonly messages: MessageSettings;
+  readonly templates: readonly MessageTemplate[];
 }
 
 /** What the lists of a configuration hold; levels, triggers and boosts are in points systems. */
@@ -275,6 +326,7 @@ export interface Lists {
   readonly achievements: Achievement;
   readonly leaderboards: Leaderboard;
   readonly webhooks: Webhook;
+  readonly templates: MessageTemplate;
   readonly levels: PointsLevel;
   readonly triggers: PointsTrigger;
   readonly boosts: PointsBoost;
@@ -317,6 +369,25 @@ export const emptyConfig: ConfigDocument = {
   },
   leaderboards: [],
   webhooks: [],
+  messages: {
+    achievementCompleted: ['email', 'push'],
+    recap: ['email', 'push'],
+    reactivation: ['email', 'push'],
+    streakReminder: ['email', 'push'],
+    brandName: 'Laurel',
+    brandColor: '#4f46e5',
+    brandLogoUrl: null,
+    brandUrl: null,
+    brandAddress: null,
+    linkHosts: [],
+    defaultLocale: 'en',
+    localeAttribute: null,
+    quietFromHour: 22,
+    quietToHour: 8,
+    maxPerUserDay: 3,
+    achievementGroupMinutes: 10,
+  },
+  templates: [],
 };
 
 /** One stored version of a tenant's configuration. Versions count up from 1; version 0 is the empty configuration before the first. */

@@ -59,7 +59,7 @@ function targetsOf(document: ConfigDocument): ReadonlyMap<string, { readonly kin
   return new Map(objects.map((target) => [target.object.id, target]));
 }
 
-/** The references of un-archived objects, and of the streak settings. */
+/** The references of un-archived objects, and of what there is one of. */
 function allReferences(document: ConfigDocument, parts: Parts): FieldReferences[] {
   const ofObjects = Object.values(kinds).flatMap(({ list, name, fields }) => {
     const referring = fields.filter(({ refers }) => refers);
@@ -68,14 +68,17 @@ function allReferences(document: ConfigDocument, parts: Parts): FieldReferences[
       referencesIn(referring, object, { path, subject: { kind: name, key: object.key } }),
     );
   });
-  return [...ofObjects, ...referencesIn(singles.streaks.fields, document.streaks, { path: ['streaks'], subject: { kind: 'streaks' } })];
+  const ofSingles = (['streaks', 'messages'] as const).flatMap((part) =>
+    referencesIn(singles[part].fields, document[part], { path: [part], subject: { kind: part } }),
+  );
+  return [...ofObjects, ...ofSingles];
 }
 
 function referencesIn(fields: readonly Field[], object: object, { path, subject }: Pick<Reference, 'path' | 'subject'>): FieldReferences[] {
   const found: FieldReferences[] = [];
   for (const { stored, refers } of fields) {
     const value = (object as Readonly<Record<string, unknown>>)[stored];
-    if (!refers || value === undefined) continue;
+    if (!refers || value === undefined || value === null) continue;
     const { to, inside, repetition } = refers;
     const at = [...path, stored];
     const references = !Array.isArray(value)

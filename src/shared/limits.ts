@@ -152,6 +152,30 @@ export const limits = {
   /** How long the previous secret stays valid after a rotation: default and maximum. */
   webhookOverlapHours: 24,
   maxWebhookOverlapHours: 168,
+  // Messages to users.
+  /** Templates of a tenant: each of the four types in 50 languages. */
+  maxTemplates: 200,
+  /** Characters of the texts of a template, Liquid included. */
+  maxTemplateLineChars: 500,
+  maxTemplateBodyChars: 5_000,
+  /** Nesting of the tags of a template: the library parses and renders recursively. */
+  maxTemplateLevels: 8,
+  /** Time that rendering one text of a template may take, and the items and characters that its filters may allocate. */
+  templateRenderMs: 1_000,
+  templateRenderItems: 1_000_000,
+  /** Checked texts of templates that a process caches. */
+  maxCheckedTexts: 2_048,
+  /** Characters of a locale (RFC 5646, 4.4.1), of the name and of the postal address in emails, and of a URL. */
+  maxLocaleChars: 35,
+  maxBrandNameChars: 100,
+  maxBrandAddressChars: 500,
+  maxLinkChars: 2_048,
+  /** Hosts that links in messages may lead to. */
+  maxLinkHosts: 50,
+  /** Messages to one user in one day. */
+  maxMessagesPerUserDay: 100,
+  /** Longest time for which achievements of a user are gathered. */
+  maxAchievementGroupMinutes: 240,
   /** Bytes of a configuration file. */
   maxConfigFileBytes: 1024 * 1024,
   /** Nesting of a configuration file. A valid file has 7 levels, and the recursive parser overflows at some thousands. */

@@ -164,4 +164,19 @@ export const resources: { readonly [N in ListName]: Resource<N> } = {
       );
     },
   },
+  // Null and an empty text differ: the one falls back, the other leaves the part out.
+  templates: {
+    list: 'templates',
+    path: '/templates',
+    operations: 'admin_templates',
+    many: 'templates',
+    key: 'optional',
+    nullable: ['subject', 'heading', 'body', 'button', 'buttonUrl', 'pushTitle', 'pushBody'],
+    shown: {
+      key: z.string().meta({ description: 'Names the template in a configuration file.' }),
+      created: instantShape,
+      updated: instantShape,
+    },
+    show: ({ created, updated }) => ({ created, updated }),
+  },
 };

@@ -2,12 +2,14 @@
 import { z } from 'zod';
 import { changeSettings, EditRefusal } from '../../config/edits.js';
 import { exportConfig } from '../../config/export.js';
-import { positive, whole } from '../../config/fields.js';
+import { oneOf, positive, text, whole } from '../../config/fields.js';
 import { type Field } from '../../config/kind.js';
 import { singles, type SingleName } from '../../config/kinds.js';
+import { channels } from '../../config/message-types.js';
 import type { ConfigDocument } from '../../config/model.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
+import { boundedArray } from '../../shared/shapes.js';
 import { defineRoute, type Route, type Services } from '../route.js';
 import { listOf, uuid } from './requests.js';
 import { shownType } from './resource.js';
@@ -45,6 +47,23 @@ const parts: readonly Part[] = [
       metrics: z.array(z.object({ metricId: z.uuid(), threshold: z.number() })),
       freezes: z.object({ initial: z.number(), maximum: z.number(), earnInterval: z.number(), earnAmount: z.number() }),
     },
+  },
+  {
+    part: 'messages',
+    path: '/messages-settings',
+    operations: 'admin_message_settings',
+    what: 'settings of messages to users',
+    sent: {
+      ...Object.fromEntries(
+        ['achievementCompleted', 'recap', 'reactivation', 'streakReminder'].map((type) => [
+          type,
+          boundedArray(oneOf(channels), channels.length),
+        ]),
+      ),
+      linkHosts: boundedArray(text(), limits.maxLinkHosts),
+      localeAttribute: uuid,
+    },
+    shown: { localeAttribute: z.uuid() },
   },
 ];
 

@@ -270,6 +270,8 @@ export function buildDocument(spec: DocumentSpec): ConfigDocument {
     streaks: streakSettings(builder, spec.streaks),
     leaderboards: keyed(spec.boards, 'b', board),
     webhooks: [],
+    messages: emptyConfig.messages,
+    templates: [],
   };
   return { nextNo: builder.nextNo, ...document };
 }
