@@ -2,28 +2,11 @@ import { z } from 'zod';
 import { parseRedisAddress, redisAddressForms } from '../redis/address.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { type ProviderSettings, providerSettingsOf, providerVariables, refusedTogether } from './provider-settings.js';
+import { address, onOrOff, wholeNumber } from './setting-types.js';
 
 /** pino's levels, from the least to the most verbose. */
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
-
-/** The message for an invalid number. Messages never repeat the value, since three variables hold secrets. */
-const whole = (min: number, max: number, hint = '') => ({
-  error: `must be a whole number from ${min} to ${max}${hint}`,
-});
-
-/** Digits only: `1e3`, `0x50` and ` 80` are rejected. */
-const wholeNumber = (min: number, max: number, hint?: string) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/, whole(min, max, hint))
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, whole(min, max, hint));
-
-/** A URL with a host. `redis://` alone is rejected, since the host was probably forgotten. */
-const address = (protocols: readonly string[], example: string) =>
-  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol) && /:\/\/./.test(value), {
-    error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}, like ${example}`,
-  });
 
 /** The value of REDIS_URL or DATABASE_URL for the built-in store. */
 const builtIn = 'local';
@@ -73,20 +56,11 @@ const variables = z.object({
     .nullable()
     .default(null),
   CONFIG: z.string().nullable().default(null),
-  TEST_CLOCK: z
-    .enum(['0', '1'], { error: 'must be 1 (on) or 0 (off)' })
-    .default('0')
-    .transform((value) => value === '1'),
-  AUTO_RESTORE: z
-    .enum(['0', '1'], { error: 'must be 1 (on) or 0 (off)' })
-    .default('1')
-    .transform((value) => value === '1'),
+  TEST_CLOCK: onOrOff('0'),
+  AUTO_RESTORE: onOrOff('1'),
   LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
   POSTGRES_POOL_SIZE: wholeNumber(1, 500).default(10),
-  WEBHOOK_ALLOW_PRIVATE: z
-    .enum(['0', '1'], { error: 'must be 1 (on) or 0 (off)' })
-    .default('0')
-    .transform((value) => value === '1'),
+  WEBHOOK_ALLOW_PRIVATE: onOrOff('0'),
   MAX_LEDGER_ENTRIES: wholeNumber(1_000, 500_000_000).default(limits.maxLedgerEntries),
   RATE_LIMIT: wholeNumber(0, 100_000_000, ' (0 for none)').default(0),
   RATE_LIMIT_WINDOW_S: wholeNumber(1, 86_400).default(60),
@@ -108,6 +82,7 @@ const variables = z.object({
     .nullable()
     .default(null),
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http:', 'https:'], 'http://localhost:4318').nullable().default(null),
+  ...providerVariables,
 });
 
 /** Whether only the other URL is set. Laurel would silently start an empty built-in store beside it. */
@@ -126,9 +101,12 @@ export const settingsSchema = variables
   .refine((values) => !alone(values.DATABASE_URL, values.REDIS_URL), {
     path: ['DATABASE_URL'],
     error: `must be set when REDIS_URL is set: to the Postgres that belongs to this Redis, or to ${builtIn} for the built-in Postgres`,
+  })
+  .superRefine((values, context) => {
+    for (const { variable, error } of refusedTogether(values)) context.addIssue({ code: 'custom', path: [variable], message: error });
   });
 
-export interface Settings {
+export interface Settings extends ProviderSettings {
   /** 0: any free port. */
   port: number;
   host: string;
@@ -224,6 +202,7 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     metricsHost: values.METRICS_HOST,
     metricsToken: values.METRICS_TOKEN,
     otlpEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+    ...providerSettingsOf(values),
   };
 }
 

@@ -390,6 +390,48 @@ export const limits = {
   maxCachedZones: 2_048,
   /** Texts of one kind that a process keeps prepared for responses of a configuration (responses/prepared.ts): triggers, runs of leaderboards. */
   maxPreparedParts: 4_096,
+  // Messages to users
+  /** Bytes of an email address and of its part before the @ (RFC 5321, 4.5.3.1). */
+  maxSmtpAddressBytes: 254,
+  maxLocalPartBytes: 64,
+  /** EMAIL_RATE_LIMIT: its default is below the first limit of most providers (Amazon SES: 14 a second). */
+  emailsPerS: 10,
+  maxEmailsPerS: 10_000,
+  /** Connections of one worker to the SMTP server, and emails that one connection sends before it is replaced. */
+  emailConnections: 5,
+  emailsPerConnection: 100,
+  /** How often an email that has not been started moves to another connection when its own closes. */
+  emailRequeues: 1,
+  /**
+   * Timeouts of an email: for the connection, the greeting and the name server each; for the server's reply, after which the email may have been
+   * accepted, so it is long; and in all, with the wait for EMAIL_RATE_LIMIT. A claim must last longer.
+   */
+  emailConnectMs: 10_000,
+  emailReplyMs: 60_000,
+  emailSendMs: 75_000,
+  /** How long a shutdown waits for emails that are being sent. A connection that is cut after the message may double it. */
+  emailStopMs: 5_000,
+  /** Shortest RSA key of DKIM that receivers accept (RFC 8301). */
+  minDkimKeyBits: 1_024,
+  /** Characters of a provider's answer that a delivery stores. */
+  maxMessageDetailChars: 500,
+  /** Timeouts of a push: for the connection, for the response, and in all. */
+  pushConnectMs: 10_000,
+  pushResponseMs: 20_000,
+  pushSendMs: 45_000,
+  /** How long a provider keeps a push for a device that is offline. */
+  pushLifetimeS: 86_400,
+  /** Messages of one request to Expo, and how long the first one waits for others. */
+  expoBatchMessages: 100,
+  expoCollectMs: 20,
+  /** Receipts of one request; how long after its ticket a receipt is read, and again; and when Expo has deleted it (Expo's documentation). */
+  expoReceiptsPage: 300,
+  expoReceiptDelayMs: 15 * 60_000,
+  expoReceiptLifetimeMs: 24 * 3_600_000,
+  /** Concurrent pushes of one connection to APNs, and connections; lifetime of the token that signs Laurel in: Apple requires 20 to 60 minutes. */
+  apnsConcurrency: 100,
+  apnsConnections: 2,
+  apnsTokenMs: 50 * 60_000,
   /** How long a superseded plan stays in Redis, for processes that have not switched yet. */
   supersededPlanTtlS: 3_600,
 } as const;

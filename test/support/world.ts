@@ -13,7 +13,7 @@ import { keyNames, metaFields, partitionPrefix } from '../../src/redis/contract.
 import { wakeWriteBehind } from '../../src/redis/partition.js';
 import { Sweep } from '../../src/jobs/sweep.js';
 import { startService, type Roles } from '../../src/app/service.js';
-import type { Settings } from '../../src/app/settings.js';
+import { parseSettings, type Settings } from '../../src/app/settings.js';
 import { holdToReference } from './reference.js';
 import { administer, stores, withDatabase } from './stores.js';
 
@@ -140,6 +140,7 @@ async function configFile(text: string): Promise<string> {
 async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<Settings> {
   const redisUrl = options.redisUrl ?? (await stores()).redisUrl;
   return {
+    ...parseSettings({}),
     port: 0,
     host: '127.0.0.1',
     apiProcesses: 1,

@@ -33,6 +33,27 @@ const defaults: Settings = {
   metricsHost: '127.0.0.1',
   metricsToken: null,
   otlpEndpoint: null,
+  messages: 'log',
+  publicUrl: null,
+  smtpUrl: null,
+  smtpCaFile: null,
+  emailFrom: null,
+  emailRateLimit: 10,
+  dkimDomain: null,
+  dkimSelector: null,
+  dkimKeyFile: null,
+  postmarkWebhookToken: null,
+  sesTopicArn: null,
+  pushExpo: true,
+  expoAccessToken: null,
+  expoUrl: 'https://exp.host',
+  fcmCredentialsFile: null,
+  fcmUrl: 'https://fcm.googleapis.com',
+  apnsKeyFile: null,
+  apnsKeyId: null,
+  apnsTeamId: null,
+  apnsTopic: null,
+  apnsHost: 'api.push.apple.com',
 };
 
 /** The message for an environment that must be refused. */
@@ -107,6 +128,38 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
     { metricsHost: '0.0.0.0', metricsToken: 'a-token-of-some-length' },
   ],
   [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' }, { otlpEndpoint: 'http://localhost:4318' }],
+  [{ MESSAGES: 'off' }, { messages: 'off' }],
+  [{ MESSAGES: 'on' }, { messages: 'on' }],
+  [{ PUBLIC_URL: 'https://game.example.com/laurel//' }, { publicUrl: 'https://game.example.com/laurel' }],
+  [
+    { SMTP_URL: 'smtp://localhost:2525', EMAIL_FROM: 'laurel@example.com', SMTP_CA_FILE: '/ca.pem', EMAIL_RATE_LIMIT: '1' },
+    { smtpUrl: 'smtp://localhost:2525', emailFrom: 'laurel@example.com', smtpCaFile: '/ca.pem', emailRateLimit: 1 },
+  ],
+  [
+    { SMTP_URL: 'smtps://ada%40b:p%2Fss@[::1]', EMAIL_FROM: '"Laurel, Inc." <a@b.example>', MESSAGES: 'on', PUBLIC_URL: 'http://l.test' },
+    { smtpUrl: 'smtps://ada%40b:p%2Fss@[::1]', emailFrom: '"Laurel, Inc." <a@b.example>', messages: 'on', publicUrl: 'http://l.test' },
+  ],
+  [
+    { DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 'a.b_1', DKIM_KEY_FILE: '/dkim.pem' },
+    { dkimDomain: 'example.com', dkimSelector: 'a.b_1', dkimKeyFile: '/dkim.pem' },
+  ],
+  [
+    { POSTMARK_WEBHOOK_TOKEN: 'a-token-of-some-length', SES_TOPIC_ARN: 'arn:aws:sns:eu-west-1:123456789012:bounces' },
+    { postmarkWebhookToken: 'a-token-of-some-length', sesTopicArn: 'arn:aws:sns:eu-west-1:123456789012:bounces' },
+  ],
+  [
+    { PUSH_EXPO: '0', EXPO_ACCESS_TOKEN: 'secret', EXPO_URL: 'http://127.0.0.1:1' },
+    { pushExpo: false, expoAccessToken: 'secret', expoUrl: 'http://127.0.0.1:1' },
+  ],
+  [
+    { FCM_CREDENTIALS_FILE: '/fcm.json', FCM_URL: 'http://127.0.0.1:2' },
+    { fcmCredentialsFile: '/fcm.json', fcmUrl: 'http://127.0.0.1:2' },
+  ],
+  [
+    { APNS_KEY_FILE: '/a.p8', APNS_KEY_ID: 'ABC1234567', APNS_TEAM_ID: 'TEAM123456', APNS_TOPIC: 'com.example.App' },
+    { apnsKeyFile: '/a.p8', apnsKeyId: 'ABC1234567', apnsTeamId: 'TEAM123456', apnsTopic: 'com.example.App' },
+  ],
+  [{ APNS_HOST: 'localhost:2197' }, { apnsHost: 'localhost:2197' }],
 ];
 
 const refused: readonly (readonly [variable: string, values: readonly string[], must: string])[] = [
@@ -171,6 +224,41 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
   ['OTEL_EXPORTER_OTLP_ENDPOINT', ['localhost:4318', 'grpc://localhost', 'http://'], 'http:// or https://'],
   ['MAX_LEDGER_ENTRIES', ['999', '500000001', '1e6', '-1'], 'a whole number from 1000 to 500000000'],
   ['API_PROCESSES', ['0', '65', '1.5', 'all'], 'a whole number from 1 to 64'],
+  ['MESSAGES', ['1', 'ON', 'true'], 'off, log or on'],
+  [
+    'PUBLIC_URL',
+    ['laurel.example.com', 'ftp://a.example', 'https:///x', 'https://a?b', 'https://a/#', 'https://u:p@a'],
+    'the address of the API',
+  ],
+  [
+    'SMTP_URL',
+    [
+      ...['localhost:25', 'http://a', 'smtp://', 'smtp:a', 'smtp://a/b', 'smtp://a?b=c', 'smtp://a#b', 'smtp://user@a', 'smtp://:secret@a'],
+      ...['smtp://u:%zz@a', 'smtp://a:65536'],
+    ],
+    'smtp://user:password@host:587 or smtps://user:password@host:465',
+  ],
+  [
+    'EMAIL_FROM',
+    ['laurel', 'Laurel', 'a@b.example, c@d.example', 'Laurel <a@b.example> x', 'Laurel <a@b.example>\r\nBcc: c@d.example', 'a b@c.example'],
+    'one email address',
+  ],
+  ['EMAIL_RATE_LIMIT', ['0', '10001', '1.5', 'none'], 'a whole number from 1 to 10000'],
+  ['DKIM_DOMAIN', ['a b', 'a;b', '.a', 'a..b'], 'a name of letters'],
+  ['POSTMARK_WEBHOOK_TOKEN', ['short', 'a token with some spaces'], '16 to 256 visible ASCII characters'],
+  [
+    'SES_TOPIC_ARN',
+    ['bounces', 'arn:aws:sqs:eu-west-1:123456789012:bounces', 'arn:aws:sns:eu-west-1:1:bounces'],
+    'the ARN of an SNS topic',
+  ],
+  ['PUSH_EXPO', ['2', 'true'], '1 (on) or 0 (off)'],
+  ['EXPO_ACCESS_TOKEN', ['a b', 'ä'], 'visible ASCII characters'],
+  ['EXPO_URL', ['exp.host', 'ftp://exp.host'], 'http:// or https://'],
+  ['FCM_URL', ['fcm.googleapis.com', 'https://'], 'http:// or https://'],
+  ['APNS_KEY_ID', ['abc1234567', 'ABC123456'], '10 capital letters and digits'],
+  ['APNS_TEAM_ID', ['TEAM-12345'], '10 capital letters and digits'],
+  ['APNS_TOPIC', ['com.example app', ''.padStart(1, ' ')], 'a name of letters'],
+  ['APNS_HOST', ['https://api.push.apple.com', 'a b', 'a:b'], 'a host, like'],
   ['POSTGRES_POOL_SIZE', ['0', '501', '-3', 'ten'], 'a whole number from 1 to 500'],
 ];
 
@@ -213,6 +301,24 @@ describe('The settings', () => {
     });
   }
 
+  const dkim = { DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 'laurel', DKIM_KEY_FILE: '/dkim.pem' };
+  const apns = { APNS_KEY_FILE: '/a.p8', APNS_KEY_ID: 'ABC1234567', APNS_TEAM_ID: 'TEAM123456', APNS_TOPIC: 'com.example.app' };
+  for (const group of [dkim, apns]) {
+    for (const unset of Object.keys(group)) {
+      it(`refuse ${unset} missing beside those that belong to it`, () => {
+        expect(refusalOf({ ...group, [unset]: '' })).to.match(new RegExp(`^${unset} must be set when [A-Z_]+ is set\\.$`));
+      });
+    }
+  }
+
+  it('refuse a mail server without a sender, and links without an address when messages are sent', () => {
+    const smtp = { SMTP_URL: 'smtp://localhost', EMAIL_FROM: 'laurel@example.com' };
+    expect(refusalOf({ ...smtp, EMAIL_FROM: '' })).to.match(/^EMAIL_FROM must be set when SMTP_URL is set/);
+    expect(refusalOf({ ...smtp, MESSAGES: 'on' })).to.match(/^PUBLIC_URL must be set when SMTP_URL is set and MESSAGES is on/);
+    expect(parseSettings({ ...smtp, MESSAGES: 'log' })).to.include({ publicUrl: null });
+    expect(parseSettings({ MESSAGES: 'on' })).to.include({ publicUrl: null });
+  });
+
   for (const [cores, processes] of [
     [1, 1],
     [2, 1],
@@ -233,6 +339,8 @@ describe('The settings', () => {
   it('never repeat a secret', () => {
     const message = refusalOf({ ADMIN_API_KEY: 'hunter2', REDIS_URL: 'http://:hunter2@x', DATABASE_URL: 'mysql://u:hunter2@x' });
     expect(message).not.to.contain('hunter2');
+    const others = { SMTP_URL: 'smtp://u:hunter2@x/y', POSTMARK_WEBHOOK_TOKEN: 'hunter2', EXPO_ACCESS_TOKEN: 'hunter2 ' };
+    expect(refusalOf(others)).not.to.contain('hunter2');
   });
 
   it('are all in docs/settings.md, with their defaults', () => {
