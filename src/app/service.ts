@@ -12,6 +12,7 @@ import { limits } from '../shared/limits.js';
 import { startApi } from './api.js';
 import { watchChanges } from './changes.js';
 import { Context, type ContextOptions } from './context.js';
+import { openChannels } from './messages.js';
 import type { Settings } from './settings.js';
 import { activateNewest, applyAfterResync, applyAtStart, ensureKey, openDefaultTenant, refuseFenced, startAccount } from './startup.js';
 import { drainAsLast, startDeliverer, startSweep, startWorker } from './worker.js';
@@ -97,7 +98,7 @@ export async function startService(options: ServiceOptions, roles: Roles): Promi
     if (!roles.worker) drainAsLast(context);
 
     await startConfiguration(context, reconciler, supervised);
-    const sweeper = new Sweeper(new Sweep(context, wakeDeliverer), () => context.account.tenants, context.log);
+    const sweeper = new Sweeper(new Sweep(context, openChannels(settings), wakeDeliverer), () => context.account.tenants, context.log);
     await watchChanges(context, listener, sweeper);
     if (roles.worker) startSweep(context, sweeper);
 

@@ -12,6 +12,7 @@ import { WebhookTargets } from '../webhooks/target.js';
 import { createPublisher } from '../webhooks/publisher.js';
 import { Transport } from '../webhooks/transport.js';
 import type { Context } from './context.js';
+import { openChannels } from './messages.js';
 
 interface WorkerOptions {
   readonly context: Context;
@@ -51,12 +52,12 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
   return reconciler;
 }
 
-const writeBehindOptions = ({ account, engine, pool, log }: Context, wakeDeliverer: () => void) => ({
+const writeBehindOptions = ({ account, engine, pool, log, settings }: Context, wakeDeliverer: () => void) => ({
   ...{ pool, log },
   tenants: () => account.tenants,
   partition: (tenant: number) => engine.partition(tenant),
   awaitEntries: (tenant: number, epoch: string, lastId: string) => engine.awaitEntries(tenant, epoch, lastId),
-  publisher: createPublisher(engine, wakeDeliverer),
+  publisher: createPublisher(engine, openChannels(settings), wakeDeliverer),
 });
 
 /** Where no worker runs, the last process on a Redis drains the ledgers when it stops, since another Redis may become active after it. */

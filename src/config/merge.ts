@@ -231,7 +231,11 @@ export class Draft {
     for (const segment of path) {
       value = typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[segment] : undefined;
       const origin = this.origins.get(value);
-      const isForeign = !origin && typeof value === 'object' && value !== null && ('no' in value || value === document.streaks || value === document.messages);
+      const isForeign =
+        !origin &&
+        typeof value === 'object' &&
+        value !== null &&
+        ('no' in value || value === document.streaks || value === document.messages);
       if (isForeign) return null;
       result = origin ?? [...result, fileNames[segment] ?? segment];
     }

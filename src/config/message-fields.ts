@@ -1,5 +1,5 @@
 /** The values that fields of `messages` and `templates` can have (kinds.ts). Each message is the rest of a sentence that starts with the field. */
-import { z } from 'zod';
+import { type z } from 'zod';
 import { limits } from '../shared/limits.js';
 import { checkedText, filledText, hourOfDay, keySchema, list, oneOf, text, whole } from './fields.js';
 import { type FieldSpec, given, optional, type Specs, type Common } from './kind.js';

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { dateToDay, dayToDate, utcDate } from '../shared/calendar.js';
+import type { Channel } from '../config/message-types.js';
 import type { Leaderboard } from '../config/model.js';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
 import { statusOn } from '../responses/leaderboards.js';
 import { runEnd, runOf } from '../responses/leaderboards.js';
 import { DueMessages } from '../webhooks/due.js';
-import { DueEmails } from '../messages/due.js';
+import { DueNotifications } from '../messages/due.js';
 import { saveClock } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../shared/limits.js';
@@ -43,7 +44,7 @@ export class Sweep {
   private readonly levels: Levels;
   private readonly retention: KeyRetention;
   private readonly messages: DueMessages;
-  private readonly emails: DueEmails;
+  private readonly notifications: DueNotifications;
   private readonly log: Logger;
   /** Tenant → the configuration version, and up to which day the runs of each leaderboard were over at the last check. */
   private readonly checked = new Map<number, string>();
@@ -53,8 +54,8 @@ export class Sweep {
   private readonly settling = new Map<number, Promise<number>>();
   private readonly stopping = new AbortController();
 
-  /** `onMessages` is called when there are messages to deliver. */
-  constructor(tools: JobTools, onMessages: () => void = () => undefined) {
+  /** `open` are the channels of messages to users. `onMessages` is called when there are messages to deliver. */
+  constructor(tools: JobTools, open: ReadonlySet<Channel> = new Set(), onMessages: () => void = () => undefined) {
     const { engine, pool, clock, history, log } = tools;
     this.engine = engine;
     this.pool = pool;
@@ -64,7 +65,7 @@ export class Sweep {
     this.levels = new Levels({ ...tools, signal: this.stopping.signal });
     this.retention = new KeyRetention(tools);
     this.messages = new DueMessages(pool, onMessages);
-    this.emails = new DueEmails({ engine, clock, history }, pool, onMessages);
+    this.notifications = new DueNotifications({ stores: { engine, clock, history }, pool, open, onMessages });
     this.log = log;
   }
 
@@ -113,15 +114,15 @@ export class Sweep {
   }
 
   private async hasMessages(tenant: number): Promise<boolean> {
-    return !this.messages.isIdle(await this.engine.config(tenant));
+    const config = await this.engine.config(tenant);
+    return !this.messages.isIdle(config) || !this.notifications.isIdle(config);
   }
 
-  /** Publishes due messages and emails. */
+  /** Publishes due webhooks and messages to users. */
   private async publish(tenant: number, now: number, transactions: number): Promise<void> {
-    if (!(await this.hasMessages(tenant))) return;
     const config = await this.engine.config(tenant);
-    await this.messages.publish(config, now, transactions);
-    await this.emails.publish(config, now, transactions);
+    if (!this.messages.isIdle(config)) await this.messages.publish(config, now, transactions);
+    if (!this.notifications.isIdle(config)) await this.notifications.publish(config, now, transactions);
   }
 
   /**

@@ -1,12 +1,19 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import type { Draft } from '../webhooks/drafts.js';
-import type { Bodies } from './recipients.js';
+import type { DueContents } from './recipients.js';
 import { receivesEmail, readProfiles } from './profiles.js';
 
+/** A completed achievement of a user, as the body of a webhook has it. */
+export interface CompletedDraft {
+  readonly user: string;
+  /** When it was completed, in milliseconds since 1970. */
+  readonly at: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
 /** Saves achievements that were completed outside of the hours for emails, within the transaction of `client`. */
-export async function savePending(client: pg.ClientBase, tenant: number, drafts: readonly Draft[]): Promise<void> {
+export async function savePending(client: pg.ClientBase, tenant: number, drafts: readonly CompletedDraft[]): Promise<void> {
   if (drafts.length === 0) return;
   await client.query(
     `insert into pending_achievement_emails (tenant, user_id, at, achievement)
@@ -24,7 +31,7 @@ export async function savePending(client: pg.ClientBase, tenant: number, drafts:
 export interface PendingPage {
   /** All rows of the page, including those of users who receive no emails. */
   readonly ids: readonly string[];
-  readonly bodies: Bodies;
+  readonly contents: DueContents;
   readonly isLast: boolean;
 }
 
@@ -45,11 +52,12 @@ export async function readPending(client: pg.Pool, tenant: number, zone: string,
   const users = rows.map((row) => row.user_id);
   const profiles = await readProfiles(client, tenant, users);
   const recipients = new Set(users.filter((user) => receivesEmail(profiles.get(user) ?? {}, 'achievement_completed')));
-  const bodies = [...recipients].map((user) => {
+  const contents = [...recipients].map((user) => {
     const own = rows.filter((row) => row.user_id === user);
-    return [user, own.map(({ achievement }) => ({ achievement }))] as const;
+    // Messages to users about achievements are scheduled by themselves (scheduled.ts).
+    return [user, own.map(({ achievement }) => ({ body: { achievement }, about: null }))] as const;
   });
-  return { ids: rows.map(({ id }) => id), bodies: new Map(bodies), isLast: rows.length < limits.emailPageUsers };
+  return { ids: rows.map(({ id }) => id), contents: new Map(contents), isLast: rows.length < limits.emailPageUsers };
 }
 
 /** Deletes achievements whose emails are published, within the transaction of `client`. */

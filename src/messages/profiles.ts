@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Channel, NotificationType } from '../config/message-types.js';
 import type { ProfileFact } from '../ledger/entry.js';
 import { profileColumns, profileOf, type ProfileRow } from '../ledger/user-directory.js';
 import type { ActiveConfig } from '../plan/active-config.js';
@@ -30,13 +31,33 @@ export async function readUsers(client: pg.ClientBase, config: ActiveConfig, ids
   return new Map([...profiles].map(([id, profile]) => [id, userResponse(config, id, profile)]));
 }
 
-/**
- * Whether a user receives emails of a type (`achievement_completed`, `recap`, `reactivation`, `streak_reminder`): subscribed, with an address, not
- * opted out of the type, and not in the control group.
- */
-export function receivesEmail(profile: ProfileFact, type: string): boolean {
-  const channels = profile[userFields.notification + type];
-  const isOn = channels === undefined || (JSON.parse(channels) as string[]).includes('email');
+/** Whether a user takes messages of a type by a channel: has not opted out of it, and is not in the control group. */
+function takes(profile: ProfileFact, type: NotificationType, channel: Channel): boolean {
+  const preferred = profile[userFields.notification + type];
+  const isOn = preferred === undefined || (JSON.parse(preferred) as Channel[]).includes(channel);
+  return isOn && profile[userFields.control] !== '1';
+}
+
+/** Whether a user receives emails of a type: takes them, is subscribed, and has an address. */
+export function receivesEmail(profile: ProfileFact, type: NotificationType): boolean {
   const hasAddress = (profile[userFields.email] ?? '') !== '';
-  return isOn && hasAddress && profile[userFields.subscribeToEmails] === '1' && profile[userFields.control] !== '1';
+  return hasAddress && profile[userFields.subscribeToEmails] === '1' && takes(profile, type, 'email');
+}
+
+/** The user's device tokens, each once. */
+export function deviceTokensOf(profile: ProfileFact): readonly string[] {
+  const stored = profile[userFields.deviceTokens];
+  return stored === undefined || stored === '' ? [] : [...new Set(JSON.parse(stored) as string[])];
+}
+
+/** Those of some channels by which a user receives messages of a type. */
+export function reachOf(profile: ProfileFact, type: NotificationType, channels: readonly Channel[]): Channel[] {
+  return channels.filter((channel) => {
+    switch (channel) {
+      case 'email':
+        return receivesEmail(profile, type);
+      case 'push':
+        return deviceTokensOf(profile).length > 0 && takes(profile, type, 'push');
+    }
+  });
 }

@@ -1,23 +1,34 @@
 import type pg from 'pg';
 import { dateToDay } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
+import type { NotificationType } from '../config/message-types.js';
+import type { ProfileFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import type { UserResponse } from '../responses/users.js';
+import { userFields } from '../redis/contract.js';
 import { localDayOf, recapPeriod, streakPeriod, type ScheduleKind } from './schedules.js';
-import { receivesEmail, readProfiles } from './profiles.js';
+import type { MessageAbout } from './about.js';
+import { messageKind } from './channels.js';
+import { readProfiles } from './profiles.js';
 
 /** The kinds that are published by reading all users of a zone. */
 export type UserScheduleKind = Exclude<ScheduleKind, 'emails.achievement_due'>;
 
-/** The bodies of messages without the user, by user; users that are not in the map receive no message. */
-export type Bodies = ReadonlyMap<string, readonly Readonly<Record<string, unknown>>[]>;
+/** What is due for a user: the body of a webhook without the user, and what a message is about; the latter is null for a webhook alone. */
+export interface DueContent {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly about: MessageAbout | null;
+}
 
-/** The notification type in the users' preferences that a kind respects. */
-const preferenceOf: Readonly<Record<UserScheduleKind, string>> = {
+/** By user; nothing is due for a user who is not in the map. */
+export type DueContents = ReadonlyMap<string, readonly DueContent[]>;
+
+/** The type of the messages that are due when a kind is. */
+export const typeOf: Readonly<Record<ScheduleKind, NotificationType>> = {
   'emails.recap_due': 'recap',
   'emails.reactivation_due': 'reactivation',
   'emails.streak_reminder_due': 'streak_reminder',
+  'emails.achievement_due': 'achievement_completed',
 };
 
 /** A recipient of an email. */
@@ -35,6 +46,9 @@ export interface Page {
 }
 
 interface PageQuery {
+  readonly kind: UserScheduleKind;
+  /** Whether a user with this profile can be a recipient. */
+  readonly isReachable: (profile: ProfileFact) => boolean;
   /** Empty for users without a zone. */
   readonly zone: string;
   /** The local day, in days since 1970-01-01. */
@@ -102,19 +116,15 @@ const filters: Readonly<Record<UserScheduleKind, Filter>> = {
 };
 
 /** Reads the next users of a zone, and selects the recipients of an occurrence. */
-export async function readPage(
-  client: Client,
-  config: ActiveConfig,
-  kind: UserScheduleKind,
-  { zone, day, after }: PageQuery,
-): Promise<Page> {
+export async function readPage(client: Client, config: ActiveConfig, query: PageQuery): Promise<Page> {
+  const { kind, isReachable, zone, day, after } = query;
   const { rows } = await client.query<Row>(usersOfZone, [config.tenant, zone, after]);
   const profiles = await readProfiles(
     client,
     config.tenant,
     rows.map(({ id }) => id),
   );
-  const reachable = rows.filter(({ id }) => receivesEmail(profiles.get(id) ?? {}, preferenceOf[kind]));
+  const reachable = rows.filter(({ id }) => isReachable(profiles.get(id) ?? {}));
   return {
     recipients: reachable.length === 0 ? [] : await filters[kind](client, config, reachable, day),
     last: rows.length === limits.emailPageUsers ? rows.at(-1)?.id : undefined,
@@ -131,16 +141,16 @@ const elsewhereMs = 3 * 86_400_000;
 export async function notifiedElsewhere(
   client: Client,
   { tenant, document }: ActiveConfig,
-  { kind, day, now }: { readonly kind: UserScheduleKind; readonly day: number; readonly now: number },
-  users: Iterable<UserResponse>,
+  { kind, day, now }: { readonly kind: ScheduleKind; readonly day: number; readonly now: number },
+  users: ReadonlyMap<string, ProfileFact>,
 ): Promise<Set<string>> {
   const since = now - elsewhereMs;
-  const changed = [...users].filter(({ updated }) => Date.parse(updated) >= since);
+  const changed = [...users].filter(([, profile]) => Number(profile[userFields.updated]) >= since).map(([id]) => ({ id }));
   if (changed.length === 0) return new Set();
   const { rows } = await client.query<{ id: string; timestamp: string; tz: string | null }>(
     `select user_id as id, payload ->> 'timestamp' as timestamp, payload #>> '{user,tz}' as tz from outbox
-      where tenant = $1 and user_id = any($2::text[]) and kind = $3 and at >= to_timestamp($4 / 1000.0)`,
-    [tenant, idsOf(changed), kind, since],
+      where tenant = $1 and user_id = any($2::text[]) and kind = any($3::text[]) and at >= to_timestamp($4 / 1000.0)`,
+    [tenant, idsOf(changed), textArray([kind, messageKind(typeOf[kind])]), since],
   );
   const { defaultTimeZone } = document.settings;
   const same = rows.filter(({ timestamp, tz }) => localDayOf(Date.parse(timestamp), tz ?? defaultTimeZone) === day);

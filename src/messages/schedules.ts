@@ -1,6 +1,7 @@
 import { DateTime } from 'luxon';
 import { datesOf, dayToDate, firstDayOf, periodOf, weekShiftOf } from '../shared/calendar.js';
-import { weekdays, type ConfigDocument } from '../config/model.js';
+import type { NotificationType } from '../config/message-types.js';
+import { weekdays, type ConfigDocument, type MessageSettings } from '../config/model.js';
 import type { WebhookKind } from '../config/webhook-kinds.js';
 
 const dayMs = 86_400_000;
@@ -125,4 +126,56 @@ export function newestOccurrence(kind: ScheduleKind, rules: Rules, zone: string,
     return isOver ? undefined : { at, day: local };
   }
   return undefined;
+}
+
+const minuteMs = 60_000;
+const dayHours = 24;
+
+/** The time at which an hour of the local day of `from` begins, `days` later; `hour` may be 24, the start of the next day. */
+function hourAt(from: DateTime, days: number, hour: number): number {
+  const { year, month, day } = from.plus({ days: days + Math.floor(hour / dayHours) });
+  return DateTime.fromObject({ year, month, day, hour: hour % dayHours }, { zone: from.zone }).toMillis();
+}
+
+/** When quiet hours that contain a time end; undefined outside of them. */
+export function quietUntil({ quietFromHour: from, quietToHour: to }: MessageSettings, zone: string, at: number): number | undefined {
+  if (from === null || to === null || from === to) return undefined;
+  const local = DateTime.fromMillis(at, { zone });
+  const { hour } = local;
+  const isQuiet = from < to ? from <= hour && hour < to : hour >= from || hour < to;
+  return isQuiet ? hourAt(local, hour < to ? 0 : 1, to) : undefined;
+}
+
+/** The first time, at or after another, between the hours for messages about achievements. */
+function achievementTime({ settings }: Rules, zone: string, at: number): number {
+  const local = DateTime.fromMillis(at, { zone });
+  if (local.hour < settings.achievementFromHour) return hourAt(local, 0, settings.achievementFromHour);
+  return local.hour < settings.achievementToHour ? at : hourAt(local, 1, settings.achievementFromHour);
+}
+
+type MessageRules = Rules & Pick<ConfigDocument, 'messages'>;
+
+/**
+ * The first time, at or after another, at which a message of a type may be sent: outside of quiet hours, and between the hours for achievements.
+ * Undefined if these hours are all quiet.
+ */
+export function sendableAt(type: NotificationType, rules: MessageRules, zone: string, at: number): number | undefined {
+  let time = at;
+  for (const end = at + 3 * dayMs; time < end;) {
+    const within = type === 'achievement_completed' ? achievementTime(rules, zone, time) : time;
+    const quietEnd = quietUntil(rules.messages, zone, within);
+    if (quietEnd === undefined) return within;
+    time = quietEnd;
+  }
+  return undefined;
+}
+
+/**
+ * When the message about an achievement is due that was completed at a time: after `achievementGroupMinutes`, so that others can join it, but before
+ * the hours for achievements end.
+ */
+export function achievementDueAt(rules: MessageRules, zone: string, completedAt: number): number {
+  const from = achievementTime(rules, zone, completedAt);
+  const end = hourAt(DateTime.fromMillis(from, { zone }), 0, rules.settings.achievementToHour);
+  return Math.max(from, Math.min(from + rules.messages.achievementGroupMinutes * minuteMs, end - minuteMs));
 }

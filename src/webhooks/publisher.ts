@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Channel } from '../config/message-types.js';
 import type { WebhookKind } from '../config/webhook-kinds.js';
 import type { Engine } from '../engine/engine.js';
 import type { LedgerEntry, ProfileFact } from '../ledger/entry.js';
@@ -14,6 +15,8 @@ import { savePending } from '../messages/pending-achievements.js';
 import { recordPointsChanges } from './points-state.js';
 import { readProfiles, receivesEmail } from '../messages/profiles.js';
 import { recordRankChanges } from './rank-state.js';
+import { type Completion, scheduleAchievements } from '../messages/scheduled.js';
+import { isSent } from '../messages/notifications.js';
 
 /** A draft, and the profile of its user from the entries of the batch up to it; undefined when they have none. */
 type DraftWithProfile = readonly [draft: Draft, profile: ProfileFact | undefined];
@@ -25,44 +28,55 @@ type DraftWithProfile = readonly [draft: Draft, profile: ProfileFact | undefined
 async function publishEntries(
   client: pg.ClientBase,
   config: ActiveConfig,
-  kinds: ReadonlySet<WebhookKind>,
+  { kinds, open }: Subscriptions,
   entries: readonly LedgerEntry[],
 ): Promise<number> {
+  const drafted = isSent(config, 'achievement_completed', open) ? new Set([...kinds, 'emails.achievement_due' as const]) : kinds;
   const drafts: DraftWithProfile[] = [];
   const known = new Map<string, ProfileFact>();
   for (const entry of entries) {
     if (!isOfUser(entry)) continue;
     if (entry.profile) known.set(entry.user, entry.profile);
-    for (const draft of draftsOf(config, kinds, entry)) drafts.push([draft, known.get(entry.user)]);
+    for (const draft of draftsOf(config, drafted, entry)) drafts.push([draft, known.get(entry.user)]);
   }
   if (drafts.length === 0) return 0;
   const missing = drafts.filter(([, profile]) => !profile).map(([draft]) => draft.user);
   const stored = await readProfiles(client, config.tenant, missing);
   const pending: Draft[] = [];
+  const completions: Completion[] = [];
   const messages = drafts.flatMap(([draft, profile = stored.get(draft.user)]) => {
     if (!profile) return [];
     if (draft.kind === 'emails.achievement_due') {
+      completions.push({ draft, profile });
       const isNow = isAchievementHour(config.document, profile[userFields.tz] || config.document.settings.defaultTimeZone, draft.at);
       if (!isNow) pending.push(draft);
       if (!isNow || !receivesEmail(profile, 'achievement_completed')) return [];
     }
     return [messageOf(draft, userResponse(config, draft.user, profile))];
   });
-  await savePending(client, config.tenant, pending);
+  if (kinds.has('emails.achievement_due')) await savePending(client, config.tenant, pending);
+  await scheduleAchievements(client, config, completions, open);
   return addToOutbox(client, config.tenant, config, messages);
 }
 
+/** What is published: to webhook endpoints, and to users. */
+interface Subscriptions {
+  readonly kinds: ReadonlySet<WebhookKind>;
+  /** The channels of messages to users that this installation has. */
+  readonly open: ReadonlySet<Channel>;
+}
+
 /**
- * Publishes a tenant's entries under a configuration; undefined without subscriptions. Some messages are added to the outbox at once; for the others,
+ * Publishes a tenant's entries under a configuration; undefined without subscriptions and messages. Some messages are added to the outbox at once; for the others,
  * state is recorded from which they are made when they are due (due.ts).
  */
-function publishFor(config: ActiveConfig): Publish | undefined {
+function publishFor(config: ActiveConfig, open: ReadonlySet<Channel>): Publish | undefined {
   const kinds = subscribedKinds(config);
-  if (kinds.size === 0) return undefined;
+  if (kinds.size === 0 && !isSent(config, 'achievement_completed', open)) return undefined;
   const { tenant } = config;
   const hasBoardKinds = [...kinds].some((kind) => kind.startsWith('leaderboard.'));
   return async (client, entries) => {
-    const sent = await publishEntries(client, config, kinds, entries);
+    const sent = await publishEntries(client, config, { kinds, open }, entries);
     if (kinds.has('points.changed')) await recordPointsChanges(client, tenant, entries);
     if (!hasBoardKinds) return sent;
     const changes = boardChangesOf(entries);
@@ -76,12 +90,12 @@ function publishFor(config: ActiveConfig): Publish | undefined {
 }
 
 /** Publishes entries under the newest configuration. `wake` is called when there are messages to deliver. */
-export function createPublisher(engine: Pick<Engine, 'config' | 'refreshConfig'>, wake: () => void): Publisher {
+export function createPublisher(engine: Pick<Engine, 'config' | 'refreshConfig'>, open: ReadonlySet<Channel>, wake: () => void): Publisher {
   return {
     publishFor: async (tenant, version) => {
       const config = await engine.config(tenant);
       // Another process may have loaded a newer version, with other subscriptions and with objects that the entries refer to.
-      return publishFor(config.version < version ? await engine.refreshConfig(tenant) : config);
+      return publishFor(config.version < version ? await engine.refreshConfig(tenant) : config, open);
     },
     wake,
   };

@@ -12,6 +12,7 @@ import { connectRedis, redisOptions } from '../../src/redis/connection.js';
 import { keyNames, metaFields, partitionPrefix } from '../../src/redis/contract.js';
 import { wakeWriteBehind } from '../../src/redis/partition.js';
 import { Sweep } from '../../src/jobs/sweep.js';
+import { openChannels } from '../../src/app/messages.js';
 import { startService, type Roles } from '../../src/app/service.js';
 import { parseSettings, type Settings } from '../../src/app/settings.js';
 import { holdToReference } from './reference.js';
@@ -141,6 +142,7 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
   const redisUrl = options.redisUrl ?? (await stores()).redisUrl;
   return {
     ...parseSettings({}),
+    messages: 'off',
     port: 0,
     host: '127.0.0.1',
     apiProcesses: 1,
@@ -274,7 +276,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     options.roles ?? { api: true, worker: true },
   );
   const { engine, clock, history } = service.context;
-  const sweep = new Sweep({ engine, clock, history, pool: service.context.pool, log: options.log ?? pino({ level: 'silent' }) });
+  const log = options.log ?? pino({ level: 'silent' });
+  const sweep = new Sweep({ engine, clock, history, pool: service.context.pool, log }, openChannels(settings));
   const redis = await ownConnection(settings.redisUrl ?? '');
   const partition = partitionPrefix(settings.redisPrefix, tenant);
   const address = service.address ?? '';
