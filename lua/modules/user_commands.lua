@@ -1,4 +1,5 @@
--- Commands about one user that are no events: identify, complete an achievement, preferences, freezes, pauses, restore a streak.
+-- Commands about one user that are no events: identify, complete an achievement, preferences, device tokens, freezes, pauses, restore a
+-- streak.
 local contract = require('contract')
 local achievements = require('achievements')
 local command = require('command')
@@ -6,7 +7,7 @@ local points = require('points')
 local settle = require('settle')
 local streaks = require('streaks')
 local users = require('users')
-local outcome = contract.outcome
+local field, outcome = contract.field, contract.outcome
 
 local OK = { outcome.ok }
 -- What commands need (command.lua): those of the first kind create the user.
@@ -71,6 +72,38 @@ command.of_user('setPreferences', UPDATE, function(tx, args, position)
     settle.commit(tx, { kind = 'user', id = args[position.entryId] }, streaks.length(tx))
   end
   return { outcome.ok, cmsgpack.pack(users.profile(tx)) }
+end)
+
+-- The JSON of a list of texts without one of them; nil if it is not in the list. cjson escapes slashes, and writes an empty list as an
+-- object.
+local function without(json, text)
+  local kept, all = {}, cjson.decode(json)
+  for _, item in ipairs(all) do
+    if item ~= text then
+      kept[#kept + 1] = item
+    end
+  end
+  if #kept == #all then
+    return nil
+  end
+  return #kept == 0 and '[]' or (cjson.encode(kept):gsub('\\/', '/'))
+end
+
+-- Removes a device token that its provider no longer accepts, and keeps every other one. An unknown user or token is no error.
+-- Arguments: user, entryId, token. Replies: ok and 1 if the user had the token, else 0.
+command.of_user('removeDeviceToken', { writes = true }, function(tx, args, position)
+  local stored = tx.exists and users.property(tx, field.deviceTokens)
+  local kept = stored and stored ~= '' and without(stored, args[position.token])
+  if not kept then
+    return { outcome.ok, 0 }
+  end
+  tx.patch = { fields = { field.deviceTokens }, values = { [field.deviceTokens] = kept }, stored = {} }
+  local streak_before, reply = users.apply_patch(tx)
+  if not streak_before then
+    return reply
+  end
+  settle.commit(tx, { kind = 'user', id = args[position.entryId] }, streak_before)
+  return { outcome.ok, 1 }
 end)
 
 -- Grants one more freeze, beyond the maximum that users can earn.

@@ -39,6 +39,17 @@ export async function identifyUser(
   return userResponse(config, user.id, unpackMessage(values[0]) as ProfileFact);
 }
 
+/**
+ * Removes a device token that its provider no longer accepts. Tokens that a caller adds at the same time stay. Returns whether the user had it;
+ * an unknown user has none.
+ */
+export async function removeDeviceToken(engine: Engine, tenant: number, user: string, token: string): Promise<boolean> {
+  const entryId = randomUUID();
+  const { outcome, values } = await engine.call(tenant, 'removeDeviceToken', () => ({ args: { user, entryId, token } }));
+  if (outcome !== outcomes.ok) throw refusal(outcome, user);
+  return Number(values[0]) === 1;
+}
+
 /** A user's revision, from the end of a reply (lua/modules/reads.lua). */
 export function userRevision([epoch, deleted, rev]: readonly unknown[]): UserRevision {
   return { epoch: text(epoch), deleted: text(deleted), rev: Number(rev) };

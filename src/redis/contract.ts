@@ -236,6 +236,7 @@ export const functions = {
   completeAchievement: [...context, 'user', 'achievement', 'entryId', 'patchPairs'],
   /** Sets what a user prefers: `patchPairs` pairs of field and JSON. */
   setPreferences: [...context, 'user', 'entryId', 'patchPairs'],
+  removeDeviceToken: [...context, 'user', 'entryId', 'token'],
   grantFreeze: [...context, 'user', 'entryId'],
   /** `first` and `last` are days; the entry's id becomes the pause's. */
   addPause: [...context, 'user', 'entryId', 'first', 'last'],

@@ -9,7 +9,7 @@ import { completeAchievement, listAchievements } from '../../src/engine/achievem
 import { Clock } from '../../src/engine/clock.js';
 import { Engine } from '../../src/engine/engine.js';
 import { summariseLevels } from '../../src/engine/points.js';
-import { setPreferences } from '../../src/engine/users.js';
+import { removeDeviceToken, setPreferences } from '../../src/engine/users.js';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard, type Stores } from '../../src/engine/leaderboards.js';
 import { addPause, grantFreeze, rankStreaks, readStreak, removePause, restoreStreak } from '../../src/engine/streaks.js';
 import { trackEvent, type EventAnswer } from '../../src/engine/events.js';
@@ -160,6 +160,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
       const { status } = await answered(() => setPreferences(engine, tenant, user, { streak }));
       return { status };
     },
+    removeDeviceToken: (user, token) => answered(() => removeDeviceToken(engine, tenant, user, token)),
     grantFreeze: async (user) => item(await grantFreeze(engine, tenant, user)),
     createPause: async (user, start, end) => {
       if (end < start) return { status: 422 };

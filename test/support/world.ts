@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import pino, { type Logger } from 'pino';
+import type { Engine } from '../../src/engine/engine.js';
 import { hasCommitted } from '../../src/ledger/offsets.js';
 import { mastersOf } from '../../src/redis/cluster.js';
 import { connectRedis, redisOptions } from '../../src/redis/connection.js';
@@ -108,6 +109,8 @@ export interface World {
   readonly settings: Settings;
   readonly pool: pg.Pool;
   readonly redis: Redis;
+  /** That of the service. */
+  readonly engine: Engine;
   /** The `no` of the tenant that requests mean. */
   readonly tenant: number;
   /** The start of the tenant's keys. */
@@ -288,6 +291,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     settings,
     pool: database.pool,
     redis,
+    engine,
     tenant,
     partition,
     request: (method, path, request = {}) => send(address, method, path, request),

@@ -40,6 +40,7 @@ export type Step =
   | { readonly do: 'identify'; readonly mode: IdentifyMode; readonly id: string; readonly properties: UserProperties }
   | { readonly do: 'complete'; readonly key: string; readonly user: UserInCall }
   | { readonly do: 'preferences'; readonly userId: string; readonly preferences: StreakPreferences }
+  | { readonly do: 'removeToken'; readonly userId: string; readonly token: string }
   /** The clock moves, and then a board is looked at unless it is null. */
   | { readonly do: 'clock'; readonly jump: Jump; readonly look: number | null }
   | { readonly do: 'freeze'; readonly userId: string }
@@ -109,6 +110,9 @@ class Run {
         return;
       case 'preferences':
         await this.ask(['setStreakPreferences', step.userId, step.preferences]);
+        return;
+      case 'removeToken':
+        await this.ask(['removeDeviceToken', step.userId, step.token]);
         return;
       case 'clock':
         await this.moveTo(resolveJump(step.jump, this.now));

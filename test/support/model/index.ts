@@ -73,6 +73,17 @@ export class Model implements Operations {
     });
   }
 
+  removeDeviceToken(userId: string, token: string): Answer {
+    return this.answer(() => {
+      if (!this.world.users.has(userId)) return { status: 200, body: false };
+      const user = this.settled(userId);
+      const kept = user.deviceTokens?.filter((other) => other !== token);
+      if (!kept || kept.length === user.deviceTokens?.length) return { status: 200, body: false };
+      Object.assign(user, { deviceTokens: kept, updated: this.world.now });
+      return { status: 200, body: true };
+    });
+  }
+
   grantFreeze(userId: string): Answer {
     return this.administer(userId, (user) => {
       streaks.grant(user);

@@ -67,7 +67,7 @@ const propertiesOf = (id: string): fc.Arbitrary<UserProperties> =>
       email: rarely(fc.constant(`${id}@example.com`)),
       tz: tzOf(id, 30),
       subscribeToEmails: rarely(fc.boolean(), 30),
-      deviceTokens: rarely(fc.constantFrom(['token'], null), 30),
+      deviceTokens: rarely(fc.constantFrom(['token'], ['token', 'a/b "é"'], null), 30),
       attributes: userAttributes,
     })
     .map(sent);
@@ -280,5 +280,9 @@ export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('deletePause' as const), nth: fc.nat(5) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('restore' as const), userId }) },
   { weight: 1, arbitrary: preferences },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('removeToken' as const), userId, token: fc.constantFrom('token', 'a/b "é"') }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), userId }) },
 );

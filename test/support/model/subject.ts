@@ -39,6 +39,8 @@ export interface Operations {
   completeAchievement(key: string, user: UserInCall): Answer;
   /** 200, 403, 404, 422. Without a body. */
   setStreakPreferences(userId: string, preferences: StreakPreferences): Answer;
+  /** 200, with whether the user had the token. */
+  removeDeviceToken(userId: string, token: string): Answer;
 
   /** 200, 422. Without a body. */
   grantFreeze(userId: string): Answer;
