@@ -18,8 +18,8 @@ export interface ConfigFile extends Readonly<Record<TopListName, readonly Placed
   readonly streaks: PlacedSingle | null;
   readonly messages: PlacedSingle | null;
   readonly problems: readonly FileProblem[];
-  /** Where the value at a path stands, or the innermost object around a value that isn't there. */
-  readonly locate: (path: Path) => Position;
+  /** Where the value at a path stands, or a place within it if it is a text; the innermost object around a value that isn't there. */
+  readonly locate: (path: Path, within?: Position) => Position;
 }
 
 /**
@@ -48,22 +48,24 @@ export function parseConfigFile(text: string, fileName: string): ConfigFile {
   if (yaml.value === undefined) throw problemsError(fileName, faults);
   if (yaml.value === null) throw refuse({ code: 'file_empty' });
 
-  return configFileOf(yaml.value, { fileName, locate: yaml.locate, faults });
+  return configFileOf(yaml.value, { fileName, locate: yaml.locate, locateIn: yaml.locateIn, faults });
 }
 
 interface Origin {
   readonly fileName: string;
   readonly locate: (path: Path, name?: boolean) => Position;
+  readonly locateIn: (path: Path, within: Position) => Position;
   readonly faults: readonly FileProblem[];
 }
 
-const nowhere: Origin = { fileName: 'the configuration', locate: () => ({ line: 1, column: 1 }), faults: [] };
+const start = { line: 1, column: 1 };
+const nowhere: Origin = { fileName: 'the configuration', locate: () => start, locateIn: () => start, faults: [] };
 
 /**
  * A file with these contents: plain values, as a YAML file has them, by the names of its parts. Without an origin the positions of problems
  * mean nothing. Throws an OperatorError for contents without discernible objects.
  */
-export function configFileOf(contents: unknown, { fileName, locate, faults }: Origin = nowhere): ConfigFile {
+export function configFileOf(contents: unknown, { fileName, locate, locateIn, faults }: Origin = nowhere): ConfigFile {
   const parser = new ObjectParser(locate, faults);
   const [root] = parser.object(configFileSchema, contents, { path: [] });
   if (!root) throw problemsError(fileName, parser.problems);
@@ -75,6 +77,6 @@ export function configFileOf(contents: unknown, { fileName, locate, faults }: Or
     streaks: parser.single('streaks', root['streaks']),
     messages: parser.single('messages', root['messages']),
     problems: parser.problems,
-    locate: (path) => locate(path),
+    locate: (path, within) => (within ? locateIn(path, within) : locate(path)),
   };
 }

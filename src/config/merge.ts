@@ -116,10 +116,12 @@ export class Draft {
 
   /** Adds a problem of the value at a path of the file, unless that value has one already. null: the file has no such value. */
   report(path: Path | null, problem: Problem): void {
-    const place = JSON.stringify(path ?? problem);
+    // A text can have several faults, each at a place of its own.
+    const within = problem.code === 'template_fault' ? { line: problem.line, column: problem.column } : undefined;
+    const place = JSON.stringify([path ?? problem, within]);
     if (this.reported.has(place) || (path !== null && this.followsFromRefusal(path))) return;
     this.reported.add(place);
-    this.problems.push({ position: path === null ? null : this.file.locate(path), problem, path });
+    this.problems.push({ position: path === null ? null : this.file.locate(path, within), problem, path });
   }
 
   /** Adds problems of the merged document, at the places of the file from which the values come. */

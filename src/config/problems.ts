@@ -94,6 +94,12 @@ const words = {
   chosen_twice: 'userAttributes cannot be combined with userId: the boost is for one user',
   empty_window: ({ time }: { time: string }) => `the window is empty: startTime and endTime are both ${time}`,
   empty_day: 'the window is empty: it ends at 00:00, when the day starts. Omit endTime',
+  no_quiet_hour: ({ hour }: { hour: number }) => `quietFromHour and quietToHour are both ${hour}: no hour is quiet. Use null for both`,
+  same_locale: ({ other, type, locale }: { other: string; type: string; locale: string }) =>
+    `${named('template', { key: other })} also has type ${type} and locale ${locale}`,
+  /** `line` and `column` are those of the text. */
+  template_fault: ({ field, line, column, message }: { field: string; line: number; column: number; message: string }) =>
+    `${field}, line ${line}, column ${column}: ${message}`,
   too_much_work: (of: TooMuchWork) =>
     `${of.of} could take ${count(of.us)} µs of Redis time (${of.counts.map(([value, what]) => `${count(value)} ${what}`).join(', ')}): ${count(of.mostUs)} µs is the limit. ${of.advice}`,
 

@@ -4,6 +4,7 @@ import { kinds, singles, topLists } from './kinds.js';
 import { type Achievement, type ConfigDocument, type ConfigObject } from './model.js';
 import { type At, type Parts } from './parts.js';
 import { type ConfigProblem, named, type Subject } from './problems.js';
+import { namedIn, type NamedObject } from './template-problems.js';
 import { type Path } from './yaml.js';
 
 interface Reference {
@@ -50,7 +51,15 @@ export function referenceProblems(document: ConfigDocument, parts: Parts): Confi
 export function referrersOf(document: ConfigDocument, parts: Parts, id: string): Subject[] {
   const all = allReferences(document, parts).flatMap(({ references }) => references);
   const subjects = all.filter((reference) => reference.id === id).map(({ subject }) => subject);
+  subjects.push(...templatesNaming(document, parts, id));
   return [...new Map(subjects.map((subject) => [JSON.stringify(subject), subject])).values()];
+}
+
+/** The templates whose texts name an object by its key. */
+function templatesNaming(document: ConfigDocument, { templates }: Parts, id: string): Subject[] {
+  const target = targetsOf(document).get(id);
+  const isMeant = ({ kind, key }: NamedObject): boolean => kind === target?.kind && key === target.object.key;
+  return templates.filter(({ object }) => namedIn(object).some(isMeant)).map(({ object }) => ({ kind: 'template', key: object.key }));
 }
 
 /** Every object of a list of the document, archived or not. */

@@ -10,6 +10,7 @@ import {
   type ConfigObject,
   type Leaderboard,
   type ListName,
+  type MessageSettings,
   type PointsSystem,
   type Settings,
   type StreakSettings,
@@ -19,6 +20,7 @@ import { at, type At, isLive, nestedIn, type Parts, partsOf } from './parts.js';
 import { type ConfigProblem, type Problem } from './problems.js';
 import { referenceProblems } from './references.js';
 import { workProblems } from './work.js';
+import { templateProblems } from './template-problems.js';
 import { type Path } from './yaml.js';
 
 /**
@@ -36,6 +38,8 @@ export function validateConfig(document: ConfigDocument): ConfigProblem[] {
     ...parts.pointsSystems.flatMap(levelProblems),
     ...triggerProblems(parts),
     ...settingsProblems(document.settings),
+    ...quietProblems(document.messages),
+    ...templateProblems(document, parts),
     ...streakProblems(document.streaks),
     ...periodProblems(parts),
     ...boostProblems(parts),
@@ -106,6 +110,16 @@ function triggerProblems({ triggers }: Parts): ConfigProblem[] {
 function settingsProblems({ achievementFromHour: from, achievementToHour: to }: Settings): ConfigProblem[] {
   if (from < to) return [];
   return [{ code: 'hours_reversed', path: ['settings', 'achievementToHour'], subject: { kind: 'settings' }, from, to }];
+}
+
+/** Halves of quiet hours without the other half, and none at all. */
+function quietProblems({ quietFromHour: from, quietToHour: to }: MessageSettings): ConfigProblem[] {
+  const problem = (field: string, of: Problem): ConfigProblem => ({ ...of, path: ['messages', field], subject: { kind: 'messages' } });
+  if (from === null && to !== null) return [problem('quietFromHour', { code: 'missing_with', field: 'quietFromHour', by: 'quietToHour' })];
+  if (from === null || to === null) {
+    return from === to ? [] : [problem('quietToHour', { code: 'missing_with', field: 'quietToHour', by: 'quietFromHour' })];
+  }
+  return from === to ? [problem('quietToHour', { code: 'no_quiet_hour', hour: from })] : [];
 }
 
 function streakProblems({ enabled, metrics, freezes }: StreakSettings): ConfigProblem[] {

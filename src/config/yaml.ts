@@ -25,6 +25,8 @@ export interface YamlText {
    * at the innermost object around it, an alias at its anchor.
    */
   readonly locate: (path: Path, name?: boolean) => Position;
+  /** Where a place of the text at a path stands; the start of the text where escapes or folded lines hide it. */
+  readonly locateIn: (path: Path, within: Position) => Position;
 }
 
 /**
@@ -58,7 +60,13 @@ export function readYaml(text: string): YamlText {
   if (aliases.length > 0 || document.errors.length > 0) return { ...broken(), faults };
   try {
     const value: unknown = document.toJS({ maxAliasCount: limits.maxYamlAliases });
-    return { value, faults, locate: (path, name = false) => position(offsetOf(document, path, name)) };
+    const locate = (path: Path, name = false): Position => position(offsetOf(document, path, name));
+    const locateIn = (path: Path, within: Position): Position => {
+      const offset = offsetOf(document, path, false);
+      const block = text[offset] === '|' ? lineOf(text, lines.lineStarts, position(offset).line + within.line) : null;
+      return placeInText(text, String(valueAt(value, path)), { offset, start: position(offset), within, block });
+    };
+    return { value, faults, locate, locateIn };
   } catch (error) {
     // The library's only error at this point is that aliases, each of them within bounds, multiply to too many.
     if (!(error instanceof ReferenceError)) throw error;
@@ -66,7 +74,37 @@ export function readYaml(text: string): YamlText {
   }
 }
 
-const broken = (...faults: YamlFault[]): YamlText => ({ value: undefined, faults, locate: () => ({ line: 1, column: 1 }) });
+const first: Position = { line: 1, column: 1 };
+const broken = (...faults: YamlFault[]): YamlText => ({ value: undefined, faults, locate: () => first, locateIn: () => first });
+
+const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((inner, segment) => (inner as Readonly<Record<string | number, unknown>>)[segment], value);
+
+interface PlaceInText {
+  /** Where the scalar starts in the file. */
+  readonly offset: number;
+  readonly start: Position;
+  /** The place in the value of the scalar. */
+  readonly within: Position;
+  /** The line of the file that has the place, in a literal block. */
+  readonly block: string | null;
+}
+
+/** A line of a text, without its end. */
+const lineOf = (text: string, starts: readonly number[], line: number): string =>
+  text.slice(starts[line - 1], starts[line]).replace(/\r?\n$/, '');
+
+/** The place in the file of a place in the value of a scalar: exact in literal blocks, and in scalars of one line without escapes. */
+function placeInText(file: string, value: string, { offset, start, within, block }: PlaceInText): Position {
+  if (block !== null) {
+    const meant = value.split('\n')[within.line - 1] ?? '';
+    if (!block.endsWith(meant)) return start;
+    return { line: start.line + within.line, column: block.length - meant.length + within.column };
+  }
+  const quotes = /^["']/.test(file[offset] ?? '') ? 1 : 0;
+  if (value.includes('\n') || !file.startsWith(value, offset + quotes)) return start;
+  return { line: start.line, column: start.column + quotes + within.column - 1 };
+}
 
 /** The place where a text gets nested too deep, or null. Uses the parser's first stage, which does not recurse. */
 function beyondDepth(text: string): Position | null {

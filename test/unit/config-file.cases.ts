@@ -68,7 +68,7 @@ metrics:
 = metric "b": unknown field "<<" (allowed: key, name, unitType, units)
 # a list of something else
 §badges: []
-= unknown field "badges" (allowed: settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks)
+= unknown field "badges" (allowed: settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks, messages, templates)
 # a map for a list
 metrics: §{}
 points: §5
@@ -287,4 +287,4 @@ leaderboards:
 = leaderboard "l": name is missing
 = leaderboard "l": there is no points system "q"
 = leaderboard "l": start must be a day of the calendar written YYYY-MM-DD, not "2026-13-01"
-= unknown field "unknown" (allowed: settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks)`;
+= unknown field "unknown" (allowed: settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks, messages, templates)`;
