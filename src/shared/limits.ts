@@ -1,5 +1,39 @@
 /** Every limit of the service, with its unit last in the name. */
 export const limits = {
+  /*
+   * Messages to users. Together they keep an email below maxEmailBytes, above which Gmail cuts it: the longest texts take 5 bytes a character when
+   * they are escaped, and 4 as UTF-8 (test/rules/messages-render.test.ts renders them).
+   */
+  /** Bytes of the HTML of an email. */
+  maxEmailBytes: 102 * 1024,
+  /** Characters of one value in a template: a name, the value of an attribute. The rest is cut off. */
+  maxMessageValueChars: 200,
+  /** Characters of rendered texts. The rest is cut off. */
+  maxSubjectChars: 200,
+  maxHeadingChars: 200,
+  maxMessageBodyChars: 4_000,
+  maxButtonChars: 60,
+  maxPushTitleChars: 100,
+  maxPushBodyChars: 400,
+  /** Characters of the preview that mailboxes show beside the subject. */
+  maxPreheaderChars: 140,
+  /** Paragraphs, and lines of the postal address. Further ones are appended to the last. */
+  maxMessageParagraphs: 40,
+  maxMessageAddressLines: 6,
+  /** Characters of a link, of one in a push notification (a payload has at most 4,096 bytes), and of an image's address. Longer ones are left out. */
+  maxMessageLinkChars: 2_000,
+  maxPushLinkChars: 1_000,
+  maxMessageImageChars: 1_000,
+  /** Rows that the layout shows. */
+  maxMessageAchievements: 5,
+  maxMessageMetrics: 5,
+  maxMessagePoints: 3,
+  maxMessageLeaderboards: 3,
+  /** Periods of the calendar of daily, weekly and monthly streaks. */
+  messageStreakDays: 14,
+  messageStreakWeeks: 6,
+  messageStreakMonths: 6,
+
   /** Characters (code points) of a user id and of an idempotency key (docs/rules/users.md). */
   maxIdChars: 255,
   /** Characters of other texts in requests: names, attribute values. */
