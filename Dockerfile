@@ -25,6 +25,7 @@ COPY package.json ./
 COPY bin bin
 COPY lua lua
 COPY migrations migrations
+COPY templates templates
 COPY examples examples
 USER node
 EXPOSE 7070

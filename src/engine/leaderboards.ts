@@ -200,6 +200,24 @@ export async function readLeaderboard(stores: Stores, tenant: number, key: strin
 }
 
 /**
+ * A user's places in the current runs of leaderboards, by key: null where the user has none. One pipelined call for each. Throws a 404 for an
+ * unknown user.
+ */
+export async function readRanks(
+  engine: Engine,
+  config: ActiveConfig,
+  user: string,
+  boards: readonly Leaderboard[],
+): Promise<ReadonlyMap<string, { readonly rank: number; readonly value: number } | null>> {
+  const places = boards.map(async (board) => {
+    const asked = { leaderboard: board.no, record: recordOf(config, board), max: board.maxParticipants, run: resolveRun(board, undefined) };
+    const { rank, value } = await readPlace(engine, config.tenant, asked, user);
+    return [board.key, rank === null || value === null ? null : { rank, value }] as const;
+  });
+  return new Map(await Promise.all(places));
+}
+
+/**
  * A user's place in a run of a leaderboard, with its history by day, the contract's `UserLeaderboardResponseWithHistory`. Throws a 404 for an
  * unknown user or key.
  */

@@ -1,4 +1,5 @@
 import { limits } from '../shared/limits.js';
+import type { MessageVariables } from './variables.js';
 
 /** Control characters, and those that change the direction of the text after them. */
 const controls = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
@@ -27,11 +28,23 @@ export function paragraphsOf(text: string, max: number, paragraphs: number): str
   return shown.filter((lines) => lines.length > 0);
 }
 
-/** Values of templates with every text on one line and of at most limits.maxMessageValueChars characters, whatever they came from. */
-export function boundValues<T>(value: T): T;
-export function boundValues(value: unknown): unknown {
-  if (typeof value === 'string') return oneLine(value, limits.maxMessageValueChars);
-  if (Array.isArray(value)) return value.map((item: unknown) => boundValues(item));
+/** A link as a value of a template, which can't be cut: empty when it is too long. */
+const boundLink = (url: string): string => (url.length <= limits.maxMessageLinkChars ? url.replace(controls, '') : '');
+
+const linkNames: ReadonlySet<string> = new Set(['url', 'badgeUrl']);
+
+function boundValue(name: string, value: unknown): unknown {
+  if (typeof value === 'string') return linkNames.has(name) ? boundLink(value) : oneLine(value, limits.maxMessageValueChars);
+  if (Array.isArray(value)) return value.map((item: unknown) => boundValue('', item));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, boundValues<unknown>(item)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, boundValue(key, item)]));
+}
+
+/** The values of templates, every text of which is on one line and has at most limits.maxMessageValueChars characters. */
+export function boundVariables(variables: MessageVariables): MessageVariables {
+  // An attribute may have the key `url`, and is a text all the same.
+  const { attributes } = variables.user;
+  const texts = Object.entries(attributes).map(([key, text]) => [key, oneLine(text, limits.maxMessageValueChars)]);
+  const bounded = boundValue('', variables) as MessageVariables;
+  return { ...bounded, user: { ...bounded.user, attributes: Object.fromEntries(texts) as typeof attributes } };
 }

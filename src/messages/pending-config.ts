@@ -25,3 +25,12 @@ export interface MessageTemplate extends ConfigObject {
   readonly pushTitle: string | null;
   readonly pushBody: string | null;
 }
+import { Liquid, type Template } from 'liquidjs';
+const engine = new Liquid({ ownPropertyOnly: true, strictFilters: true, strictVariables: false });
+export const parseTemplate = (text: string): Template[] => engine.parse(text);
+export const renderTemplate = (parsed: Template[], scope: object): string => engine.renderSync(parsed, scope) as string;
+export function isAllowedLink({ brandUrl, linkHosts }: MessageSettings, url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, host } = new URL(url);
+  return /^https?:$/.test(protocol) && [...linkHosts, ...(brandUrl === null ? [] : [new URL(brandUrl).host])].includes(host);
+}

@@ -62,9 +62,9 @@ export interface NextVariables {
 
 export interface LeaderboardVariables {
   readonly name: string;
-  /** Null without a place. */
+  /** Null without a place, like the value. */
   readonly rank: number | null;
-  readonly value: number;
+  readonly value: number | null;
 }
 
 /** What templates can use (src/config/template-variables.ts, docs/messages-templates.md). Dates are `YYYY-MM-DD` of the user's local calendar. */

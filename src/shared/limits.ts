@@ -6,8 +6,11 @@ export const limits = {
    */
   /** Bytes of the HTML of an email. */
   maxEmailBytes: 102 * 1024,
-  /** Characters of one value in a template: a name, the value of an attribute. The rest is cut off. */
-  maxMessageValueChars: 200,
+  /** Characters of one value in a template: an id, the value of an attribute. The rest is cut off. */
+  maxMessageValueChars: 255,
+  /** The same of names, descriptions and lines of the postal address that the layout shows. */
+  maxMessageNameChars: 80,
+  maxMessageDescriptionChars: 160,
   /** Characters of rendered texts. The rest is cut off. */
   maxSubjectChars: 200,
   maxHeadingChars: 200,
@@ -23,7 +26,7 @@ export const limits = {
   /** Characters of a link, of one in a push notification (a payload has at most 4,096 bytes), and of an image's address. Longer ones are left out. */
   maxMessageLinkChars: 2_000,
   maxPushLinkChars: 1_000,
-  maxMessageImageChars: 1_000,
+  maxMessageImageChars: 500,
   /** Rows that the layout shows. */
   maxMessageAchievements: 5,
   maxMessageMetrics: 5,
