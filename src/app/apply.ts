@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type pg from 'pg';
 import { defaultTenant, findTenant } from '../access/tenants.js';
 import { describeChanges } from '../config/changes.js';
 import { applyConfigText, type AppliedConfig } from '../config/store.js';
@@ -30,6 +31,15 @@ export function readConfigText(file: string): ConfigText {
   }
 }
 
+/** The `no` of the tenant that an option of a command names; the default tenant without it. Throws an OperatorError for an unknown one. */
+export async function tenantNamed(pool: pg.Pool, named: string | undefined): Promise<number> {
+  const tenant = named === undefined ? defaultTenant : (await findTenant(pool, named))?.no;
+  if (tenant === undefined) {
+    throw new OperatorError(`There is no tenant ${JSON.stringify(named)}: name one by its id or its customerId.`);
+  }
+  return tenant;
+}
+
 /**
  * Applies a configuration file to a tenant and activates the newest version, whether or not the file changed anything. Throws an
  * OperatorError that lists every problem of the file, or names the tenant that does not exist.
@@ -39,10 +49,7 @@ export async function applyConfig(
   { name, text }: ConfigText,
   { tenant: named, prune, dryRun }: ApplyOptions,
 ): Promise<AppliedConfig> {
-  const tenant = named === undefined ? defaultTenant : (await findTenant(pool, named))?.no;
-  if (tenant === undefined) {
-    throw new OperatorError(`There is no tenant ${JSON.stringify(named)}: name one by its id or its customerId.`);
-  }
+  const tenant = await tenantNamed(pool, named);
   const now = new Date(await clock.now(tenant)).toISOString();
   const { webhookAllowPrivate: allowPrivateWebhooks } = settings;
   const applied = await applyConfigText({ pool, tenant, text, fileName: name, now, prune, dryRun, allowPrivateWebhooks });

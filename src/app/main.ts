@@ -9,6 +9,7 @@ import { serve } from './processes/serve.js';
 import { parseSettings } from './settings.js';
 import { stopSignal } from './signals.js';
 import { createKey, listKeys, revokeKey, type Print } from './commands/keys.js';
+import { preview, type PreviewOptions } from './commands/messages.js';
 import { openReport, restore, verify } from './commands/restore.js';
 import { status } from './commands/status.js';
 
@@ -105,6 +106,15 @@ function program(): Command {
     .description('show stores, processes, leases, backlog and tenants out of sync; changes nothing; exits with 1 if there is a problem')
     .option('--json', 'print it as JSON')
     .action(({ json }: { json?: boolean }) => showStatus(json === true));
+  const messages = laurel.command('messages').description('look at messages to users');
+  messages
+    .command('preview')
+    .argument('<type>', 'achievement_completed, recap, reactivation or streak_reminder')
+    .requiredOption('--user <id>', 'the user whom the message would be to')
+    .requiredOption('--html <file>', 'write the HTML of the email to a file')
+    .option('--tenant <id>', 'the id or customerId of the tenant; the default tenant without it')
+    .description('render a message to a user; nothing is sent')
+    .action((type: string, how: PreviewOptions) => withContext((context, print) => preview(context, print, type, how)));
   const keys = laurel.command('keys').description('manage admin keys, even when all of them are lost');
   keys
     .command('list', { isDefault: true })

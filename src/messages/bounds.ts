@@ -8,20 +8,40 @@ const lineBreaks = /\r\n|[\r\n\v\f\u0085\u2028\u2029]/gu;
 /** The first `max` characters (code points) of a text. A longer one ends in an ellipsis. */
 export function cut(text: string, max: number): string {
   // No character has more than two UTF-16 units, so the rest is never looked at.
-  const characters = [...text.slice(0, 2 * max + 2)];
-  return characters.length <= max && text.length <= 2 * max ? text : `${characters.slice(0, max - 1).join('').trimEnd()}…`;
+  const characters = Array.from(text.slice(0, 2 * max + 2));
+  return characters.length <= max && text.length <= 2 * max
+    ? text
+    : `${characters
+        .slice(0, max - 1)
+        .join('')
+        .trimEnd()}…`;
 }
 
 /** A text on one line, without control characters, of at most `max` characters. */
 export function oneLine(text: string, max: number): string {
-  const cleaned = text.slice(0, 4 * max).toWellFormed().replace(lineBreaks, ' ').replace(/\t/g, ' ').replace(controls, '');
+  const cleaned = text
+    .slice(0, 4 * max)
+    .toWellFormed()
+    .replace(lineBreaks, ' ')
+    .replace(/\t/g, ' ')
+    .replace(controls, '');
   return cut(cleaned.replace(/ {2,}/g, ' ').trim(), max);
 }
 
 /** Paragraphs of lines: blank lines separate paragraphs. Without control characters; at most `max` characters and `paragraphs` paragraphs. */
 export function paragraphsOf(text: string, max: number, paragraphs: number): string[][] {
-  const cleaned = text.slice(0, 4 * max).toWellFormed().replace(lineBreaks, '\n').replace(/\t/g, ' ');
-  const kept = cut(cleaned.replace(/[^\S\n]+\n/g, '\n').replace(/\n{3,}/g, '\n\n').trim(), max);
+  const cleaned = text
+    .slice(0, 4 * max)
+    .toWellFormed()
+    .replace(lineBreaks, '\n')
+    .replace(/\t/g, ' ');
+  const kept = cut(
+    cleaned
+      .replace(/[^\S\n]+\n/g, '\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .trim(),
+    max,
+  );
   const all = kept.split('\n\n').map((paragraph) => paragraph.split('\n').map((line) => line.replace(controls, '').trim()));
   const shown = all.slice(0, paragraphs).map((lines) => lines.filter((line) => line !== ''));
   shown.at(-1)?.push(...all.slice(paragraphs).flat());

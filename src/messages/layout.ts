@@ -28,6 +28,9 @@ export function renderLayout(view: object): { readonly html: string; readonly te
   const render = ({ engine, parsed }: Layout): string => engine.renderSync(parsed, view) as string;
   return {
     html: render(layouts.html),
-    text: `${render(layouts.text).replace(/[^\S\n]+\n/g, '\n').replace(/\n{3,}/g, '\n\n').trim()}\n`,
+    text: `${render(layouts.text)
+      .replace(/[^\S\n]+\n/g, '\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .trim()}\n`,
   };
 }

@@ -1,4 +1,14 @@
-const rightToLeftScripts: ReadonlySet<string | undefined> = new Set(['Adlm', 'Arab', 'Hebr', 'Mand', 'Nkoo', 'Rohg', 'Samr', 'Syrc', 'Thaa']);
+const rightToLeftScripts: ReadonlySet<string | undefined> = new Set([
+  'Adlm',
+  'Arab',
+  'Hebr',
+  'Mand',
+  'Nkoo',
+  'Rohg',
+  'Samr',
+  'Syrc',
+  'Thaa',
+]);
 
 /** The canonical form of a BCP 47 language tag, `_` counting as `-`; undefined for any other text. */
 export function canonicalLocale(text: string): string | undefined {

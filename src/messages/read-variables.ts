@@ -47,7 +47,12 @@ async function readDays(stores: SummaryStores, { config, streak }: UserState, us
 }
 
 /** The changes of all metrics and points systems in the period of a recap; none for other messages. */
-async function readChanges(stores: SummaryStores, { config, ledgerId, streak }: UserState, user: string, about: MessageAbout): Promise<Changes> {
+async function readChanges(
+  stores: SummaryStores,
+  { config, ledgerId, streak }: UserState,
+  user: string,
+  about: MessageAbout,
+): Promise<Changes> {
   const changes = new Map<number, number>();
   if (about.type !== 'recap') return changes;
   // The calendar of a streak, which is read before, has waited for this user's own entries.
@@ -61,9 +66,9 @@ async function readChanges(stores: SummaryStores, { config, ledgerId, streak }: 
 }
 
 /** Places on the leaderboards that the message uses: those that its texts name, and in a recap the first ones that are active. */
-async function readPlaces(stores: SummaryStores, { config, now }: UserState, user: string, used: ReadonlySet<string> | 'all') {
+async function readPlaces(stores: SummaryStores, { config, now }: UserState, user: string, used: readonly string[]) {
   const boards = [...config.leaderboards.values()];
-  const wanted = boards.filter(({ key }) => used === 'all' || used.has(key));
+  const wanted = boards.filter(({ key }) => used.includes(key));
   const running = wanted.filter((board) => statusOn(board, utcDate(now)) === 'active');
   const ranks = await readRanks(stores.engine, config, user, running);
   const none = { rank: null, value: null };
@@ -179,7 +184,7 @@ export async function readVariables(
   const uses = usesOf(config, about.type, locale);
   const days = typesWithCalendar.has(about.type) || uses.streakDays ? await readDays(stores, state, user) : [];
   const changes = await readChanges(stores, state, user, about);
-  const used = uses.leaderboards === 'all' || about.type !== 'recap' ? uses.leaderboards : new Set([...uses.leaderboards, ...shownBoards(state)]);
+  const used = about.type === 'recap' ? [...uses.leaderboards, ...shownBoards(state)] : uses.leaderboards;
   const { length, frequency, freezes = 0, expires } = baseStreak(config, streak);
   const variables = {
     ...{ type: about.type, locale, ...profileVariables(state, user), ...totals(state, changes) },

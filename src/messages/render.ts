@@ -2,9 +2,9 @@ import type { Push } from './message.js';
 import { limits } from '../shared/limits.js';
 import { boundVariables, cut } from './bounds.js';
 import { renderLayout } from './layout.js';
-import { canonicalLocale, directionOf } from './locales.js';
-import { isAllowedLink } from './pending-config.js';
-import { type MessageConfig, renderLine, renderParagraphs, renderText, textOf } from './texts.js';
+import { directionOf } from './locales.js';
+import { isAllowedLink } from '../config/links.js';
+import { type MessageConfig, localeOf, renderLine, renderParagraphs, renderText } from './texts.js';
 import type { MessageVariables } from './variables.js';
 import { brandColors, brandView, detailsView } from './view.js';
 import { words } from './words.js';
@@ -44,11 +44,6 @@ function targetOf(config: MessageConfig, variables: MessageVariables, maxChars: 
   return { url: null, warnings: [`links to ${JSON.stringify(cut(host, limits.maxMessageValueChars))} are not allowed`] };
 }
 
-/** The locale of an email: that of its body. */
-function localeOf(config: MessageConfig, variables: MessageVariables): string {
-  return canonicalLocale(textOf(config, variables, 'body')?.locale ?? '') ?? words.locale;
-}
-
 /**
  * Renders an email with the templates of a configuration, or the built-in texts. Every text of the result is bounded and escaped, whatever the
  * variables are; the HTML has at most limits.maxEmailBytes bytes.
@@ -56,7 +51,7 @@ function localeOf(config: MessageConfig, variables: MessageVariables): string {
 export async function renderEmail(config: MessageConfig, variables: MessageVariables, links: MessageLinks): Promise<RenderedEmail> {
   const { messages } = config.document;
   const bounded = boundVariables(variables);
-  const locale = localeOf(config, bounded);
+  const locale = localeOf(config, bounded, 'body');
   const subject = renderLine(config, bounded, 'subject', limits.maxSubjectChars);
   const paragraphs = renderParagraphs(config, bounded);
   const { url, warnings } = targetOf(config, bounded, limits.maxMessageLinkChars);

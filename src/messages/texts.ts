@@ -3,7 +3,8 @@ import { limits } from '../shared/limits.js';
 import { oneLine, paragraphsOf } from './bounds.js';
 import { builtInLocale, defaultTexts } from './defaults.js';
 import { canonicalLocale, fallbacksOf } from './locales.js';
-import { type MessageSettings, type MessageTemplate, parseTemplate, renderTemplate } from './pending-config.js';
+import type { ConfigDocument, MessageTemplate } from '../config/model.js';
+import { parseTemplate, renderTemplate } from '../config/templates.js';
 import type { MessageVariables } from './variables.js';
 
 /** The texts of a template; null falls back to the next template (docs/messages-templates.md). */
@@ -13,7 +14,7 @@ export type TextField = (typeof textFields)[number];
 
 /** The part of a configuration that messages are rendered with. */
 export interface MessageConfig {
-  readonly document: { readonly messages: MessageSettings; readonly templates: readonly MessageTemplate[] };
+  readonly document: Pick<ConfigDocument, 'messages' | 'templates'>;
 }
 
 /** A text, and the locale that it is written in. */
@@ -32,17 +33,31 @@ function candidates({ document }: MessageConfig, type: NotificationType, locale:
 }
 
 /** The text of a field; undefined for one that has none. */
-export function textOf(config: MessageConfig, { type, locale }: Pick<MessageVariables, 'type' | 'locale'>, field: TextField): LocalText | undefined {
+export function textOf(
+  config: MessageConfig,
+  { type, locale }: Pick<MessageVariables, 'type' | 'locale'>,
+  field: TextField,
+): LocalText | undefined {
   for (const { [field]: text, locale: writtenIn } of candidates(config, type, locale)) {
     if (text !== null) return { text, locale: writtenIn };
   }
   return undefined;
 }
 
+/** The locale in which a text is shown: a French text is for all French users, each of whom has the dates and numbers of their own country. */
+const shownIn = (text: LocalText, locale: string): string => (fallbacksOf(locale).includes(text.locale) ? locale : text.locale);
+
+/** The locale of a message: that of its text in a field. */
+export function localeOf(config: MessageConfig, variables: MessageVariables, field: TextField): string {
+  const found = textOf(config, variables, field);
+  return found === undefined ? builtInLocale : shownIn(found, variables.locale);
+}
+
 /** Renders a field; empty for one without a text. `variables` are bounded (bounds.ts). */
 export function renderText(config: MessageConfig, variables: MessageVariables, field: TextField): string {
   const found = textOf(config, variables, field);
-  return found === undefined ? '' : renderTemplate(parseTemplate(found.text), variables);
+  if (found === undefined) return '';
+  return renderTemplate(parseTemplate(found.text), { ...variables, locale: shownIn(found, variables.locale) });
 }
 
 /** Renders a field as one line of at most `max` characters. */

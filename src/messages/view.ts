@@ -2,7 +2,7 @@ import type { NotificationType } from '../config/message-types.js';
 import { limits } from '../shared/limits.js';
 import { cut, oneLine } from './bounds.js';
 import { readableOn, textOn } from './colors.js';
-import type { MessageSettings } from './pending-config.js';
+import type { MessageSettings } from '../config/model.js';
 import type { AchievementVariables, MessageVariables, StreakDay, StreakVariables } from './variables.js';
 import { fill, words } from './words.js';
 
@@ -64,7 +64,9 @@ const symbols: Readonly<Record<StreakDay['state'], string>> = {
 const daysPerRow = 7;
 
 /** The colours of a brand: as a background with text on it, and as text that is readable on the backgrounds of the layout. */
-export function brandColors({ brandColor }: MessageSettings): Readonly<Record<'brand' | 'onBrand' | 'light' | 'onLight' | 'dark' | 'onDark', string>> {
+export function brandColors({
+  brandColor,
+}: MessageSettings): Readonly<Record<'brand' | 'onBrand' | 'light' | 'onLight' | 'dark' | 'onDark', string>> {
   const light = readableOn(brandColor, lightBackgrounds);
   const dark = readableOn(brandColor, darkBackgrounds);
   return { brand: brandColor, onBrand: textOn(brandColor), light, onLight: textOn(light), dark, onDark: textOn(dark) };
@@ -131,7 +133,14 @@ function progressOf({ next, points }: MessageVariables, number: Intl.NumberForma
   if (system) {
     const { name, level, nextLevel, toNextLevel, progress } = system;
     const detail = fill(words.toNextLevel, { points: number.format(toNextLevel), level: shortName(nextLevel) });
-    bars.push({ title: [name, level].filter((part) => part !== '').map(shortName).join(': '), detail, percent: progress });
+    bars.push({
+      title: [name, level]
+        .filter((part) => part !== '')
+        .map(shortName)
+        .join(': '),
+      detail,
+      percent: progress,
+    });
   }
   return bars;
 }
@@ -166,7 +175,11 @@ export function detailsView(variables: MessageVariables, locale: string): Detail
 }
 
 /** The brand as the layout shows it. */
-export function brandView(messages: MessageSettings): { readonly name: string; readonly logoUrl: string; readonly address: readonly string[] } {
+export function brandView(messages: MessageSettings): {
+  readonly name: string;
+  readonly logoUrl: string;
+  readonly address: readonly string[];
+} {
   const { brandName, brandLogoUrl, brandAddress } = messages;
   const lines = (brandAddress ?? '').split('\n').map((line) => oneLine(line, limits.maxMessageNameChars));
   return {
@@ -175,4 +188,3 @@ export function brandView(messages: MessageSettings): { readonly name: string; r
     address: lines.filter((line) => line !== '').slice(0, limits.maxMessageAddressLines),
   };
 }
-
