@@ -41,7 +41,10 @@ function targetOf(config: MessageConfig, variables: MessageVariables, maxChars: 
   if (url.length > maxChars) return { url: null, warnings: [`the link of the template is longer than ${maxChars} characters`] };
   if (isAllowedLink(messages, url)) return { url, warnings: [] };
   const host = URL.canParse(url) ? new URL(url).host : '';
-  return { url: null, warnings: [`links to ${JSON.stringify(cut(host, limits.maxMessageValueChars))} are not allowed`] };
+  return {
+    url: null,
+    warnings: [`the link of the template is not allowed; its host is ${JSON.stringify(cut(host, limits.maxMessageValueChars))}`],
+  };
 }
 
 /**
