@@ -509,6 +509,7 @@ create table deliveries (
   tries jsonb not null default '[]', -- the newest tries, for the Admin API
   created timestamptz not null default now(),
   finished timestamptz,
+  clicks integer not null default 0, -- on links of an email
   primary key (outbox, endpoint)
 -- Queues change all the time, and rows of delivered messages are deleted within days: vacuum after few dead rows.
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
@@ -518,6 +519,8 @@ create index deliveries_of_endpoint on deliveries (tenant, endpoint, outbox);
 create index deliveries_failed on deliveries (tenant, endpoint, outbox) where status = 'failed';
 create index deliveries_due on deliveries (tenant, endpoint, next_attempt_at, outbox) where status = 'pending';
 create index deliveries_in_order on deliveries (tenant, endpoint, subject, outbox) where status = 'pending';
+-- Messages to users are listed by channel, type and status.
+create index deliveries_of_channel on deliveries (tenant, endpoint, kind, status, outbox) where endpoint < 0;
 create index deliveries_by_user on deliveries (tenant, user_id) where user_id is not null;
 
 -- The state of the queue of a webhook endpoint or a channel. The row is also its lock.

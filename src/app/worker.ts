@@ -7,12 +7,11 @@ import type { Listener } from '../redis/connection.js';
 import { Reconciler } from '../restore/reconcile.js';
 import { limits } from '../shared/limits.js';
 import { Deliverer } from '../deliveries/deliverer.js';
-import type { QueueKey } from '../deliveries/queue.js';
 import { WebhookTargets } from '../webhooks/target.js';
 import { createPublisher } from '../webhooks/publisher.js';
 import { Transport } from '../webhooks/transport.js';
 import type { Context } from './context.js';
-import { openChannels } from './messages.js';
+import { openChannels, startMessages } from './messages.js';
 
 interface WorkerOptions {
   readonly context: Context;
@@ -72,11 +71,14 @@ export function drainAsLast(context: Context): void {
 }
 
 /** Delivers the outbox. It stops after the write-behind, so that it delivers the last messages too. */
-export function startDeliverer({ engine, pool, settings, lifecycle, log }: Context, watch: Observed, aheadMs?: () => number): Deliverer {
+export function startDeliverer(context: Context, watch: Observed, aheadMs?: () => number): Deliverer {
+  const { engine, pool, settings, lifecycle, log } = context;
   const transport = new Transport({ allowPrivate: settings.webhookAllowPrivate });
   const webhooks = new WebhookTargets({ transport, log, configuration: async (tenant) => (await engine.config(tenant)).document });
+  const messages = startMessages(context, watch);
   const deliverer = new Deliverer({
-    ...{ pool, log, targetOf: (queue: QueueKey) => webhooks.targetOf(queue), abort: () => transport.stop() },
+    ...{ pool, log, abort: () => transport.stop() },
+    targetOf: async (queue) => messages.targetOf(queue) ?? webhooks.targetOf(queue),
     ...(aheadMs ? { aheadMs } : {}),
   });
   watch.deliveries(deliverer, webhooks.counts);

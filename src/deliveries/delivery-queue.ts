@@ -134,7 +134,8 @@ export class DeliveryQueue {
     target.onAttempt();
     const done = this.attempt(delivery, target, secrets).catch((error: unknown) => {
       this.inFlight.delete(delivery.id);
-      this.context.log.error({ err: error, ...this.key }, 'delivery attempt failed');
+      // The claim expires, and the delivery is attempted again.
+      this.context.log[isStoreTrouble(error) ? 'debug' : 'error']({ err: error, ...this.key }, 'delivery attempt failed, will retry');
     });
     this.inFlight.set(delivery.id, { delivery, done });
   }

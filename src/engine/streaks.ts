@@ -52,12 +52,17 @@ export async function readStreak(
   };
 }
 
+/** The shown streaks of users, in one call, in the order of `ids`; undefined for a user who does not exist. */
+export async function readStreaks(engine: Engine, tenant: number, ids: readonly string[]): Promise<(StreakFact | undefined)[]> {
+  const pairs = ids.flatMap((id) => [randomUUID(), id]);
+  const { values } = await engine.call(tenant, 'readStreaks', () => ({ args: {}, pairs }));
+  return (unpackMessage(values[0]) as readonly unknown[]).map(streakFact);
+}
+
 /** The shown streaks of users, the longest first; a user who does not exist has none. */
 export async function rankStreaks(engine: Engine, tenant: number, ids: readonly string[]): Promise<StreakRanking[]> {
   const unique = [...new Set(ids)];
-  const pairs = unique.flatMap((id) => [randomUUID(), id]);
-  const { values } = await engine.call(tenant, 'readStreaks', () => ({ args: {}, pairs }));
-  const facts = (unpackMessage(values[0]) as readonly unknown[]).map(streakFact);
+  const facts = await readStreaks(engine, tenant, unique);
   return unique
     .map((userId, i) => {
       const fact = facts[i];

@@ -38,3 +38,19 @@ export interface SendResult {
   /** What the provider answered, or why there is no answer; without personal data. */
   readonly detail: string | null;
 }
+
+/** Sends emails. */
+export interface EmailSender {
+  send(email: Email): Promise<SendResult>;
+}
+
+/** Sends push notifications. */
+export interface PushSender {
+  send(push: Push, to: { readonly tenant: number; readonly user: string }): Promise<SendResult>;
+}
+
+/** What sends by each channel; a channel without one is off. */
+export interface Senders {
+  readonly email?: EmailSender | undefined;
+  readonly push?: PushSender | undefined;
+}

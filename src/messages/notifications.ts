@@ -31,6 +31,8 @@ export interface StoredMessage {
   readonly user: { readonly tz: string | null };
   /** Of a push notification: the device. */
   readonly token?: string;
+  /** When an operator sent it again, which makes it as recent as a new one. */
+  readonly resent?: string;
   /** Whether the user had already received `maxPerUserDay` on that day. */
   readonly isOverLimit?: true;
 }

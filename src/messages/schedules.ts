@@ -1,5 +1,6 @@
 import { DateTime } from 'luxon';
-import { datesOf, dayToDate, firstDayOf, periodOf, weekShiftOf } from '../shared/calendar.js';
+import { dayToDate, firstDayOf, periodOf, weekShiftOf } from '../shared/calendar.js';
+import { recapDates } from './periods.js';
 import type { NotificationType } from '../config/message-types.js';
 import { weekdays, type ConfigDocument, type MessageSettings } from '../config/model.js';
 import type { WebhookKind } from '../config/webhook-kinds.js';
@@ -24,15 +25,6 @@ export interface Occurrence {
 }
 
 type Rules = Pick<ConfigDocument, 'settings' | 'streaks'>;
-
-/** The dates, `YYYY-MM-DD`, of the recap period that contains a day. */
-function recapDates({ settings }: Rules, day: number): { first: string; last: string } {
-  const { recapFrequency: frequency } = settings;
-  const shift = weekShiftOf(settings);
-  if (frequency !== 'yearly') return datesOf(frequency, periodOf(frequency, day, shift), shift);
-  const year = dayToDate(day).slice(0, 'YYYY'.length);
-  return { first: `${year}-01-01`, last: `${year}-12-31` };
-}
 
 /** The period of a recap on a day: the one that ended the day before. */
 export const recapPeriod = (rules: Rules, day: number): { first: string; last: string } => recapDates(rules, day - 1);
@@ -71,7 +63,8 @@ function isReminderDay(rules: Rules, day: number): boolean {
   }
 }
 
-function isDay(kind: ScheduleKind, rules: Rules, day: number): boolean {
+/** Whether a kind is due on a local day, in days since 1970-01-01. */
+export function isScheduledDay(kind: ScheduleKind, rules: Rules, day: number): boolean {
   switch (kind) {
     case 'emails.recap_due':
       return recapDates(rules, day).first === dayToDate(day);
@@ -121,7 +114,7 @@ export function newestOccurrence(kind: ScheduleKind, rules: Rules, zone: string,
     const { year, month, day } = today.minus({ days: back });
     const local = Date.UTC(year, month - 1, day) / dayMs;
     const at = DateTime.fromObject({ year, month, day, hour }, { zone }).toMillis();
-    if (at > now || !isDay(kind, rules, local)) continue;
+    if (at > now || !isScheduledDay(kind, rules, local)) continue;
     const isOver = now - at >= dayMs || (kind === 'emails.streak_reminder_due' && local < currentPeriod.first);
     return isOver ? undefined : { at, day: local };
   }

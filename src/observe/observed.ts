@@ -9,6 +9,7 @@ import type { Refusals } from '../logging/refusals.js';
 import type { RedisConnection } from '../redis/connection.js';
 import type { LaurelError } from '../shared/errors.js';
 import { Observation, type MetricsSource } from './observation.js';
+import { messageMetrics, type WatchedMessages, type WatchedProviders } from './message-metrics.js';
 import { partitionMetrics } from './partition-metrics.js';
 import {
   type HandledRequest,
@@ -148,6 +149,11 @@ export class Observed {
   /** Adds the deliveries of this process to webhook endpoints, and the backlog. */
   deliveries(deliverer: WatchedDeliveries, webhooks: WebhookCounts): void {
     this.metrics?.add((registry) => webhookMetrics(registry, deliverer, webhooks));
+  }
+
+  /** Adds the deliveries of this process to users. */
+  messages(providers: WatchedProviders, counts: WatchedMessages): void {
+    this.metrics?.add((registry) => messageMetrics(registry, providers, counts));
   }
 
   /** Sends the remaining traces. */

@@ -194,7 +194,7 @@ export interface WebhookCounts {
   readonly failed: number;
 }
 
-/** The attempts and deliveries of this process, and the backlog in Postgres over all tenants. */
+/** The attempts and webhook deliveries of this process, and the backlog of all deliveries in Postgres over all tenants. */
 export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries, counts: WebhookCounts): Refresh {
   const registers = [registry];
   const attempts = new Counter({
@@ -214,16 +214,22 @@ export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries,
     'laurel_webhook_overdue_seconds',
     'How long the oldest due webhook delivery has been due, without those of inactive endpoints.',
   );
+  const overdueMessages = absentGauge(
+    registry,
+    'laurel_message_overdue_seconds',
+    'How long the oldest due message to a user has been due, without those of channels that are off.',
+  );
   return async () => {
     attempts.reset();
     attempts.inc(counts.attempts);
     ended.reset();
     ended.inc({ result: 'delivered' }, counts.delivered);
     ended.inc({ result: 'failed' }, counts.failed);
-    for (const gauge of [switchedOff, overdue]) gauge.remove();
+    for (const gauge of [switchedOff, overdue, overdueMessages]) gauge.remove();
     const backlog = await deliverer.backlog();
     switchedOff.set(backlog.switchedOff);
     overdue.set(backlog.overdueMs.webhooks / 1000);
+    overdueMessages.set(backlog.overdueMs.messages / 1000);
   };
 }
 

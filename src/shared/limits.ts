@@ -211,6 +211,18 @@ export const limits = {
   maxLinkHosts: 50,
   /** Messages to one user in one day. */
   maxMessagesPerUserDay: 100,
+  /** Bytes of a generated key. */
+  secretBytes: 32,
+  /** Messages that a worker sends concurrently by one channel. */
+  messageConcurrency: 20,
+  /** Delay before the first retry of a message, which doubles each time, and the longest one. */
+  messageFirstRetryMs: 60_000,
+  messageRetryMs: 3_600_000,
+  /** How long after it became due a message is still sent; one about an achievement can wait for the next day first. */
+  messageMaxAgeMs: 86_400_000,
+  achievementMaxAgeMs: 3 * 86_400_000,
+  /** Streaks that one call of a dry run reads, which delays events by about 2 ms. */
+  dryRunStreaks: 50,
   /** Longest time for which achievements of a user are gathered. */
   maxAchievementGroupMinutes: 240,
   /** Bytes of a configuration file. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { keySchema } from '../../config/fields.js';
 import { limits } from '../../shared/limits.js';
-import { boundedArray } from '../../shared/shapes.js';
+import { boundedArray, instantShape } from '../../shared/shapes.js';
 import { idsText, integerText } from '../query.js';
 
 /**
@@ -23,6 +23,20 @@ export type Issue = z.infer<typeof issueSchema>;
 
 /** The contract's `DeletedResource`. */
 export const deletedSchema = z.object({ id: z.uuid() }).meta({ id: 'Deleted' });
+
+/** An attempt of a delivery, to a webhook endpoint or to a user. */
+export const attemptSchema = z
+  .object({
+    at: instantShape,
+    durationMs: z.number(),
+    status: z.number().int().nullable().meta({ description: 'Of the response; null without one.' }),
+    answer: z
+      .string()
+      .nullable()
+      .meta({ description: `The first ${limits.webhookAnswerBytes} bytes of the response body.` }),
+    error: z.string().nullable().meta({ description: 'Why the attempt failed; null if it did not.' }),
+  })
+  .meta({ id: 'DeliveryTry' });
 
 /** The items of a batch: at least one, at most `max`. */
 export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems) => boundedArray(item, max, 1);

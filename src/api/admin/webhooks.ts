@@ -7,22 +7,9 @@ import { limits } from '../../shared/limits.js';
 import { instantShape } from '../../shared/shapes.js';
 import { type Delivery, webhookStatuses } from '../../webhooks/admin.js';
 import { type Route, type Services, defineRoute } from '../route.js';
-import { pageQuery, uuid } from './requests.js';
+import { attemptSchema, pageQuery, uuid } from './requests.js';
 
 const kind = oneOf(webhookKinds);
-
-const trySchema = z
-  .object({
-    at: instantShape,
-    durationMs: z.number(),
-    status: z.number().int().nullable().meta({ description: 'Of the response; null without one.' }),
-    answer: z
-      .string()
-      .nullable()
-      .meta({ description: `The first ${limits.webhookAnswerBytes} bytes of the response body.` }),
-    error: z.string().nullable().meta({ description: 'Why the attempt failed; null if it did not.' }),
-  })
-  .meta({ id: 'WebhookTry' });
 
 const deliverySchema = z
   .object({
@@ -36,7 +23,7 @@ const deliverySchema = z
     attempts: z.number().int(),
     nextAttempt: instantShape.nullable().meta({ description: 'The earliest time of the next attempt; null if there is none.' }),
     payload: z.record(z.string(), z.unknown()),
-    tries: z.array(trySchema).meta({ description: 'The latest attempts, the newest last.' }),
+    tries: z.array(attemptSchema).meta({ description: 'The latest attempts, the newest last.' }),
   })
   .meta({ id: 'WebhookDelivery' });
 
@@ -86,7 +73,7 @@ export const deliveryRoutes: readonly Route[] = [
     operation: 'admin_webhooks_test',
     description: 'The message is signed, but neither stored nor retried.',
     summary: 'Send an example message to a webhook and return the outcome',
-    responses: { 200: trySchema.omit({ at: true }).extend({ id: z.string(), kind: z.enum(webhookKinds), delivered: z.boolean() }) },
+    responses: { 200: attemptSchema.omit({ at: true }).extend({ id: z.string(), kind: z.enum(webhookKinds), delivered: z.boolean() }) },
     params: z.object({ id: uuid }),
     body: z.object({ kind: kind.optional() }),
     bodyOptional: true,

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { oneOf } from '../../config/fields.js';
+import { channels, notificationTypes } from '../../config/message-types.js';
+import { deliveryStatuses } from '../../deliveries/queue.js';
+import { idSchema, textSchema } from '../../engine/user-properties.js';
+import { limits } from '../../shared/limits.js';
+import type { MessageDelivery } from '../../messages/admin.js';
+import { countRecipients } from '../../messages/dry-run.js';
+import { LaurelError } from '../../shared/errors.js';
+import { instantShape } from '../../shared/shapes.js';
+import { type Route, defineRoute } from '../route.js';
+import { attemptSchema, pageQuery, uuid } from './requests.js';
+
+const type = oneOf(notificationTypes);
+const channel = oneOf(channels);
+
+const messageSchema = z
+  .object({
+    id: z.uuid().meta({ description: 'Also the left side of an email’s Message-ID.' }),
+    type: z.enum(notificationTypes),
+    channel: z.enum(channels),
+    status: z.enum(deliveryStatuses),
+    userId: z.string(),
+    due: instantShape.meta({ description: 'When it became due.' }),
+    created: instantShape.meta({ description: 'When it was queued.' }),
+    finished: instantShape.nullable().meta({ description: 'When it was sent, skipped or abandoned.' }),
+    attempts: z.number().int(),
+    nextAttempt: instantShape.nullable().meta({ description: 'The earliest time of the next attempt; null if there is none.' }),
+    clicks: z.number().int().meta({ description: 'On the links of an email.' }),
+    about: z.record(z.string(), z.unknown()).meta({ description: 'What it is about: the achievements, the period, the days of inactivity.' }),
+    tries: z.array(attemptSchema).meta({ description: 'The latest attempts, the newest last.' }),
+  })
+  .meta({ id: 'Message' });
+
+const showMessage = ({ user, due, created, finished, nextAttempt, about, ...message }: MessageDelivery): z.infer<typeof messageSchema> => ({
+  ...{ id: message.id, type: message.type, channel: message.channel, status: message.status, userId: user },
+  ...{ due: due.toISOString(), created: created.toISOString(), finished: finished?.toISOString() ?? null },
+  attempts: message.attempts,
+  nextAttempt: message.status === 'pending' ? nextAttempt.toISOString() : null,
+  clicks: message.clicks,
+  about: Object.fromEntries(Object.entries(about).filter(([field]) => field !== 'type')),
+  tries: message.tries.map(({ at, durationMs, status, answer, error }) => ({ at, durationMs, status, answer, error })),
+});
+
+/** Messages to users: what was sent, what would be, and tests (docs/messages.md). */
+export const messageRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/messages',
+    operation: 'admin_messages_list',
+    summary: 'List messages to users, the newest first',
+    responses: { 200: z.array(messageSchema) },
+    query: pageQuery.extend({
+      type: type.optional(),
+      channel: channel.optional(),
+      status: oneOf(deliveryStatuses).optional(),
+      userId: idSchema.optional(),
+    }),
+    handle: async ({ services, tenant, query }) => ({ status: 200, body: (await services.messages.list(tenant, query)).map(showMessage) }),
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/messages/totals',
+    operation: 'admin_messages_totals',
+    description: 'Of the messages that are still stored, which is for a week.',
+    summary: 'Count messages to users by type, channel and status',
+    responses: {
+      200: z.array(
+        z.object({
+          ...{ type: z.enum(notificationTypes), channel: z.enum(channels), status: z.enum(deliveryStatuses) },
+          count: z.number().int(),
+        }),
+      ),
+    },
+    handle: async ({ services, tenant }) => ({ status: 200, body: await services.messages.totals(tenant) }),
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/messages/recipients',
+    operation: 'admin_messages_recipients',
+    description:
+      'Nothing is queued or sent. Reads all users in pages: with a million users it takes about a minute. Users who are active or extend their streak ' +
+      'later in the day change the numbers. Of achievements, it counts the users whose message waits for its time.',
+    summary: 'Count the users whom messages of a type would reach on their current local day, by channel',
+    responses: { 200: z.object({ type: z.enum(notificationTypes), email: z.number().int(), push: z.number().int() }) },
+    query: z.object({ type }),
+    handle: async ({ services, tenant, query }) => {
+      const config = await services.engine.config(tenant);
+      const now = await services.clock.now(tenant);
+      const counts = await countRecipients(services.dryRun, config, query.type, now);
+      return { status: 200, body: { type: query.type, ...counts } };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/messages/test',
+    operation: 'admin_messages_test',
+    description:
+      'The email is rendered for the user and sent to `email`, whatever MESSAGES says, once and without storing it. Its link to unsubscribe leads nowhere.',
+    summary: 'Send an email to one address, as a user would receive it now',
+    responses: {
+      200: z.object({
+        id: z.uuid(),
+        subject: z.string(),
+        sent: z.boolean(),
+        status: z.number().int().nullable().meta({ description: 'The reply code of the SMTP server; null without a reply.' }),
+        detail: z.string().nullable().meta({ description: 'What the server replied, or why the email was not sent.' }),
+      }),
+    },
+    body: z.object({ type, userId: idSchema, email: textSchema(1, limits.maxEmailChars) }),
+    handle: async ({ services, tenant, body }) => ({
+      status: 200,
+      body: await services.testMessages.send(tenant, { type: body.type, user: body.userId, to: body.email }),
+    }),
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/messages/{id}/resend',
+    operation: 'admin_messages_resend',
+    description: 'With all of its attempts, whatever its status and age. It is skipped if the user must not receive it any more.',
+    summary: 'Send a message again',
+    responses: { 200: messageSchema },
+    params: z.object({ id: uuid }),
+    handle: async ({ services, tenant, params: { id } }) => {
+      const message = await services.messages.resend(tenant, id, await services.clock.now(tenant));
+      if (!message) throw new LaurelError('not_found', `There is no message with the id ${id}.`);
+      return { status: 200, body: showMessage(message) };
+    },
+  }),
+];

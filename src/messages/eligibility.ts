@@ -1,0 +1,77 @@
+/** What is checked right before a message is sent: much may have happened since it was queued. */
+import type pg from 'pg';
+import type { Channel, NotificationType } from '../config/message-types.js';
+import type { UserState } from '../engine/users.js';
+import { numberArray } from '../postgres/arrays.js';
+import { baseStreak } from '../responses/streaks.js';
+import { dateToDay } from '../shared/calendar.js';
+import { limits } from '../shared/limits.js';
+import { configuredChannels } from './channels.js';
+import { isEnding } from './due.js';
+import type { StoredMessage } from './notifications.js';
+import { deviceTokensOf, reachOf } from './profiles.js';
+import { streakPeriod } from './schedules.js';
+
+/** For how long after it became due a message of a type is sent. */
+export const maxAgeMs = (type: NotificationType): number =>
+  type === 'achievement_completed' ? limits.achievementMaxAgeMs : limits.messageMaxAgeMs;
+
+/** Why a user is not reached any more; undefined if the user is. */
+function unreachable({ config, profile }: UserState, type: NotificationType, { channel, token }: StoredMessage): string | undefined {
+  if (!configuredChannels(config.document, type).includes(channel)) return 'Messages of this type are switched off for the channel.';
+  if (reachOf(profile, type, [channel]).length === 0) return reasons[channel];
+  if (token !== undefined && !deviceTokensOf(profile).includes(token)) return 'The user no longer has the device token.';
+  return undefined;
+}
+
+const reasons: Readonly<Record<Channel, string>> = {
+  email: 'The user no longer receives emails of this type.',
+  push: 'The user no longer receives push notifications of this type.',
+};
+
+/** Whether a streak still ends with the period of the day on which a reminder was queued. */
+function isStillEnding({ config, streak, day }: UserState, queuedOn: number): boolean {
+  const { first, last } = streakPeriod(config.document, queuedOn);
+  return first <= day && day <= last && isEnding(baseStreak(config, streak));
+}
+
+/** Whether a user had an event since the day on which a reactivation became due. */
+async function isActiveAgain(
+  pool: pg.Pool,
+  { config, day }: UserState,
+  user: string,
+  { idleDays }: { readonly idleDays: number },
+): Promise<boolean> {
+  const metrics = numberArray(config.document.metrics.map(({ no }) => no));
+  const { rows } = await pool.query<{ day: string | null }>({
+    name: 'newest-day-with-events',
+    text: `select to_char(max(day), 'YYYY-MM-DD') as day from user_days
+            where tenant = $1 and user_id = $2 and object = any($3::integer[]) and events > 0`,
+    values: [config.tenant, user, metrics],
+  });
+  const newest = rows[0]?.day ?? null;
+  return newest !== null && day - dateToDay(newest) < idleDays;
+}
+
+/** Why a message is no longer true or useful; undefined if it is. */
+async function outdated(pool: pg.Pool, state: UserState, user: string, { about, day }: StoredMessage): Promise<string | undefined> {
+  switch (about.type) {
+    case 'achievement_completed':
+    case 'recap':
+      return undefined;
+    case 'reactivation':
+      return (await isActiveAgain(pool, state, user, { idleDays: about.daysSinceLastActive })) ? 'The user is active again.' : undefined;
+    case 'streak_reminder':
+      return isStillEnding(state, day) ? undefined : 'The streak was extended, lost or paused.';
+  }
+}
+
+/** How long ago a message became due, or was sent again by an operator, at a time of the engine's clock. */
+export const ageMs = ({ timestamp, resent = timestamp }: StoredMessage, now: number): number => now - Date.parse(resent);
+
+/** Why a message must not be sent to a user in this state; undefined if it may be. Whether an address is suppressed is checked apart. */
+export async function whySkipped(pool: pg.Pool, state: UserState, user: string, message: StoredMessage): Promise<string | undefined> {
+  const { about } = message;
+  if (ageMs(message, state.now) > maxAgeMs(about.type)) return 'It could not be sent in time.';
+  return unreachable(state, about.type, message) ?? outdated(pool, state, user, message);
+}

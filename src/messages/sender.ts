@@ -1,0 +1,185 @@
+import type { Logger } from 'pino';
+import type pg from 'pg';
+import type { SummaryStores } from '../engine/points.js';
+import { removeDeviceToken } from '../engine/users.js';
+import type { AttemptRecord, AttemptResult, ClaimedDelivery } from '../deliveries/queue.js';
+import { FailureLog, isStoreTrouble } from '../logging/failure-log.js';
+import { userFields } from '../redis/contract.js';
+import { limits } from '../shared/limits.js';
+import type { Channel } from '../config/message-types.js';
+import { ageMs, maxAgeMs, whySkipped } from './eligibility.js';
+import type { Links } from './links.js';
+import type { Senders, SendResult } from './message.js';
+import { type StoredMessage, zoneOf } from './notifications.js';
+import { readVariables, type UserVariables } from './read-variables.js';
+import { renderEmail, renderPush } from './render.js';
+import { quietUntil } from './schedules.js';
+import type { Suppressions } from './suppressions.js';
+
+export interface SenderOptions {
+  readonly stores: SummaryStores;
+  readonly pool: pg.Pool;
+  readonly log: Logger;
+  /** MESSAGES: `log` sends nothing. */
+  readonly mode: 'log' | 'on';
+  readonly senders: Senders;
+  readonly links: Links;
+  readonly suppressions: Suppressions;
+}
+
+/** A message to attempt: its delivery, and the user and state that it is rendered for. */
+interface Rendering extends UserVariables {
+  readonly tenant: number;
+  readonly user: string;
+  readonly delivery: ClaimedDelivery;
+  readonly message: StoredMessage;
+}
+
+/** The delay after a failed attempt, by the number of attempts before it. */
+const retryAfterMs = (attempts: number): number => Math.min(limits.messageFirstRetryMs * 2 ** attempts, limits.messageRetryMs);
+
+const channelNos: Readonly<Record<Channel, number>> = { email: 1, push: 2 };
+
+/** Sends messages to users, each rendered for the user's state at that moment (docs/messages.md). */
+export class Sender {
+  private readonly options: SenderOptions;
+  private readonly failures: FailureLog;
+  /** The channels whose provider refused or failed whatever the message, at the last attempt. */
+  private readonly unavailable = new Set<Channel>();
+
+  constructor(options: SenderOptions) {
+    this.options = options;
+    this.failures = new FailureLog(options.log, {
+      failed: 'provider of messages unavailable, will retry',
+      recovered: 'provider of messages available again',
+      level: 'error',
+    });
+  }
+
+  /** Whether a channel can send: it has a provider, which did not refuse the last attempt as a whole. */
+  isUp(channel: Channel): boolean {
+    return this.isOn(channel) && !this.unavailable.has(channel);
+  }
+
+  /** Whether attempts are made by a channel. */
+  isOn(channel: Channel): boolean {
+    const { mode, senders } = this.options;
+    return mode === 'log' || senders[channel] !== undefined;
+  }
+
+  /** Attempts a delivery: checks once more whether it may be sent, renders it, and sends or logs it. Throws only while a store is unavailable. */
+  async attempt(tenant: number, delivery: ClaimedDelivery): Promise<AttemptResult> {
+    try {
+      return await this.attemptOnce(tenant, delivery);
+    } catch (error) {
+      if (isStoreTrouble(error)) throw error;
+      this.options.log.error({ err: error, tenant, kind: delivery.kind }, 'message not rendered, will retry');
+      const record = { durationMs: 0, status: null, answer: null, error: 'The message could not be rendered: see the log.' };
+      return { status: 'pending', retryMs: retryAfterMs(delivery.attempts), record };
+    }
+  }
+
+  private async attemptOnce(tenant: number, delivery: ClaimedDelivery): Promise<AttemptResult> {
+    const begun = performance.now();
+    const recordOf = (result: Omit<AttemptRecord, 'durationMs'>): AttemptRecord => ({
+      durationMs: Math.round(performance.now() - begun),
+      ...result,
+    });
+    const skipped = (error: string): AttemptResult => ({ status: 'skipped', record: recordOf({ status: null, answer: null, error }) });
+    const message = JSON.parse(delivery.body) as StoredMessage;
+    const { user } = delivery;
+    const { stores, mode } = this.options;
+    const read = user === null ? undefined : await readVariables(stores, { tenant }, { user }, message.about);
+    if (user === null || !read) return skipped('The user was deleted.');
+    const rendering: Rendering = { ...read, tenant, user, delivery, message };
+    const reason = await this.whySkipped(rendering);
+    if (reason !== undefined) return skipped(reason);
+    const { config, profile, now } = read.state;
+    const quietEnd = quietUntil(config.document.messages, zoneOf(config, profile), now);
+    if (quietEnd !== undefined) {
+      return { status: 'pending', retryMs: quietEnd - now, record: recordOf({ status: null, answer: null, error: 'Quiet hours.' }) };
+    }
+    if (mode === 'log') {
+      await this.logInstead(rendering);
+      return { status: 'logged', record: recordOf({ status: null, answer: null, error: null }) };
+    }
+    return this.resultOf(rendering, await this.send(rendering), recordOf);
+  }
+
+  private async whySkipped({ tenant, user, state, message }: Rendering): Promise<string | undefined> {
+    const { pool, suppressions } = this.options;
+    const reason = await whySkipped(pool, state, user, message);
+    if (reason !== undefined || message.channel !== 'email') return reason;
+    const isSuppressed = await suppressions.has(tenant, state.profile[userFields.email] ?? '');
+    return isSuppressed ? 'The address is suppressed.' : undefined;
+  }
+
+  /** Renders an email with the links of its delivery. */
+  private async renderEmail({ tenant, user, delivery: { id }, state, variables }: Rendering) {
+    const { links, log } = this.options;
+    const email = await renderEmail(state.config, variables, {
+      click: (url) => links.clickUrl({ tenant, delivery: id, url }),
+      unsubscribeUrl: await links.unsubscribeUrl({ tenant, user, delivery: id }),
+    });
+    for (const warning of email.warnings) log.warn({ tenant, type: variables.type, warning }, 'message sent without its link');
+    return email;
+  }
+
+  private async logInstead(rendering: Rendering): Promise<void> {
+    const { tenant, user, message, state, variables } = rendering;
+    const subject = message.channel === 'email' ? (await this.renderEmail(rendering)).subject : renderPush(state.config, variables).title;
+    this.options.log.info({ tenant, type: variables.type, channel: message.channel, user, subject }, 'message not sent: MESSAGES=log');
+  }
+
+  private async send(rendering: Rendering): Promise<SendResult> {
+    const { email, push } = this.options.senders;
+    const { tenant, user, delivery, message, state, variables } = rendering;
+    const { id } = delivery;
+    if (message.channel === 'email' && email) {
+      const { subject, html, text } = await this.renderEmail(rendering);
+      const unsubscribeUrl = await this.options.links.unsubscribeUrl({ tenant, user, delivery: id });
+      return email.send({ id, to: state.profile[userFields.email] ?? '', subject, html, text, unsubscribeUrl });
+    }
+    if (message.channel === 'push' && push) {
+      const { title, body, url } = renderPush(state.config, variables);
+      return push.send({ id, token: message.token ?? '', title, body, url }, { tenant, user });
+    }
+    return { kind: 'unavailable', status: null, detail: `The channel ${message.channel} is off.` };
+  }
+
+  private async resultOf(
+    { tenant, user, state, message, delivery }: Rendering,
+    { kind, isGone = false, status, detail }: SendResult,
+    recordOf: (result: Omit<AttemptRecord, 'durationMs'>) => AttemptRecord,
+  ): Promise<AttemptResult> {
+    this.watch(message.channel, kind, detail);
+    if (kind === 'accepted') return { status: 'delivered', record: recordOf({ status, answer: detail, error: null }) };
+    const record = recordOf({ status, answer: null, error: detail });
+    if (kind === 'permanent') {
+      if (isGone) await this.forgetAddress(tenant, user, message, state.profile[userFields.email] ?? '');
+      return { status: 'failed', record };
+    }
+    const retryMs = retryAfterMs(delivery.attempts);
+    const isOver = ageMs(message, state.now) + retryMs > maxAgeMs(message.about.type);
+    return isOver ? { status: 'failed', record } : { status: 'pending', retryMs, record };
+  }
+
+  /** Suppresses an address, or removes a device token, that the provider calls invalid for good. */
+  private async forgetAddress(tenant: number, user: string, { token }: StoredMessage, address: string): Promise<void> {
+    const { stores, suppressions } = this.options;
+    if (token !== undefined) await removeDeviceToken(stores.engine, tenant, user, token);
+    else await suppressions.add(tenant, address, 'refused');
+  }
+
+  /** Logs a provider that becomes unavailable or available. */
+  private watch(channel: Channel, kind: SendResult['kind'], detail: string | null): void {
+    const no = channelNos[channel];
+    if (kind === 'unavailable') {
+      this.unavailable.add(channel);
+      this.failures.failed(no, new Error(detail ?? 'no answer'), { channel });
+      return;
+    }
+    this.unavailable.delete(channel);
+    this.failures.succeeded(no, { channel });
+  }
+}
