@@ -126,7 +126,8 @@ function handlersOf(
             keep({ from, to, raw, isSecure: session.secure, connection: session.id, at: Date.now() });
             callback();
           };
-          refusals.reply('data', to, accept, how(session, callback));
+          if (stream.sizeExceeded) callback(Object.assign(new Error('5.3.4 Message too large'), { responseCode: 552 }));
+          else refusals.reply('data', to, accept, how(session, callback));
         },
         (error: unknown) => callback(error as Error),
       );
