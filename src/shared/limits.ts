@@ -468,6 +468,8 @@ export const limits = {
   pushConnectMs: 10_000,
   pushResponseMs: 20_000,
   pushSendMs: 45_000,
+  /** How long a shutdown waits for pushes that are being sent. */
+  pushStopMs: 5_000,
   /** How long a provider keeps a push for a device that is offline. */
   pushLifetimeS: 86_400,
   /** Messages of one request to Expo, and how long the first one waits for others. */

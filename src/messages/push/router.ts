@@ -1,0 +1,29 @@
+import type { Push, SendResult } from '../message.js';
+import { type PushProvider, parseToken, pushProviders } from './tokens.js';
+import type { PushTransport, Recipient } from './transport.js';
+
+/** A provider's transport, or the result of each push for it: the provider is not configured, or its credentials are unusable. */
+export type Route = PushTransport | SendResult;
+
+const isTransport = (route: Route): route is PushTransport => 'send' in route;
+
+/** Sends each push by the provider of its token. */
+export class PushRouter implements PushTransport {
+  private readonly routes: Readonly<Record<PushProvider, Route>>;
+
+  constructor(routes: Readonly<Record<PushProvider, Route>>) {
+    this.routes = routes;
+  }
+
+  async send(push: Push, to: Recipient): Promise<SendResult> {
+    const { provider, value } = parseToken(push.token);
+    if (value === '') return { kind: 'permanent', isGone: true, status: null, detail: 'the token is empty' };
+    const route = this.routes[provider];
+    return isTransport(route) ? route.send(push, to) : route;
+  }
+
+  async stop(): Promise<void> {
+    const transports = pushProviders.map((provider) => this.routes[provider]).filter(isTransport);
+    await Promise.all(transports.map((transport) => transport.stop()));
+  }
+}
