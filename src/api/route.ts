@@ -8,6 +8,9 @@ import type { ConfigEditor } from '../engine/configuration.js';
 import type { DeadLetters } from '../ledger/dead-letters.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import type { UserDirectory } from '../ledger/user-directory.js';
+import type { MessageAdmin } from '../messages/admin.js';
+import type { DryRunTools } from '../messages/dry-run.js';
+import type { TestMessages } from '../messages/test-messages.js';
 import type { WebhookAdmin } from '../webhooks/admin.js';
 
 /** What handlers use. */
@@ -28,6 +31,10 @@ export interface Services {
   readonly deadLetters: DeadLetters;
   /** The state and the deliveries of webhook endpoints. */
   readonly webhooks: WebhookAdmin;
+  /** The messages to users, tests of them, and what counts their recipients. */
+  readonly messages: MessageAdmin;
+  readonly testMessages: TestMessages;
+  readonly dryRun: DryRunTools;
   /** Deletes a user for good, from both stores. Throws a 404 for an unknown user. */
   readonly forget: (tenant: number, user: string) => Promise<void>;
 }

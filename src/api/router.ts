@@ -12,6 +12,7 @@ import { configurationRoutes } from './admin/configuration.js';
 import { deadLetterRoutes } from './admin/dead-letters.js';
 import { eventAdminRoutes } from './admin/events.js';
 import { adminKeyRoutes, applicationKeyRoutes } from './admin/keys.js';
+import { messageRoutes } from './admin/messages.js';
 import { streakAdminRoutes } from './admin/streaks.js';
 import { tenantRoutes } from './admin/tenants.js';
 import { userAdminRoutes } from './admin/users.js';
@@ -49,6 +50,7 @@ const ofTenants: readonly Route[] = [
   ...userAdminRoutes,
   ...deadLetterRoutes,
   ...deliveryRoutes,
+  ...messageRoutes,
 ];
 /** The Admin API. */
 export const adminRoutes: readonly Route[] = [

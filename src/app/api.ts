@@ -14,6 +14,7 @@ import { limits } from '../shared/limits.js';
 import { WebhookAdmin } from '../webhooks/admin.js';
 import { Transport } from '../webhooks/transport.js';
 import type { Context } from './context.js';
+import { messageServices } from './messages.js';
 
 interface ApiOptions {
   readonly sweeper: Sweeper;
@@ -44,6 +45,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
       directory: new UserDirectory(pool),
       deadLetters: new DeadLetters(pool),
       webhooks: new WebhookAdmin(pool, transport),
+      ...messageServices(context),
       forget: (tenant, user) => deletion.run(tenant, user),
     },
     rateLimit: requests === 0 ? undefined : new RateLimit({ redis, prefix: settings.redisPrefix, requests, windowS }),

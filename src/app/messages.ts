@@ -1,7 +1,15 @@
 import type { Channel } from '../config/message-types.js';
 import { ChannelTargets, MessageCounts } from '../messages/channel-targets.js';
 import { Links } from '../messages/links.js';
+import { MessageAdmin } from '../messages/admin.js';
+import { ReceiptReader } from '../messages/push/receipt-reader.js';
 import { Sender } from '../messages/sender.js';
+import { TestMessages } from '../messages/test-messages.js';
+import { createTransports, type Transports } from '../messages/transports.js';
+import type { Services } from '../api/route.js';
+import { removeDeviceToken } from '../engine/users.js';
+import { eachSecond } from '../jobs/job.js';
+import { FailureLog } from '../logging/failure-log.js';
 import { Suppressions } from '../messages/suppressions.js';
 import type { Observed } from '../observe/observed.js';
 import type { Context } from './context.js';
@@ -21,16 +29,85 @@ export function openChannels({ messages, smtpUrl, pushExpo, fcmCredentialsFile, 
   }
 }
 
+/** Creates the transports of the settings, stopped with the context. */
+function transportsOf({ settings, pool, log }: Context): Transports {
+  return createTransports(settings, {
+    pool,
+    onUnsavedTickets: (error) => {
+      log.warn({ err: error }, 'tickets of push notifications not saved, their receipts will not be read');
+    },
+  });
+}
+
+/** Logs what is wrong with the providers, now and once the SMTP server has answered. The service runs on without them. */
+function reportProblems({ log }: Context, { email, problems }: Transports, sender: Sender): void {
+  for (const { channel, provider, sentence } of problems) log.error({ channel, provider }, `messages are off: ${sentence}`);
+  void email?.verify().then((sentence) => {
+    if (sentence !== undefined) sender.reportUnavailable('email', sentence);
+  });
+}
+
+/** Reads the receipts of push notifications each second, and removes device tokens that are no longer valid. */
+function readReceipts({ engine, pool, log, lifecycle }: Context, expo: NonNullable<Transports['expo']>): void {
+  const failures = new FailureLog(log, {
+    failed: 'reading of push receipts failed, will retry',
+    recovered: 'reading of push receipts recovered',
+    level: 'warn',
+  });
+  const onGone = async (tenant: number, user: string, token: string): Promise<void> => {
+    await removeDeviceToken(engine, tenant, user, token);
+  };
+  const reader = new ReceiptReader({ pool, expo, onGone });
+  let reading: Promise<void> | undefined;
+  const read = async (): Promise<void> => {
+    try {
+      while ((await reader.read()).hasMore);
+      failures.succeeded(0);
+    } catch (error) {
+      failures.failed(0, error);
+    }
+  };
+  const seconds = eachSecond(() => {
+    reading ??= read().finally(() => (reading = undefined));
+  }, log);
+  lifecycle.onStop('reading of push receipts', async () => {
+    await seconds.stop();
+    await reading;
+  });
+}
+
+/** What sends messages to users in a worker. */
+export interface MessageDelivery {
+  readonly targets: ChannelTargets;
+  /** Aborts the attempts that are running. */
+  abort(): Promise<void>;
+}
+
 /** Starts what sends messages to users. With MESSAGES=off, those that are queued wait. */
-export function startMessages(context: Context, watch: Observed): ChannelTargets {
+export function startMessages(context: Context, watch: Observed): MessageDelivery {
   const { settings, pool, log } = context;
   const counts = new MessageCounts();
-  const { messages: mode } = settings;
-  if (mode === 'off') return new ChannelTargets({ sender: undefined, counts });
+  const { messages: mode, publicUrl } = settings;
+  if (mode === 'off') return { targets: new ChannelTargets({ sender: undefined, counts }), abort: () => Promise.resolve() };
+  const transports = mode === 'on' ? transportsOf(context) : undefined;
   const sender = new Sender({
-    ...{ stores: context, pool, log, mode, senders: {} },
-    ...{ links: new Links(pool, settings.publicUrl), suppressions: new Suppressions(pool) },
+    ...{ stores: context, pool, log, mode, senders: transports ?? {} },
+    ...{ links: new Links(pool, publicUrl), suppressions: new Suppressions(pool) },
   });
   watch.messages(sender, counts);
-  return new ChannelTargets({ sender, counts });
+  if (transports) reportProblems(context, transports, sender);
+  if (transports?.expo) readReceipts(context, transports.expo);
+  return { targets: new ChannelTargets({ sender, counts }), abort: async () => transports?.stop() };
+}
+
+/** What the Admin API uses of messages. */
+export function messageServices(context: Context): Pick<Services, 'messages' | 'testMessages' | 'dryRun'> {
+  const { pool, lifecycle } = context;
+  const transports = transportsOf(context);
+  lifecycle.onStop('test messages', () => transports.stop());
+  return {
+    messages: new MessageAdmin(pool),
+    testMessages: new TestMessages(context, transports.email),
+    dryRun: { stores: context, pool, suppressions: new Suppressions(pool) },
+  };
 }

@@ -77,8 +77,11 @@ export function startDeliverer(context: Context, watch: Observed, aheadMs?: () =
   const webhooks = new WebhookTargets({ transport, log, configuration: async (tenant) => (await engine.config(tenant)).document });
   const messages = startMessages(context, watch);
   const deliverer = new Deliverer({
-    ...{ pool, log, abort: () => transport.stop() },
-    targetOf: async (queue) => messages.targetOf(queue) ?? webhooks.targetOf(queue),
+    ...{ pool, log },
+    targetOf: async (queue) => messages.targets.targetOf(queue) ?? webhooks.targetOf(queue),
+    abort: async () => {
+      await Promise.all([transport.stop(), messages.abort()]);
+    },
     ...(aheadMs ? { aheadMs } : {}),
   });
   watch.deliveries(deliverer, webhooks.counts);

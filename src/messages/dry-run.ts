@@ -57,7 +57,12 @@ async function withEndingStreak({ engine }: Stores, tenant: number, ids: readonl
 }
 
 /** Counts the recipients of a zone on its current local day, page by page. */
-async function countZone(tools: DryRunTools, config: ActiveConfig, kind: UserScheduleKind, at: { zone: string; day: number }): Promise<RecipientCounts> {
+async function countZone(
+  tools: DryRunTools,
+  config: ActiveConfig,
+  kind: UserScheduleKind,
+  at: { zone: string; day: number },
+): Promise<RecipientCounts> {
   const type = typeOf[kind];
   const channels = configuredChannels(config.document, type);
   const isReachable = (profile: Parameters<typeof reachOf>[0]): boolean => reachOf(profile, type, channels).length > 0;
@@ -92,7 +97,12 @@ async function countScheduled(tools: DryRunTools, config: ActiveConfig): Promise
  * Counts the users whom messages of a type would reach today, on each user's local day, by channel. `now` is the engine's time. Streaks that are
  * extended and users who become active later in the day change the numbers. Of achievements, those that wait for their time. Nothing is queued or sent.
  */
-export async function countRecipients(tools: DryRunTools, config: ActiveConfig, type: NotificationType, now: number): Promise<RecipientCounts> {
+export async function countRecipients(
+  tools: DryRunTools,
+  config: ActiveConfig,
+  type: NotificationType,
+  now: number,
+): Promise<RecipientCounts> {
   const { tenant, document } = config;
   const { clock, history } = tools.stores;
   await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);

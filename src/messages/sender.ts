@@ -171,6 +171,11 @@ export class Sender {
     else await suppressions.add(tenant, address, 'refused');
   }
 
+  /** Reports a provider that refuses Laurel's credentials or can't be reached, before any message was attempted. */
+  reportUnavailable(channel: Channel, detail: string): void {
+    this.watch(channel, 'unavailable', detail);
+  }
+
   /** Logs a provider that becomes unavailable or available. */
   private watch(channel: Channel, kind: SendResult['kind'], detail: string | null): void {
     const no = channelNos[channel];

@@ -27,7 +27,9 @@ const messageSchema = z
     attempts: z.number().int(),
     nextAttempt: instantShape.nullable().meta({ description: 'The earliest time of the next attempt; null if there is none.' }),
     clicks: z.number().int().meta({ description: 'On the links of an email.' }),
-    about: z.record(z.string(), z.unknown()).meta({ description: 'What it is about: the achievements, the period, the days of inactivity.' }),
+    about: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'What it is about: the achievements, the period, the days of inactivity.' }),
     tries: z.array(attemptSchema).meta({ description: 'The latest attempts, the newest last.' }),
   })
   .meta({ id: 'Message' });
