@@ -58,8 +58,8 @@ const ofTenant = `
      cross join lateral (
        select outbox, endpoint from deliveries
         where tenant = $1 and endpoint = queue and endpoint < 0 and deliveries.kind = kind.kind and deliveries.status = status.status
-        order by outbox desc limit $5 + $6) as found
-     order by outbox desc limit $5 offset $6) as page
+        order by outbox desc limit $5::integer + $6::integer) as found
+     order by outbox desc limit $5::integer offset $6::integer) as page
   join deliveries as d using (outbox, endpoint) join outbox on outbox.id = d.outbox order by d.outbox desc`;
 
 const ofUser = `
