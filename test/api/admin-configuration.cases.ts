@@ -309,6 +309,65 @@ export const rows: Readonly<Record<string, Row>> = {
       [{ key: 'by-points' }, /"by-points" already exists/],
     ],
   },
+  templates: {
+    path: '/templates',
+    hosted: false,
+    create: () => [
+      [
+        {
+          ...{
+            name: 'Weekly recap',
+            key: 'recap-en',
+            type: 'recap',
+            locale: 'en',
+            subject: 'Your week, {{ user.name | default: "friend" }}',
+          },
+          ...{ heading: '', body: '{{ metrics.cards.change | number }} cards\n\nin {{ user.attributes.city }}', button: null },
+        },
+        { button: null, buttonUrl: null, pushTitle: null, pushBody: null },
+      ],
+      [
+        { name: 'Semana', type: 'recap', locale: 'pt-br' },
+        { key: 'semana', locale: 'pt-BR', subject: null, heading: null, body: null },
+      ],
+    ],
+    update: () => [
+      [
+        { pushTitle: '{{ points.xp.total }}', subject: null },
+        { pushTitle: '{{ points.xp.total }}', subject: null, heading: '' },
+      ],
+      [
+        { locale: 'EN-us', type: 'reactivation' },
+        { locale: 'en-US', type: 'reactivation', name: 'Weekly recap' },
+      ],
+    ],
+    refused: () => [
+      [{ type: 'welcome' }, /`0.type` must be one of achievement_completed/],
+      [{ locale: 'english (US)' }, /`0.locale` must be a BCP 47 locale such as en or pt-BR/],
+      [{ subject: ' ' }, /`0.subject` must not be empty/],
+      [{ body: 5 }, /`0.body` must be a string/],
+      [{ subject: 'x'.repeat(501) }, /`0.subject` is longer than 500 characters/],
+      [{ body: 'x'.repeat(5_001) }, /`0.body` is longer than 5,000 characters/],
+    ],
+    issues: () => [
+      [{ name: 'X', key: 'recap-en', type: 'recap', locale: 'de' }, /"recap-en" already exists/],
+      [{ name: 'X', type: 'recap', locale: 'PT-br' }, /^Template "x": template "semana" also has type recap and locale pt-BR/],
+      [
+        { name: 'X', type: 'recap', locale: 'de', body: 'a\n {{ user.nam }}' },
+        /Template "x": body, line 2, column 5: there is no variable "user.nam"/,
+      ],
+      [{ name: 'X', type: 'recap', locale: 'de', body: '{% if user.name %}' }, /body, line 1, column 1: invalid Liquid: tag .* not closed/],
+      [{ name: 'X', type: 'recap', locale: 'de', body: '{{ metrics.dogs.total }}' }, /there is no metric "dogs"/],
+      [
+        { name: 'X', type: 'recap', locale: 'de', buttonUrl: 'https://evil.example.com/' },
+        /buttonUrl, .* whose host is in messages.linkHosts/,
+      ],
+    ],
+    bad: () => [
+      [{ pushBody: '{{ achievement.name }}' }, /no variable "achievement" in templates of the type reactivation/],
+      [{ type: 'recap', locale: 'pt-BR' }, /^Template "semana": template "recap-en" also has type recap and locale pt-BR/],
+    ],
+  },
   achievements: {
     path: '/achievements',
     hosted: false,

@@ -112,6 +112,7 @@ describe('The Admin API configures', () => {
           .map(([sent]) => ({
             ...sent,
             ...('key' in sent ? { key: 'fresh' } : {}),
+            ...('locale' in sent ? { locale: 'fr' } : {}),
             ...('points' in sent && name === 'levels' ? { points: 30 } : {}),
           }));
         if (!good) throw new Error('nothing good');

@@ -74,6 +74,72 @@ describe('The Admin API', () => {
     bodyOf(await patch('/streak-settings', { ...others, metrics: [] }), 200);
   });
 
+  const messages = {
+    ...{
+      achievementCompleted: ['email', 'push'],
+      recap: ['email', 'push'],
+      reactivation: ['email', 'push'],
+      streakReminder: ['email', 'push'],
+    },
+    ...{ brandName: 'Laurel', brandColor: '#4f46e5', brandLogoUrl: null, brandUrl: null, brandAddress: null, linkHosts: [] },
+    ...{ defaultLocale: 'en', localeAttribute: null, quietFromHour: 22, quietToHour: 8, maxPerUserDay: 3, achievementGroupMinutes: 10 },
+  };
+
+  it('has settings of messages, of which a change touches what it names', async () => {
+    const [language] = bodyOf<{ created: { id: string }[] }>(
+      await world.request('POST', `${base}/attributes`, { body: [{ name: 'Language', key: 'language', type: 'user' }] }),
+      201,
+    ).created;
+    expect(await read(world, `${base}/messages-settings`)).to.deep.equal(messages);
+    const changes: readonly (readonly [sent: object, shown: object])[] = [
+      [{ recap: ['push'], reactivation: [] }, {}],
+      [
+        { brandColor: '#FF0000', defaultLocale: 'PT-br', linkHosts: ['Example.com', 'localhost:3000'] },
+        {
+          ...{ brandColor: '#ff0000', defaultLocale: 'pt-BR', linkHosts: ['example.com', 'localhost:3000'] },
+        },
+      ],
+      [{ brandUrl: 'https://example.com/a?b', brandLogoUrl: 'http://localhost:3000/logo.png', brandAddress: '1 Street\nTown' }, {}],
+      [{ localeAttribute: language?.id }, {}],
+      [{ quietFromHour: null, quietToHour: null }, {}],
+      [{ quietFromHour: 0, quietToHour: 23, maxPerUserDay: 100, achievementGroupMinutes: 0 }, {}],
+      [{}, {}],
+      [messages, {}],
+    ];
+    let wanted: object = messages;
+    for (const [sent, shown] of changes) {
+      wanted = { ...wanted, ...sent, ...shown };
+      expect(bodyOf(await patch('/messages-settings', sent), 200)).to.deep.equal(wanted);
+      expect(await read(world, `${base}/messages-settings`)).to.deep.equal(wanted);
+    }
+  });
+
+  it('refuses to delete what templates and the settings of messages name', async () => {
+    const post = async (path: string, item: object): Promise<string> =>
+      bodyOf<{ created: { id: string }[] }>(await world.request('POST', base + path, { body: [item] }), 201).created[0]?.id ?? '';
+    const locale = await post('/attributes', { name: 'Locale', key: 'locale', type: 'user' });
+    bodyOf(await patch('/messages-settings', { localeAttribute: locale }), 200);
+    const board = await post('/leaderboards', { name: 'Top', key: 'top', rankBy: 'streak' });
+    const template = await post('/templates', {
+      ...{ name: 'T', key: 't', type: 'recap', locale: 'en' },
+      ...{ body: '{{ metrics["cards"].total }}', heading: '{{ leaderboards.top.rank }}', pushBody: '{{ user.attributes.locale }}' },
+    });
+    const issuesOf = async (path: string): Promise<string | undefined> =>
+      ((await world.request('DELETE', base + path)).body as { issues: { message: string }[] }).issues[0]?.message;
+    expect(await issuesOf(`/metrics?ids=${metric}`)).to.equal('Metric "cards" cannot be deleted: it is used by template "t".');
+    expect(await issuesOf(`/leaderboards?ids=${board}`)).to.equal('Leaderboard "top" cannot be deleted: it is used by template "t".');
+    expect(await issuesOf(`/attributes?ids=${locale}`)).to.equal(
+      'Attribute "locale" cannot be deleted: it is used by messages and template "t".',
+    );
+    const renamed = await world.request('PATCH', `${base}/leaderboards`, { body: [{ id: board, key: 'best' }] });
+    expect((renamed.body as { issues: { message: string }[] }).issues[0]?.message).to.equal(
+      'Template "t": heading, line 1, column 4: there is no leaderboard "top".',
+    );
+    bodyOf(await patch('/messages-settings', messages), 200);
+    expect(await issuesOf(`/templates?ids=${template}`)).to.equal(undefined);
+    expect(await issuesOf(`/leaderboards?ids=${board}`)).to.equal(undefined);
+  });
+
   it('takes ALL for AND and ANY for OR in the Admin API, in preferences and in a file', async () => {
     const mode = async (): Promise<string> => (await read<{ evaluationMode: string }>(world, `${base}/streak-settings`)).evaluationMode;
     for (const [sent, stored] of [
@@ -133,6 +199,25 @@ describe('The Admin API', () => {
     ['/settings', () => ({ idempotencyRetentionDays: 36_501 }), /`idempotencyRetentionDays` must be a whole number from 1 to 36,500/],
     ['/settings', () => ({ idempotencyRetentionDays: 1.5 }), /`idempotencyRetentionDays` must be a/],
     ['/settings', () => [], /The body must be an object/],
+    ['/messages-settings', () => ({ recap: ['sms'] }), /`recap.0` must be one of email, push/],
+    ['/messages-settings', () => ({ recap: ['email', 'email'] }), /recap must name each channel once/],
+    ['/messages-settings', () => ({ recap: ['email', 'push', 'email'] }), /`recap` must have at most 2 items/],
+    ['/messages-settings', () => ({ recap: null }), /`recap` must be an array/],
+    ['/messages-settings', () => ({ brandName: '' }), /`brandName` must not be empty/],
+    ['/messages-settings', () => ({ brandColor: 'red' }), /`brandColor` must be a color such as "#4f46e5"/],
+    ['/messages-settings', () => ({ brandUrl: 'http://example.com' }), /`brandUrl` must start with https/],
+    ['/messages-settings', () => ({ brandUrl: 'https://a:b@example.com' }), /`brandUrl` must be a URL like https/],
+    ['/messages-settings', () => ({ brandLogoUrl: 'javascript:alert(1)' }), /`brandLogoUrl` must be a URL like https/],
+    ['/messages-settings', () => ({ linkHosts: ['https://example.com'] }), /linkHosts must be a host such as app.example.com/],
+    ['/messages-settings', () => ({ linkHosts: ['a.com', 'A.com'] }), /linkHosts must name each host once/],
+    ['/messages-settings', () => ({ defaultLocale: 'x' }), /`defaultLocale` must be a BCP 47 locale/],
+    ['/messages-settings', () => ({ localeAttribute: nobody }), /There is no user attribute with the id/],
+    ['/messages-settings', () => ({ quietFromHour: 24 }), /`quietFromHour` must be a whole number from 0 to 23/],
+    ['/messages-settings', () => ({ quietFromHour: null }), /quietFromHour is required with quietToHour/],
+    ['/messages-settings', () => ({ quietToHour: null }), /quietToHour is required with quietFromHour/],
+    ['/messages-settings', () => ({ quietToHour: 22 }), /quietFromHour and quietToHour are both 22: no hour is quiet/],
+    ['/messages-settings', () => ({ maxPerUserDay: 0 }), /`maxPerUserDay` must be a whole number from 1 to 100/],
+    ['/messages-settings', () => ({ achievementGroupMinutes: 241 }), /`achievementGroupMinutes` must be a whole number from 0 to 240/],
     ['/streak-settings', () => ({ enabled: 'yes' }), /`enabled` must be a boolean/],
     ['/streak-settings', () => ({ enabled: true }), /metrics must name at least one metric while streaks are enabled/],
     ['/streak-settings', () => ({ frequency: 'hourly' }), /`frequency` must be one of/],
