@@ -38,10 +38,10 @@ export type Variable = Value | Fields | Keyed | List;
 
 const text = (description: string): Value => ({ value: 'text', description });
 const number = (description: string): Value => ({ value: 'number', description });
-const date = (description: string): Value => ({ value: 'date', description: `${description}, YYYY-MM-DD` });
+const date = (description: string): Value => ({ value: 'date', description: `${description} (YYYY-MM-DD)` });
 
 const achievementFields = {
-  name: text('Its name'),
+  name: text('The name of the achievement'),
   description: text('Its description; empty without one'),
   badgeUrl: text('The URL of its badge; empty without one'),
 };
@@ -53,7 +53,7 @@ export const templateVariables = {
   date: date("The user's local date"),
   brand: {
     description: 'The brand, from the settings of messages',
-    fields: { name: text('brandName'), url: text('brandUrl; empty without one') },
+    fields: { name: text('`messages.brandName`'), url: text('`messages.brandUrl`; empty without one') },
   },
   user: {
     description: 'The recipient',
@@ -74,7 +74,7 @@ export const templateVariables = {
     each: {
       description: 'One metric',
       fields: {
-        name: text('Its name'),
+        name: text('The name of the metric'),
         units: text('Its units; empty without any'),
         total: number("The user's total"),
         change: number('The change of the total in the period of a recap; 0 in other messages'),
@@ -87,7 +87,7 @@ export const templateVariables = {
     each: {
       description: 'One points system',
       fields: {
-        name: text('Its name'),
+        name: text('The name of the points system'),
         total: number("The user's points"),
         change: number('The change of the points in the period of a recap; 0 in other messages'),
         level: text("The name of the user's level; empty without one"),
@@ -100,15 +100,15 @@ export const templateVariables = {
   streak: {
     description: 'The streak',
     fields: {
-      length: number('Its length in periods'),
+      length: number('The length of the streak in periods'),
       frequency: text('daily, weekly or monthly'),
       freezes: number('How many freezes the user has'),
-      expires: date('The last day on which the user can extend it; empty without a streak'),
+      expires: date('The last day on which the user can extend the streak; empty without one'),
       days: {
         description: 'The last periods, newest last',
         items: {
           description: 'One period',
-          fields: { date: date('Its first day'), state: text('extended, frozen, paused, missed or today') },
+          fields: { date: date('The first day of a period, newest last'), state: text('extended, frozen, paused, missed or today') },
         },
       },
     },
@@ -122,7 +122,7 @@ export const templateVariables = {
   next: {
     description: 'The incomplete achievement that is closest to completion; empty texts and zeros without one',
     fields: {
-      name: text('Its name'),
+      name: text('The name of the incomplete achievement closest to completion; empty without one'),
       description: text('Its description; empty without one'),
       current: number('How far the user is'),
       target: number('What completes it'),
@@ -135,7 +135,7 @@ export const templateVariables = {
     each: {
       description: 'One leaderboard',
       fields: {
-        name: text('Its name'),
+        name: text('The name of the leaderboard'),
         rank: number("The user's rank; empty without one"),
         value: number('The value that is ranked; empty without a rank'),
       },
@@ -144,7 +144,7 @@ export const templateVariables = {
   period: {
     description: 'The period of a recap',
     only: ['recap'],
-    fields: { start: date('Its first day'), end: date('Its last day'), name: text('day, week, month or year') },
+    fields: { start: date('The first day of the period'), end: date('Its last day'), name: text('day, week, month or year') },
   },
   reactivation: {
     description: 'The inactivity of the user',

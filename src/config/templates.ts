@@ -9,7 +9,8 @@ import { Memo } from '../shared/memo.js';
 
 /** The tags that open a block, and those that don't. */
 const blockTags = ['if', 'unless', 'case', 'for'] as const;
-const allowedTags: ReadonlySet<string> = new Set([...blockTags, 'assign', 'break', 'continue', 'comment', 'raw']);
+export const tagNames = [...blockTags, 'assign', 'break', 'continue', 'comment', 'raw'] as const;
+const allowedTags: ReadonlySet<string> = new Set(tagNames);
 
 /** The styles of the filter `date`, in the locale of the message. */
 export const dateStyles = {

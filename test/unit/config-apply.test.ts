@@ -84,6 +84,8 @@ leaderboards:
         },
       ],
       webhooks: [],
+      messages: emptyConfig.messages,
+      templates: [],
     });
   });
 

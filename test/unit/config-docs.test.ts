@@ -24,6 +24,7 @@ describe('docs/configuration.md', () => {
     ...Object.fromEntries(Object.values(kinds).map(({ file, schema }) => [file, schema])),
     settings: singles.settings.schema,
     streaks: singles.streaks.schema,
+    messages: singles.messages.schema,
     freezes: freezesSchema,
   };
   for (const [name, schema] of Object.entries(sections)) {
