@@ -139,6 +139,61 @@ settings: {weekStart: §tuesday}
 # a control ratio above 1
 settings: {controlRatio: §1.5}
 = settings: controlRatio must be a number from 0 to 1, not the number 1.5
+# a channel that does not exist, and one twice
+messages: {recap: [email, §sms], reactivation: §[push, push]}
+= messages: recap must be email or push, not "sms"
+= messages: reactivation must name each channel once
+# a brand that is none
+messages: {brandName: §"", brandColor: §red, brandUrl: §"http://example.com", brandLogoUrl: §x, brandAddress: §" "}
+= messages: brandName must not be empty
+= messages: brandColor must be a color such as "#4f46e5", not "red"
+= messages: brandUrl must start with https:// (http:// is for localhost only)
+= messages: brandLogoUrl must be a URL like https://example.com, without spaces, a user name or a password
+= messages: brandAddress must not be empty
+# hosts that are none, and one twice
+messages: {linkHosts: [§"https://a.example", §a/b, §"a b", §"u@a.example", §""]}
+= messages: linkHosts must be a host such as app.example.com, not "https://a.example"
+= messages: linkHosts must be a host such as app.example.com, not "a/b"
+= messages: linkHosts must be a host such as app.example.com, not "a b"
+= messages: linkHosts must be a host such as app.example.com, not "u@a.example"
+= messages: linkHosts must be a host such as app.example.com, not ""
+# one host in two letter cases
+messages: {linkHosts: §[a.example, A.EXAMPLE]}
+= messages: linkHosts must name each host once
+# a locale that is none, and an attribute of events for the locale
+attributes: [{key: device, name: Device, type: event}]
+messages: {defaultLocale: §en_US, localeAttribute: §device}
+= messages: defaultLocale must be a BCP 47 locale such as en or pt-BR, not "en_US"
+= messages: there is no user attribute "device", only the event attribute with that key
+# half of the quiet hours
+messages: {quietFromHour: §null}
+= messages: quietFromHour is required with quietToHour
+# quiet hours of no length
+messages: {quietFromHour: 5, quietToHour: §5}
+= messages: quietFromHour and quietToHour are both 5: no hour is quiet. Use null for both
+# too many messages, and too long a wait
+messages: {maxPerUserDay: §101, achievementGroupMinutes: §-1}
+= messages: maxPerUserDay must be a whole number from 1 to 100, not the number 101
+= messages: achievementGroupMinutes must be a whole number from 0 to 240, not the number -1
+# a template without anything
+templates: [§§§§{}]
+= template number 1: key is missing
+= template number 1: name is missing
+= template number 1: type is missing
+= template number 1: locale is missing
+# a template of a type that does not exist, whose texts are not judged
+templates: [{key: t, name: T, type: §welcome, locale: en, body: "{{ period.start }}"}]
+= template "t": type must be achievement_completed or recap or reactivation or streak_reminder, not "welcome"
+# two templates of one type and locale
+templates: [{key: t, name: T, type: recap, locale: pt-BR}, {key: u, name: U, type: recap, locale: §PT-br}]
+= template "u": template "t" also has type recap and locale pt-BR
+# empty texts where a message needs one
+templates: [{key: t, name: T, type: recap, locale: en, subject: §"", body: §" ", pushTitle: §"", pushBody: §"", buttonUrl: §""}]
+= template "t": subject must not be empty
+= template "t": body must not be empty
+= template "t": pushTitle must not be empty
+= template "t": pushBody must not be empty
+= template "t": buttonUrl must not be empty
 # badges without a url, and with more
 @system badge: §{§alt: y}
 = points system "p": badge.url is missing

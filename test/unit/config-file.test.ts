@@ -79,6 +79,11 @@ describe('A configuration file that is wrong is refused, with the place and the 
       `metrics: [{name: M, key: ${'k'.repeat(256)}}]`,
       `f.yaml:1:26: ${tooLong('key', '255').replace('"m"', `"${'k'.repeat(255)}"`)}`,
     ],
+    [
+      'a body of 5,001 characters',
+      `templates: [{key: t, name: T, type: recap, locale: en, body: ${'🙂'.repeat(5_001)}}]`,
+      'f.yaml:1:62: template "t": body is longer than 5,000 characters',
+    ],
     ['a name of 1,001 characters', `metrics: [{key: m, name: ${'🙂'.repeat(1_001)}}]`, `f.yaml:1:26: ${tooLong('name', '1,000')}`],
     [
       '1,001 metrics',
@@ -137,6 +142,8 @@ describe('A configuration file that is right is taken:', () => {
       'an achievement that needs inactive ones, and one that another needs as well',
       'achievements: [{key: a, name: A, trigger: api}, {key: b, name: B, trigger: achievement, achievementKeys: [a], status: active}, {key: c, name: C, trigger: achievement, achievementKeys: [a, b], status: active}]',
     ],
+    ['templates with texts as long as they may be', `templates: [{key: t, name: T, type: recap, locale: en, body: ${'🙂'.repeat(5_000)}}]`],
+    ['messages without quiet hours', 'messages: {quietFromHour: null, quietToHour: null, brandUrl: "http://localhost:3000", recap: []}'],
     ['streaks that are not enabled, without conditions', 'streaks: {enabled: false, frequency: monthly}'],
     ['as many freezes as there may be', 'streaks: {freezes: {initial: 100, earnInterval: 10000, earnAmount: 100}}'],
     [

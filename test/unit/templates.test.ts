@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { exportConfig } from '../../src/config/export.js';
 import { isAllowedLink } from '../../src/config/links.js';
 import { notificationTypes, type NotificationType } from '../../src/config/message-types.js';
@@ -158,6 +159,39 @@ describe('A text of a template', () => {
   it('has at most as many faults as a message names, and is checked in an instant', () => {
     const long = '{{ a }}'.repeat(limits.maxTemplateBodyChars / 7);
     expect(faultsOf(long)).to.have.length(limits.maxComplaints);
+  });
+
+  it('renders whatever it is, or has faults', () => {
+    const tags = ['if ', 'endif', 'for d in ', 'endfor', 'assign x = ', 'case ', 'when ', 'endcase', 'else', 'break', 'raw', 'endraw'];
+    const values = [
+      'user',
+      '.name',
+      '.id',
+      'streak.days',
+      '[0]',
+      '["x"]',
+      'x',
+      'd.date',
+      '1',
+      '0',
+      '"state"',
+      'nil',
+      '(1..9)',
+      'contains ',
+    ];
+    const filters = [...Object.values(filterNames).flat(), 'shout'].map((name) => ` | ${name}`);
+    const whole = ['{{ user.name }}', '{% if user.id %}', '{% endif %}', '{% for d in streak.days %}', '{{ d.state }}', '{% endfor %}'];
+    const signs = ['{{ ', ' }}', '{% ', ' %}', ': ', ', ', ' == ', ' and ', '-', '\n', '(', ')', "'", '🙂'];
+    const part = fc.constantFrom(...tags, ...values, ...filters, ...whole, ...signs);
+    let renders = 0;
+    const check = (parts: readonly string[]): void => {
+      const text = parts.join('');
+      if (checkText('recap', text).faults.length > 0) return;
+      expect(rendered(text)).to.be.a('string');
+      renders += 1;
+    };
+    fc.assert(fc.property(fc.array(part, { maxLength: 12 }), check), { numRuns: 5_000, seed: 14 });
+    expect(renders).to.be.above(1_000);
   });
 
   it('can name exactly the variables of the tree', () => {
