@@ -286,8 +286,8 @@ export interface MessageSettings {
 }
 
 /**
- * The texts of one type of message in one language, in Liquid (templates.ts). Null falls back, field by field: to the template of the language
- * without a region, to that of the default locale, to the built-in one. An empty heading or button leaves it out.
+ * The texts of one type of message in one language, in Liquid (templates.ts). Null falls back, field by field: to the templates of the more
+ * general locales, to those of the default locale, to the built-in one. An empty heading or button leaves it out.
  */
 export interface MessageTemplate extends ConfigObject {
   readonly type: NotificationType;

@@ -4,7 +4,6 @@ import type {
   ConfigDocument,
   ConfigVersion,
   Leaderboard,
-  MessageTemplate,
   Metric,
   PointsBoost,
   PointsLevel,
@@ -12,7 +11,6 @@ import type {
   PointsTrigger,
   Webhook,
 } from '../config/model.js';
-import { type NotificationType, notificationTypes } from '../config/message-types.js';
 import { partsOf } from '../config/parts.js';
 import { estimateWork, type ConfigWork } from '../config/work.js';
 import { LaurelError } from '../shared/errors.js';
@@ -23,13 +21,6 @@ const byKey = <T extends { readonly key: string; readonly archived: boolean }>(o
 
 const byNo = <T extends { readonly no: number }>(objects: readonly T[]): ReadonlyMap<number, T> =>
   new Map(objects.map((object) => [object.no, object]));
-
-function templatesByType(templates: readonly MessageTemplate[]): ActiveConfig['templates'] {
-  const ofType = (type: NotificationType): readonly (readonly [string, MessageTemplate])[] =>
-    templates.filter((template) => template.type === type && !template.archived).map((template) => [template.locale, template]);
-  const maps = notificationTypes.map((type) => [type, new Map(ofType(type))] as const);
-  return Object.fromEntries(maps) as unknown as ActiveConfig['templates'];
-}
 
 /**
  * A configuration version, made ready for answering requests: compiled, and indexed by the keys that callers use and the numbers that
@@ -61,8 +52,6 @@ export class ActiveConfig {
   readonly leaderboardByNo: ReadonlyMap<number, Leaderboard>;
   /** The endpoints that there are, inactive ones included. */
   readonly webhooks: readonly Webhook[];
-  /** The templates in use of each type, by locale. */
-  readonly templates: Readonly<Record<NotificationType, ReadonlyMap<string, MessageTemplate>>>;
   private readonly work: ConfigWork;
 
   constructor(config: ConfigVersion) {
@@ -91,7 +80,6 @@ export class ActiveConfig {
     this.achievementById = new Map(document.achievements.map((achievement) => [achievement.id, achievement]));
     this.leaderboardByNo = byNo(document.leaderboards);
     this.webhooks = document.webhooks.filter(({ archived }) => !archived);
-    this.templates = templatesByType(document.templates);
   }
 
   /** What an event on a metric may take of Redis' time at the most, in µs (config/work.ts). */

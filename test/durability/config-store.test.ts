@@ -80,7 +80,7 @@ describe('The stored configuration', () => {
 
   it('is not touched by a dry run or a refused file', async () => {
     const { saved, changes, config } = await apply(example, { dryRun: true });
-    expect([saved, changes.length, config.version]).to.deep.equal([false, 24, 0]);
+    expect([saved, changes.length, config.version]).to.deep.equal([false, 26, 0]);
     const error = await rejection(apply('metrics: 5\npoints: 6'));
     expect(error).to.be.instanceOf(OperatorError);
     expect(String(error)).to.contain('f.yaml:1:10: ').and.to.contain('f.yaml:2:9: ');
