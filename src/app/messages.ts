@@ -95,6 +95,7 @@ export function startMessages(context: Context, watch: Observed): MessageDeliver
     ...{ links: new Links(pool, publicUrl), suppressions: new Suppressions(pool) },
   });
   watch.messages(sender, counts);
+  log.info({ mode, channels: [...openChannels(settings)] }, 'messages to users');
   if (transports) reportProblems(context, transports, sender);
   if (transports?.expo) readReceipts(context, transports.expo);
   return { targets: new ChannelTargets({ sender, counts }), abort: async () => transports?.stop() };
