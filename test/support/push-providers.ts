@@ -180,8 +180,12 @@ const fcmMessage = z.strictObject({
   }),
 });
 
+/** Of the service account; generating one takes a while. */
+let accountKeys: ReturnType<typeof newAccountKeys> | undefined;
+const newAccountKeys = () => generateKeyPairSync('rsa', { modulusLength: 2048 });
+
 export async function startFcm(): Promise<FcmStandIn> {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { privateKey, publicKey } = (accountKeys ??= newAccountKeys());
   const pushes: ReceivedPush[] = [];
   const failures: Failure[] = [];
   const errors = new Map<string, Answer>();
@@ -239,6 +243,8 @@ export interface ApnsStandIn extends StandIn {
   readonly tokens: Set<string>;
   /** How many connections it has accepted. */
   connections(): number;
+  /** Cuts all connections. */
+  drop(): void;
 }
 
 export async function startApns(): Promise<ApnsStandIn> {
@@ -280,12 +286,16 @@ export async function startApns(): Promise<ApnsStandIn> {
   });
   server.on('sessionError', () => undefined);
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const stop = async (): Promise<void> => {
-    const closed = once(server.close(), 'close');
+  const drop = (): void => {
     for (const session of sessions) session.destroy();
+  };
+  const stop = async (): Promise<void> => {
+    const closed = once(server, 'close');
+    server.close();
+    drop();
     await closed;
   };
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const identity = { host: `127.0.0.1:${portOf(server)}`, key, keyId, teamId, topic };
-  return { ...identity, ...{ pushes, failures, errors, tokens, stop }, connections: () => connections };
+  return { ...identity, ...{ pushes, failures, errors, tokens, drop, stop }, connections: () => connections };
 }

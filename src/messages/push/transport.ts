@@ -27,6 +27,7 @@ export const newAgent = (): Agent => new Agent(timeouts);
 
 /** Closes connections once their requests have responses, but waits no longer than a shutdown may. */
 export async function close(agent: Agent | Pool): Promise<void> {
+  if (agent.closed || agent.destroyed) return;
   const timer = setTimeout(() => void agent.destroy(), limits.pushStopMs);
   await agent.close();
   clearTimeout(timer);
