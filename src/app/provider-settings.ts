@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { parseSender } from '../messages/address.js';
 import { limits } from '../shared/limits.js';
-import { address, onOrOff, wholeNumber } from './setting-types.js';
+import { onOrOff, wholeNumber } from './setting-types.js';
 
 /** Whether a value is a URL of an SMTP server: without a path and options, and with a login that can be decoded. */
 function isSmtpUrl(value: string): boolean {
@@ -25,6 +25,15 @@ function isPublicUrl(value: string): boolean {
   const { search, hash, username, password } = new URL(value);
   return search === '' && hash === '' && username === '' && password === '' && !/[?#]/.test(value);
 }
+
+/** The address of a provider: requests have paths of their own. */
+const origin = (value: string) =>
+  z
+    .string()
+    .refine((given) => URL.canParse(given) && /^https?:\/\/[^/]+\/?$/.test(given), {
+      error: `must be http:// or https:// and a host, like ${value}`,
+    })
+    .default(value);
 
 const text = () => z.string().nullable().default(null);
 
@@ -97,9 +106,9 @@ export const providerVariables = {
     .regex(/^[\x21-\x7e]{1,4096}$/, { error: 'must be up to 4096 visible ASCII characters' })
     .nullable()
     .default(null),
-  EXPO_URL: address(['http:', 'https:'], 'https://exp.host').default('https://exp.host'),
+  EXPO_URL: origin('https://exp.host'),
   FCM_CREDENTIALS_FILE: text(),
-  FCM_URL: address(['http:', 'https:'], 'https://fcm.googleapis.com').default('https://fcm.googleapis.com'),
+  FCM_URL: origin('https://fcm.googleapis.com'),
   APNS_KEY_FILE: text(),
   APNS_KEY_ID: appleId(),
   APNS_TEAM_ID: appleId(),

@@ -171,8 +171,7 @@ export class EmailTransport {
   private async deliver(email: Email, sending: Sending): Promise<SendResult> {
     const { signal } = sending.aborting;
     if (!this.hasStopped) await Promise.race([this.rate.removeTokens(1), once(signal, 'abort')]);
-    if (this.hasStopped || signal.aborted)
-      throw new Error('Laurel is stopping, or EMAIL_RATE_LIMIT is too low for the emails that are due');
+    if (this.hasStopped || signal.aborted) throw new Error('not started before a stop or the timeout');
     sending.isWaiting = false;
     const { response } = await this.transporter.sendMail({
       from: this.sender,

@@ -16,7 +16,7 @@ export interface Email {
 export interface Push {
   /** The id of its delivery, a UUID. */
   readonly id: string;
-  /** A token of the user as the user has it, prefix included (docs/messages.md). */
+  /** A token of the user as the user has it, prefix included (docs/messages-providers.md). */
   readonly token: string;
   readonly title: string;
   readonly body: string;

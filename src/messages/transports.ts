@@ -28,6 +28,8 @@ export interface TransportOptions {
   readonly onUnsavedTickets: (error: unknown) => void;
   /** The CA of APNs, in tests. */
   readonly apnsCa?: string;
+  /** The timeout of one push. */
+  readonly pushSendMs?: number;
 }
 
 /** Credentials that can't be used. Their provider is off. */
@@ -95,7 +97,10 @@ class Builder {
 }
 
 /** Creates the transports of the settings. Does not connect, and does not throw for unusable credentials: they are in `problems`. */
-export function createTransports(settings: TransportSettings, { pool, onUnsavedTickets, apnsCa }: TransportOptions): Transports {
+export function createTransports(
+  settings: TransportSettings,
+  { pool, onUnsavedTickets, apnsCa, pushSendMs }: TransportOptions,
+): Transports {
   const { pushExpo, expoAccessToken: accessToken, expoUrl: url, fcmCredentialsFile, fcmUrl } = settings;
   const builder = new Builder();
   const forEmail = emailSettings(settings);
@@ -108,7 +113,7 @@ export function createTransports(settings: TransportSettings, { pool, onUnsavedT
     apns: builder.route('apns', () => forApns && new ApnsTransport(forApns, apnsCa === undefined ? {} : { ca: apnsCa })),
   };
   const hasProvider = Object.values(routes).some((route) => 'send' in route);
-  const push = hasProvider ? new PushRouter(routes) : undefined;
+  const push = hasProvider ? new PushRouter(routes, { sendMs: pushSendMs }) : undefined;
   const stop = async (): Promise<void> => {
     await Promise.all([email?.stop(), push?.stop()]);
   };

@@ -464,7 +464,7 @@ export const limits = {
   minDkimKeyBits: 1_024,
   /** Characters of a provider's answer that a delivery stores. */
   maxMessageDetailChars: 500,
-  /** Timeouts of a push: for the connection, for the response, and in all. */
+  /** Timeouts of a push: for the connection, for each response, and in all. A claim must last longer. */
   pushConnectMs: 10_000,
   pushResponseMs: 20_000,
   pushSendMs: 45_000,

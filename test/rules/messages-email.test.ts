@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { type KeyObject, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -338,15 +338,15 @@ describe('Emails', () => {
       expect(dkimOf(server.messages[0]!.raw.replace('One-Click', 'Two-Click'), rsa.publicKey)?.isValid).to.equal(false);
     });
 
-    const ec = generateKeyPairSync('ed25519', {
-      publicKeyEncoding: { type: 'spki', format: 'pem' },
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    }).privateKey;
+    const pemOf = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const ed25519 = pemOf(generateKeyPairSync('ed25519').privateKey);
+    const short = pemOf(generateKeyPairSync('rsa', { modulusLength: 768 }).privateKey);
     for (const [name, file, sentence] of [
       ['is missing', () => join(folder, 'none.pem'), /^DKIM_KEY_FILE names a file that can't be read \(ENOENT\)\.$/],
       ['is no key', () => fileOf('text.pem', 'secret'), /^DKIM_KEY_FILE must name a file with a private key in PEM/],
       ['is a public key', () => fileOf('public.pem', rsa.publicKey), /^DKIM_KEY_FILE must name a file with a private key in PEM/],
-      ['is no RSA key', () => fileOf('ed.pem', ec), /^DKIM_KEY_FILE must be an RSA key/],
+      ['is no RSA key', () => fileOf('ed.pem', ed25519), /^DKIM_KEY_FILE must be an RSA key/],
+      ['is too short', () => fileOf('short.pem', short), /^DKIM_KEY_FILE must be an RSA key with at least 1024 bits\.$/],
     ] as const) {
       it(`do not start with a key file that ${name}`, () => {
         const settings = settingsOf('smtp://localhost', { ...dkim, dkimKeyFile: file() });

@@ -117,6 +117,16 @@ describe('Pushes', () => {
     });
   });
 
+  it('wait for no provider longer than the timeout', async () => {
+    for (const standIn of [expo, fcm, apns]) standIn.failures.push('hang');
+    const options = { pool: database.pool, onUnsavedTickets: () => undefined, apnsCa: pem('ca'), pushSendMs: 300 };
+    const created = createTransports({ ...parseSettings({}), ...allProviders() }, options);
+    transports.push(created);
+    const results = await Promise.all([expoToken, fcmToken, apnsToken].map((token) => created.push!.send(pushTo(token), ada)));
+    const late = { kind: 'unavailable', status: null, detail: 'no response in time' };
+    expect(results).to.deep.equal([late, late, late]);
+  });
+
   describe('without credentials of their provider', () => {
     it('are refused, and say which setting is missing', async () => {
       const { push, problems } = create({ expoUrl: expo.url });
