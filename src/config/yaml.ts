@@ -98,11 +98,10 @@ const lineOf = (text: string, starts: readonly number[], line: number): string =
 function placeInText(file: string, value: string, { offset, start, within, block }: PlaceInText): Position {
   if (block !== null) {
     const meant = value.split('\n')[within.line - 1] ?? '';
-    if (!block.endsWith(meant)) return start;
     return { line: start.line + within.line, column: block.length - meant.length + within.column };
   }
   const quotes = /^["']/.test(file[offset] ?? '') ? 1 : 0;
-  if (value.includes('\n') || !file.startsWith(value, offset + quotes)) return start;
+  if (!file.startsWith(value, offset + quotes)) return start;
   return { line: start.line, column: start.column + quotes + within.column - 1 };
 }
 

@@ -150,6 +150,9 @@ messages: {brandName: §"", brandColor: §red, brandUrl: §"http://example.com",
 = messages: brandUrl must start with https:// (http:// is for localhost only)
 = messages: brandLogoUrl must be a URL like https://example.com, without spaces, a user name or a password
 = messages: brandAddress must not be empty
+# half a surrogate pair in the URL of a brand
+messages: {brandUrl: §"https://example.com/\ud83dx"}
+= messages: brandUrl must be a URL like https://example.com, without spaces, a user name or a password
 # hosts that are none, and one twice
 messages: {linkHosts: [§"https://a.example", §a/b, §"a b", §"u@a.example", §""]}
 = messages: linkHosts must be a host such as app.example.com, not "https://a.example"

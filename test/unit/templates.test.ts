@@ -304,6 +304,18 @@ describe('Templates in a configuration', () => {
     expect(messageOf(document, 'metrics: []', { prune: true })).to.equal('');
   });
 
+  it('name the new object with a key that had another one', () => {
+    const document = after(withBody('{{ leaderboards.top.rank }}'));
+    const without = apply(document, 'metrics: []', { prune: true }).document;
+    const board = (name: string): string => `leaderboards: [{key: top, name: ${name}, rankBy: streak}]\n`;
+    const again = apply(
+      without,
+      `${board('New')}templates: [{key: t, name: T, type: recap, locale: en, body: "{{ leaderboards.top.rank }}"}]`,
+    ).document;
+    expect(again.leaderboards.map(({ archived }) => archived)).to.deep.equal([true, false]);
+    expect(validateConfig(again)).to.deep.equal([]);
+  });
+
   it('are refused when the settings no longer allow their links', () => {
     const document = after(file('buttonUrl: "https://help.example.com:8443/a"'));
     expect(messageOf(document, 'messages: {linkHosts: []}')).to.equal(
@@ -329,6 +341,14 @@ describe('Templates in a configuration', () => {
     const start = performance.now();
     expect(validateConfig(document)).to.deep.equal([]);
     expect(performance.now() - start).to.be.below(500);
+  });
+});
+
+describe('Settings of messages', () => {
+  it('keep the attribute that they name from being archived', () => {
+    const document = after('attributes: [{key: language, name: Language, type: user}]\nmessages: {localeAttribute: language}\n');
+    expect(messageOf(document, '\nmetrics: []', { prune: true })).to.equal('f.yaml: messages: user attribute "language" is archived');
+    expect(messageOf(document, 'messages: {localeAttribute: null}', { prune: true })).to.equal('');
   });
 });
 
