@@ -1,9 +1,6 @@
 import type { NotificationType } from '../config/message-types.js';
 import type { MessageTexts } from './texts.js';
 
-/** The locale of the built-in texts. */
-export const builtInLocale = 'en';
-
 const count = '{% assign count = achievements | size %}';
 const streakName =
   "{{ streak.length }}-{% case streak.frequency %}{% when 'weekly' %}week{% when 'monthly' %}month{% else %}day{% endcase %} streak";

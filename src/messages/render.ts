@@ -7,7 +7,7 @@ import { isAllowedLink } from '../config/links.js';
 import { type MessageConfig, localeOf, renderLine, renderParagraphs, renderText } from './texts.js';
 import type { MessageVariables } from './variables.js';
 import { brandColors, brandView, detailsView } from './view.js';
-import { words } from './words.js';
+import { wordsFor } from './words.js';
 
 /** The links of an email: what a click leads through, and the link to unsubscribe, if there is one. */
 export interface MessageLinks {
@@ -60,6 +60,7 @@ export async function renderEmail(config: MessageConfig, variables: MessageVaria
   const { url, warnings } = targetOf(config, bounded, limits.maxMessageLinkChars);
   const text = renderLine(config, bounded, 'button', limits.maxButtonChars);
   const dir = directionOf(locale);
+  const words = wordsFor(locale);
   const view = {
     ...{ locale, dir, start: dir === 'rtl' ? 'right' : 'left', end: dir === 'rtl' ? 'left' : 'right' },
     ...{ subject, paragraphs, words },
@@ -67,7 +68,7 @@ export async function renderEmail(config: MessageConfig, variables: MessageVaria
     preheader: cut(paragraphs.flat().join(' '), limits.maxPreheaderChars),
     brand: brandView(messages),
     colors: brandColors(messages),
-    ...detailsView(bounded, locale),
+    ...detailsView(bounded, locale, words),
     button: url === null || text === '' ? null : { text, url: await links.click(url) },
     reason: words.reasons[bounded.type],
     unsubscribeUrl: links.unsubscribeUrl,

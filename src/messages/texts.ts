@@ -1,11 +1,12 @@
 import type { NotificationType } from '../config/message-types.js';
 import { limits } from '../shared/limits.js';
 import { oneLine, paragraphsOf } from './bounds.js';
-import { builtInLocale, defaultTexts } from './defaults.js';
+import { defaultTexts } from './defaults.js';
 import { canonicalLocale, fallbacksOf } from './locales.js';
 import type { ConfigDocument, MessageTemplate } from '../config/model.js';
 import { parseTemplate, renderTemplate } from '../config/templates.js';
 import type { MessageVariables } from './variables.js';
+import { builtInLocale } from './words.js';
 
 /** The texts of a template; null falls back to the next template (docs/messages-templates.md). */
 export type MessageTexts = Pick<MessageTemplate, TextField>;

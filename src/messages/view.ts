@@ -4,7 +4,7 @@ import { cut, oneLine } from './bounds.js';
 import { readableOn, textOn } from './colors.js';
 import type { MessageSettings } from '../config/model.js';
 import type { AchievementVariables, MessageVariables, StreakDay, StreakVariables } from './variables.js';
-import { fill, words } from './words.js';
+import { fill, type LocalWords } from './words.js';
 
 /** The backgrounds of the layout (templates/email.liquid) on which there is text in the brand's colour. */
 const lightBackgrounds = ['#ffffff', '#f4f5f7'] as const;
@@ -83,7 +83,7 @@ const cellFormats: Readonly<Record<StreakVariables['frequency'], Intl.DateTimeFo
 };
 
 /** The calendar of a streak; null without any active period in it. */
-function calendarView({ frequency, days }: StreakVariables, locale: string): CalendarView | null {
+function calendarView({ frequency, days }: StreakVariables, locale: string, words: LocalWords): CalendarView | null {
   if (!days.some(({ state }) => state === 'extended')) return null;
   const short = formatDate(locale, cellFormats[frequency]);
   const long = formatDate(locale, { dateStyle: 'full' });
@@ -103,8 +103,14 @@ function calendarView({ frequency, days }: StreakVariables, locale: string): Cal
   };
 }
 
+/** How numbers are written, and words. */
+interface Format {
+  readonly number: Intl.NumberFormat;
+  readonly words: LocalWords;
+}
+
 /** The table of a recap: metrics and points that changed, and places on leaderboards. */
-function statsOf({ metrics, points, leaderboards }: MessageVariables, number: Intl.NumberFormat): StatView[] {
+function statsOf({ metrics, points, leaderboards }: MessageVariables, { number, words }: Format): StatView[] {
   const signed = (change: number): string => (change > 0 ? `+${number.format(change)}` : number.format(change));
   const changed = <T extends { readonly change: number; readonly name: string }>(values: Readonly<Record<string, T>>, max: number): T[] =>
     Object.values(values)
@@ -123,7 +129,7 @@ function statsOf({ metrics, points, leaderboards }: MessageVariables, number: In
 }
 
 /** Progress bars: the next achievement, and the next level of the first points system in which the user has points. */
-function progressOf({ next, points }: MessageVariables, number: Intl.NumberFormat): ProgressView[] {
+function progressOf({ next, points }: MessageVariables, { number, words }: Format): ProgressView[] {
   const bars: ProgressView[] = [];
   if (next.name !== '') {
     const detail = fill(words.of, { current: number.format(next.current), target: number.format(next.target) });
@@ -162,15 +168,15 @@ function achievementsOf({ achievements = [] }: MessageVariables): AchievementVar
 export const typesWithCalendar: ReadonlySet<NotificationType> = new Set(['recap', 'reactivation', 'streak_reminder']);
 const withProgress: ReadonlySet<NotificationType> = new Set(['recap', 'reactivation', 'achievement_completed']);
 
-/** What the layout shows of the variables, for a message in a locale. */
-export function detailsView(variables: MessageVariables, locale: string): DetailsView {
+/** What the layout shows of the variables, for a message in a locale, with the words of its language. */
+export function detailsView(variables: MessageVariables, locale: string, words: LocalWords): DetailsView {
   const { type, streak } = variables;
-  const number = new Intl.NumberFormat(locale);
+  const format = { number: new Intl.NumberFormat(locale), words };
   return {
     achievements: achievementsOf(variables),
-    calendar: typesWithCalendar.has(type) ? calendarView(streak, locale) : null,
-    stats: type === 'recap' ? statsOf(variables, number) : [],
-    progress: withProgress.has(type) ? progressOf(variables, number) : [],
+    calendar: typesWithCalendar.has(type) ? calendarView(streak, locale, words) : null,
+    stats: type === 'recap' ? statsOf(variables, format) : [],
+    progress: withProgress.has(type) ? progressOf(variables, format) : [],
   };
 }
 

@@ -7,6 +7,7 @@ import { defaultTexts } from '../../src/messages/defaults.js';
 import { type MessageLinks, renderEmail, renderPush } from '../../src/messages/render.js';
 import { type MessageConfig, textFields } from '../../src/messages/texts.js';
 import { type MessageVariables } from '../../src/messages/variables.js';
+import { wordLocales, wordsFor } from '../../src/messages/words.js';
 import { limits } from '../../src/shared/limits.js';
 import { messageConfig, messageVariables, withTexts } from '../support/message-variables.js';
 
@@ -81,6 +82,24 @@ describe('The language of a message', () => {
     expect(arabic.html).to.include('<html lang="ar-EG" dir="rtl"').and.include('<td align="left" class="muted rule"');
     const english = await email(messageConfig(), messageVariables('recap', { locale: 'ar-EG' }));
     expect(english.html).to.include('<html lang="en" dir="ltr"');
+  });
+
+  it('is that of the words of the layout, where they are translated', async () => {
+    const placeholders = /\{\w+\}/g;
+    const flat = (value: unknown): string[] => (typeof value === 'string' ? [value] : Object.values(value as object).flatMap(flat));
+    const english = flat(wordsFor('en'));
+    for (const locale of wordLocales) {
+      const words = flat(wordsFor(locale));
+      expect(
+        words.map((text) => text.match(placeholders)?.sort()),
+        locale,
+      ).to.deep.equal(english.map((text) => text.match(placeholders)?.sort()));
+      const config = messageConfig({}, [{ locale, body: 'x' }]);
+      const { html } = await email(config, messageVariables('recap', { locale }));
+      expect(html).to.include(`<html lang="${locale}"`).and.include(wordsFor(locale).reasons.recap);
+      expect(html.match(/\{\w+\}/)).to.equal(null);
+    }
+    expect([wordsFor('de-AT').locale, wordsFor('ja').locale, wordsFor('constructor').locale]).to.deep.equal(['de', 'en', 'en']);
   });
 
   it('has a push notification of its own', () => {
