@@ -32,7 +32,11 @@ function sampleAchievement({ config, now, ...state }: UserState): CompletedAchie
   const completed = [...completedBy(state)].sort(([, a], [, b]) => b - a);
   const newest = completed.map(([no, at]) => ({ achievement: config.achievementByNo.get(no), at })).find(({ achievement }) => achievement);
   const achievement = newest?.achievement ?? [...config.achievements.values()][0];
-  if (!achievement) throw new LaurelError('unprocessable', 'There is no achievement in the configuration that a message could be about.');
+  if (!achievement)
+    throw new LaurelError(
+      'unprocessable',
+      'There is no achievement in the configuration that a message could be about: add one, or preview another type.',
+    );
   return completedResponse(config, achievement, newest?.at ?? now);
 }
 

@@ -185,6 +185,8 @@ describe('The variables of a message', () => {
     const { email, push } = await preview('recap');
     expect(email.text).to.include('from December 26 to January 1').and.include('https://example.invalid/unsubscribe');
     expect(push.url).to.equal('https://cards.example.com');
+    await world.request('PUT', userPath('carl'), { body: {} });
+    expect((await preview('achievement_completed', 'carl')).email.subject).to.equal('You completed “Ten”');
     expect(await preview('recap', 'nobody').catch((error: unknown) => error)).to.include({ code: 'not_found' });
   });
 });
