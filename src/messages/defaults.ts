@@ -1,5 +1,5 @@
 import type { NotificationType } from '../config/message-types.js';
-import type { MessageTexts } from './texts.js';
+import type { MessageTexts } from './fields.js';
 
 const count = '{% assign count = achievements | size %}';
 const streakName =

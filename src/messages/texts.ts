@@ -1,17 +1,14 @@
 import type { NotificationType } from '../config/message-types.js';
 import { limits } from '../shared/limits.js';
+import { Memo } from '../shared/memo.js';
 import { oneLine, paragraphsOf } from './bounds.js';
 import { defaultTexts } from './defaults.js';
+import type { MessageTexts, TextField } from './fields.js';
 import { canonicalLocale, fallbacksOf } from './locales.js';
-import type { ConfigDocument, MessageTemplate } from '../config/model.js';
-import { parseTemplate, renderTemplate } from '../config/templates.js';
+import type { ConfigDocument } from '../config/model.js';
+import { type ParsedTemplate, parseTemplate, renderTemplate } from '../config/templates.js';
 import type { MessageVariables } from './variables.js';
 import { builtInLocale } from './words.js';
-
-/** The texts of a template; null falls back to the next template (docs/messages-templates.md). */
-export type MessageTexts = Pick<MessageTemplate, TextField>;
-export const textFields = ['subject', 'heading', 'body', 'button', 'buttonUrl', 'pushTitle', 'pushBody'] as const;
-export type TextField = (typeof textFields)[number];
 
 /** The part of a configuration that messages are rendered with. */
 export interface MessageConfig {
@@ -54,11 +51,14 @@ export function localeOf(config: MessageConfig, variables: MessageVariables, fie
   return found === undefined ? builtInLocale : shownIn(found, variables.locale);
 }
 
+/** Parsing takes longer than rendering. */
+const parsed = new Memo<string, ParsedTemplate>(limits.maxParsedTexts);
+
 /** Renders a field; empty for one without a text. `variables` are bounded (bounds.ts). */
 export function renderText(config: MessageConfig, variables: MessageVariables, field: TextField): string {
   const found = textOf(config, variables, field);
   if (found === undefined) return '';
-  return renderTemplate(parseTemplate(found.text), { ...variables, locale: shownIn(found, variables.locale) });
+  return renderTemplate(parsed.get(found.text, parseTemplate), { ...variables, locale: shownIn(found, variables.locale) });
 }
 
 /** Renders a field as one line of at most `max` characters. */

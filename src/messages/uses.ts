@@ -1,6 +1,7 @@
 import type { NotificationType } from '../config/message-types.js';
 import { checkText } from '../config/template-check.js';
-import { type MessageConfig, textFields, textOf } from './texts.js';
+import { textFields } from './fields.js';
+import { type MessageConfig, textOf } from './texts.js';
 
 /** What the texts of a message use of the variables that cost a read of their own. */
 export interface Uses {

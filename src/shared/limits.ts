@@ -32,6 +32,8 @@ export const limits = {
   maxMessageMetrics: 5,
   maxMessagePoints: 3,
   maxMessageLeaderboards: 3,
+  /** Parsed texts of templates, and formats of dates and numbers, that a process caches. */
+  maxParsedTexts: 2_048,
   /** Periods of the calendar of daily, weekly and monthly streaks. */
   messageStreakDays: 14,
   messageStreakWeeks: 6,

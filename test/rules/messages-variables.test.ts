@@ -156,6 +156,18 @@ describe('The variables of a message', () => {
     expect((await variablesOf('reactivation')).leaderboards).to.deep.equal({});
   });
 
+  it('include the calendar of the streak only where the layout or a text shows it', async () => {
+    expect((await variablesOf('streak_reminder')).streak.days).to.have.length(14);
+    expect((await variablesOf('achievement_completed')).streak.days).to.deep.equal([]);
+    const text = '{% for day in streak.days %}{{ day.state }} {% endfor %}';
+    const template = { key: 'days', name: 'Days', type: 'achievement_completed', locale: 'en', pushBody: text };
+    const other = await startTenant(host, { config: config({ templates: [template] }), now: '2040-01-02T12:00:00Z' });
+    await track(other, 'cards', { user: 'ana', value: 1 });
+    const read = await readVariables(context, { tenant: other.tenant }, { user: 'ana' }, abouts.achievement_completed);
+    expect(read!.variables.streak.days.at(-1)).to.deep.equal({ date: '2040-01-02', state: 'extended' });
+    await other.stop();
+  });
+
   for (const type of notificationTypes) {
     it(`are those that templates of ${type} may use, and no others`, async () => {
       const { leaderboards: _, ...variables } = await variablesOf(type);
