@@ -227,6 +227,17 @@ export const limits = {
   dryRunStreaks: 50,
   /** Longest time for which achievements of a user are gathered. */
   maxAchievementGroupMinutes: 240,
+  /** Bytes of the keys that sign links and hash suppressed addresses, and of the body of a page's form. */
+  secretBytes: 32,
+  maxPageBodyBytes: 10 * 1024,
+  /** Bytes of a bounce from a provider (a notification of SNS has up to 256 KiB, its JSON in a text), and time for its downloads. */
+  maxBounceBytes: 1024 * 1024,
+  bounceFetchMs: 10_000,
+  /** Recipients of one bounce, and users with one address to whom a complaint applies. */
+  maxBouncedRecipients: 100,
+  maxUsersOfAddress: 1_000,
+  /** Clicks that a process is counting. While Postgres is away, further ones are not counted. */
+  maxClicksInFlight: 1_000,
   /** Bytes of a configuration file. */
   maxConfigFileBytes: 1024 * 1024,
   /** Nesting of a configuration file. A valid file has 7 levels, and the recursive parser overflows at some thousands. */
