@@ -11,6 +11,8 @@ import type { UserDirectory } from '../ledger/user-directory.js';
 import type { MessageAdmin } from '../messages/admin.js';
 import type { DryRunTools } from '../messages/dry-run.js';
 import type { TestMessages } from '../messages/test-messages.js';
+import type { FeedbackIntake } from '../messages/feedback.js';
+import type { Suppressions } from '../messages/suppressions.js';
 import type { WebhookAdmin } from '../webhooks/admin.js';
 
 /** What handlers use. */
@@ -35,6 +37,9 @@ export interface Services {
   readonly messages: MessageAdmin;
   readonly testMessages: TestMessages;
   readonly dryRun: DryRunTools;
+  /** Addresses that receive no emails, and what providers report on addresses. */
+  readonly suppressions: Suppressions;
+  readonly feedback: FeedbackIntake;
   /** Deletes a user for good, from both stores. Throws a 404 for an unknown user. */
   readonly forget: (tenant: number, user: string) => Promise<void>;
 }

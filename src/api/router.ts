@@ -16,11 +16,15 @@ import { messageRoutes } from './admin/messages.js';
 import { streakAdminRoutes } from './admin/streaks.js';
 import { tenantRoutes } from './admin/tenants.js';
 import { userAdminRoutes } from './admin/users.js';
+import { suppressionRoutes } from './admin/suppressions.js';
 import { deliveryRoutes } from './admin/webhooks.js';
 import { errorResponse } from './errors.js';
 import { metricRoutes } from './events.js';
 import { leaderboardRoutes } from './leaderboards.js';
 import { type ObservedOptions, commonHeaders, crossOrigin, observed, requestLog } from './middleware.js';
+import { type BounceServices, bounceRoutes } from './messages/bounces.js';
+import { isPagePath, sendErrorPage } from './messages/page.js';
+import { type PageServices, messagePageRoutes } from './messages/pages.js';
 import { pointsRoutes } from './points.js';
 import { docsRoutes } from './reference.js';
 import type { Api, Route } from './route.js';
@@ -51,6 +55,7 @@ const ofTenants: readonly Route[] = [
   ...deadLetterRoutes,
   ...deliveryRoutes,
   ...messageRoutes,
+  ...suppressionRoutes,
 ];
 /** The Admin API. */
 export const adminRoutes: readonly Route[] = [
@@ -62,6 +67,8 @@ export const adminRoutes: readonly Route[] = [
 
 export interface AppOptions extends ObservedOptions, ServeOptions {
   readonly health: Health;
+  /** The pages of links in messages, and the bounces of providers. */
+  readonly messages: PageServices & BounceServices;
   /** CORS_ORIGINS. */
   readonly corsOrigins: readonly string[];
   /** Logs and counts responses with 503. */
@@ -90,7 +97,8 @@ function errors({ log, refusals }: AppOptions): Middleware {
       context.status = status;
       context.set(commonHeaders(context));
       context.set(headers);
-      context.body = body;
+      if (isPagePath(context.path)) sendErrorPage(context, status, body.error);
+      else context.body = body;
     }
   };
 }
@@ -132,6 +140,8 @@ function lookUp(serves: ReadonlyMap<Endpoint, Serve>): Middleware {
 export function createApp(options: AppOptions): Koa {
   const router = new Router();
   healthRoutes(router, options.health);
+  messagePageRoutes(router, options.messages);
+  bounceRoutes(router, options.messages);
   docsRoutes(router, { application: applicationRoutes, admin: adminRoutes });
   const serves = new Map(endpoints.map((endpoint) => [endpoint, serveEndpoint(endpoint, options)]));
   for (const [{ route, pattern }, serve] of serves) {

@@ -30,7 +30,7 @@ export type Serve = (context: Koa.Context, params: Readonly<Record<string, strin
 const nothing = (): Promise<void> => Promise.resolve();
 
 /** Parses the body as JSON whatever its Content-Type, since no route accepts anything else. The route's schema requires an object. */
-function bodyReader(maxBytes: number): (context: Koa.Context) => Promise<void> {
+export function bodyReader(maxBytes: number): (context: Koa.Context) => Promise<void> {
   const parse = bodyParser({ enableTypes: ['json'], detectJSON: () => true, strict: false, jsonLimit: String(maxBytes) });
   return async (context) => {
     const { headers } = context.req;

@@ -14,7 +14,7 @@ import { limits } from '../shared/limits.js';
 import { WebhookAdmin } from '../webhooks/admin.js';
 import { Transport } from '../webhooks/transport.js';
 import type { Context } from './context.js';
-import { messageServices } from './messages.js';
+import { feedbackIntake, messageServices, publicServices } from './messages.js';
 
 interface ApiOptions {
   readonly sweeper: Sweeper;
@@ -37,6 +37,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
   const transport = new Transport({ allowPrivate: settings.webhookAllowPrivate });
   lifecycle.onStop('test webhooks', () => transport.stop());
   const deletion = deletionOf(context);
+  const feedback = feedbackIntake(context);
   const { rateLimit: requests, rateLimitWindowS: windowS } = settings;
   const app = createApp({
     services: {
@@ -46,10 +47,12 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
       deadLetters: new DeadLetters(pool),
       webhooks: new WebhookAdmin(pool, transport),
       ...messageServices(context),
+      feedback,
       forget: (tenant, user) => deletion.run(tenant, user),
     },
     rateLimit: requests === 0 ? undefined : new RateLimit({ redis, prefix: settings.redisPrefix, requests, windowS }),
     health: { problem },
+    messages: { ...publicServices(context), feedback },
     corsOrigins: settings.corsOrigins,
     refusals,
     log,

@@ -1,3 +1,4 @@
+import type { Agent } from 'node:https';
 import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Logger } from 'pino';
@@ -41,6 +42,8 @@ export interface ContextOptions {
   readonly deliveryAheadMs?: () => number;
   /** How far the clock of confirmations is ahead of Postgres' clock (ledger/active-redis.ts). Only tests move it. */
   readonly confirmationAheadMs?: () => number;
+  /** Connects to Amazon SNS. Only tests pass one. */
+  readonly snsAgent?: Agent;
   /** The stores to use; without them, the settings name them or they are started. */
   readonly stores?: StoreAddresses;
   /** The role that other processes see in this one's confirmations; `command` without it. */
@@ -80,6 +83,7 @@ export class Context {
   readonly configuration: ConfigEditor;
   readonly account: Account;
   readonly lifecycle: Lifecycle;
+  readonly snsAgent: Agent | undefined;
   private readonly target: RedisTarget;
 
   private constructor(options: ContextOptions, { redis, bulkRedis, target, pool, testClock, watches, lifecycle }: Connections) {
@@ -90,6 +94,7 @@ export class Context {
     this.redis = redis;
     this.target = target;
     this.pool = pool;
+    this.snsAgent = options.snsAgent;
     this.lifecycle = lifecycle;
     this.active = new ActiveRedis({
       ...{ redis, pool, prefix: settings.redisPrefix, role: options.role ?? 'command', aheadMs: options.confirmationAheadMs },

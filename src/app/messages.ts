@@ -1,15 +1,20 @@
 import type { Channel } from '../config/message-types.js';
 import { ChannelTargets, MessageCounts } from '../messages/channel-targets.js';
+import { ClickCounter } from '../messages/clicks.js';
+import { FeedbackIntake } from '../messages/feedback.js';
 import { Links } from '../messages/links.js';
 import { MessageAdmin } from '../messages/admin.js';
 import { ReceiptReader } from '../messages/push/receipt-reader.js';
 import { Sender } from '../messages/sender.js';
 import { TestMessages } from '../messages/test-messages.js';
 import { createTransports, type Transports } from '../messages/transports.js';
+import type { BounceServices } from '../api/messages/bounces.js';
+import type { PageServices } from '../api/messages/pages.js';
 import type { Services } from '../api/route.js';
 import { removeDeviceToken } from '../engine/users.js';
 import { eachSecond } from '../jobs/job.js';
 import { FailureLog } from '../logging/failure-log.js';
+import { SesNotifications } from '../messages/ses.js';
 import { Suppressions } from '../messages/suppressions.js';
 import type { Observed } from '../observe/observed.js';
 import type { Context } from './context.js';
@@ -102,13 +107,36 @@ export function startMessages(context: Context, watch: Observed): MessageDeliver
 }
 
 /** What the Admin API uses of messages. */
-export function messageServices(context: Context): Pick<Services, 'messages' | 'testMessages' | 'dryRun'> {
+export function messageServices(context: Context): Pick<Services, 'messages' | 'testMessages' | 'dryRun' | 'suppressions'> {
   const { pool, lifecycle } = context;
   const transports = transportsOf(context);
   lifecycle.onStop('test messages', () => transports.stop());
+  const suppressions = new Suppressions(pool);
   return {
     messages: new MessageAdmin(pool),
     testMessages: new TestMessages(context, transports.email),
-    dryRun: { stores: context, pool, suppressions: new Suppressions(pool) },
+    dryRun: { stores: context, pool, suppressions },
+    suppressions,
+  };
+}
+
+/** What records the reports of mail providers. */
+export const feedbackIntake = ({ pool, engine, log }: Context): FeedbackIntake =>
+  new FeedbackIntake({ pool, engine, log, suppressions: new Suppressions(pool) });
+
+/** What the pages of links use, and the intake of bounces besides `feedback`. */
+export function publicServices({
+  settings,
+  pool,
+  engine,
+  log,
+  lifecycle,
+  snsAgent,
+}: Context): PageServices & Omit<BounceServices, 'feedback'> {
+  const clicks = new ClickCounter(pool, log);
+  lifecycle.onStop('counting of clicks', () => clicks.stop());
+  return {
+    ...{ engine, clicks, links: new Links(pool, settings.publicUrl), postmarkToken: settings.postmarkWebhookToken },
+    ses: settings.sesTopicArn === null ? null : new SesNotifications(settings.sesTopicArn, snsAgent),
   };
 }

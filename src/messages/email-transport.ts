@@ -15,6 +15,7 @@ import { domainOf, isSmtpAddress, parseSender, type Sender } from './address.js'
 import { detailOf } from './detail.js';
 import { readCertificates, readPrivateKey } from './key-files.js';
 import type { Email, SendResult } from './message.js';
+import { postmarkHeader } from './postmark.js';
 import { smtpResult } from './smtp-result.js';
 
 /** The settings of emails (docs/messages-providers.md). */
@@ -92,9 +93,12 @@ function verifySentence(url: string, { code, response, message }: NodemailerErro
   return `${server} can't be reached: ${reason}.`;
 }
 
-/** Headers of RFC 8058: mail clients unsubscribe with one POST to the URL. */
-function unsubscribeHeaders(url: string | null): Pick<SendMailOptions, 'headers' | 'list'> {
-  const headers = { 'Auto-Submitted': 'auto-generated' };
+/**
+ * Headers of RFC 8058, with which mail clients unsubscribe with one POST to the URL, and the id of the delivery for Postmark, which repeats it in its
+ * webhooks.
+ */
+function headersOf({ id, unsubscribeUrl: url }: Email): Pick<SendMailOptions, 'headers' | 'list'> {
+  const headers = { 'Auto-Submitted': 'auto-generated', [postmarkHeader]: id };
   if (url === null) return { headers };
   return { headers: { ...headers, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }, list: { unsubscribe: { url } } };
 }
@@ -179,7 +183,7 @@ export class EmailTransport {
       to: { name: '', address: email.to },
       ...{ subject: email.subject, text: email.text, html: email.html },
       messageId: `<${email.id}@${domainOf(this.sender.address)}>`,
-      ...unsubscribeHeaders(email.unsubscribeUrl),
+      ...headersOf(email),
       signal,
     });
     return { kind: 'accepted', status: Number(response.slice(0, 3)), detail: detailOf(response, [email.to]) };

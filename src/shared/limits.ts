@@ -227,8 +227,7 @@ export const limits = {
   dryRunStreaks: 50,
   /** Longest time for which achievements of a user are gathered. */
   maxAchievementGroupMinutes: 240,
-  /** Bytes of the keys that sign links and hash suppressed addresses, and of the body of a page's form. */
-  secretBytes: 32,
+  /** Bytes of the body of a page's form. */
   maxPageBodyBytes: 10 * 1024,
   /** Bytes of a bounce from a provider (a notification of SNS has up to 256 KiB, its JSON in a text), and time for its downloads. */
   maxBounceBytes: 1024 * 1024,

@@ -1,11 +1,16 @@
 import { expect } from 'chai';
+import pino from 'pino';
 import { forgetInConfig } from '../../src/config/forget.js';
+import { FeedbackIntake } from '../../src/messages/feedback.js';
+import { Links } from '../../src/messages/links.js';
+import { Suppressions } from '../../src/messages/suppressions.js';
 import { limits } from '../../src/shared/limits.js';
 import { webhookKinds } from '../../src/config/webhook-kinds.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { answer, bodyOf, configText, read, readBoard, track, userPath, type Rankings } from '../support/answers.js';
 import { batchOf, first } from '../support/admin.js';
 import { inParallel } from '../support/client.js';
+import { addEmailDelivery } from '../support/email-deliveries.js';
 import { differences } from '../support/differences.js';
 import { messagesOf, subscription } from '../support/messages.js';
 import { until } from '../support/stage.js';
@@ -177,6 +182,22 @@ describe('Deleting a user', () => {
     for (const text of ['Zimmer', 'Zoë', 'zimmer@example.com', 'token-0815', 'Zwickau', 'Zella-Mehlis', 'desk-of-zoe'])
       expect(await sampled(text)).to.deep.equal([]);
     expect(await sampled(zoe)).to.not.deep.equal([]);
+  });
+
+  it('keeps a suppressed address as a hash, so that it stays suppressed, and no link of an email works on', async () => {
+    const world = await start();
+    await live(world);
+    await world.drain();
+    const delivery = await addEmailDelivery(world, zoe);
+    const suppressions = new Suppressions(world.pool);
+    const feedback = { pool: world.pool, engine: world.engine, suppressions, log: pino({ level: 'silent' }) };
+    await new FeedbackIntake(feedback).record({ kind: 'bounced', address: 'Zimmer@example.com', delivery, detail: '5.1.1' });
+    const link = await new Links(world.pool, world.address).unsubscribeUrl({ tenant: world.tenant, user: zoe, delivery });
+    expect(answer(await remove(world))).to.deep.equal([200, { id: zoe }]);
+    expect(await tracesOf(world.redis, world.pool, world.partition, [...texts, 'Zimmer@example.com', delivery])).to.deep.equal([]);
+    expect(await suppressions.has(world.tenant, 'zimmer@example.com')).to.equal(true);
+    expect((await fetch(link!, { method: 'POST' })).status).to.equal(200);
+    expect(await traces(world)).to.deep.equal([]);
   });
 
   it('who never became one takes the keys, boosts and messages of the id away', async () => {

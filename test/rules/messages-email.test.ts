@@ -84,6 +84,8 @@ describe('Emails', () => {
     expect(received!.raw).to.match(/^List-Unsubscribe: <https:\/\/laurel\.example\.com\/u\/token>\r$/m);
     expect(received!.raw).to.match(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m);
     expect(received!.raw).to.match(/^Auto-Submitted: auto-generated\r$/m);
+    // Postmark's webhooks repeat it.
+    expect(mail.headers.get('x-pm-metadata-laurel-delivery')).to.equal(sent.id);
   });
 
   it('have a link to unsubscribe that is unchanged, however long', async () => {

@@ -1,4 +1,5 @@
 import { applyConfig } from '../../src/app/apply.js';
+import type { Agent } from 'node:https';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -97,6 +98,8 @@ export interface WorldOptions {
   readonly databaseUrl?: string;
   /** How far the clock of webhook deliveries is ahead. */
   readonly deliveryAheadMs?: () => number;
+  /** Connects to Amazon SNS. */
+  readonly snsAgent?: Agent;
   /** Settings besides those of a world. */
   readonly settings?: Partial<Settings>;
 }
@@ -171,6 +174,9 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     corsOrigins: [],
     shutdownDelayS: 0,
     accessLog: 'debug',
+    publicUrl: null,
+    postmarkWebhookToken: null,
+    sesTopicArn: null,
     metricsPort: null,
     metricsHost: '127.0.0.1',
     metricsToken: null,
@@ -274,6 +280,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const service = await startService(
     {
       ...{ settings: started, log: options.log ?? pino({ level: 'silent' }), print: () => undefined },
+      ...(options.snsAgent ? { snsAgent: options.snsAgent } : {}),
       ...(options.deliveryAheadMs ? { deliveryAheadMs: options.deliveryAheadMs } : {}),
     },
     options.roles ?? { api: true, worker: true },

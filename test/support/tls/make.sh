@@ -52,4 +52,8 @@ authority other-ca
 certificate server serverAuth DNS:localhost,IP:127.0.0.1
 certificate elsewhere serverAuth DNS:elsewhere.example
 certificate client clientAuth DNS:laurel
+# With this one, tests sign messages of Amazon SNS, which uses RSA.
+openssl req -new -newkey rsa:2048 -nodes -subj '/CN=laurel tests sns' -keyout sns.key.pem -out "$scratch/sns.csr"
+printf 'basicConstraints=CA:FALSE\n' >"$scratch/sns.ext"
+issue sns -selfsign -keyfile sns.key.pem
 chmod 644 ./*.pem

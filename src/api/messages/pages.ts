@@ -1,0 +1,131 @@
+import type Router from '@koa/router';
+import type Koa from 'koa';
+import bodyParser from 'koa-bodyparser';
+import { isAllowedLink } from '../../config/links.js';
+import { type Channel, type NotificationType } from '../../config/message-types.js';
+import type { MessageSettings } from '../../config/model.js';
+import type { Engine } from '../../engine/engine.js';
+import { configuredChannels } from '../../messages/channels.js';
+import type { ClickCounter } from '../../messages/clicks.js';
+import type { LinkTarget, Links } from '../../messages/links.js';
+import {
+  type Box,
+  type MessagePreferences,
+  readMessagePreferences,
+  saveMessagePreferences,
+  subscribe,
+} from '../../messages/preferences.js';
+import { LaurelError } from '../../shared/errors.js';
+import { limits } from '../../shared/limits.js';
+import { type BoxView, type PageBrand, type PreferencesView, sendPage } from './page.js';
+
+export interface PageServices {
+  readonly engine: Engine;
+  readonly links: Links;
+  readonly clicks: ClickCounter;
+}
+
+const typeTitles: Readonly<Record<NotificationType, string>> = {
+  achievement_completed: 'Achievements',
+  recap: 'Recaps',
+  reactivation: 'Reminders after a break',
+  streak_reminder: 'Streak reminders',
+};
+const channelLabels: Readonly<Record<Channel, string>> = { email: 'By email', push: 'On your device' };
+
+const brandOf = ({ brandName, brandColor, brandLogoUrl, brandUrl }: MessageSettings): PageBrand => ({
+  ...{ name: brandName, color: brandColor, logoUrl: brandLogoUrl, url: brandUrl },
+});
+
+/** Boxes for what the tenant sends, and for push only if the user has a device. */
+function viewOf(token: string, preferences: MessagePreferences, notice: string | null): PreferencesView {
+  const { name, hasAddress, isSubscribed, hasDevices, notifications, document } = preferences;
+  const boxOf = (type: NotificationType, channel: Channel): BoxView => ({
+    name: `${type}:${channel}` satisfies Box,
+    label: channelLabels[channel],
+    isChecked: notifications.get(type)?.includes(channel) === true,
+  });
+  const groups = Array.from(notifications.keys(), (type) => ({
+    title: typeTitles[type],
+    boxes: configuredChannels(document, type)
+      .filter((channel) => channel === 'email' || hasDevices)
+      .map((channel) => boxOf(type, channel)),
+  }));
+  return {
+    ...{ token, user: name, isSubscribed, notice },
+    emails: hasAddress ? { name: 'emails' satisfies Box, label: 'Send me emails', isChecked: isSubscribed } : null,
+    groups: groups.filter(({ boxes }) => boxes.length > 0),
+  };
+}
+
+/** The request to a page, with the parameters of its path. */
+type PageContext = Koa.Context & { readonly params: Readonly<Record<string, string>> };
+
+const tokenOf = ({ params }: PageContext): string => params['token'] ?? '';
+
+/** Shows the preferences of a user. */
+async function showPreferences(context: PageContext, { engine }: PageServices, target: LinkTarget, notice: string | null): Promise<void> {
+  const preferences = await readMessagePreferences(engine, target);
+  const title = 'Message preferences';
+  if (!preferences) {
+    const { document } = await engine.config(target.tenant);
+    const sentence = 'This account no longer exists. It receives no messages.';
+    sendPage(context, 200, { title, brand: brandOf(document.messages), sentence, preferences: null });
+    return;
+  }
+  const view = viewOf(tokenOf(context), preferences, notice);
+  sendPage(context, 200, { title, brand: brandOf(preferences.document.messages), sentence: null, preferences: view });
+}
+
+const unknownLink = (): LaurelError =>
+  new LaurelError('not_found', 'This link is not valid. Open it from the email again, or copy all of it.');
+
+/** Reads any body up to a limit: providers send RFC 8058's form in either of two encodings. */
+const readBody = bodyParser({
+  ...{ enableTypes: ['form', 'text'], extendTypes: { text: ['*/*'] } },
+  ...{ formLimit: String(limits.maxPageBodyBytes), textLimit: String(limits.maxPageBodyBytes) },
+});
+
+/**
+ * The pages behind the links of emails. They need no key: a link is signed. `GET` never changes anything, since mail scanners open links; `POST`
+ * to an unsubscribe link is the one click of RFC 8058, and what the button of the page sends.
+ */
+export function messagePageRoutes(router: Router, services: PageServices): void {
+  const { engine, links, clicks } = services;
+  const targetOf = async (context: PageContext): Promise<LinkTarget> => {
+    const target = await links.readUnsubscribe(tokenOf(context));
+    if (!target) throw unknownLink();
+    context.state['tenant'] = target.tenant;
+    return target;
+  };
+  router.get('/m/u/:token', async (context) => {
+    await showPreferences(context, services, await targetOf(context), 'saved' in context.query ? 'Saved.' : null);
+  });
+  router.post('/m/u/:token', readBody, async (context) => {
+    const target = await targetOf(context);
+    await subscribe(engine, target, false);
+    await showPreferences(context, services, target, 'You are unsubscribed from all emails.');
+  });
+  router.post('/m/u/:token/preferences', readBody, async (context) => {
+    const target = await targetOf(context);
+    const { rawBody } = context.request;
+    const sent = new URLSearchParams(typeof rawBody === 'string' ? rawBody : '');
+    await saveMessagePreferences(engine, target, { shown: new Set(sent.getAll('shown')), checked: new Set(sent.getAll('on')) });
+    context.status = 303;
+    // Relative, since a proxy may add a path before /m.
+    context.set({ Location: `../${tokenOf(context)}?saved`, 'Cache-Control': 'no-store' });
+    context.body = '';
+  });
+  router.get('/m/c/:token', async (context) => {
+    const click = await links.readClick(tokenOf(context));
+    if (!click) throw unknownLink();
+    context.state['tenant'] = click.tenant;
+    const { document } = await engine.config(click.tenant);
+    if (!isAllowedLink(document.messages, click.url)) {
+      throw new LaurelError('forbidden', 'This link leads to a site that the sender no longer allows.');
+    }
+    if (context.method === 'GET') clicks.count(click);
+    context.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+    context.redirect(click.url);
+  });
+}

@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { SignJWT, UnsecuredJWT, decodeJwt } from 'jose';
+import { Links } from '../../src/messages/links.js';
+import { limits } from '../../src/shared/limits.js';
+import { configText, readProfile, userPath } from '../support/answers.js';
+import { addEmailDelivery, readEmailDelivery } from '../support/email-deliveries.js';
+import { until } from '../support/stage.js';
+import { freshDatabase, startWorld, type World } from '../support/world.js';
+
+const oneClick = 'List-Unsubscribe=One-Click';
+const form = 'application/x-www-form-urlencoded';
+
+interface Page {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+describe('The links of messages', () => {
+  let world: World;
+  let links: Links;
+  let delivery: string;
+  before(async () => {
+    world = await startWorld({
+      config: configText({ messages: { brandName: 'Study & "Co"', brandUrl: 'https://study.example', linkHosts: ['shop.example:8443'] } }),
+    });
+    links = new Links(world.pool, `${world.address}/`);
+  });
+  after(() => world.stop());
+  beforeEach(async () => {
+    await world.request('PUT', userPath('ana'), { body: { name: 'Ana', email: 'ana@example.com', subscribeToEmails: true } });
+    delivery = await addEmailDelivery(world, 'ana');
+  });
+
+  const unsubscribeUrl = async (user = 'ana'): Promise<string> => (await links.unsubscribeUrl({ tenant: 1, user, delivery }))!;
+  const clickUrl = (url: string): Promise<string> => links.clickUrl({ tenant: 1, delivery, url });
+  /** A request without a key. */
+  async function open(url: string, init: RequestInit = {}): Promise<Page> {
+    const response = await fetch(url, { redirect: 'manual', ...init });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
+  const post = (url: string, body: string = oneClick, type = form): Promise<Page> =>
+    open(url, { method: 'POST', body, headers: { 'Content-Type': type } });
+  const isSubscribed = async (): Promise<boolean> => (await readProfile(world, 'ana')).subscribeToEmails;
+
+  describe('to unsubscribe', () => {
+    const multipart = `--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--x--\r\n`;
+    const bodies: readonly (readonly [what: string, body: string, type: string])[] = [
+      ['a form', oneClick, form],
+      ['a multipart form, which RFC 8058 recommends', multipart, 'multipart/form-data; boundary=x'],
+      ['an empty body', '', form],
+      ['a body of an unknown kind', 'anything', 'application/octet-stream'],
+    ];
+    for (const [what, body, type] of bodies) {
+      it(`unsubscribe with one POST, without a key, and a second POST is the same: ${what}`, async () => {
+        const url = await unsubscribeUrl();
+        const first = await post(url, body, type);
+        expect(first.status).to.equal(200);
+        expect(await isSubscribed()).to.equal(false);
+        await world.drain();
+        const { rows } = await world.pool.query('select subscribe_to_emails from users where id = $1', ['ana']);
+        expect(rows).to.deep.equal([{ subscribe_to_emails: false }]);
+        const end = await world.ledgerEnd();
+        const second = await post(url, body, type);
+        expect([second.status, second.text]).to.deep.equal([200, first.text]);
+        expect(await world.ledgerEnd(), 'nothing has changed again').to.equal(end);
+      });
+    }
+
+    it('change nothing when they are only opened, as mail scanners do', async () => {
+      const url = await unsubscribeUrl();
+      await world.drain();
+      const before = await world.snapshot();
+      for (const method of ['GET', 'HEAD']) expect((await open(url, { method })).status).to.equal(200);
+      for (const method of ['GET', 'HEAD']) expect((await open(`${url}/preferences`, { method })).status).to.equal(405);
+      expect(await world.snapshot()).to.equal(before);
+    });
+
+    it('respond with 200 after the user was deleted, and create no user', async () => {
+      const url = await unsubscribeUrl('gone');
+      await world.drain();
+      const before = await world.snapshot();
+      for (const reply of [await post(url), await open(url)]) {
+        expect(reply.status).to.equal(200);
+        expect(reply.text).to.contain('This account no longer exists.');
+      }
+      expect((await post(`${url}/preferences`, 'shown=emails')).status).to.equal(303);
+      expect(await world.snapshot()).to.equal(before);
+    });
+
+    it('keep odd ids apart', async () => {
+      const id = 'a/b?c=%2e&<b>"é🙂.';
+      await world.request('PUT', userPath(id), { body: { email: 'odd@example.com', subscribeToEmails: true } });
+      expect((await post(await unsubscribeUrl(id))).status).to.equal(200);
+      expect((await readProfile(world, id)).subscribeToEmails).to.equal(false);
+      expect(await isSubscribed()).to.equal(true);
+    });
+
+    it('fit into a line of a header for ids of 255 ASCII characters', async () => {
+      const url = await unsubscribeUrl('x'.repeat(limits.maxIdChars));
+      expect(`List-Unsubscribe: <${url}>`.length).to.be.lessThan(998);
+    });
+  });
+
+  describe('that are forged', () => {
+    async function forged(): Promise<Record<string, string>> {
+      const token = (await unsubscribeUrl()).split('/').at(-1)!;
+      const [head = '', claims = '', signature = ''] = token.split('.');
+      const other = Buffer.from(JSON.stringify({ ...decodeJwt(token), sub: 'ben' })).toString('base64url');
+      const key = Buffer.alloc(limits.secretBytes);
+      return {
+        'a truncated token': token.slice(0, -1),
+        'a token without a signature': `${head}.${claims}.`,
+        'the token of another user under this signature': `${head}.${other}.${signature}`,
+        'a token signed with another key': await new SignJWT({ t: 1, sub: 'ana', jti: delivery })
+          .setProtectedHeader({ alg: 'HS256' })
+          .setAudience('u')
+          .sign(key),
+        'a token that states that it needs no signature': new UnsecuredJWT({ t: 1, sub: 'ana', jti: delivery }).setAudience('u').encode(),
+        'text that is no token': 'hello',
+        'a broken escape': '%ff',
+      };
+    }
+
+    it('are refused with a page, and change nothing', async () => {
+      await world.drain();
+      const before = await world.snapshot();
+      const click = (await clickUrl('https://study.example/')).split('/').at(-1)!;
+      const unsubscribe = (await unsubscribeUrl()).split('/').at(-1)!;
+      for (const [what, token] of Object.entries({ ...(await forged()), 'the token of a click': click })) {
+        const url = `${world.address}/m/u/${token}`;
+        for (const reply of [await open(url), await post(url), await post(`${url}/preferences`, 'shown=emails')]) {
+          expect(reply.status, what).to.equal(404);
+          expect(reply.headers.get('content-type')).to.equal('text/html; charset=utf-8');
+          expect(reply.text).to.contain('This link is not valid.');
+        }
+      }
+      for (const [what, token] of Object.entries({ ...(await forged()), 'the token of an unsubscribe link': unsubscribe })) {
+        const reply = await open(`${world.address}/m/c/${token}`);
+        expect([reply.status, reply.headers.get('location')], what).to.deep.equal([404, null]);
+      }
+      expect(await world.snapshot()).to.equal(before);
+    });
+  });
+
+  describe('to other sites', () => {
+    const clicks = async (): Promise<number> => (await readEmailDelivery(world, delivery)).clicks;
+
+    it('redirect to the hosts of the configuration, and each click is counted', async () => {
+      const targets = ['https://study.example/path?a=1&b=%20#x', 'https://shop.example:8443/', 'http://study.example/'];
+      for (const [i, target] of targets.entries()) {
+        const reply = await open(await clickUrl(target));
+        expect([reply.status, reply.headers.get('location')]).to.deep.equal([302, target]);
+        expect(reply.headers.get('cache-control')).to.equal('no-store');
+        await until('the click to be counted', async () => (await clicks()) === i + 1);
+      }
+    });
+
+    it('redirect HEAD requests of mail scanners without counting them', async () => {
+      const url = await clickUrl('https://study.example/');
+      expect((await open(url, { method: 'HEAD' })).status).to.equal(302);
+      await open(url);
+      await until('the click to be counted', async () => (await clicks()) > 0);
+      expect(await clicks()).to.equal(1);
+    });
+
+    it('are refused if they lead to any other host, or are no web address', async () => {
+      for (const target of [
+        'https://evil.example/',
+        'https://study.example.evil.example/',
+        'https://study.example@evil.example/',
+        'https://shop.example/',
+        'javascript:alert(1)',
+        '//study.example',
+        'https://study.example\\@evil.example',
+      ]) {
+        const reply = await open(await clickUrl(target));
+        expect([reply.status, reply.headers.get('location')], target).to.deep.equal([403, null]);
+        expect(reply.text).to.contain('This link leads to a site that the sender no longer allows.');
+      }
+      expect(await clicks()).to.equal(0);
+    });
+
+    it('redirect although the click can not be counted', async () => {
+      const url = await clickUrl('https://study.example/');
+      await world.pool.query('alter table deliveries rename column clicks to away');
+      try {
+        for (let i = 0; i < 3; i += 1) expect((await open(url)).status).to.equal(302);
+      } finally {
+        await world.pool.query('alter table deliveries rename column away to clicks');
+      }
+    });
+  });
+
+  describe('lead to pages', () => {
+    it('that browsers neither store, index nor frame, and that load nothing but their own style', async () => {
+      const { headers, text } = await open(await unsubscribeUrl());
+      const style = /style-src '(sha256-[^']+)'/.exec(headers.get('content-security-policy') ?? '')?.[1];
+      expect(headers.get('content-security-policy')).to.equal(
+        `default-src 'none'; style-src '${style}'; img-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+      );
+      expect(headers.get('cache-control')).to.equal('no-store');
+      expect(headers.get('referrer-policy')).to.equal('no-referrer');
+      expect(headers.get('x-robots-tag')).to.equal('noindex, nofollow');
+      expect(headers.get('x-content-type-options')).to.equal('nosniff');
+      expect(text).to.not.match(/<script| on\w+=/);
+    });
+
+    it('whose errors are pages too', async () => {
+      const url = await unsubscribeUrl();
+      const large = 'x'.repeat(limits.maxPageBodyBytes + 1);
+      const replies: readonly (readonly [Page, number])[] = [
+        [await open(url, { method: 'PUT' }), 405],
+        [await open(url, { method: 'DELETE' }), 405],
+        [await open(await clickUrl('https://study.example'), { method: 'POST' }), 405],
+        [await post(url, large), 413],
+        [await post(url, large, 'text/plain'), 413],
+        [await open(`${world.address}/m/u/a/b/c`), 404],
+      ];
+      for (const [{ status, headers, text }, expected] of replies) {
+        expect([status, headers.get('content-type')]).to.deep.equal([expected, 'text/html; charset=utf-8']);
+        expect(text).to.contain('<h1>This did not work</h1>');
+        expect(headers.get('content-security-policy')).to.contain("default-src 'none'; style-src 'sha256-");
+      }
+      expect(await isSubscribed()).to.equal(true);
+    });
+
+    it('that escape whatever users and operators have written', async () => {
+      const name = `<script>alert('x')</script>"&{{ 1 }}`;
+      await world.request('PUT', userPath('ana'), { body: { name } });
+      const { text } = await open(await unsubscribeUrl());
+      expect(text).to.not.contain('<script>');
+      expect(text).to.contain('&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&#34;&amp;{{ 1 }}');
+      expect(text).to.contain('Study &amp; &#34;Co&#34;');
+    });
+  });
+
+  it('belong to the installation: processes that start at once sign with the same key', async () => {
+    const database = await freshDatabase();
+    const all = Array.from({ length: 8 }, () => new Links(database.pool, 'https://laurel.example/base'));
+    const target = { tenant: 1, user: 'ana', delivery: randomUUID() };
+    const urls = await Promise.all(all.map((each) => each.unsubscribeUrl(target)));
+    expect(new Set(urls).size).to.equal(1);
+    expect(urls[0]).to.match(/^https:\/\/laurel\.example\/base\/m\/u\/[\w.-]+$/);
+    expect(await all[7]!.readUnsubscribe(urls[0]!.split('/').at(-1)!)).to.deep.equal(target);
+    await database.drop();
+  });
+
+  it('without PUBLIC_URL lead to their targets, and there is none to unsubscribe', async () => {
+    const without = new Links(world.pool, null);
+    expect(await without.unsubscribeUrl({ tenant: 1, user: 'ana', delivery })).to.equal(null);
+    expect(await without.clickUrl({ tenant: 1, delivery, url: 'https://study.example/' })).to.equal('https://study.example/');
+  });
+});
