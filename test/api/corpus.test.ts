@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { readFile, writeFile } from 'node:fs/promises';
 import { corpusFile, Player, readRecord, readRequests, recordText, type Recorded } from '../support/corpus.js';
+import { type MailServer, startMailServer } from '../support/mail-server.js';
 import { apis } from '../support/reference.js';
 import { startWorld, type World, type WorldOptions } from '../support/world.js';
 
@@ -12,7 +13,7 @@ const isRecording = process.env['RECORD_CORPUS'] === '1';
 
 /** Services by the names of their files: most requests go to a usual one. */
 const services: Readonly<Record<string, Omit<WorldOptions, 'config'>>> = {
-  service: { settings: { corsOrigins: ['https://app.example.com'] } },
+  service: { settings: { corsOrigins: ['https://app.example.com'], messages: 'log', emailFrom: 'Laurel <laurel@example.com>' } },
   'rate-limit': { settings: { rateLimit: 4, rateLimitWindowS: 600 }, roles: { api: true, worker: false } },
   'full-ledger': { settings: { maxLedgerEntries: 5 }, roles: { api: true, worker: false } },
 };
@@ -27,10 +28,16 @@ const stepsOf = ({ pool }: World): Record<string, () => Promise<unknown>> => ({
 
 describe('The recorded answers', () => {
   const answered: Recorded[] = [];
+  let mail: MailServer;
+  before(async () => {
+    mail = await startMailServer();
+  });
+  after(() => mail.stop());
 
   for (const [name, options] of Object.entries(services)) {
     it(`of ${name} are what they were`, async () => {
-      const world = await startWorld({ ...options, config: await readFile(corpusFile('config.yaml'), 'utf8') });
+      const settings = { ...options.settings, smtpUrl: mail.url };
+      const world = await startWorld({ ...options, settings, config: await readFile(corpusFile('config.yaml'), 'utf8') });
       const player = new Player(world, stepsOf(world));
       try {
         await player.play(await readRequests(name));
