@@ -97,7 +97,7 @@ function errors({ log, refusals }: AppOptions): Middleware {
       context.status = status;
       context.set(commonHeaders(context));
       context.set(headers);
-      if (isPagePath(context.path)) sendErrorPage(context, status, body.error);
+      if (isPagePath(context.url)) sendErrorPage(context, status, body.error);
       else context.body = body;
     }
   };

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { SignJWT, UnsecuredJWT, decodeJwt } from 'jose';
+import { EmailTransport } from '../../src/messages/email-transport.js';
 import { Links } from '../../src/messages/links.js';
 import { limits } from '../../src/shared/limits.js';
 import { configText, readProfile, userPath } from '../support/answers.js';
 import { addEmailDelivery, readEmailDelivery } from '../support/email-deliveries.js';
+import { startMailServer } from '../support/mail-server.js';
 import { until } from '../support/stage.js';
 import { freshDatabase, startWorld, type World } from '../support/world.js';
 
@@ -67,6 +69,24 @@ describe('The links of messages', () => {
         expect(await world.ledgerEnd(), 'nothing has changed again').to.equal(end);
       });
     }
+
+    it('work from the raw message: one POST to the address in its header, as a mail client sends it', async () => {
+      const server = await startMailServer();
+      const transport = new EmailTransport({
+        ...{ smtpUrl: server.url, smtpCaFile: null, emailFrom: 'hello@study.example', emailRateLimit: 100 },
+        ...{ dkimDomain: null, dkimSelector: null, dkimKeyFile: null },
+      });
+      const texts = { subject: 'Recap', html: '<p>Recap</p>', text: 'Recap' };
+      await transport.send({ id: delivery, to: 'ana@example.com', ...texts, unsubscribeUrl: await unsubscribeUrl() });
+      const [received] = await server.received(1);
+      await transport.stop();
+      await server.stop();
+      const head = received!.raw.slice(0, received!.raw.indexOf('\r\n\r\n')).replaceAll(/\r\n(?=[ \t])/g, '');
+      const url = /^List-Unsubscribe: <([^>]+)>$/m.exec(head)?.[1];
+      const body = /^List-Unsubscribe-Post: (.+)$/m.exec(head)?.[1];
+      expect((await post(url!, body)).status).to.equal(200);
+      expect(await isSubscribed()).to.equal(false);
+    });
 
     it('change nothing when they are only opened, as mail scanners do', async () => {
       const url = await unsubscribeUrl();

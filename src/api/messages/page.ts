@@ -156,8 +156,8 @@ export function sendPage(context: Koa.Context, status: number, view: PageView): 
   context.body = liquid.renderSync(page, { ...view, style: css }) as string;
 }
 
-/** Whether errors at a path are pages: those at addresses of links, which people open. */
-export const isPagePath = (path: string): boolean => /^\/m\/[uc]\//i.test(path);
+/** Whether errors at an address, as it was sent, are pages: at those of links, which people open. */
+export const isPagePath = (url: string): boolean => /^\/m\/[uc]\//i.test(url);
 
 /** Sends an error as a page. */
 export function sendErrorPage(context: Koa.Context, status: number, sentence: string): void {
