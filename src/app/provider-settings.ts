@@ -30,7 +30,7 @@ function isPublicUrl(value: string): boolean {
 const origin = (value: string) =>
   z
     .string()
-    .refine((given) => URL.canParse(given) && /^https?:\/\/[^/]+\/?$/.test(given), {
+    .refine((given) => URL.canParse(given) && /^https?:\/\/[^/?#@]+\/?$/.test(given), {
       error: `must be http:// or https:// and a host, like ${value}`,
     })
     .default(value);
