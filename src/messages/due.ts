@@ -3,7 +3,7 @@ import type { Stores } from '../engine/leaderboards.js';
 import { readStreak } from '../engine/streaks.js';
 import { LaurelError } from '../shared/errors.js';
 import { betweenBatches } from '../ledger/offsets.js';
-import type { Channel } from '../config/message-types.js';
+import { type Channel, notificationTypes } from '../config/message-types.js';
 import type { ProfileFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import type { StreakResponse } from '../responses/streaks.js';
@@ -32,7 +32,7 @@ import { addToOutbox, subscribedKinds, type OutboxMessage } from '../deliveries/
 import { deletePending, deleteAllPending, readPending } from './pending-achievements.js';
 import { isSent, type Notification, queueNotifications } from './notifications.js';
 import { reachOf, readProfiles, receivesEmail } from './profiles.js';
-import { publishScheduled, unschedule } from './scheduled.js';
+import { publishScheduled, unscheduleOthers } from './scheduled.js';
 
 /** In every time zone, local hours begin at a quarter of a UTC hour. */
 const quarterMs = 900_000;
@@ -87,7 +87,8 @@ export class DueNotifications {
 
   /** Whether a tenant has nothing that is due by local time, and no state of former subscriptions. */
   isIdle(config: ActiveConfig): boolean {
-    return this.kindsOf(config).length === 0 && this.processed.get(config.tenant) === `${config.version} idle`;
+    const isAnySent = notificationTypes.some((type) => isSent(config, type, this.options.open));
+    return !isAnySent && this.kindsOf(config).length === 0 && this.processed.get(config.tenant) === `${config.version} idle`;
   }
 
   /** The kinds that are published: those with subscribers, and those whose messages are sent. */
@@ -109,7 +110,8 @@ export class DueNotifications {
     if (this.processed.get(tenant) === key) return;
     await pool.query('delete from notification_state where tenant = $1 and kind <> all($2::text[])', [tenant, kinds]);
     if (!kinds.includes('emails.achievement_due')) await deleteAllPending(pool, tenant);
-    if (!isSent(config, 'achievement_completed', open)) await unschedule(pool, tenant, 'achievement_completed');
+    const sentTypes = notificationTypes.filter((type) => isSent(config, type, open));
+    await unscheduleOthers(pool, tenant, sentTypes);
     let left = pages;
     for (const kind of kinds) {
       const occurrences = await this.startOccurrences(config, kind, now);

@@ -139,7 +139,7 @@ export async function publishScheduled(
   return sent;
 }
 
-/** Deletes the scheduled messages of a type that is switched off: once it is on again, they would be too old. */
-export async function unschedule(pool: pg.Pool, tenant: number, type: NotificationType): Promise<void> {
-  await pool.query('delete from scheduled_messages where tenant = $1 and type = $2', [tenant, type]);
+/** Deletes the scheduled messages of types that are switched off: once they are on again, the messages would be too old. */
+export async function unscheduleOthers(pool: pg.Pool, tenant: number, sent: readonly NotificationType[]): Promise<void> {
+  await pool.query('delete from scheduled_messages where tenant = $1 and type <> all($2::text[])', [tenant, textArray(sent)]);
 }
