@@ -164,11 +164,11 @@ export function sendableAt(type: NotificationType, rules: MessageRules, zone: st
 }
 
 /**
- * When the message about an achievement is due that was completed at a time: after `achievementGroupMinutes`, so that others can join it, but before
- * the hours for achievements end.
+ * When the message about an achievement is due that was completed at a time: after `achievementGroupMinutes`, so that others can join it, but within
+ * the hours for achievements. One that was completed before they begin waits long enough anyway.
  */
 export function achievementDueAt(rules: MessageRules, zone: string, completedAt: number): number {
   const from = achievementTime(rules, zone, completedAt);
   const end = hourAt(DateTime.fromMillis(from, { zone }), 0, rules.settings.achievementToHour);
-  return Math.max(from, Math.min(from + rules.messages.achievementGroupMinutes * minuteMs, end - minuteMs));
+  return Math.max(from, Math.min(completedAt + rules.messages.achievementGroupMinutes * minuteMs, end - minuteMs));
 }
