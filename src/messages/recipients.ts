@@ -135,7 +135,7 @@ export async function readPage(client: Client, config: ActiveConfig, query: Page
 const elsewhereMs = 3 * 86_400_000;
 
 /**
- * The users who moved from another zone, where the same calendar day was already published for them. (Only users whose profile changed lately can have
+ * The users who moved from another zone, where the same calendar day was already published for them, or waits for the end of quiet hours. (Only users whose profile changed lately can have
  * moved, so few messages are read.)
  */
 export async function notifiedElsewhere(
@@ -153,8 +153,12 @@ export async function notifiedElsewhere(
     [tenant, idsOf(changed), textArray([kind, messageKind(typeOf[kind])]), since],
   );
   const { defaultTimeZone } = document.settings;
+  const waiting = await client.query<{ id: string }>(
+    'select user_id as id from scheduled_messages where tenant = $1 and user_id = any($2::text[]) and type = $3',
+    [tenant, idsOf(changed), typeOf[kind]],
+  );
   const same = rows.filter(({ timestamp, tz }) => localDayOf(Date.parse(timestamp), tz ?? defaultTimeZone) === day);
-  return new Set(same.map(({ id }) => id));
+  return new Set([...same, ...waiting.rows].map(({ id }) => id));
 }
 
 /** The zones of users, empty for none: one index scan for each zone instead of reading all users. */
