@@ -8,9 +8,9 @@ import { dateToDay } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { configuredChannels } from './channels.js';
 import { isEnding } from './due.js';
-import type { StoredMessage } from './notifications.js';
+import { type StoredMessage, zoneOf } from './notifications.js';
 import { deviceTokensOf, reachOf } from './profiles.js';
-import { streakPeriod } from './schedules.js';
+import { localDayOf, quietUntil, sendableAt, streakPeriod } from './schedules.js';
 
 /** For how long after it became due a message of a type is sent. */
 export const maxAgeMs = (type: NotificationType): number =>
@@ -29,19 +29,18 @@ const reasons: Readonly<Record<Channel, string>> = {
   push: 'The user no longer receives push notifications of this type.',
 };
 
-/** Whether a streak still ends with the period of the day on which a reminder was queued. */
-function isStillEnding({ config, streak, day }: UserState, queuedOn: number): boolean {
-  const { first, last } = streakPeriod(config.document, queuedOn);
+/** The user's local day on which a message became due, in days since 1970-01-01. It may have been queued on the next one, after quiet hours. */
+const dueDayOf = ({ config }: UserState, { timestamp, user }: StoredMessage): number =>
+  localDayOf(Date.parse(timestamp), user.tz ?? config.document.settings.defaultTimeZone);
+
+/** Whether a streak still ends with the period of the day on which a reminder became due. */
+function isStillEnding({ config, streak, day }: UserState, dueDay: number): boolean {
+  const { first, last } = streakPeriod(config.document, dueDay);
   return first <= day && day <= last && isEnding(baseStreak(config, streak));
 }
 
-/** Whether a user had an event since the day on which a reactivation became due. */
-async function isActiveAgain(
-  pool: pg.Pool,
-  { config, day }: UserState,
-  user: string,
-  { idleDays }: { readonly idleDays: number },
-): Promise<boolean> {
+/** Whether a user had an event after a local day, in days since 1970-01-01. */
+async function isActiveSince(pool: pg.Pool, { config }: UserState, user: string, day: number): Promise<boolean> {
   const metrics = numberArray(config.document.metrics.map(({ no }) => no));
   const { rows } = await pool.query<{ day: string | null }>({
     name: 'newest-day-with-events',
@@ -50,19 +49,21 @@ async function isActiveAgain(
     values: [config.tenant, user, metrics],
   });
   const newest = rows[0]?.day ?? null;
-  return newest !== null && day - dateToDay(newest) < idleDays;
+  return newest !== null && dateToDay(newest) > day;
 }
 
 /** Why a message is no longer true or useful; undefined if it is. */
-async function outdated(pool: pg.Pool, state: UserState, user: string, { about, day }: StoredMessage): Promise<string | undefined> {
+async function outdated(pool: pg.Pool, state: UserState, user: string, message: StoredMessage): Promise<string | undefined> {
+  const { about } = message;
+  const dueDay = dueDayOf(state, message);
   switch (about.type) {
     case 'achievement_completed':
     case 'recap':
       return undefined;
     case 'reactivation':
-      return (await isActiveAgain(pool, state, user, { idleDays: about.daysSinceLastActive })) ? 'The user is active again.' : undefined;
+      return (await isActiveSince(pool, state, user, dueDay - about.daysSinceLastActive)) ? 'The user is active again.' : undefined;
     case 'streak_reminder':
-      return isStillEnding(state, day) ? undefined : 'The streak was extended, lost or paused.';
+      return isStillEnding(state, dueDay) ? undefined : 'The streak was extended, lost or paused.';
   }
 }
 
@@ -74,4 +75,23 @@ export async function whySkipped(pool: pg.Pool, state: UserState, user: string, 
   const { about } = message;
   if (ageMs(message, state.now) > maxAgeMs(about.type)) return 'It could not be sent in time.';
   return unreachable(state, about.type, message) ?? outdated(pool, state, user, message);
+}
+
+/** Why a message waits, and until when; `until` is undefined if its hours are all quiet. */
+export interface Wait {
+  readonly reason: string;
+  readonly until: number | undefined;
+}
+
+/**
+ * Why a message must not be sent yet: quiet hours, or the end of the hours for achievements, which a retry can miss. An operator may send it again at
+ * any time that is not quiet. Undefined if it may be sent.
+ */
+export function whyWaiting({ config, profile, now }: UserState, { about, resent }: StoredMessage): Wait | undefined {
+  const { document } = config;
+  const zone = zoneOf(config, profile);
+  const quietEnd = quietUntil(document.messages, zone, now);
+  const until = resent === undefined ? sendableAt(about.type, document, zone, now) : (quietEnd ?? now);
+  if (until === now) return undefined;
+  return { reason: quietEnd === undefined ? 'Outside of the hours for achievements.' : 'Quiet hours.', until };
 }

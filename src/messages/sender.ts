@@ -7,13 +7,12 @@ import { FailureLog, isStoreTrouble } from '../logging/failure-log.js';
 import { userFields } from '../redis/contract.js';
 import { limits } from '../shared/limits.js';
 import type { Channel } from '../config/message-types.js';
-import { ageMs, maxAgeMs, whySkipped } from './eligibility.js';
+import { ageMs, maxAgeMs, whySkipped, whyWaiting } from './eligibility.js';
 import type { Links } from './links.js';
 import type { Senders, SendResult } from './message.js';
-import { type StoredMessage, zoneOf } from './notifications.js';
+import type { StoredMessage } from './notifications.js';
 import { readVariables, type UserVariables } from './read-variables.js';
 import { renderEmail, renderPush } from './render.js';
-import { quietUntil } from './schedules.js';
 import type { Suppressions } from './suppressions.js';
 
 export interface SenderOptions {
@@ -94,10 +93,11 @@ export class Sender {
     const rendering: Rendering = { ...read, tenant, user, delivery, message };
     const reason = await this.whySkipped(rendering);
     if (reason !== undefined) return skipped(reason);
-    const { config, profile, now } = read.state;
-    const quietEnd = quietUntil(config.document.messages, zoneOf(config, profile), now);
-    if (quietEnd !== undefined) {
-      return { status: 'pending', retryMs: quietEnd - now, record: recordOf({ status: null, answer: null, error: 'Quiet hours.' }) };
+    const wait = whyWaiting(read.state, message);
+    if (wait) {
+      if (wait.until === undefined) return skipped('Quiet hours cover all hours of messages of this type.');
+      const record = recordOf({ status: null, answer: null, error: wait.reason });
+      return { status: 'pending', retryMs: wait.until - read.state.now, record };
     }
     if (mode === 'log') {
       await this.logInstead(rendering);
