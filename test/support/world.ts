@@ -342,7 +342,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 }
 
 /** A world for `startTenant`: the test clock of its default tenant stays unset, so that each tenant has a clock of its own. */
-export const startHost = (): Promise<World> => startWorld({ now: null, settings: { testClock: true } });
+export const startHost = (settings: Partial<Settings> = {}): Promise<World> =>
+  startWorld({ now: null, settings: { testClock: true, ...settings } });
 
 /**
  * A new tenant of a host, as a world. It costs a tenth of a service with a database: files whose tests each need an empty state share
