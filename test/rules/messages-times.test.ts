@@ -9,7 +9,8 @@ const rulesOf = (messages: Messages) => ({
   streaks: emptyConfig.streaks,
   messages: { ...emptyConfig.messages, ...messages },
 });
-const iso = (at: number | undefined): string | undefined => at === undefined ? undefined : new Date(at).toISOString().replace('.000Z', 'Z');
+const iso = (at: number | undefined): string | undefined =>
+  at === undefined ? undefined : new Date(at).toISOString().replace('.000Z', 'Z');
 
 describe('The time of a message about an achievement', () => {
   type Case = readonly [what: string, zone: string, completed: string, due: string, messages?: Messages];
