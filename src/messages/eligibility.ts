@@ -10,6 +10,7 @@ import { configuredChannels } from './channels.js';
 import { isEnding } from './due.js';
 import { type StoredMessage, zoneOf } from './notifications.js';
 import { deviceTokensOf, reachOf } from './profiles.js';
+import { withStreak } from './recipients.js';
 import { localDayOf, quietUntil, sendableAt, streakPeriod } from './schedules.js';
 
 /** For how long after it became due a message of a type is sent. */
@@ -34,9 +35,10 @@ const dueDayOf = ({ config }: UserState, { timestamp, user }: StoredMessage): nu
   localDayOf(Date.parse(timestamp), user.tz ?? config.document.settings.defaultTimeZone);
 
 /** Whether a streak still ends with the period of the day on which a reminder became due. */
-function isStillEnding({ config, streak, day }: UserState, dueDay: number): boolean {
+async function isStillEnding(pool: pg.Pool, { config, streak, day }: UserState, user: string, dueDay: number): Promise<boolean> {
   const { first, last } = streakPeriod(config.document, dueDay);
-  return first <= day && day <= last && isEnding(baseStreak(config, streak));
+  if (day < first || last < day || !isEnding(baseStreak(config, streak))) return false;
+  return (await withStreak(pool, config, [{ id: user }], dueDay)).length > 0;
 }
 
 /** Whether a user had an event after a local day, in days since 1970-01-01. */
@@ -63,7 +65,7 @@ async function outdated(pool: pg.Pool, state: UserState, user: string, message: 
     case 'reactivation':
       return (await isActiveSince(pool, state, user, dueDay - about.daysSinceLastActive)) ? 'The user is active again.' : undefined;
     case 'streak_reminder':
-      return isStillEnding(state, dueDay) ? undefined : 'The streak was extended, lost or paused.';
+      return (await isStillEnding(pool, state, user, dueDay)) ? undefined : 'The streak was extended, lost or paused.';
   }
 }
 

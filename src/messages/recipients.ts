@@ -98,7 +98,12 @@ const inactive: Filter = async (client, config, users, day) => {
 };
 
 /** Users with a streak whose period no pause covers. The engine knows whether it has already been extended. */
-const withStreak: Filter = async (client, config, users, day) => {
+export async function withStreak(
+  client: Client,
+  config: ActiveConfig,
+  users: readonly Pick<Row, 'id'>[],
+  day: number,
+): Promise<Recipient[]> {
   const { first, last } = streakPeriod(config.document, day);
   const { rows } = await client.query<{ user_id: string }>(
     `select user_id from user_streaks
@@ -107,7 +112,7 @@ const withStreak: Filter = async (client, config, users, day) => {
     [config.tenant, idsOf(users), first, last],
   );
   return rows.map(({ user_id: id }) => ({ id, idleDays: 0 }));
-};
+}
 
 const filters: Readonly<Record<UserScheduleKind, Filter>> = {
   'emails.recap_due': withEvents,
