@@ -9,7 +9,7 @@ import { serve } from './processes/serve.js';
 import { parseSettings } from './settings.js';
 import { stopSignal } from './signals.js';
 import { createKey, listKeys, revokeKey, type Print } from './commands/keys.js';
-import { preview, type PreviewOptions } from './commands/messages.js';
+import { countMessages, type CountOptions, preview, type PreviewOptions } from './commands/messages.js';
 import { openReport, restore, verify } from './commands/restore.js';
 import { status } from './commands/status.js';
 
@@ -115,6 +115,12 @@ function program(): Command {
     .option('--tenant <id>', 'the id or customerId of the tenant; the default tenant without it')
     .description('render a message to a user; nothing is sent')
     .action((type: string, how: PreviewOptions) => withContext((context, print) => preview(context, print, type, how)));
+  messages
+    .command('count')
+    .argument('<type>', 'achievement_completed, recap, reactivation or streak_reminder')
+    .option('--tenant <id>', 'the id or customerId of the tenant; the default tenant without it')
+    .description('count the users whom messages of a type would reach today, by channel; nothing is sent')
+    .action((type: string, how: CountOptions) => withContext((context, print) => countMessages(context, print, type, how)));
   const keys = laurel.command('keys').description('manage admin keys, even when all of them are lost');
   keys
     .command('list', { isDefault: true })

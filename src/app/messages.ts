@@ -99,8 +99,9 @@ export function startMessages(context: Context, watch: Observed): MessageDeliver
     ...{ stores: context, pool, log, mode, senders: transports ?? {} },
     ...{ links: new Links(pool, publicUrl), suppressions: new Suppressions(pool) },
   });
-  watch.messages(sender, counts);
-  log.info({ mode, channels: [...openChannels(settings)] }, 'messages to users');
+  const open = openChannels(settings);
+  watch.messages({ open, isUp: (channel) => sender.isUp(channel) }, counts);
+  log.info({ mode, channels: [...open] }, 'messages to users');
   if (transports) reportProblems(context, transports, sender);
   if (transports?.expo) readReceipts(context, transports.expo);
   return { targets: new ChannelTargets({ sender, counts }), abort: async () => transports?.stop() };

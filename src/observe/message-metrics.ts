@@ -11,7 +11,9 @@ export interface WatchedMessages {
 
 /** Whether the provider of a channel takes messages. */
 export interface WatchedProviders {
-  isUp(channel: Channel): boolean;
+  /** The channels that the settings open, with a usable provider or not. The others have no sample, so that no alert is about them. */
+  readonly open: ReadonlySet<Channel>;
+  readonly isUp: (channel: Channel) => boolean;
 }
 
 const channels: readonly Channel[] = ['email', 'push'];
@@ -28,7 +30,11 @@ export function messageMetrics(registry: Registry, providers: WatchedProviders, 
     labelNames: ['type', 'channel', 'status'] as const,
   });
   const up = new Gauge({
-    ...{ name: 'laurel_message_channel_up', help: 'Whether a channel of messages to users can send: 1, or 0.', registers },
+    ...{
+      name: 'laurel_message_channel_up',
+      help: 'Whether a channel of messages to users that the settings open can send: 1, or 0.',
+      registers,
+    },
     labelNames: ['channel'] as const,
   });
   return () => {
@@ -36,7 +42,7 @@ export function messageMetrics(registry: Registry, providers: WatchedProviders, 
     ended.reset();
     for (const channel of channels) {
       attempts.inc({ channel }, counts.attempts[channel]);
-      up.set({ channel }, providers.isUp(channel) ? 1 : 0);
+      if (providers.open.has(channel)) up.set({ channel }, providers.isUp(channel) ? 1 : 0);
     }
     for (const { count, ...labels } of counts.list()) ended.inc(labels, count);
     return Promise.resolve();

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import type { Settings } from '../../src/app/settings.js';
 import { limits } from '../../src/shared/limits.js';
+import { startMailServer } from '../support/mail-server.js';
 import { Network } from '../support/network.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { scrape } from '../support/scrape.js';
@@ -192,6 +194,48 @@ describe('Who reads the metrics', () => {
       expect(await statusWith({ ...headers })).to.equal(status);
     });
   }
+});
+
+describe('The metrics of messages to users', () => {
+  const config = { metrics: [{ key: 'm', name: 'M' }], settings: { recapFrequency: 'daily' } };
+  const startWith = (settings: Partial<Settings>): Promise<World> =>
+    startWorld({ config: JSON.stringify(config), settings: { metricsPort, ...settings } });
+
+  it('count attempts, and what ended by type, channel and status', async () => {
+    const world = await startWith({ messages: 'log' });
+    try {
+      const read = (): ReturnType<typeof scrape> => scrape(world.metricsAddress);
+      const before = await read();
+      expect(before.value('laurel_message_overdue_seconds')).to.equal(0);
+      for (const channel of ['email', 'push']) expect(before.value('laurel_message_tries_total', { channel }), channel).to.equal(0);
+      await world.event('m', { user: { id: 'mia', email: 'mia@example.com' }, value: 1 });
+      await world.setClock('2040-01-03T12:00:00Z');
+      const ended = { type: 'recap', channel: 'email', status: 'logged' };
+      await until('the message', async () => (await read()).value('laurel_message_deliveries_total', ended) === 1);
+      const after = await read();
+      expect(after.value('laurel_message_tries_total', { channel: 'email' })).to.equal(1);
+      expect(after.value('laurel_message_tries_total', { channel: 'push' })).to.equal(0);
+      expect(JSON.stringify(after.samples)).not.to.contain('mia');
+    } finally {
+      await world.stop();
+    }
+  });
+
+  it('have a sample for each channel that the settings open, which is 0 while its provider takes no messages', async () => {
+    const mail = await startMailServer({ login: { user: 'laurel', password: 'right' } });
+    const smtpUrl = mail.url.replace('right', 'wrong');
+    const sender = { emailFrom: 'hello@laurel.example', publicUrl: 'https://laurel.example' };
+    const world = await startWith({ messages: 'on', smtpUrl, ...sender, pushExpo: false });
+    try {
+      const up = async (channel: string): Promise<number | undefined> =>
+        (await scrape(world.metricsAddress)).value('laurel_message_channel_up', { channel });
+      await until('the login to be refused', async () => (await up('email')) === 0);
+      expect(await up('push')).to.equal(undefined);
+    } finally {
+      await world.stop();
+      await mail.stop();
+    }
+  });
 });
 
 describe('The metrics while a store is away', () => {

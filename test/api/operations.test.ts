@@ -60,7 +60,7 @@ describe('The files for those who operate Laurel', () => {
   let answer: Scrape;
   before(async () => {
     // Stores of Laurel's own would add the disk of their folder, which is a figure of no store.
-    const world = await startWorld({ settings: { metricsPort: 0 } });
+    const world = await startWorld({ settings: { metricsPort: 0, messages: 'log' } });
     try {
       await world.event('flashcards-viewed', { user: { id: 'ana' }, value: 1 });
       answer = await scrape(world.metricsAddress);

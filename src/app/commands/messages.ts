@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { notificationTypes } from '../../config/message-types.js';
+import { type NotificationType, notificationTypes } from '../../config/message-types.js';
+import { countRecipients } from '../../messages/dry-run.js';
 import { isNotificationType, previewMessage } from '../../messages/preview.js';
+import { Suppressions } from '../../messages/suppressions.js';
 import { messageOf } from '../../redis/connection.js';
 import { OperatorError } from '../../shared/errors.js';
 import { tenantNamed } from '../apply.js';
@@ -23,17 +25,20 @@ function writeHtml(file: string, html: string): void {
   }
 }
 
+function typeNamed(type: string): NotificationType {
+  if (isNotificationType(type)) return type;
+  throw new OperatorError(`There is no message of the type ${JSON.stringify(type)}: the types are ${notificationTypes.join(', ')}.`);
+}
+
 /**
  * `laurel messages preview`: renders a message to a user, writes the HTML to a file, and prints the rest. Sends nothing. Throws an OperatorError for
  * an unknown type or tenant and for a file that can't be written, a LaurelError for an unknown user.
  */
 export async function preview(context: Context, print: Print, type: string, { user, html, tenant }: PreviewOptions): Promise<void> {
-  if (!isNotificationType(type)) {
-    throw new OperatorError(`There is no message of the type ${JSON.stringify(type)}: the types are ${notificationTypes.join(', ')}.`);
-  }
+  const known = typeNamed(type);
   const no = await tenantNamed(context.pool, tenant);
   await context.engine.loadLibrary();
-  const { email, push } = await previewMessage(context, { tenant: no }, { type, user });
+  const { email, push } = await previewMessage(context, { tenant: no }, { type: known, user });
   writeHtml(html, email.html);
   print(`Subject: ${email.subject}`);
   print('');
@@ -43,4 +48,25 @@ export async function preview(context: Context, print: Print, type: string, { us
   print(`      ${push.url ?? 'without a link'}`);
   for (const warning of new Set([...email.warnings, ...push.warnings])) print(`Left out: ${warning}`);
   print(`The HTML is in ${html}. Nothing was sent.`);
+}
+
+export interface CountOptions {
+  /** The id or customerId of a tenant; the default tenant without it. */
+  readonly tenant?: string | undefined;
+}
+
+/**
+ * `laurel messages count`: prints how many users a message of a type would reach today, by channel. Sends nothing. Throws an OperatorError for an
+ * unknown type or tenant, a LaurelError `not_ready` while no worker writes to Postgres.
+ */
+export async function countMessages(context: Context, print: Print, type: string, { tenant }: CountOptions): Promise<void> {
+  const known = typeNamed(type);
+  const { pool, engine, clock } = context;
+  const no = await tenantNamed(pool, tenant);
+  await engine.loadLibrary();
+  const tools = { stores: context, pool, suppressions: new Suppressions(pool) };
+  const { email, push } = await countRecipients(tools, await engine.config(no), known, await clock.now(no));
+  print(`email  ${email.toLocaleString('en')}`);
+  print(`push   ${push.toLocaleString('en')}`);
+  print('These users would receive it today, as far as is known now. Nothing was sent.');
 }
