@@ -176,8 +176,8 @@ export const limits = {
   webhookConcurrency: 10,
   /** Endpoints and channels whose batches one worker processes concurrently; each uses a connection to Postgres for some milliseconds. */
   deliveryBatches: 3,
-  /** Waiting deliveries that one batch reads. */
-  deliveryPage: 200,
+  /** Waiting deliveries that one batch reads: reading 200 to claim the few that a batch has room for took Postgres 2.8 ms a message, 1.0 ms with 40. */
+  deliveryPage: 40,
   /** How long a worker claims a delivery: longer than an attempt can take. */
   deliveryClaimMs: 90_000,
   /** Polling interval for deliveries that were not announced: retries, and those of other processes. */
