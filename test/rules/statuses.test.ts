@@ -185,6 +185,13 @@ describe('Statuses', () => {
         ],
       ],
       [
+        '/templates',
+        [
+          { key: 't', name: 'T', type: 'recap', locale: 'en', subject: 'Hello' },
+          { key: 't', name: 'T', type: 'recap', locale: 'en', subject: 'Hello' },
+        ],
+      ],
+      [
         '/tenants',
         [
           { customerId: 'c', name: 'C' },
