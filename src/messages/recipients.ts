@@ -140,8 +140,8 @@ export async function readPage(client: Client, config: ActiveConfig, query: Page
 const elsewhereMs = 3 * 86_400_000;
 
 /**
- * The users who moved from another zone, where the same calendar day was already published for them, or waits for the end of quiet hours. (Only users whose profile changed lately can have
- * moved, so few messages are read.)
+ * The users who moved from another zone, where the same calendar day was already published for them, or waits for the end of quiet hours. (Only users
+ * whose profile changed lately can have moved, so few messages are read.)
  */
 export async function notifiedElsewhere(
   client: Client,
