@@ -186,7 +186,7 @@ describe('Messages to users that are queued', () => {
     it('are queued once by processes that sweep concurrently', async () => {
       const processes = await Promise.all([process(), process(), process()]);
       const sweeps = processes.map(
-        (context) => new Sweep({ ...context, engine: context.engine, log: silent }, openChannels(world.settings)),
+        ({ engine, clock, history, pool }) => new Sweep({ engine, clock, history, pool, log: silent }, openChannels(world.settings)),
       );
       await Promise.all(sweeps.map((sweep) => sweep.run(tenant)));
       expect(await queued()).to.deep.equal(expected);
