@@ -281,7 +281,7 @@ export interface MessageSettings {
   readonly quietToHour: number | null;
   /** The most messages that a user gets in one local day. */
   readonly maxPerUserDay: number;
-  /** For how long achievements of a user are gathered into one message; 0 sends each by itself. */
+  /** For how long an achievement waits for others of the user, which join its message. Those that wait for their hours join each other anyway. */
   readonly achievementGroupMinutes: number;
 }
 
