@@ -8,9 +8,11 @@ import { userFields } from '../redis/contract.js';
 import { userResponse } from '../responses/users.js';
 import type { UserResponse } from '../responses/users.js';
 
+// One look-up in the primary key for each user, whatever the statistics: `id = any(…)` read the whole tenant while a table had not been analyzed yet.
 const query = {
   name: 'profiles-of-users',
-  text: `select ${profileColumns} from users where tenant = $1 and id = any($2::text[])`,
+  text: `select ${profileColumns} from unnest($2::text[]) as wanted (user_id)
+          cross join lateral (select * from users where tenant = $1 and id = wanted.user_id limit 1) as users`,
 };
 
 /** The profiles of users in Postgres, in the fields of their hashes; unknown users have none. */

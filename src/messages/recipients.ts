@@ -106,9 +106,11 @@ export async function withStreak(
 ): Promise<Recipient[]> {
   const { first, last } = streakPeriod(config.document, day);
   const { rows } = await client.query<{ user_id: string }>(
-    `select user_id from user_streaks
-      where tenant = $1 and user_id = any($2::text[]) and ${config.document.streaks.frequency} > 0
-        and not exists (select 1 from jsonb_array_elements(pauses) as pause where (pause ->> 'first')::int <= $4 and (pause ->> 'last')::int >= $3)`,
+    `select wanted.user_id from unnest($2::text[]) as wanted (user_id) cross join lateral (
+       select 1 from user_streaks
+        where tenant = $1 and user_id = wanted.user_id and ${config.document.streaks.frequency} > 0
+          and not exists (select 1 from jsonb_array_elements(pauses) as pause where (pause ->> 'first')::int <= $4 and (pause ->> 'last')::int >= $3)
+        limit 1) as found`,
     [config.tenant, idsOf(users), first, last],
   );
   return rows.map(({ user_id: id }) => ({ id, idleDays: 0 }));

@@ -50,11 +50,13 @@ async function readDue(client: pg.ClientBase, tenant: number, now: number): Prom
     name: 'due-scheduled-messages',
     text: `with due as (
         select id, user_id, type from scheduled_messages where tenant = $1 and due_at <= $2 order by due_at, id limit ${limits.emailPageUsers}
+      ), joined as (
+        select id from due
+        union
+        select together.id from (select distinct user_id from due where type = 'achievement_completed') as users cross join lateral (
+          select id from scheduled_messages where tenant = $1 and user_id = users.user_id and type = 'achievement_completed' offset 0) as together
       )
-      select id, user_id as user, at, data as about from scheduled_messages
-       where tenant = $1 and (id in (select id from due)
-         or (type = 'achievement_completed' and user_id in (select user_id from due where type = 'achievement_completed')))
-       order by id for update`,
+      select id, user_id as user, at, data as about from scheduled_messages where id in (select id from joined) order by id for update`,
     values: [tenant, now],
   });
   return rows;
