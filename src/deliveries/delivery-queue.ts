@@ -21,6 +21,8 @@ export interface Target {
   readonly state: 'active' | 'inactive' | 'deleted';
   /** How many deliveries one worker attempts concurrently. */
   readonly concurrency: number;
+  /** For how long finished attempts are collected before a batch saves them, while most slots are busy; 0 saves each at once. */
+  readonly collectMs: number;
   /** After how long without a success the queue is switched off; null for never. */
   readonly switchOffMs: number | null;
   /** Creates the secret of a new queue; null for one without. */
@@ -54,6 +56,7 @@ export class DeliveryQueue {
   private readonly inFlight = new Map<string, { readonly delivery: ClaimedDelivery; readonly done: Promise<void> }>();
   private finished: Attempt[] = [];
   private processing: Promise<void> | undefined;
+  private collecting: NodeJS.Timeout | undefined;
   private wasWoken = false;
   private stopping = false;
 
@@ -76,6 +79,8 @@ export class DeliveryQueue {
   /** Claims no more deliveries, waits for running attempts until `giveUp`, and releases the claims of the rest. */
   async stop(giveUp: Promise<unknown>): Promise<void> {
     this.stopping = true;
+    clearTimeout(this.collecting);
+    if (this.finished.length > 0) this.wake();
     // A running batch may still claim deliveries.
     await this.processing;
     await Promise.race([Promise.all([...this.inFlight.values()].map(({ done }) => done)), giveUp]);
@@ -90,7 +95,7 @@ export class DeliveryQueue {
     // `processing` must be set before this can end.
     await Promise.resolve();
     try {
-      while (this.finished.length > 0 || (this.wasWoken && !this.stopping)) {
+      while (this.wasWoken && (this.finished.length > 0 || !this.stopping)) {
         this.wasWoken = false;
         await this.context.limit(() => this.runBatch());
       }
@@ -146,6 +151,20 @@ export class DeliveryQueue {
     if (!result) return;
     this.inFlight.delete(delivery.id);
     this.finished.push({ delivery, at: new Date(Date.now() + this.context.aheadMs() - result.record.durationMs), result });
-    this.wake();
+    this.collect(target);
+  }
+
+  /** Starts a batch now, or once half of the slots are free or the time to collect is over: a batch of many costs Postgres little more than of one. */
+  private collect({ collectMs, concurrency }: Target): void {
+    if (this.stopping || collectMs === 0 || this.inFlight.size <= concurrency / 2) {
+      clearTimeout(this.collecting);
+      this.collecting = undefined;
+      this.wake();
+      return;
+    }
+    this.collecting ??= setTimeout(() => {
+      this.collecting = undefined;
+      this.wake();
+    }, collectMs);
   }
 }

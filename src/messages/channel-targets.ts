@@ -34,6 +34,7 @@ export class MessageCounts {
 /** A channel of a tenant, as the target of its queue. */
 class ChannelTarget implements Target {
   readonly concurrency = limits.messageConcurrency;
+  readonly collectMs = limits.messageCollectMs;
   /** A provider that fails concerns all users: operators are alerted, and messages wait. */
   readonly switchOffMs = null;
   private readonly tenant: number;

@@ -217,6 +217,8 @@ export const limits = {
   secretBytes: 32,
   /** Messages that a worker sends concurrently by one channel. */
   messageConcurrency: 20,
+  /** For how long sent messages are collected before they are saved; a worker that is killed sends them again. */
+  messageCollectMs: 500,
   /** Delay before the first retry of a message, which doubles each time, and the longest one. */
   messageFirstRetryMs: 60_000,
   messageRetryMs: 3_600_000,

@@ -30,6 +30,7 @@ interface WebhookTargetOptions {
 /** A webhook endpoint as the target of its queue. */
 class WebhookTarget implements Target {
   readonly concurrency = limits.webhookConcurrency;
+  readonly collectMs = 0;
   readonly switchOffMs = limits.webhookSwitchOffMs;
   private readonly webhook: Webhook;
   private readonly options: WebhookTargetOptions;
