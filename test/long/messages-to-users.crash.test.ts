@@ -32,7 +32,7 @@ function deliveryOf({ raw }: ReceivedEmail): string {
 const seed = runSeed();
 
 describe(`kill -9 of the worker, ${kills} times during ${users} messages to users (SEED=${seed})`, function () {
-  this.timeout(300_000);
+  this.timeout(600_000);
   const random = new Random(seed);
   let stage: Stage;
   let mail: MailServer;
