@@ -46,9 +46,12 @@ function transportsOf({ settings, pool, log }: Context): Transports {
 
 /** Logs what is wrong with the providers, now and once the SMTP server has answered. The service runs on without them. */
 function reportProblems({ log }: Context, { email, problems }: Transports, sender: Sender): void {
-  for (const { channel, provider, sentence } of problems) log.error({ channel, provider }, `messages are off: ${sentence}`);
+  for (const { channel, provider, sentence } of problems) {
+    log.error({ channel, provider }, `messages are off: ${sentence}`);
+    sender.switchOff(provider);
+  }
   void email?.verify().then((sentence) => {
-    if (sentence !== undefined) sender.reportUnavailable('email', sentence);
+    if (sentence !== undefined) sender.reportUnavailable('smtp', sentence);
   });
 }
 

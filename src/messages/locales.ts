@@ -1,3 +1,5 @@
+import { canonicalLocale } from '../config/message-fields.js';
+
 const rightToLeftScripts: ReadonlySet<string | undefined> = new Set([
   'Adlm',
   'Arab',
@@ -10,19 +12,13 @@ const rightToLeftScripts: ReadonlySet<string | undefined> = new Set([
   'Thaa',
 ]);
 
-/** The canonical form of a BCP 47 language tag, `_` counting as `-`; undefined for any other text. */
-export function canonicalLocale(text: string): string | undefined {
-  try {
-    return Intl.getCanonicalLocales(text.trim().replaceAll('_', '-'))[0];
-  } catch {
-    return undefined;
-  }
-}
+/** The locale in an attribute of a user, in canonical form, `_` counting as `-`; undefined for any other text. */
+export const localeOfAttribute = (text: string): string | undefined => canonicalLocale(text.trim().replaceAll('_', '-')) ?? undefined;
 
 /** A locale and what it falls back to, as RFC 4647 has it (section 3.4): `zh-Hant-TW`, `zh-Hant`, `zh`. */
 export function fallbacksOf(locale: string): string[] {
   const parts = locale.split('-');
-  return parts.map((_, i) => parts.slice(0, parts.length - i).join('-')).filter((tag) => canonicalLocale(tag) !== undefined);
+  return parts.map((_, i) => parts.slice(0, parts.length - i).join('-')).filter((tag) => canonicalLocale(tag) !== null);
 }
 
 /** The direction in which a language is written. */

@@ -16,7 +16,7 @@ import { addDecimals } from '../shared/decimal.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import type { CompletedAchievement, MessageAbout } from './about.js';
-import { canonicalLocale } from './locales.js';
+import { localeOfAttribute } from './locales.js';
 import { nextAchievement } from './next-achievement.js';
 import { periodName } from './periods.js';
 import { usesOf } from './uses.js';
@@ -110,8 +110,8 @@ function totals({ config, hash }: UserState, changes: Changes): Pick<MessageVari
 function localeOf({ config, profile }: UserState): string {
   const { defaultLocale, localeAttribute } = config.document.messages;
   const attribute = localeAttribute === null ? undefined : config.attributeById.get(localeAttribute);
-  const own = attribute && canonicalLocale(profile[userFields.attribute + String(attribute.no)] ?? '');
-  return own ?? canonicalLocale(defaultLocale) ?? 'en';
+  const own = attribute && localeOfAttribute(profile[userFields.attribute + String(attribute.no)] ?? '');
+  return own ?? defaultLocale;
 }
 
 function profileVariables({ config, profile, day }: UserState, id: string): Pick<MessageVariables, 'user' | 'brand' | 'date'> {

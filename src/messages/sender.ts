@@ -9,8 +9,9 @@ import { limits } from '../shared/limits.js';
 import type { Channel } from '../config/message-types.js';
 import { ageMs, maxAgeMs, whySkipped, whyWaiting } from './eligibility.js';
 import type { Links } from './links.js';
-import type { Senders, SendResult } from './message.js';
+import type { Email, Senders, SendResult } from './message.js';
 import type { StoredMessage } from './notifications.js';
+import { parseToken, type PushProvider, pushProviders } from './push/tokens.js';
 import { readVariables, type UserVariables } from './read-variables.js';
 import { renderEmail, renderPush } from './render.js';
 import type { Suppressions } from './suppressions.js';
@@ -37,14 +38,19 @@ interface Rendering extends UserVariables {
 /** The delay after a failed attempt, by the number of attempts before it. */
 const retryAfterMs = (attempts: number): number => Math.min(limits.messageFirstRetryMs * 2 ** attempts, limits.messageRetryMs);
 
-const channelNos: Readonly<Record<Channel, number>> = { email: 1, push: 2 };
+/** What sends a message: the SMTP server, or the provider of a device. */
+export type Provider = 'smtp' | PushProvider;
+
+const providers: readonly Provider[] = ['smtp', ...pushProviders];
+const channelOf = (provider: Provider): Channel => (provider === 'smtp' ? 'email' : 'push');
+const providerOf = ({ token }: StoredMessage): Provider => (token === undefined ? 'smtp' : parseToken(token).provider);
 
 /** Sends messages to users, each rendered for the user's state at that moment (docs/messages.md). */
 export class Sender {
   private readonly options: SenderOptions;
   private readonly failures: FailureLog;
-  /** The channels whose provider refused or failed whatever the message, at the last attempt. */
-  private readonly unavailable = new Set<Channel>();
+  /** The providers that refused or failed at the last attempt, whatever the message. */
+  private readonly unavailable = new Set<Provider>();
 
   constructor(options: SenderOptions) {
     this.options = options;
@@ -55,9 +61,9 @@ export class Sender {
     });
   }
 
-  /** Whether a channel can send: it has a provider, which did not refuse the last attempt as a whole. */
+  /** Whether a channel can send: it has a provider, and none that refused the last attempt as a whole. */
   isUp(channel: Channel): boolean {
-    return this.isOn(channel) && !this.unavailable.has(channel);
+    return this.isOn(channel) && ![...this.unavailable].some((provider) => channelOf(provider) === channel);
   }
 
   /** Whether attempts are made by a channel. */
@@ -115,14 +121,13 @@ export class Sender {
   }
 
   /** Renders an email with the links of its delivery. */
-  private async renderEmail({ tenant, user, delivery: { id }, state, variables }: Rendering) {
+  private async renderEmail({ tenant, user, delivery: { id }, state, variables }: Rendering): Promise<Omit<Email, 'id' | 'to'>> {
     const { links, log } = this.options;
-    const email = await renderEmail(state.config, variables, {
-      click: (url) => links.clickUrl({ tenant, delivery: id, url }),
-      unsubscribeUrl: await links.unsubscribeUrl({ tenant, user, delivery: id }),
-    });
-    for (const warning of email.warnings) log.warn({ tenant, type: variables.type, warning }, 'message sent without its link');
-    return email;
+    const unsubscribeUrl = await links.unsubscribeUrl({ tenant, user, delivery: id });
+    const click = (url: string): Promise<string> => links.clickUrl({ tenant, delivery: id, url });
+    const { subject, html, text, warnings } = await renderEmail(state.config, variables, { click, unsubscribeUrl });
+    for (const warning of warnings) log.warn({ tenant, type: variables.type, warning }, 'message sent without its link');
+    return { subject, html, text, unsubscribeUrl };
   }
 
   private async logInstead(rendering: Rendering): Promise<void> {
@@ -136,9 +141,7 @@ export class Sender {
     const { tenant, user, delivery, message, state, variables } = rendering;
     const { id } = delivery;
     if (message.channel === 'email' && email) {
-      const { subject, html, text } = await this.renderEmail(rendering);
-      const unsubscribeUrl = await this.options.links.unsubscribeUrl({ tenant, user, delivery: id });
-      return email.send({ id, to: state.profile[userFields.email] ?? '', subject, html, text, unsubscribeUrl });
+      return email.send({ id, to: state.profile[userFields.email] ?? '', ...(await this.renderEmail(rendering)) });
     }
     if (message.channel === 'push' && push) {
       const { title, body, url } = renderPush(state.config, variables);
@@ -152,7 +155,7 @@ export class Sender {
     { kind, isGone = false, status, detail }: SendResult,
     recordOf: (result: Omit<AttemptRecord, 'durationMs'>) => AttemptRecord,
   ): Promise<AttemptResult> {
-    this.watch(message.channel, kind, detail);
+    this.watch(providerOf(message), kind, detail);
     if (kind === 'accepted') return { status: 'delivered', record: recordOf({ status, answer: detail, error: null }) };
     const record = recordOf({ status, answer: null, error: detail });
     if (kind === 'permanent') {
@@ -171,20 +174,26 @@ export class Sender {
     else await suppressions.add(tenant, address, 'refused');
   }
 
-  /** Reports a provider that refuses Laurel's credentials or can't be reached, before any message was attempted. */
-  reportUnavailable(channel: Channel, detail: string): void {
-    this.watch(channel, 'unavailable', detail);
+  /** Counts a provider as unavailable whose credentials can't be used; the caller logs why. */
+  switchOff(provider: Provider): void {
+    this.unavailable.add(provider);
+  }
+
+  /** Reports a provider that can't be reached or refuses the login, before any message was attempted. */
+  reportUnavailable(provider: Provider, detail: string): void {
+    this.watch(provider, 'unavailable', detail);
   }
 
   /** Logs a provider that becomes unavailable or available. */
-  private watch(channel: Channel, kind: SendResult['kind'], detail: string | null): void {
-    const no = channelNos[channel];
+  private watch(provider: Provider, kind: SendResult['kind'], detail: string | null): void {
+    const no = providers.indexOf(provider);
+    const fields = { channel: channelOf(provider), provider };
     if (kind === 'unavailable') {
-      this.unavailable.add(channel);
-      this.failures.failed(no, new Error(detail ?? 'no answer'), { channel });
+      this.unavailable.add(provider);
+      this.failures.failed(no, new Error(detail ?? 'no answer'), fields);
       return;
     }
-    this.unavailable.delete(channel);
-    this.failures.succeeded(no, { channel });
+    this.unavailable.delete(provider);
+    this.failures.succeeded(no, fields);
   }
 }

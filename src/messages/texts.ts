@@ -4,7 +4,7 @@ import { Memo } from '../shared/memo.js';
 import { oneLine, paragraphsOf } from './bounds.js';
 import { defaultTexts } from './defaults.js';
 import type { MessageTexts, TextField } from './fields.js';
-import { canonicalLocale, fallbacksOf } from './locales.js';
+import { fallbacksOf } from './locales.js';
 import type { ConfigDocument } from '../config/model.js';
 import { type ParsedTemplate, parseTemplate, renderTemplate } from '../config/templates.js';
 import type { MessageVariables } from './variables.js';
@@ -24,7 +24,7 @@ interface LocalText {
 /** The texts of a type for a locale, the preferred ones first; the built-in ones are the last. */
 function candidates({ document }: MessageConfig, type: NotificationType, locale: string): (MessageTexts & { readonly locale: string })[] {
   const live = document.templates.filter((template) => !template.archived && template.type === type);
-  const byLocale = new Map(live.map((template) => [canonicalLocale(template.locale), template]));
+  const byLocale = new Map(live.map((template) => [template.locale, template]));
   const wanted = [...fallbacksOf(locale), ...fallbacksOf(document.messages.defaultLocale)];
   const found = [...new Set(wanted)].flatMap((tag) => byLocale.get(tag) ?? []);
   return [...found, { ...defaultTexts[type], locale: builtInLocale }];
