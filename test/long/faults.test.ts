@@ -4,7 +4,7 @@ import { faults, namedFaults, unseenModules } from './faults/table.js';
 import { candidates, plant, tryHistories, type Candidate } from './faults/trial.js';
 
 const seeds = [20_400_102, 20_400_103, 20_400_104, 20_400_105];
-const perSeed = 20;
+const perSeed = 50;
 const maxSteps = 45;
 const lanes = 4;
 
