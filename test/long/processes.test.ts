@@ -192,7 +192,7 @@ describe('The processes of a service', () => {
 
   it('leave a signal to the whole group to the supervisor, which stops all in order', async () => {
     const pids = [...service.processes().values()];
-    service.signalAll('SIGINT');
+    await service.signalAll('SIGINT');
     expect(await service.exit).to.deep.equal({ code: 0, signal: null });
     expect(service.output).to.match(/\nStopping: finishing requests and draining the ledger\.\nStopped\.\n$/);
     expect(pids.filter((pid) => processStart(pid) !== null)).to.deep.equal([]);

@@ -1,7 +1,8 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const support = dirname(fileURLToPath(import.meta.url));
 const root = join(support, '..', '..');
@@ -19,6 +20,9 @@ export const fromBin: readonly string[] = [join(root, 'bin', 'laurel.mjs')];
 /** A process without further output for this long counts as hung. Ample for a first start, which sets up Postgres and builds. */
 const startMs = 120_000;
 const stopMs = 60_000;
+
+const listing = ['-A', '-o', 'pid=,ppid=,args='];
+const listingOptions = { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 } as const;
 
 export interface Exit {
   /** Null when a signal ended it. */
@@ -114,24 +118,31 @@ export class LaurelProcess {
 
   /** The pids of the processes that it supervises, by their names: `api-1`, `worker`. */
   processes(): ReadonlyMap<string, number> {
-    const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });
-    const lines = stdout.matchAll(/^\s*(\d+)\s+(\d+)\s.* (api-\d+|worker)$/gm);
-    return new Map([...lines].flatMap(([, pid, parent, name = '']) => (Number(parent) === this.pid ? [[name, Number(pid)] as const] : [])));
+    return this.listed(spawnSync('ps', listing, listingOptions).stdout);
   }
 
-  /** Signals it and its processes, as a terminal or a service manager does. */
-  signalAll(name: NodeJS.Signals): void {
+  /**
+   * Signals it and its processes, as a terminal or a service manager does. Clients in this process go on until the signal: were they blocked,
+   * the processes would answer every request in flight first.
+   */
+  async signalAll(name: NodeJS.Signals): Promise<void> {
     // It starts no process in between.
     this.signal('SIGSTOP');
-    for (const pid of this.processes().values()) process.kill(pid, name);
+    const { stdout } = await promisify(execFile)('ps', listing, listingOptions);
+    for (const pid of this.listed(stdout).values()) process.kill(pid, name);
     this.signal(name);
     if (name !== 'SIGSTOP') this.signal('SIGCONT');
   }
 
   /** Kills it with all its processes, as a crash of the machine does, and waits for their end. Its stores survive. */
   async kill(): Promise<void> {
-    this.signalAll('SIGKILL');
+    await this.signalAll('SIGKILL');
     await this.exit;
+  }
+
+  private listed(processes: string): ReadonlyMap<string, number> {
+    const lines = processes.matchAll(/^\s*(\d+)\s+(\d+)\s.* (api-\d+|worker)$/gm);
+    return new Map([...lines].flatMap(([, pid, parent, name = '']) => (Number(parent) === this.pid ? [[name, Number(pid)] as const] : [])));
   }
 
   /** Asks it to stop and waits until it has. Throws when it does not. */

@@ -50,10 +50,10 @@ async function killPart({ random, drainMs }: Scene, service: Supervised): Promis
   await service.whenUp();
 }
 
-async function freeze(scene: Scene, one: { freeze(): void; thaw(): void }): Promise<void> {
-  one.freeze();
+async function freeze(scene: Scene, one: { freeze(): Promise<void> | void; thaw(): Promise<void> | void }): Promise<void> {
+  await one.freeze();
   await pause(scene);
-  one.thaw();
+  await one.thaw();
 }
 
 async function both(services: readonly Supervised[], act: (service: Supervised) => Promise<void>): Promise<void> {

@@ -75,12 +75,12 @@ export class Supervised {
     await this.current?.stop();
   }
 
-  freeze(): void {
-    this.current?.signalAll('SIGSTOP');
+  async freeze(): Promise<void> {
+    await this.current?.signalAll('SIGSTOP');
   }
 
-  thaw(): void {
-    this.current?.signalAll('SIGCONT');
+  async thaw(): Promise<void> {
+    await this.current?.signalAll('SIGCONT');
   }
 
   /** The end of its log. */
@@ -91,7 +91,7 @@ export class Supervised {
   /** Ends it for good, in order; by force if it is not ready. */
   async stop(): Promise<void> {
     this.stopping = true;
-    this.thaw();
+    await this.thaw();
     await this.current?.stop().catch(() => undefined);
     await this.running;
   }
