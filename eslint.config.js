@@ -11,11 +11,11 @@ const nodeGlobals = Object.fromEntries(
 );
 
 export default defineConfig(
-  globalIgnores(['dist/', '.laurel/', 'coverage/']),
+  globalIgnores(['dist/', '.laurel/', 'coverage/', 'src/dashboard/page/api/schema/']),
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   eslint.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -33,7 +33,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.{ts,tsx}'],
     ignores: ['src/app/main.ts', 'src/app/commands/**'],
     // What the service says goes through its log; only the command line talks to a person.
     rules: { 'no-console': 'error' },

@@ -104,6 +104,11 @@ export function build(folder = root) {
   const compiler = join(folder, 'node_modules', 'typescript', 'bin', 'tsc');
   const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: folder, stdio: ['inherit', 2, 2] });
   if (status !== 0) throw stopped('The build failed. What the compiler said is above.');
+  const page = spawnSync(process.execPath, [join('bin', 'page.mjs'), join('dist', 'dashboard-page')], {
+    cwd: folder,
+    stdio: ['inherit', 2, 2],
+  });
+  if (page.status !== 0) throw stopped('The build of the dashboard failed. What the bundler said is above.');
   writeFileSync(buildRecord(folder), `${hash}\n`);
 }
 

@@ -2,7 +2,9 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { execa } from 'execa';
 
+const pageFolder = join('dashboard', 'page');
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
@@ -15,13 +17,14 @@ export async function compileSources(folder: string): Promise<string> {
     if (!['.git', 'dist', 'src', 'test'].includes(name)) await symlink(join(root, name), join(folder, name));
   }
   const src = join(root, 'src');
-  const files = (await readdir(src, { recursive: true })).filter((name) => name.endsWith('.ts'));
+  const files = (await readdir(src, { recursive: true })).filter((name) => name.endsWith('.ts') && !name.startsWith(pageFolder));
   await build({
     entryPoints: files.map((name) => join(src, name)),
     outdir: join(folder, 'dist'),
     outbase: src,
     ...{ format: 'esm', platform: 'node', target: 'node20', sourcemap: 'inline', logLevel: 'warning' },
   });
+  await execa(process.execPath, [join(root, 'bin', 'page.mjs'), join(folder, 'dist', 'dashboard-page')]);
   const command = join(folder, 'laurel.mjs');
   await writeFile(command, `import { main } from './dist/app/main.js';\n\nawait main(process.argv.slice(2));\n`);
   return command;

@@ -1,0 +1,49 @@
+/** Bundles the page of the dashboard: hashed scripts and styles, and the HTML that loads them. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const html = (script, style) => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <meta name="robots" content="noindex">
+    <title>Laurel</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="/dashboard/assets/${style}">
+    <script type="module" src="/dashboard/assets/${script}"></script>
+  </head>
+  <body>
+    <div id="page"></div>
+    <noscript>The dashboard needs JavaScript.</noscript>
+  </body>
+</html>
+`;
+
+/**
+ * Bundles src/dashboard/page into `folder`: index.html, and assets/ with file names that change with their contents.
+ * @throws when a source has an error, which esbuild has printed.
+ */
+async function buildPage(folder) {
+  rmSync(folder, { recursive: true, force: true });
+  const { metafile } = await build({
+    entryPoints: [join(root, 'src', 'dashboard', 'page', 'main.tsx')],
+    outdir: join(folder, 'assets'),
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    ...{ bundle: true, splitting: true, minify: true, metafile: true },
+    ...{ format: 'esm', platform: 'browser', target: ['es2022', 'safari16'], logLevel: 'warning' },
+    ...{ jsx: 'automatic', jsxImportSource: 'preact' },
+  });
+  const [[file, entry]] = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
+  writeFileSync(join(folder, 'index.html'), html(basename(file), basename(entry.cssBundle)));
+}
+
+// `node bin/page.mjs FOLDER`
+await buildPage(process.argv[2]);

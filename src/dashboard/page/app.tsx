@@ -1,0 +1,43 @@
+import { LocationProvider, Route, Router } from 'preact-iso';
+import { useEffect, useMemo } from 'preact/hooks';
+import { whenSignedOut } from './api/client.js';
+import { readSession, type Session } from './api/session.js';
+import { useRead } from './api/use-read.js';
+import { createScope, ScopeContext } from './scope.js';
+import { SignIn } from './screens/sign-in.js';
+import { Screens, Shell } from './shell.js';
+import { ErrorNote, Loading } from './ui/states.js';
+
+/** The dashboard: the sign-in form without a session, and the screens with one. */
+export function App() {
+  const { data, error, reload } = useRead(async () => ({ data: { session: await readSession() } }), []);
+  useEffect(() => {
+    whenSignedOut(reload);
+  }, [reload]);
+  if (error !== undefined) return <ErrorNote error={error} retry={reload} />;
+  if (!data) return <Loading />;
+  const { session } = data;
+  if (!session) return <SignIn onSignedIn={reload} />;
+  return (
+    <LocationProvider scope="/dashboard">
+      <Router>
+        <Route
+          path="/dashboard/tenants/:tenant/in/*"
+          component={({ tenant }: { tenant?: string }) => <InTenant session={session} tenant={tenant} />}
+        />
+        <Route default component={() => <InTenant session={session} tenant={undefined} />} />
+      </Router>
+    </LocationProvider>
+  );
+}
+
+function InTenant({ session, tenant }: { readonly session: Session; readonly tenant: string | undefined }) {
+  const scope = useMemo(() => createScope(session, tenant), [session, tenant]);
+  return (
+    <ScopeContext.Provider value={scope}>
+      <Shell>
+        <Screens />
+      </Shell>
+    </ScopeContext.Provider>
+  );
+}

@@ -1,0 +1,66 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { ErrorNote } from './states.js';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A modal dialog: the browser keeps the focus inside it, and Escape closes it. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    element.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={element} aria-label={title} onClose={onClose}>
+      <header>
+        <h2>{title}</h2>
+        <button type="button" class="plain" aria-label="Close" onClick={onClose}>
+          ×
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What will happen. */
+  readonly children: ComponentChildren;
+  /** The verb on the button: `Delete the user`. */
+  readonly confirm: string;
+  readonly isDangerous?: boolean;
+  readonly isRunning: boolean;
+  readonly isDisabled?: boolean;
+  readonly error: unknown;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+/** Asks before a change. */
+export function ConfirmDialog({ title, children, confirm, isDangerous, isRunning, isDisabled, error, onConfirm, onClose }: ConfirmProps) {
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    onConfirm();
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={submit}>
+        {children}
+        {error !== undefined && <ErrorNote error={error} />}
+        <footer class="actions">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class={isDangerous ? 'danger' : 'primary'} disabled={isRunning || isDisabled}>
+            {confirm}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,41 @@
+import type { ComponentChildren } from 'preact';
+import { sentenceOf } from '../api/errors.js';
+import type { Read } from '../api/use-read.js';
+
+/** An error, in the words of the service. */
+export function ErrorNote({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+  return (
+    <div class="note error" role="alert">
+      <span>{sentenceOf(error)}</span>
+      {retry && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function Loading() {
+  return (
+    <div class="loading" role="status">
+      <progress aria-label="Loading" />
+    </div>
+  );
+}
+
+/** What there is to do where a list is empty. */
+export function Empty({ children }: { readonly children: ComponentChildren }) {
+  return <div class="empty">{children}</div>;
+}
+
+/** Shows what a read returned: progress before it, the error in place of it. */
+export function Loaded<T>({ of, children }: { readonly of: Read<T>; readonly children: (data: T) => ComponentChildren }) {
+  const { data, error, reload } = of;
+  return (
+    <>
+      {error !== undefined && <ErrorNote error={error} retry={reload} />}
+      {data === undefined ? error === undefined && <Loading /> : children(data)}
+    </>
+  );
+}

@@ -1,0 +1,74 @@
+import type { ComponentChildren } from 'preact';
+
+export interface Column<T> {
+  readonly title: string;
+  readonly cell: (row: T) => ComponentChildren;
+  /** Numbers are aligned on the right. */
+  readonly isNumber?: boolean;
+}
+
+interface TableProps<T> {
+  /** Names the table for screen readers. */
+  readonly caption: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  /** Shown in place of the table when it has no rows. */
+  readonly empty?: ComponentChildren;
+}
+
+/** A dense table that scrolls sideways on a narrow screen. */
+export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
+  if (rows.length === 0 && empty !== undefined) return <div class="empty">{empty}</div>;
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
+      <table>
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ title, isNumber }) => (
+              <th key={title} scope="col" class={isNumber ? 'number' : undefined}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map(({ title, cell, isNumber }) => (
+                <td key={title} class={isNumber ? 'number' : undefined}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface PagerProps {
+  readonly hasPrevious: boolean;
+  readonly hasNext: boolean;
+  readonly onPrevious: () => void;
+  readonly onNext: () => void;
+  readonly label?: string;
+}
+
+/** Moves between the pages of a list, which the service pages. */
+export function Pager({ hasPrevious, hasNext, onPrevious, onNext, label }: PagerProps) {
+  if (!hasPrevious && !hasNext) return null;
+  return (
+    <nav class="pager" aria-label="Pages">
+      <button type="button" disabled={!hasPrevious} onClick={onPrevious}>
+        Previous
+      </button>
+      {label !== undefined && <span>{label}</span>}
+      <button type="button" disabled={!hasNext} onClick={onNext}>
+        Next
+      </button>
+    </nav>
+  );
+}
