@@ -1,4 +1,4 @@
-/** `npm run api-types`: writes the types of both APIs, from their references, for the page of the dashboard. */
+/** `npm run types`: writes the types of both APIs, from their references, for the page of the dashboard. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript';
