@@ -31,6 +31,15 @@ function endedUpTo(board: Leaderboard, lastDay: number): number {
   return board.runUnit === null || lastDay < dateToDay(board.start) ? -Infinity : runOf(board, lastDay);
 }
 
+/** The running pass of a tenant, or a new one. */
+function shared<T>(running: Map<number, Promise<T>>, tenant: number, start: () => Promise<T>): Promise<T> {
+  const current = running.get(tenant);
+  if (current) return current;
+  const started = start().finally(() => running.delete(tenant));
+  running.set(tenant, started);
+  return started;
+}
+
 /**
  * Does the work that has become due: settles due users, found in a sorted set, and ends the runs of leaderboards. Safe to run twice, in several processes
  * at once, and late: the result depends on the clock and not on the time of the call.
@@ -50,8 +59,9 @@ export class Sweep {
   private readonly checked = new Map<number, string>();
   /** Tenant → the configuration version and the active leaderboards at the last activation. */
   private readonly activated = new Map<number, string>();
-  /** Tenant → the running settlement of its users. */
+  /** Tenant → the running settlement of its users, and the running publication of its messages. */
   private readonly settling = new Map<number, Promise<number>>();
+  private readonly publishing = new Map<number, Promise<void>>();
   private readonly stopping = new AbortController();
 
   /** `open` are the channels of messages to users. `onMessages` is called when there are messages to deliver. */
@@ -70,15 +80,24 @@ export class Sweep {
   }
 
   /**
-   * Settles all due users; returns how many. Concurrent callers share one pass. The service also calls it concurrently with `run`, whose work on
-   * leaderboards and activations can take minutes with many users and must not delay what is due at midnight.
+   * Settles due users, and publishes the webhooks and messages that are due. The service also calls it concurrently with `run`, whose work on
+   * leaderboards and activations can take minutes with many users and must not delay what is due at a local hour.
    */
-  settle(tenant: number): Promise<number> {
-    const running = this.settling.get(tenant);
-    if (running) return running;
-    const settling = this.settleUsers(tenant, '').finally(() => this.settling.delete(tenant));
-    this.settling.set(tenant, settling);
-    return settling;
+  async runDue(tenant: number): Promise<void> {
+    await this.settle(tenant);
+    await this.publishNow(tenant);
+  }
+
+  /** Settles all due users; returns how many. Concurrent callers share one pass. */
+  private settle(tenant: number): Promise<number> {
+    return shared(this.settling, tenant, () => this.settleUsers(tenant, ''));
+  }
+
+  /** Publishes what is due by now. Concurrent callers share one pass. */
+  private publishNow(tenant: number): Promise<void> {
+    return shared(this.publishing, tenant, async () => {
+      await this.publish(tenant, await this.clock.now(tenant), limits.publishTransactionsPerRun);
+    });
   }
 
   /** Aborts longer work between two steps; the next worker resumes it. */
@@ -92,7 +111,7 @@ export class Sweep {
     const now = await this.clock.now(tenant);
     const finalised = await this.updateLeaderboards(tenant, now);
     await this.retention.run(tenant, limits.retentionPagesPerRun);
-    await this.publish(tenant, now, limits.publishTransactionsPerRun);
+    await this.publishNow(tenant);
     if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'swept');
   }
 

@@ -14,9 +14,9 @@ export class Sweeper {
   private readonly failures: FailureLog;
   private readonly limit = pLimit(limits.sweepTenantsAtOnce);
   private readonly working = new Map<number, Promise<void>>();
-  /** The tenants that have a slot, and the concurrent settling of their users. */
+  /** The tenants that have a slot, and what is done concurrently with their sweep. */
   private readonly running = new Set<number>();
-  private readonly settling = new Map<number, Promise<void>>();
+  private readonly due = new Map<number, Promise<void>>();
   private readonly prioritized = new Set<number>();
   private next = 0;
   private stopping = false;
@@ -46,7 +46,7 @@ export class Sweeper {
   async stop(): Promise<void> {
     this.stopping = true;
     this.sweep.stop();
-    await Promise.all([...this.working.values(), ...this.settling.values()]);
+    await Promise.all([...this.working.values(), ...this.due.values()]);
   }
 
   /** Moves the test clock of all tenants, as Sweep.advance does for one. */
@@ -58,7 +58,7 @@ export class Sweeper {
   }
 
   private start(tenant: number): void {
-    if (this.running.has(tenant)) this.settleConcurrently(tenant);
+    if (this.running.has(tenant)) this.runDueConcurrently(tenant);
     if (this.working.has(tenant)) return;
     const work = this.limit(async () => {
       this.running.add(tenant);
@@ -76,17 +76,16 @@ export class Sweeper {
     this.working.set(tenant, work);
   }
 
-  /** Activations can take minutes, and must not delay what is due at midnight. */
-  private settleConcurrently(tenant: number): void {
-    if (this.settling.has(tenant)) return;
+  /** Activations can take minutes, and must not delay what is due at a local hour. */
+  private runDueConcurrently(tenant: number): void {
+    if (this.due.has(tenant)) return;
     const work = this.sweep
-      .settle(tenant)
-      .then(() => undefined)
+      .runDue(tenant)
       .catch((error: unknown) => {
         this.warn(tenant, error);
       })
-      .finally(() => this.settling.delete(tenant));
-    this.settling.set(tenant, work);
+      .finally(() => this.due.delete(tenant));
+    this.due.set(tenant, work);
   }
 
   private warn(tenant: number, error: unknown): void {

@@ -192,6 +192,19 @@ describe('Messages to users that are queued', () => {
       expect(await queued()).to.deep.equal(expected);
     });
 
+    it('are queued while the users of a new configuration are checked, which can take minutes', async () => {
+      const { engine, clock, history, pool } = await process();
+      const sweep = new Sweep({ engine, clock, history, pool, log: silent }, openChannels(world.settings));
+      const blocker = await world.pool.connect();
+      await blocker.query('begin; lock table activations in access exclusive mode');
+      const running = sweep.run(tenant);
+      await sweep.runDue(tenant);
+      expect(await queued()).to.deep.equal(expected);
+      await blocker.query('rollback');
+      blocker.release();
+      await running;
+    });
+
     it('are queued once by a process that continues after another', async () => {
       const [one, other] = [await process(), await process()];
       const publish = async (context: Context, pages: number): Promise<void> => {
