@@ -141,6 +141,22 @@ command.reading_with_plan('readBoard', function(call, args, position)
   return { outcome.ok, string.format('%.0f', now), run, from or 0, cmsgpack.pack(page), cmsgpack.pack(names) }
 end)
 
+-- Reads how the values of a run of a board are distributed: of all users who have one, also of those beyond the limit of participants.
+-- Arguments: leaderboard, run, group (empty for none), then values. Replies: ok, the number of users, the lowest, the middle (of two, the
+-- lower one) and the highest value, false for none, and for each of the values how many are below it.
+command.reading('readDistribution', function(call, args, position)
+  local group, below = args[position.group], {}
+  local key = boards.key(call.part, args[position.leaderboard], args[position.run], group ~= '' and group or nil)
+  local users = redis.call('ZCARD', key)
+  local function value_at(index)
+    return redis.call('ZRANGE', key, index, index, 'WITHSCORES')[2] or false
+  end
+  for i = position.rest, #args do
+    below[#below + 1] = redis.call('ZCOUNT', key, '-inf', '(' .. args[i])
+  end
+  return { outcome.ok, users, value_at(0), value_at(math.floor((users - 1) / 2)), value_at(-1), below }
+end)
+
 -- Reads one user's rank and value on a board, the user settled.
 -- Arguments: user, entryId (for settling), leaderboard, record, max, run (empty for the one that the user's local date is in). Replies: ok,
 -- rank and value (false for none), the time, the run, and `revision`; userUnknown.

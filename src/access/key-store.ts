@@ -125,6 +125,38 @@ export async function createApplicationKeys(pool: pg.Pool, tenant: number, userI
   });
 }
 
+/** An application key as operators see it. */
+export interface ApplicationKey {
+  readonly id: string;
+  readonly userId: string;
+  readonly prefix: string;
+  readonly created: Date;
+  /** Null while it has never been used. */
+  readonly lastUsed: Date | null;
+}
+
+export interface ApplicationKeyQuery {
+  readonly limit: number;
+  readonly skip: number;
+  /** Whose keys; those of all users without it. */
+  readonly userId: string | undefined;
+}
+
+/** The application keys of a tenant, the oldest first. One that was revoked is not listed any more. */
+export async function listApplicationKeys(
+  pool: pg.Pool,
+  tenant: number,
+  { limit, skip, userId }: ApplicationKeyQuery,
+): Promise<ApplicationKey[]> {
+  const { rows } = await pool.query<ApplicationKey>(
+    `select id, user_id as "userId", prefix, created, last_used as "lastUsed" from api_keys
+      where kind = 'application' and tenant = $1 and ($4::text is null or user_id = $4) and revoked is null
+      order by created, id limit $2 offset $3`,
+    [tenant, limit, skip, userId ?? null],
+  );
+  return rows;
+}
+
 /** Revokes and deletes application keys of a tenant. Returns for each id whether there was such a key. */
 export async function deleteApplicationKeys(pool: pg.Pool, tenant: number, ids: readonly string[]): Promise<boolean[]> {
   return changeAccount(pool, async (client, revision) => {

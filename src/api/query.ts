@@ -45,6 +45,14 @@ export function integerText(min: number, max: number, fallback: number): z.ZodTy
     );
 }
 
+/** An ISO 8601 instant in a query string, as milliseconds since 1970, at least 0; undefined when it is absent. */
+export const instantText = (description: string): z.ZodType<number | undefined> =>
+  z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' })
+    .transform((text) => Math.max(Date.parse(text), 0))
+    .optional()
+    .meta({ description });
+
 /** `true` or `false` in a query string; false when it is absent. */
 export const booleanText: z.ZodType<boolean> = z
   .enum(['true', 'false'])

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
@@ -13,10 +12,11 @@ import {
 } from 'zod-openapi';
 import { limits } from '../shared/limits.js';
 import { errorShape } from '../shared/shapes.js';
+import { version } from '../shared/version.js';
 import type { Api, Route } from './route.js';
 
 const require = createRequire(import.meta.url);
-const { version } = require('swagger-ui-dist/package.json') as { version: string };
+const { version: pageVersion } = require('swagger-ui-dist/package.json') as { version: string };
 
 const documents: readonly (readonly [api: Api, name: string, addresses: readonly [string, ...string[]]])[] = [
   ['application', 'Application API', ['/v1/openapi', '/api/openapi']],
@@ -94,7 +94,7 @@ export function docsRoutes(router: Router, routes: Readonly<Record<Api, readonly
     let content: Promise<Buffer> | undefined;
     router.get(`/docs/${file}`, async (context) => {
       context.set('Cache-Control', 'no-cache');
-      context.etag = `${version}-${file}`;
+      context.etag = `${pageVersion}-${file}`;
       context.status = 200;
       if (context.fresh) context.status = 304;
       else send(context, extname(file), await (content ??= readFile(require.resolve(`swagger-ui-dist/${file}`))));
@@ -236,15 +236,12 @@ const open: ZodOpenApiOverride = (context) => {
   if (context.jsonSchema.additionalProperties === false) delete context.jsonSchema.additionalProperties;
 };
 
-const packageFile = new URL('../../package.json', import.meta.url);
-
 /**
  * Returns the OpenAPI 3.1 document of an API, generated from the schemas that validate its requests. `closed` allows no fields in responses but
  * those listed; the tests use it to check this version's responses.
  */
 export function referenceOf(api: Api, routes: readonly Route[], { closed = false } = {}): oas31.OpenAPIObject {
   const { title, description, bases } = apis[api];
-  const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method] = operationOf(route);
   return createDocument(

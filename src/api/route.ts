@@ -7,12 +7,15 @@ import type { AggregateReader } from '../ledger/aggregates.js';
 import type { ConfigEditor } from '../engine/configuration.js';
 import type { DeadLetters } from '../ledger/dead-letters.js';
 import type { HistoryReader } from '../ledger/reader.js';
+import type { BoardReader } from '../ledger/boards.js';
+import type { TimelineReader } from '../ledger/timeline.js';
 import type { UserDirectory } from '../ledger/user-directory.js';
 import type { MessageAdmin } from '../messages/admin.js';
 import type { DryRunTools } from '../messages/dry-run.js';
 import type { TestMessages } from '../messages/test-messages.js';
 import type { FeedbackIntake } from '../messages/feedback.js';
 import type { Suppressions } from '../messages/suppressions.js';
+import type { AccountStatus } from '../observe/account-status.js';
 import type { WebhookAdmin } from '../webhooks/admin.js';
 
 /** What handlers use. */
@@ -27,8 +30,11 @@ export interface Services {
   readonly account: Account;
   /** Advances the test clock of all tenants. Resolves with the new time once everything that is due by then is done. */
   readonly advance: (toMs: number) => Promise<number>;
-  /** The list of users. */
+  /** The list of users, and what happened to each. */
   readonly directory: UserDirectory;
+  readonly timeline: TimelineReader;
+  /** Runs of leaderboards, and groups of them. */
+  readonly boards: BoardReader;
   /** The entries of ledgers that Postgres refused. */
   readonly deadLetters: DeadLetters;
   /** The state and the deliveries of webhook endpoints. */
@@ -40,6 +46,8 @@ export interface Services {
   /** Addresses that receive no emails, and what providers report on addresses. */
   readonly suppressions: Suppressions;
   readonly feedback: FeedbackIntake;
+  /** The state of the installation. */
+  readonly status: () => Promise<AccountStatus>;
   /** Deletes a user for good, from both stores. Throws a 404 for an unknown user. */
   readonly forget: (tenant: number, user: string) => Promise<void>;
 }

@@ -12,9 +12,12 @@ import { configurationRoutes } from './admin/configuration.js';
 import { deadLetterRoutes } from './admin/dead-letters.js';
 import { eventAdminRoutes } from './admin/events.js';
 import { adminKeyRoutes, applicationKeyRoutes } from './admin/keys.js';
+import { leaderboardAdminRoutes } from './admin/leaderboards.js';
 import { messageRoutes } from './admin/messages.js';
+import { statusRoutes } from './admin/status.js';
 import { streakAdminRoutes } from './admin/streaks.js';
 import { tenantRoutes } from './admin/tenants.js';
+import { timelineRoutes } from './admin/timeline.js';
 import { userAdminRoutes } from './admin/users.js';
 import { suppressionRoutes } from './admin/suppressions.js';
 import { deliveryRoutes } from './admin/webhooks.js';
@@ -52,6 +55,8 @@ const ofTenants: readonly Route[] = [
   ...applicationKeyRoutes,
   ...eventAdminRoutes,
   ...userAdminRoutes,
+  ...timelineRoutes,
+  ...leaderboardAdminRoutes,
   ...deadLetterRoutes,
   ...deliveryRoutes,
   ...messageRoutes,
@@ -63,6 +68,7 @@ export const adminRoutes: readonly Route[] = [
   ...clockRoutes,
   ...tenantRoutes,
   ...adminKeyRoutes,
+  ...statusRoutes,
 ];
 
 export interface AppOptions extends ObservedOptions, ServeOptions {

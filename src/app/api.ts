@@ -5,9 +5,12 @@ import { createApp } from '../api/router.js';
 import { startServer, type HttpServer, type Listen } from '../api/server.js';
 import { Deletion } from '../jobs/deletion.js';
 import type { Sweeper } from '../jobs/sweeper.js';
+import { BoardReader } from '../ledger/boards.js';
 import { DeadLetters } from '../ledger/dead-letters.js';
+import { TimelineReader } from '../ledger/timeline.js';
 import { UserDirectory } from '../ledger/user-directory.js';
 import { Refusals } from '../logging/refusals.js';
+import { readAccountStatus } from '../observe/account-status.js';
 import type { Observed } from '../observe/observed.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
@@ -44,10 +47,13 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
       ...{ engine, clock, history, aggregates, configuration, account },
       advance: (toMs) => sweeper.advance(defaultTenant, toMs),
       directory: new UserDirectory(pool),
+      timeline: new TimelineReader(pool),
+      boards: new BoardReader(pool),
       deadLetters: new DeadLetters(pool),
       webhooks: new WebhookAdmin(pool, transport),
       ...messageServices(context),
       feedback,
+      status: () => readAccountStatus({ redis, pool, engine, clock, prefix: settings.redisPrefix }),
       forget: (tenant, user) => deletion.run(tenant, user),
     },
     rateLimit: requests === 0 ? undefined : new RateLimit({ redis, prefix: settings.redisPrefix, requests, windowS }),

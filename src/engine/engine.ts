@@ -13,6 +13,7 @@ import {
   type FunctionName,
   type PlainFunction,
 } from '../redis/contract.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { packMessage } from '../redis/encoding.js';
 import { trimLedger } from '../redis/partition.js';
 import { FunctionCalls, text, type FunctionCallsOptions, type Reply } from './function-calls.js';
@@ -168,6 +169,14 @@ export class Engine {
         ),
       ),
     );
+  }
+
+  /**
+   * Sends commands that read much, on a connection of their own. They read whatever Redis holds: a call of a function comes first, since that fails
+   * when Redis is out of sync.
+   */
+  readBulk<T>(use: (redis: RedisConnection) => Promise<T>): Promise<T> {
+    return this.calls.command(use, this.options.bulkRedis);
   }
 
   /** Trims a tenant's ledger up to an id that Postgres has committed. */

@@ -104,7 +104,7 @@ export interface Stores {
 }
 
 /** The run that a date is in, as its first day; empty for the current one, without a date. A board that does not repeat has one run. */
-function resolveRun(board: Leaderboard, date: string | undefined): number | '' {
+export function resolveRun(board: Leaderboard, date: string | undefined): number | '' {
   if (board.runUnit === null) return perpetualRun;
   if (date === undefined) return '';
   if (date < board.start) throw new LaurelError('unprocessable', `The first run of this leaderboard starts on ${board.start}.`);
@@ -112,7 +112,7 @@ function resolveRun(board: Leaderboard, date: string | undefined): number | '' {
 }
 
 /** The group that `userAttributes` names. A board that is broken down needs a value of each attribute, and no other does. */
-function resolveGroup(config: ActiveConfig, board: Leaderboard, filters: ReadonlyMap<string, string>): string {
+export function resolveGroup(config: ActiveConfig, board: Leaderboard, filters: ReadonlyMap<string, string>): string {
   const keys = board.breakdownAttributes.map((id) => config.attributeById.get(id)?.key ?? '');
   if (keys.length === 0 && filters.size > 0) {
     throw new LaurelError('unprocessable', 'This leaderboard has no breakdown attributes: leave `userAttributes` out.');
@@ -138,7 +138,7 @@ async function finalPage(stores: Stores, tenant: number, board: BoardRun, page: 
  * Whether a run is final. Its board leaves Redis in the step that puts its end into the ledger, so a run that may be over is looked for in
  * Postgres only when that has all of the ledger.
  */
-async function isFinal(
+export async function isFinal(
   { clock, history }: Stores,
   tenant: number,
   { board, run, now }: { readonly board: Leaderboard; readonly run: number; readonly now: number },

@@ -279,6 +279,8 @@ export const functions = {
    * that user's place. `record` is the field of the user's hash that notes the place.
    */
   readBoard: [...context, 'leaderboard', 'record', 'max', 'run', 'group', 'offset', 'limit', 'user'],
+  /** How the values of a run and group (empty for none) are distributed; then values, of which each is counted how many are below it. */
+  readDistribution: [...context, 'leaderboard', 'run', 'group'],
   /** One user's place on a board, in the run of the user's local date where `run` is empty, and the user's revision (ledger/reader.ts). */
   readPlace: [...context, 'user', 'entryId', 'leaderboard', 'record', 'max', 'run'],
   /**

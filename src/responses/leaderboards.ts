@@ -221,12 +221,17 @@ export function groupOf(values: readonly string[]): string {
     .join('');
 }
 
-function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string | undefined): Partial<BoardRunResponse> {
-  if (group === undefined) return {};
-  const values = groupValues(group).map((value, i) => ({
+/** The attributes of a group, in the order of the breakdown. */
+export function groupAttributes(config: ActiveConfig, board: Leaderboard, group: string): { key: string; value: string }[] {
+  return groupValues(group).map((value, i) => ({
     key: mustGet(config.attributeById, board.breakdownAttributes[i] ?? '', 'attribute').key,
     value,
   }));
+}
+
+function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string | undefined): Partial<BoardRunResponse> {
+  if (group === undefined) return {};
+  const values = groupAttributes(config, board, group);
   return { ...(values.length === 1 ? { breakdownAttributeValue: values[0]?.value } : {}), breakdownAttributeValues: values };
 }
 

@@ -370,5 +370,14 @@ export const limits = {
   maxPreparedParts: 4_096,
   /** How long a superseded plan stays in Redis, for processes that have not switched yet. */
   supersededPlanTtlS: 3_600,
+  // Timelines of users, and leaderboards in the Admin API
+  /** Entries of a page of a user's timeline. */
+  maxTimelinePage: 100,
+  /** Ranges of the values of a leaderboard. */
+  maxDistributionBuckets: 20,
+  /** Groups of a leaderboard that one command reads, and whose participants one round trip counts. */
+  leaderboardGroupsRead: 1_000,
+  /** Restores in the status of the Admin API. */
+  statusRestores: 10,
   ...messageLimits,
 } as const;

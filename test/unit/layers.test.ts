@@ -21,10 +21,10 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['dashboard', '*'],
 
   // What callers reach.
-  ['api', 'messages webhooks deliveries engine responses plan ledger access config redis logging'],
+  ['api', 'observe messages webhooks deliveries engine responses plan ledger access config redis logging'],
 
   // What watches the others.
-  ['observe', 'restore engine ledger redis logging'],
+  ['observe', 'deliveries restore engine ledger access redis logging'],
 
   // What works beside the requests.
   ['jobs', 'messages webhooks deliveries engine responses plan ledger config redis postgres logging'],

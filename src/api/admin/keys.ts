@@ -8,7 +8,7 @@ import {
   rotateAdminKeys,
   updateAdminKeys,
 } from '../../access/admin-keys.js';
-import { createApplicationKeys, deleteApplicationKeys } from '../../access/key-store.js';
+import { createApplicationKeys, deleteApplicationKeys, listApplicationKeys } from '../../access/key-store.js';
 import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
@@ -146,7 +146,34 @@ const createdSchema = z
   .meta({ id: 'CreatedApplicationKey' });
 const unknown = { problem: 'There is no application key with this id.' };
 
+const applicationKeySchema = z
+  .object({
+    id: z.uuid(),
+    userId: z.string(),
+    prefix: z.string(),
+    status: z.literal('active').meta({ description: 'Revoked keys are not listed.' }),
+    created: instantShape,
+    lastUsed: instantShape.nullable(),
+  })
+  .meta({ id: 'ApplicationKey' });
+
 export const applicationKeyRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/application-api-keys',
+    operation: 'admin_application_api_keys_list',
+    summary: 'List application keys, the oldest first, with when each was last used',
+    responses: { 200: z.array(applicationKeySchema) },
+    query: pageQuery.extend({ userId: idSchema.optional() }),
+    handle: async ({ services: { account }, tenant, query: { userId, ...page } }) => {
+      await account.noteUse();
+      const keys = await account.store((pool) => listApplicationKeys(pool, tenant, { ...page, userId }));
+      const body = keys.map(({ created, lastUsed, ...key }) => ({
+        ...{ ...key, status: 'active', created: created.toISOString(), lastUsed: lastUsed?.toISOString() ?? null },
+      }));
+      return { status: 200, body };
+    },
+  }),
   defineRoute({
     method: 'post',
     path: '/application-api-keys',

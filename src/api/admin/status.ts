@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { instantShape } from '../../shared/shapes.js';
+import { defineRoute, type Route } from '../route.js';
+
+const count = z.number().int();
+
+const redisShape = z.object({ version: z.string(), memoryBytes: count, replicas: count, appendOnlyFile: z.boolean() });
+
+const postgresShape = z.object({
+  version: z.string(),
+  schema: z.string().meta({ description: 'The newest migration.' }),
+  databaseBytes: count,
+  deadLetters: count,
+  leases: z
+    .array(z.object({ holder: z.string(), tenants: count }))
+    .meta({ description: 'The workers and restores that may write ledgers now, and to how many tenants they belong.' }),
+});
+
+const processShape = z.object({ host: z.string(), pid: count, role: z.string(), redis: z.string(), prefix: z.string() });
+
+const tenantShape = z.object({
+  id: z.string().meta({ description: '`default` for the default tenant.' }),
+  name: z.string(),
+  epoch: z.string(),
+  redisEpoch: z.string().nullable(),
+  committed: z.string().meta({ description: 'The newest ledger entry in Postgres.' }),
+  newest: z.string().meta({ description: 'The newest ledger entry in Redis.' }),
+  state: z.enum(['in sync', 'out of sync', 'restoring']),
+  restored: count.nullable().meta({ description: 'Users restored so far; null without a restore.' }),
+  lagEntries: count,
+  lagSeconds: z.number(),
+});
+
+const statusShape = z
+  .object({
+    version: z.string(),
+    now: instantShape.nullable().meta({ description: 'The time of the default tenant; null while its Redis is away.' }),
+    configurationVersion: count.nullable().meta({ description: 'Of the default tenant; 0 before the first.' }),
+    redis: redisShape.nullable().meta({ description: 'Null while Redis is away.' }),
+    postgres: postgresShape.nullable().meta({ description: 'Null while Postgres is away.' }),
+    processes: z.array(processShape),
+    tenants: count,
+    lagEntries: count.meta({ description: 'Ledger entries that wait for Postgres, of all tenants.' }),
+    lagSeconds: z.number().meta({ description: 'The age of the oldest of them.' }),
+    listed: z.array(tenantShape).meta({ description: 'The default tenant, and others that are out of sync or more than a minute behind.' }),
+    webhooks: z
+      .object({ pending: count, failed: count, failingEndpoints: count })
+      .nullable()
+      .meta({ description: 'Deliveries of all tenants that are still stored, and endpoints that fail now.' }),
+    messages: z.object({ pending: count, failed: count }).nullable().meta({ description: 'To users of all tenants.' }),
+    restores: z
+      .array(z.object({ tenantId: z.string(), ended: instantShape }))
+      .meta({ description: 'The 10 newest restores: when each ended the epoch before it.' }),
+    problems: z.array(z.string()).meta({ description: 'A sentence for each; empty when everything is in order.' }),
+  })
+  .meta({ id: 'Status' });
+
+export const statusRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/status',
+    operation: 'admin_status',
+    description: 'What `laurel status --json` prints, and more. Responds with 200 also when there are problems.',
+    summary: 'Read the state of the installation and its problems',
+    responses: { 200: statusShape },
+    handle: async ({ services }) => {
+      const { now, restores, ...status } = await services.status();
+      const body = {
+        ...status,
+        now: now === null ? null : new Date(now).toISOString(),
+        restores: restores.map(({ tenantId, ended }) => ({ tenantId, ended: ended.toISOString() })),
+      };
+      return { status: 200, body };
+    },
+  }),
+];

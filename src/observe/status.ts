@@ -1,0 +1,187 @@
+import type pg from 'pg';
+import { defaultTenant, listTenants } from '../access/tenants.js';
+import { readLag } from '../ledger/lag.js';
+import { loadOffsets } from '../ledger/offsets.js';
+import { mastersOf } from '../redis/cluster.js';
+import { messageOf, type RedisConnection } from '../redis/connection.js';
+import { keyNames, metaFields, partitionPrefix, restoringFields } from '../redis/contract.js';
+import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/partition.js';
+import { infoFields } from '../redis/server.js';
+import { limits } from '../shared/limits.js';
+
+interface RedisStatus {
+  readonly version: string;
+  readonly memoryBytes: number;
+  readonly replicas: number;
+  readonly appendOnlyFile: boolean;
+}
+
+interface PostgresStatus {
+  readonly version: string;
+  readonly schema: string;
+  readonly databaseBytes: number;
+  readonly deadLetters: number;
+  /** The workers and restores that may commit ledgers now. */
+  readonly leases: readonly { readonly holder: string; readonly tenants: number }[];
+}
+
+/** A process that uses this database and has confirmed in the last seconds that its Redis holds the epoch. */
+interface ProcessStatus {
+  readonly host: string;
+  readonly pid: number;
+  /** `api`, `worker`, `api and worker` or `command`. */
+  readonly role: string;
+  readonly redis: string;
+  readonly prefix: string;
+}
+
+interface TenantStatus {
+  readonly id: string;
+  readonly name: string;
+  readonly epoch: string;
+  readonly redisEpoch: string | null;
+  readonly committed: string;
+  readonly newest: string;
+  readonly state: 'in sync' | 'out of sync' | 'restoring';
+  /** Users restored so far. */
+  readonly restored: number | null;
+  readonly lagEntries: number;
+  readonly lagSeconds: number;
+}
+
+export interface Status {
+  readonly redis: RedisStatus | null;
+  readonly postgres: PostgresStatus | null;
+  readonly processes: readonly ProcessStatus[];
+  readonly tenants: number;
+  readonly lagEntries: number;
+  readonly lagSeconds: number;
+  /** The default tenant, and others that are out of sync or more than limits.statusLagS behind. */
+  readonly listed: readonly TenantStatus[];
+
+  readonly problems: readonly string[];
+}
+
+async function redisStatus(redis: RedisConnection): Promise<RedisStatus> {
+  const servers = await Promise.all(mastersOf(redis).map(async (server) => infoFields(await server.info())));
+  const sum = (field: string): number => servers.reduce((total, fields) => total + Number(fields.get(field) ?? 0), 0);
+  return {
+    version: servers[0]?.get('valkey_version') ?? servers[0]?.get('redis_version') ?? 'unknown',
+    memoryBytes: sum('used_memory'),
+    replicas: sum('connected_slaves'),
+    appendOnlyFile: servers.every((fields) => fields.get('aof_enabled') === '1' && fields.get('aof_last_write_status') !== 'err'),
+  };
+}
+
+async function postgresStatus(pool: pg.Pool): Promise<PostgresStatus> {
+  const { rows } = await pool.query<Omit<PostgresStatus, 'leases'>>(
+    `select current_setting('server_version') as version, (select name from migrations order by id desc limit 1) as schema,
+            pg_database_size(current_database())::float8 as "databaseBytes", (select count(*)::int from dead_letters) as "deadLetters"`,
+  );
+  const { rows: leases } = await pool.query<PostgresStatus['leases'][number]>(
+    'select holder, count(*)::int as tenants from stream_offsets where lease_until > clock_timestamp() group by holder order by holder',
+  );
+  const [row] = rows;
+  if (!row) throw new Error('Postgres returned no status');
+  return { ...row, leases };
+}
+
+async function processesOf(pool: pg.Pool): Promise<ProcessStatus[]> {
+  const { rows } = await pool.query<ProcessStatus>(
+    `select host, pid, role, address as redis, prefix
+       from redis_confirmations
+      where not is_stopped and confirmed_at > clock_timestamp() - $1 * interval '1 second' order by host, pid`,
+    [limits.statusConfirmedS],
+  );
+  return rows;
+}
+
+type Named = Pick<TenantStatus, 'id' | 'name'> & { readonly no: number };
+
+interface Committed {
+  readonly epoch: string;
+  readonly lastId: string;
+}
+
+/** The rule of `open` (lua/modules/partition.lua), without opening the partition. */
+function isInSync({ epoch, lastId }: Committed, redisEpoch: string | null, newest: string, trimmed: string | null): boolean {
+  if (redisEpoch === null) return lastId === '0-0';
+  return redisEpoch === epoch && !isBelow(newest, lastId) && !isBelow(lastId, trimmedUpTo(trimmed, epoch));
+}
+
+async function tenantStatus(redis: RedisConnection, partition: string, named: Named, committed: Committed): Promise<TenantStatus> {
+  const { restore, count } = restoringFields;
+  const [{ lagEntries, lagSeconds }, newest, [redisEpoch = null, trimmed = null, restoring = null, restored = null]] = await Promise.all([
+    readLag(redis, partition, named.no),
+    lastLedgerId(redis, partition),
+    redis.hmget(partition + keyNames.meta, metaFields.epoch, metaFields.trimmed, restore, count),
+  ]);
+  const inSync = isInSync(committed, redisEpoch, newest, trimmed);
+  return {
+    ...{ id: named.id, name: named.name, epoch: committed.epoch, redisEpoch, committed: committed.lastId, newest },
+    state: restoring !== null ? 'restoring' : inSync ? 'in sync' : 'out of sync',
+    ...{ restored: restoring === null ? null : Number(restored ?? 0), lagEntries, lagSeconds },
+  };
+}
+
+async function tenantStatuses(redis: RedisConnection, pool: pg.Pool, prefix: string): Promise<TenantStatus[]> {
+  const others = await listTenants(pool, { limit: limits.maxTenants, skip: 0 });
+  const all: Named[] = [{ no: defaultTenant, id: 'default', name: 'Default' }, ...others];
+  const statuses: TenantStatus[] = [];
+  for (let first = 0; first < all.length; first += limits.metricsTenants) {
+    const some = all.slice(first, first + limits.metricsTenants);
+    const numbers = some.map(({ no }) => no);
+    const offsets = new Map((await loadOffsets(pool, numbers)).map((offset) => [offset.tenant, offset]));
+    const reads = some.flatMap((named) => {
+      const committed = offsets.get(named.no);
+      return committed ? [tenantStatus(redis, partitionPrefix(prefix, named.no), named, committed)] : [];
+    });
+    statuses.push(...(await Promise.all(reads)));
+  }
+  return statuses;
+}
+
+/** The stores, and the problems that are known already. Redis is undefined while unavailable. */
+export interface StatusStores {
+  readonly redis: RedisConnection | undefined;
+  readonly pool: pg.Pool;
+  readonly prefix: string;
+  readonly problems: string[];
+}
+
+/** Reads the status from the stores, and changes nothing. A failed read is a problem in the result. */
+export async function readStatus({ redis, pool, prefix, problems: known }: StatusStores): Promise<Status> {
+  const problems = [...known];
+  const orProblem = async <T>(read: Promise<T>, sentence: (reason: string) => string = failedRead): Promise<T | null> =>
+    read.catch((error: unknown) => {
+      const problem = sentence(messageOf(error));
+      if (!problems.includes(problem)) problems.push(problem);
+      return null;
+    });
+  const redisState = redis ? await orProblem(redisStatus(redis), (reason) => `Redis does not answer: ${reason}.`) : null;
+  const postgres = await orProblem(postgresStatus(pool));
+  const processes = (postgres && (await orProblem(processesOf(pool)))) ?? [];
+  const tenants = (redis && redisState && postgres && (await orProblem(tenantStatuses(redis, pool, prefix)))) ?? [];
+  const status = {
+    ...{ redis: redisState, postgres, processes, tenants: tenants.length },
+    lagEntries: tenants.reduce((sum, one) => sum + one.lagEntries, 0),
+    lagSeconds: tenants.reduce((max, one) => Math.max(max, one.lagSeconds), 0),
+    listed: tenants.filter((one, at) => at === 0 || one.state !== 'in sync' || one.lagSeconds > limits.statusLagS),
+  };
+  return { ...status, problems: [...problems, ...problemsOf(status)] };
+}
+
+const failedRead = (reason: string): string => `Reading the status from Postgres failed: ${reason}.`;
+
+function problemsOf({ redis, postgres, processes, listed, lagSeconds }: Omit<Status, 'problems'>): string[] {
+  const count = (state: TenantStatus['state']): number => listed.filter((one) => one.state === state).length;
+  const found: readonly (readonly [boolean, string])[] = [
+    [redis?.appendOnlyFile === false, 'Redis has no append-only file, or cannot write it.'],
+    [postgres !== null && !processes.some(({ role }) => role.includes('worker')), 'No worker is running.'],
+    [count('out of sync') > 0, `Redis is out of sync for ${count('out of sync')} tenants.`],
+    [count('restoring') > 0, `The Redis of ${count('restoring')} tenants is being restored, or its restore was interrupted.`],
+    [lagSeconds > limits.statusLagS, `Postgres is ${Math.round(lagSeconds)} s behind Redis.`],
+    [(postgres?.deadLetters ?? 0) > 0, `There are ${postgres?.deadLetters} dead letters.`],
+  ];
+  return found.flatMap(([isSo, sentence]) => (isSo ? [sentence] : []));
+}
