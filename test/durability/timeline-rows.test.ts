@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type pg from 'pg';
 import { MonthlyPartitions, monthsOf } from '../../src/ledger/partitions.js';
-import { type TimelineQuery, readTimelinePage } from '../../src/ledger/timeline.js';
+import { type TimelineQuery, TimelineReader, readTimelinePage } from '../../src/ledger/timeline.js';
 import { limits } from '../../src/shared/limits.js';
 import { type TestDatabase, freshDatabase } from '../support/world.js';
 
@@ -87,4 +87,27 @@ describe('A page of the timeline of a user with 200,000 events in two years', fu
       });
     }
   }
+
+  it('keeps an award by time apart from the event whose call settled the user, although both have one id and moment', async () => {
+    const [id, at] = ['00000000-0000-4000-8000-000000000001', '2040-05-01T00:00:00Z'];
+    const { pool } = database;
+    await pool.query(
+      `insert into events (tenant, id, user_id, metric, value, total, day, at) values (1, $1, 'settled', 1, 1, 1, '2040-05-01', $2)`,
+      [id, at],
+    );
+    await pool.query(
+      `insert into awards (tenant, id, event_id, user_id, system, trigger, awarded, total, boosts, day, at, ordinal)
+       select 1, gen_random_uuid(), $1, 'settled', 11, trigger, 1, 1, '{}', '2040-05-01', $2, trigger
+         from unnest($3::integer[]) as trigger`,
+      [id, at, [timeTrigger, 21]],
+    );
+    await pool.query(`insert into user_metrics (tenant, user_id, metric, total, at, rev) values (1, 'settled', 1, 1, $1, 1)`, [at]);
+    await pool.query(`insert into user_points (tenant, user_id, system, total, at, rev) values (1, 'settled', 11, 1, $1, 1)`, [at]);
+    const { rows } = await new TimelineReader(pool).read({ ...query, user: 'settled' });
+    const shown = rows.map((row) => [row.type, row.type === 'award' ? row.trigger : row.type === 'event' ? row.awards.length : null]);
+    expect(shown).to.deep.equal([
+      ['award', timeTrigger],
+      ['event', 1],
+    ]);
+  });
 });

@@ -306,7 +306,7 @@ describe('The pages of a timeline', function () {
   it(`have together what plain queries have, once, in one order, whatever their size (seed ${seed})`, async () => {
     const random = new Random(seed);
     let now = Date.parse('2040-01-02T12:00:00Z');
-    for (const user of ['u1', 'u2', 'u3']) {
+    for (const user of ['u1', 'u2']) {
       now = await play(random, user, now);
       const whole = await readAll(world, user, 100);
       expect(whole.flatMap(named).sort(), user).to.deep.equal((await plain(user)).sort());
@@ -315,7 +315,6 @@ describe('The pages of a timeline', function () {
       for (const limit of [1, 2, 3, 7, 1 + random.below(50)]) {
         expect(await readAll(world, user, limit), `${user} in pages of ${limit}`).to.deep.equal(whole);
       }
-      for (const award of whole.flatMap(({ awards = [] }) => awards)) expect(award.trigger?.type, user).not.to.equal('time');
     }
   });
 });
