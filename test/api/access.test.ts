@@ -64,7 +64,7 @@ function expected(caller: Caller, api: Api, route: Route): Verdict {
 
 /** The routes about the whole account, which are closed to admin keys that are bound to a tenant. */
 const ofAccount = [
-  ...['get /clock', 'put /clock'],
+  ...['get /clock', 'put /clock', 'get /status'],
   ...['get /tenants', 'get /tenants/{id}', 'post /tenants', 'patch /tenants', 'delete /tenants'],
   ...['get /admin-api-keys', 'get /admin-api-keys/{id}', 'post /admin-api-keys', 'post /admin-api-keys/rotate'],
   ...['patch /admin-api-keys', 'delete /admin-api-keys'],

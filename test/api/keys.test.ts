@@ -3,12 +3,22 @@ import { createAdminKeys } from '../../src/access/admin-keys.js';
 import { ensureAdminKey } from '../../src/access/key-store.js';
 import type { Service } from '../../src/app/service.js';
 import { batchOf, errorOf, first, itemOf, itemsOf, type AdminItem } from '../support/admin.js';
+import { bodyOf } from '../support/answers.js';
 import { runLaurel } from '../support/process.js';
 import { startSecond } from '../support/second.js';
 import { setStage, until, type Stage } from '../support/stage.js';
 import { adminKey, freshDatabase, startWorld, type Reply, type World } from '../support/world.js';
 
 const config = JSON.stringify({ metrics: [{ key: 'm', name: 'M' }] });
+/** A listed application key. */
+interface Listed {
+  readonly id: string;
+  readonly userId: string;
+  readonly prefix: string;
+  readonly status: string;
+  readonly lastUsed: string | null;
+}
+
 const unknownId = '00000000-0000-4000-8000-000000000000';
 const wrong = 'This API key is not valid: check the X-API-KEY header.';
 
@@ -114,6 +124,45 @@ describe('Keys', () => {
       await refusedElsewhere(made.key, 'gone');
       expect((await world.get('/v1/users/gone')).status).to.equal(404);
       expect((await world.pool.query(`select 1 from api_keys where user_id = 'gone'`)).rowCount).to.equal(0);
+    });
+
+    it('are listed with their users and when each was last used, the oldest first, in pages, without the key itself', async () => {
+      const [lea, leo] = [await keyFor('lea'), await keyFor('leo')];
+      const other = await keyFor('lea');
+      expect(await eventAt(world.address, other.key, 'lea')).to.equal(201);
+      const list = async (query: string): Promise<readonly Listed[]> => bodyOf(await admin('GET', `/application-api-keys?${query}`), 200);
+      const ofLea = await list('userId=lea');
+      expect(ofLea.map(({ id, lastUsed }) => [id, lastUsed !== null])).to.deep.equal([
+        [lea.id, false],
+        [other.id, true],
+      ]);
+      expect(Object.keys(ofLea[0] ?? {}).sort()).to.deep.equal(['created', 'id', 'lastUsed', 'prefix', 'status', 'userId']);
+      expect(ofLea[0]).to.include({ userId: 'lea', prefix: lea.prefix, status: 'active' });
+      expect((await list('userId=lea&limit=1&skip=1')).map(({ id }) => id)).to.deep.equal([other.id]);
+      expect((await list('limit=100')).filter(({ userId }) => /^le/.test(userId)).map(({ id }) => id)).to.deep.equal([
+        lea.id,
+        leo.id,
+        other.id,
+      ]);
+      expect(await list('userId=nobody')).to.deep.equal([]);
+      await remove(lea.id);
+      expect((await list('userId=lea')).map(({ id }) => id)).to.deep.equal([other.id]);
+      expect((await admin('DELETE', '/users/lea')).status).to.equal(200);
+      expect(await list('userId=lea')).to.deep.equal([]);
+      for (const query of ['limit=0', 'limit=101', 'skip=-1', 'userId=', 'userId=a%00']) {
+        expect((await admin('GET', `/application-api-keys?${query}`)).status, query).to.equal(422);
+      }
+    });
+
+    it('are listed for one tenant only', async () => {
+      await keyFor('max');
+      batchOf(await admin('POST', '/tenants', [{ customerId: 'keys-apart', name: 'Apart' }]));
+      const headers = { 'tenant-id': 'keys-apart' };
+      const theirs = first(
+        batchOf(await world.request('POST', '/admin/v1/application-api-keys', { headers, body: [{ userId: 'max' }] })).created,
+      );
+      const listed = bodyOf<readonly Listed[]>(await world.request('GET', '/admin/v1/application-api-keys?limit=100', { headers }), 200);
+      expect(listed.map(({ id }) => id)).to.deep.equal([theirs.id]);
     });
 
     it('are at most 100 for a user', async () => {

@@ -2,17 +2,17 @@ import { expect } from 'chai';
 import { bodyOf, configText, read, track } from '../support/answers.js';
 import { startHost, startTenant, startWorld, type World } from '../support/world.js';
 
-const board = { status: 'active', rankBy: 'metric', metricKey: 'cards', start: '2040-01-02' };
+const common = { status: 'active', rankBy: 'metric', metricKey: 'cards', start: '2040-01-02' };
 const config = {
   attributes: ['city', 'plan'].map((key) => ({ key, name: key, type: 'user' })),
   metrics: [{ key: 'cards', name: 'Cards' }],
   leaderboards: [
-    { ...board, key: 'all', name: 'All' },
-    { ...board, key: 'top', name: 'Top', maxParticipants: 2, end: '2040-01-05' },
-    { ...board, key: 'week', name: 'Week', runUnit: 'day', runInterval: 7 },
-    { ...board, key: 'later', name: 'Later', start: '2040-03-01', runUnit: 'month', runInterval: 1 },
-    { ...board, key: 'place', name: 'Place', breakdownAttributes: ['city', 'plan'] },
-    { ...board, key: 'hidden', name: 'Hidden', status: 'inactive' },
+    { ...common, key: 'all', name: 'All' },
+    { ...common, key: 'top', name: 'Top', maxParticipants: 2, end: '2040-01-05' },
+    { ...common, key: 'week', name: 'Week', runUnit: 'day', runInterval: 7 },
+    { ...common, key: 'later', name: 'Later', start: '2040-03-01', runUnit: 'month', runInterval: 1 },
+    { ...common, key: 'place', name: 'Place', breakdownAttributes: ['city', 'plan'] },
+    { ...common, key: 'hidden', name: 'Hidden', status: 'inactive' },
   ],
 };
 
@@ -178,9 +178,9 @@ describe('The Admin API, of a leaderboard,', () => {
       await track(tenant, 'cards', { user: 'ana', value: 1 });
       const ofTenant = await reader(tenant);
       expect(await ofTenant('all', 'groups')).to.deep.equal({ groups: [{ attributes: [], participants: 1 }] });
-      const [{ id = '' } = {}] = await read<{ id: string }[]>(tenant, '/admin/v1/leaderboards');
+      const [board] = await read<{ id: string }[]>(tenant, '/admin/v1/leaderboards');
       for (const what of ['runs', 'groups', 'distribution']) {
-        expect((await host.get(`/admin/v1/leaderboards/${id}/${what}`)).status, what).to.equal(404);
+        expect((await host.get(`/admin/v1/leaderboards/${board?.id}/${what}`)).status, what).to.equal(404);
       }
     } finally {
       await host.stop();

@@ -291,15 +291,15 @@ describe('The pages of a timeline', function () {
     const { rows } = await world.pool.query<{ name: string }>(
       `select 'event ' || id as name from events where tenant = 1 and user_id = $1
        union all select 'award ' || id from awards where tenant = 1 and user_id = $1
-       union all select 'achievement ' || achievement || ' ' || at from user_achievements where tenant = 1 and user_id = $1
-       union all select 'period ' || period from streak_periods where tenant = 1 and user_id = $1 and frequency = 'daily'`,
+       union all select 'achievement' from user_achievements where tenant = 1 and user_id = $1
+       union all select 'streak ' || date '1970-01-01' + period from streak_periods where tenant = 1 and user_id = $1 and frequency = 'daily'`,
       [user],
     );
-    return rows.map(({ name }) => name.split(' ')[0] + (/^(event|award)/.test(name) ? name.slice(5) : ''));
+    return rows.map(({ name }) => name);
   }
 
-  const named = ({ type, id = '', awards = [] }: Entry): string[] => [
-    `${type === 'streak' ? 'period' : type}${id === '' ? '' : ` ${id}`}`,
+  const named = ({ type, id = '', date = id, awards = [] }: Entry): string[] => [
+    `${type} ${date}`.trim(),
     ...awards.map((award) => `award ${award.id}`),
   ];
 

@@ -18,6 +18,7 @@ import { adminKey, type World } from './world.js';
  *
  * What follows the path is the body, sent as it is; `@140000` stands for a body of that many bytes. `keep` takes a value out of the answer, which
  * `{{event}}` stands for in later paths, headers and bodies. `until` sends the request again until the answer has the text, for what a job does.
+ * With `body varies`, the record leaves the body of the answer out: it depends on the machine.
  */
 const folder = new URL('fixtures/corpus/', import.meta.url);
 export const corpusFile = (name: string): string => fileURLToPath(new URL(name, folder));
@@ -33,6 +34,7 @@ interface Line {
   readonly headers: Readonly<Record<string, string>>;
   readonly keep: readonly (readonly [name: string, path: string])[];
   readonly until: string | undefined;
+  readonly varies: boolean;
 }
 
 interface WireReply {
@@ -57,20 +59,22 @@ export interface Recorded {
 
 function parseLine(text: string, group: string): Line {
   const [head = '', ...below] = text.split('\n').map((line) => line.trim());
-  const none = { group, method: '', path: '', body: '', headers: {}, keep: [], until: undefined };
+  const none = { group, method: '', path: '', body: '', headers: {}, keep: [], until: undefined, varies: false };
   if (head.startsWith('* ')) return { ...none, step: head.slice(2) };
   const [, method = '', path = '', body = ''] = /^([A-Z]+) (\S+)(?: (.*))?$/.exec(head) ?? [];
   if (path === '') throw new Error(`not a request: ${head}`);
   const keep: [string, string][] = [];
   const headers: Record<string, string> = {};
   let untilText: string | undefined;
+  let varies = false;
   for (const line of below) {
     const [, kept, from] = /^keep (\w+) = (\S+)$/.exec(line) ?? [];
     if (kept !== undefined && from !== undefined) keep.push([kept, from]);
+    else if (line === 'body varies') varies = true;
     else if (line.startsWith('until ')) untilText = line.slice('until '.length);
     else headers[line.slice(0, line.indexOf(':'))] = line.slice(line.indexOf(':') + 1).trim();
   }
-  return { group, method, path, body, headers, keep, until: untilText };
+  return { group, method, path, body, headers, keep, until: untilText, varies };
 }
 
 /** The lines of a file of requests. */
@@ -177,7 +181,7 @@ export class Player {
       request: `${this.recorded.length + 1} ${line.method} ${line.path}`,
       headers: reply.headers.map((header) => this.recordedHeader(header, reply.body)).sort(),
       status: reply.status,
-      body: this.normaliser.text(reply.body),
+      body: line.varies ? 'varies' : this.normaliser.text(reply.body),
       operation: operationAt(line.method, path),
     });
   }

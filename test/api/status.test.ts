@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import { bodyOf, configText, read, track } from '../support/answers.js';
+import { OwnRedis } from '../support/own-redis.js';
+import { until } from '../support/stage.js';
+import { startTenant, startWorld, type World } from '../support/world.js';
+
+interface Status {
+  readonly version: string;
+  readonly now: string | null;
+  readonly configurationVersion: number | null;
+  readonly redis: { readonly version: string } | null;
+  readonly postgres: { readonly deadLetters: number } | null;
+  readonly processes: readonly { readonly role: string; readonly pid: number }[];
+  readonly tenants: number;
+  readonly listed: readonly { readonly id: string; readonly state: string }[];
+  readonly webhooks: { readonly pending: number; readonly failed: number; readonly failingEndpoints: number } | null;
+  readonly messages: { readonly pending: number; readonly failed: number } | null;
+  readonly restores: readonly { readonly tenantId: string; readonly ended: string }[];
+  readonly problems: readonly string[];
+}
+
+const config = configText({ metrics: [{ key: 'cards', name: 'Cards' }] });
+const readStatus = (world: World): Promise<Status> => read(world, '/admin/v1/status');
+
+describe('The status', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ config });
+  });
+  after(() => world.stop());
+
+  it('has the stores, the processes, the clock and the version of the configuration', async () => {
+    await track(world, 'cards', { user: 'ana', value: 1 });
+    // A process confirms its Redis once a second.
+    const status = await until('the process has confirmed', async () => {
+      const one = await readStatus(world);
+      return one.processes.length === 1 && one;
+    });
+    expect(status.version).to.match(/^\d+\.\d+\.\d+/);
+    expect(status.now).to.equal('2040-01-02T12:00:00.000Z');
+    expect(status.configurationVersion).to.equal(1);
+    expect(status.processes[0]).to.include({ role: 'api and worker', pid: process.pid });
+    expect(status.listed.map(({ id, state }) => [id, state])).to.deep.equal([['default', 'in sync']]);
+    expect(status.redis?.version).to.match(/^\d+\./);
+    expect(status.postgres?.deadLetters).to.equal(0);
+    expect(status.problems.filter((problem) => !problem.startsWith('Redis has no append-only file'))).to.deep.equal([]);
+  });
+
+  it('counts the tenants, and the deliveries to endpoints and to users of all of them that wait or have failed', async () => {
+    await startTenant(world, { config });
+    const { tenants, webhooks, messages } = await readStatus(world);
+    expect(tenants).to.equal(2);
+    expect(webhooks).to.deep.equal({ pending: 0, failed: 0, failingEndpoints: 0 });
+    expect(messages).to.deep.equal({ pending: 0, failed: 0 });
+    const queues: readonly (readonly [tenant: number, endpoint: number, status: string, count: number])[] = [
+      [1, 7, 'pending', 3],
+      [2, 7, 'pending', 1],
+      [2, 8, 'failed', 2],
+      [1, 8, 'delivered', 5],
+      [1, -1, 'pending', 2],
+      [2, -2, 'failed', 1],
+      [2, -2, 'bounced', 1],
+    ];
+    let outbox = 1_000_000;
+    for (const [tenant, endpoint, status, count] of queues) {
+      for (let i = 0; i < count; i += 1) {
+        // A worker looks again in a year.
+        await world.pool.query(
+          `insert into deliveries (outbox, endpoint, tenant, kind, subject, status, next_attempt_at)
+           values ($1, $2, $3, 'points.changed', 's', $4, now() + interval '1 year')`,
+          [(outbox += 1), endpoint, tenant, status],
+        );
+      }
+    }
+    await world.pool.query(
+      `insert into delivery_queues (tenant, no, failing_since) values (1, 7, now()), (2, 8, now()), (1, 8, null), (1, -1, now())`,
+    );
+    const counted = await readStatus(world);
+    expect(counted.webhooks).to.deep.equal({ pending: 4, failed: 2, failingEndpoints: 2 });
+    expect(counted.messages).to.deep.equal({ pending: 2, failed: 1 });
+  });
+
+  it('has the 10 newest restores', async () => {
+    const { rows } = await world.pool.query<{ id: string }>('select id from tenants where no = 2');
+    await world.pool.query(
+      `insert into past_epochs (tenant, epoch, ended)
+       select 1 + i % 2, gen_random_uuid(), timestamptz '2030-01-01T00:00:00Z' + i * interval '1 hour' from generate_series(1, 12) as i`,
+    );
+    const { restores } = await readStatus(world);
+    expect(restores).to.have.lengthOf(10);
+    expect(restores.slice(0, 2)).to.deep.equal([
+      { tenantId: 'default', ended: '2030-01-01T12:00:00.000Z' },
+      { tenantId: rows[0]?.id, ended: '2030-01-01T11:00:00.000Z' },
+    ]);
+  });
+
+  it('names problems while they last', async () => {
+    await world.pool.query(`insert into dead_letters (tenant, stream_id, raw, reason) values (1, '1-1', '', 'a test')`);
+    expect((await readStatus(world)).problems).to.include('There are 1 dead letters.');
+    await world.pool.query('delete from dead_letters');
+    expect((await readStatus(world)).problems).not.to.include('There are 1 dead letters.');
+  });
+
+  it('concerns the account: a key that is bound to a tenant gets a 403', async () => {
+    const { rows } = await world.pool.query<{ id: string }>('select id from tenants where no = 2');
+    const body = [{ name: 'Bound', tenantId: rows[0]?.id }];
+    const { created } = bodyOf<{ created: { key: string }[] }>(await world.request('POST', '/admin/v1/admin-api-keys', { body }), 201);
+    const reply = await world.request('GET', '/admin/v1/status', { key: created[0]?.key ?? '' });
+    expect(reply.status).to.equal(403);
+    expect((await world.request('GET', '/admin/v1/status', { key: null })).status).to.equal(401);
+  });
+
+  it('is a 200 that says so while Redis is away', async () => {
+    const redis = await OwnRedis.start();
+    let lonely: World | undefined;
+    try {
+      lonely = await startWorld({ config, redisUrl: redis.url });
+      await redis.kill();
+      const { redis: state, now, postgres, listed, problems } = await readStatus(lonely);
+      expect([state, now, listed]).to.deep.equal([null, null, []]);
+      expect(postgres).not.to.equal(null);
+      expect(problems[0]).to.match(/^Redis does not answer: .+\.$/);
+    } finally {
+      await redis.startAgain();
+      await lonely?.stop();
+      await redis.stop();
+    }
+  });
+});
