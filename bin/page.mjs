@@ -1,7 +1,8 @@
 /** Bundles the page of the dashboard: hashed scripts and styles, and the HTML that loads them. */
-import { rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -43,6 +44,18 @@ async function buildPage(folder) {
   });
   const [[file, entry]] = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
   writeFileSync(join(folder, 'index.html'), html(basename(file), basename(entry.cssBundle)));
+  compressFiles(folder);
+  compressFiles(join(folder, 'assets'));
+}
+
+/** Writes a variant of each file for browsers that accept Brotli, and one for those that accept gzip. */
+function compressFiles(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true }).filter((each) => each.isFile())) {
+    const file = join(folder, entry.name);
+    const content = readFileSync(file);
+    writeFileSync(`${file}.br`, brotliCompressSync(content));
+    writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
+  }
 }
 
 // `node bin/page.mjs FOLDER`

@@ -50,6 +50,8 @@ create table api_keys (
   tenant integer references tenants (no), -- null for an admin key of the account
   user_id text, -- the user of an application key; null again after the deletion of the user
   name text not null default '',
+  -- Of an admin key: `read` may change nothing.
+  access text not null default 'full' check (access in ('full', 'read')),
   prefix text not null unique, -- The part of the key before the dot, by which it is found. No secret.
   hash bytea not null, -- SHA-256 of the whole key. Keys are random, so a slow hash would add nothing.
   created timestamptz not null default now(),
@@ -61,6 +63,34 @@ create table api_keys (
 );
 create index api_keys_by_revision on api_keys (revision) where revision > 0;
 create index api_keys_by_user on api_keys (tenant, user_id);
+
+-- The sessions of the dashboard, which end or expire, and are then pruned. What a session may do is decided by its key, at each request.
+create table dashboard_sessions (
+  id uuid primary key default gen_random_uuid(),
+  hash bytea not null unique, -- SHA-256 of the token in the cookie, which is random
+  key_id uuid not null references api_keys (id),
+  created timestamptz not null,
+  expires timestamptz not null,
+  last_used timestamptz not null, -- each process writes it at most once a minute
+  ended timestamptz -- signed out, or ended by an operator
+);
+create index dashboard_sessions_by_key on dashboard_sessions (key_id, created);
+create index dashboard_sessions_by_expiry on dashboard_sessions (expires);
+
+-- Who changed what, and when: a row for each successful change by an operator. Rows are pruned by age, so a newer row has a higher id.
+create table audit_log (
+  id bigint generated always as identity primary key,
+  at timestamptz not null default clock_timestamp(),
+  tenant integer references tenants (no), -- null for a change of the account
+  key_id uuid references api_keys (id), -- null for a command
+  via text not null check (via in ('api', 'dashboard', 'command')),
+  operation text not null, -- that of the reference, or the name of the command
+  summary text not null, -- names no user
+  users text[] not null default '{}', -- the users that the change is about; a user's deletion removes the user here
+  configuration_version integer -- the version that the change saved
+);
+create index audit_log_by_tenant on audit_log (tenant, id);
+create index audit_log_by_user on audit_log using gin (users) where users <> '{}';
 
 
 -- Configuration (src/config) ------------------------------------------------------------------------------------------------------------------

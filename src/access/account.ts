@@ -58,6 +58,7 @@ export class Account {
   private reading: Promise<void> = Promise.resolve();
   private nextRead: Promise<void> | undefined;
   private stops: (() => void)[] = [];
+  private readonly listeners: (() => void)[] = [];
 
   constructor(options: AccountOptions) {
     this.options = options;
@@ -142,6 +143,21 @@ export class Account {
     return tenant === null || this.directory.has(tenant);
   }
 
+  /** Calls `listener` whenever this process has applied a change of keys or tenants, before it accepts another request. */
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** Reads the changes that were announced to this process. Throws a 503 while they can't be read. */
+  async upToDate(): Promise<void> {
+    if (this.applied < this.announced) await withPostgresErrors(this.catchUp());
+  }
+
+  /** Notes that a key is used, by another request than one that sends it. */
+  noteKey(keyId: string): void {
+    this.use.note(keyId);
+  }
+
   /** Reads or changes the account in Postgres. Throws a 503 when Postgres is away. */
   store<T>(work: (pool: pg.Pool) => Promise<T>): Promise<T> {
     return withPostgresErrors(work(this.options.pool));
@@ -201,6 +217,7 @@ export class Account {
     this.ring.drop(keys.map(({ prefix }) => prefix));
     for (const key of keys) if (key.tenant === null && (!('isValid' in key) || key.isValid)) this.ring.add(key);
     this.revision = newest;
+    for (const listener of this.listeners) listener();
   }
 
   /** Writes to Redis, as events do: a full memory or disk is noticed and logged before a request fails. */

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
 import { changeEach, type Problem } from './account-row.js';
-import { hashKey, keyPrefix, makeKey } from './keys.js';
+import { hashKey, type KeyAccess, keyPrefix, makeKey } from './keys.js';
 
 /** An admin key as operators see it. */
 export interface AdminKey {
@@ -9,6 +9,7 @@ export interface AdminKey {
   readonly name: string;
   readonly prefix: string;
   readonly status: 'active' | 'revoked';
+  readonly access: KeyAccess;
   readonly created: Date;
   readonly revoked: Date | null;
   /** Null while it has never been used. */
@@ -22,12 +23,12 @@ export interface MadeAdminKey extends AdminKey {
   readonly key: string;
 }
 
-const columns = `id, name, prefix, case when revoked is null then 'active' else 'revoked' end as status, created, revoked,
+const columns = `id, name, prefix, case when revoked is null then 'active' else 'revoked' end as status, access, created, revoked,
   last_used as "lastUsed", (select tenants.id from tenants where tenants.no = api_keys.tenant) as "tenantId"`;
 const known = `kind = 'admin' and deleted is null`;
 const unknown: Problem = { problem: 'There is no admin key with this id.' };
 const noTenant: Problem = { problem: 'There is no tenant with this id or customerId.' };
-const last: Problem = { problem: 'This is the last admin key of the account that is active: create another one first.' };
+const last: Problem = { problem: 'This is the last active admin key of the account with full access: create another one first.' };
 
 /** The admin keys, the oldest first, revoked ones included. */
 export async function listAdminKeys(pool: pg.Pool, { limit, skip }: { limit: number; skip: number }): Promise<AdminKey[]> {
@@ -52,9 +53,10 @@ export interface NewAdminKey {
   readonly name: string;
   /** `tenants.no` of the tenant that the key is bound to, null for a key of the account, undefined when there is no such tenant. */
   readonly tenant: number | null | undefined;
+  readonly access: KeyAccess;
 }
 
-async function insert(client: pg.PoolClient, { name, tenant }: NewAdminKey, revision: number): Promise<MadeAdminKey | Problem> {
+async function insert(client: pg.PoolClient, { name, tenant, access }: NewAdminKey, revision: number): Promise<MadeAdminKey | Problem> {
   if (tenant === undefined) return noTenant;
   const { rows: counted } = await client.query<{ count: number }>(
     `select count(*)::int from api_keys where ${known} and tenant is not distinct from $1`,
@@ -66,8 +68,8 @@ async function insert(client: pg.PoolClient, { name, tenant }: NewAdminKey, revi
   }
   const key = makeKey();
   const { rows } = await client.query<AdminKey>(
-    `insert into api_keys (kind, name, tenant, prefix, hash, revision) values ('admin', $1, $2, $3, $4, $5) returning ${columns}`,
-    [name, tenant, keyPrefix(key), hashKey(key), revision],
+    `insert into api_keys (kind, name, tenant, access, prefix, hash, revision) values ('admin', $1, $2, $3, $4, $5, $6) returning ${columns}`,
+    [name, tenant, access, keyPrefix(key), hashKey(key), revision],
   );
   const [made] = rows;
   return made ? { ...made, key } : unknown;
@@ -81,7 +83,7 @@ export function createAdminKeys(pool: pg.Pool, items: readonly NewAdminKey[]): P
 /** Creates a successor of each key, for the same tenant. The old keys stay valid until they are revoked, so rotation needs no downtime. */
 export function rotateAdminKeys(pool: pg.Pool, ids: readonly string[]): Promise<(MadeAdminKey | Problem)[]> {
   const rotate = async (client: pg.PoolClient, id: string, revision: number): Promise<MadeAdminKey | Problem> => {
-    const { rows } = await client.query<NewAdminKey>(`select name, tenant from api_keys where ${known} and id = $1`, [id]);
+    const { rows } = await client.query<NewAdminKey>(`select name, tenant, access from api_keys where ${known} and id = $1`, [id]);
     return rows[0] ? insert(client, rows[0], revision) : unknown;
   };
   return changeEach(pool, ids, rotate, (id) => id);
@@ -94,10 +96,10 @@ export interface AdminKeyChange {
   readonly status?: 'revoked' | undefined;
 }
 
-/** Whether no other admin key of the account is active. Keys that are bound to a tenant don't count: they can't create keys. */
+/** Whether no other admin key of the account is active. Keys that are read-only or bound to a tenant don't count: they can't create keys. */
 async function isLastActive(client: pg.PoolClient, id: string): Promise<boolean> {
   const { rows } = await client.query<{ id: string }>(
-    `select id from api_keys where ${known} and tenant is null and revoked is null limit 2`,
+    `select id from api_keys where ${known} and tenant is null and access = 'full' and revoked is null limit 2`,
   );
   return rows.length === 1 && rows[0]?.id === id.toLowerCase();
 }

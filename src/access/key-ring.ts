@@ -4,8 +4,10 @@ import { limits } from '../shared/limits.js';
 import { hashKey, isMadePrefix, keyPrefix, type StoredKey } from './keys.js';
 
 /** The caller of a request, from its key. */
-export interface Principal extends Pick<StoredKey, 'kind' | 'tenant' | 'userId'> {
+export interface Principal extends Pick<StoredKey, 'kind' | 'tenant' | 'userId' | 'access'> {
   readonly keyId: string;
+  /** Of a request of the dashboard, whose caller is the key that the operator signed in with. */
+  readonly sessionId?: string;
 }
 
 const missing = 'Send your API key in the X-API-KEY header.';

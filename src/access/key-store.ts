@@ -4,7 +4,7 @@ import { limits } from '../shared/limits.js';
 import { changeAccount } from './account-row.js';
 import { hashKey, keyPrefix, makeKey, type StoredKey } from './keys.js';
 
-const columns = `id, kind, tenant, user_id as "userId", prefix, hash`;
+const columns = `id, kind, tenant, user_id as "userId", access, prefix, hash`;
 
 /** The valid admin keys of the account. Keys that are bound to a tenant are looked up when they are used. */
 export async function loadAdminKeys(pool: pg.Pool): Promise<StoredKey[]> {
@@ -49,7 +49,8 @@ export interface EnsuredKey {
  */
 export async function ensureAdminKey(pool: pg.Pool, given: string | null): Promise<EnsuredKey> {
   if (given === null) {
-    if ((await loadAdminKeys(pool)).length > 0) return { made: undefined, isChanged: false, isRevoked: false, others: [] };
+    if ((await loadAdminKeys(pool)).some(({ access }) => access === 'full'))
+      return { made: undefined, isChanged: false, isRevoked: false, others: [] };
     const made = makeKey();
     await insertGiven(pool, made);
     return { made, isChanged: true, isRevoked: false, others: [] };
@@ -78,7 +79,7 @@ async function insertGiven(pool: pg.Pool, key: string): Promise<void> {
     client.query(
       `insert into api_keys (kind, name, prefix, hash, revision) values ('admin', 'First key', $1, $2, $3)
        on conflict (prefix) do update
-         set hash = excluded.hash, tenant = null, revoked = null, deleted = null, revision = excluded.revision
+         set hash = excluded.hash, tenant = null, access = 'full', revoked = null, deleted = null, revision = excluded.revision
        where api_keys.kind = 'admin'`,
       [keyPrefix(key), hashKey(key), revision],
     ),

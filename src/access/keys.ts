@@ -1,5 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 
+/** Of an admin key: `read` may change nothing. */
+export const keyAccesses = ['full', 'read'] as const;
+export type KeyAccess = (typeof keyAccesses)[number];
+
 /** An API key as it is stored: never the key itself. */
 export interface StoredKey {
   readonly id: string;
@@ -9,6 +13,7 @@ export interface StoredKey {
   readonly tenant: number | null;
   /** The user of an application key. */
   readonly userId: string | null;
+  readonly access: KeyAccess;
   readonly prefix: string;
   /** SHA-256 of the whole key. */
   readonly hash: Buffer;

@@ -36,9 +36,17 @@ export function tenantFor(principal: Principal, named: string | undefined, accou
   return tenant;
 }
 
+/** Whether a route changes nothing, so that read-only keys may call it: every GET, and what declares `reads`. */
+export function isRead({ method, reads }: Pick<Route, 'method' | 'reads'>): boolean {
+  return method === 'get' || reads === true;
+}
+
 /** Throws a 403 if keys of this kind may not call the route. Needs nothing of the request. */
 export function checkCaller(principal: Principal, api: Api, route: Route): void {
   if (principal.kind === 'admin') {
+    if (principal.access === 'read' && !isRead(route)) {
+      throw forbidden('This key is read-only, and this operation changes something: use an admin key with full access.');
+    }
     if (principal.tenant === null || isOpenToBound(api, route)) return;
     throw forbidden('This operation concerns the whole account, and this key is bound to a tenant: use an admin key of the account.');
   }

@@ -209,4 +209,5 @@ export class RateLimit {
   }
 }
 
-const secondsOf = ({ msBeforeNext }: RateLimiterRes): number => Math.max(1, Math.ceil(msBeforeNext / 1000));
+/** The seconds until a limiter accepts a request again: `Retry-After`. */
+export const secondsOf = ({ msBeforeNext }: RateLimiterRes): number => Math.max(1, Math.ceil(msBeforeNext / 1000));

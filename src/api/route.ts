@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { Account } from '../access/account.js';
+import type { AuditLog } from '../access/audit.js';
 import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../access/key-ring.js';
+import type { Sessions } from '../access/sessions.js';
 import type { Clock } from '../engine/clock.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
 import type { ConfigEditor } from '../engine/configuration.js';
@@ -28,6 +30,10 @@ export interface Services {
   readonly configuration: ConfigEditor;
   /** The tenants and keys of the account. */
   readonly account: Account;
+  /** The sessions of the dashboard. */
+  readonly sessions: Sessions;
+  /** Who changed what, and when. */
+  readonly audit: AuditLog;
   /** Advances the test clock of all tenants. Resolves with the new time once everything that is due by then is done. */
   readonly advance: (toMs: number) => Promise<number>;
   /** The list of users, and what happened to each. */
@@ -80,6 +86,22 @@ export type Api = 'application' | 'admin';
 export type Access<P, Q, B> =
   'admin' | 'anyone' | ((parts: { readonly params: P; readonly query: Q; readonly body: B }) => readonly string[]);
 
+/** A request that succeeded, and the body of its response. */
+export interface Exchange<P, Q, B> {
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  readonly response: unknown;
+}
+
+/** What the audit log says about a change. */
+export interface Audited {
+  /** A short text that names no user. */
+  readonly summary: string;
+  /** The users that the change is about; those that the request names without it. */
+  readonly users?: readonly string[];
+}
+
 /**
  * One operation of the HTTP API. The router, the validation and the reference (api/reference.ts) are generated from it. `path` is relative to
  * the API's base, with parameters in braces, as in the contract.
@@ -100,6 +122,14 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly idempotent?: true;
   /** `admin` without it. Application keys can never call the Admin API. */
   readonly access?: Access<P, Q, B>;
+  /** Whether a route with another method than GET changes nothing, so that read-only keys may call it. */
+  readonly reads?: true;
+  /** Whether the route saves a version of the configuration: its entry in the audit log names the version. */
+  readonly changesConfiguration?: true;
+  /** Whether back ends call a route of the Admin API all the time: its calls are in the audit log only if they come from the dashboard. */
+  readonly isTraffic?: true;
+  /** What the audit log says about a success; undefined if nothing was changed. Without it, api/audit.ts derives it from the request and the response. */
+  readonly audit?: (exchange: Exchange<P, Q, B>) => Audited | undefined;
   /** Of a route of the Admin API: `tenant` if it concerns one tenant. Admin keys bound to a tenant can't call a route without it. */
   readonly scope?: 'tenant' | 'account';
   readonly params: z.ZodType<P>;

@@ -11,6 +11,7 @@ import { clockRoutes, readyRoutes } from './admin/clock.js';
 import { configurationRoutes } from './admin/configuration.js';
 import { deadLetterRoutes } from './admin/dead-letters.js';
 import { eventAdminRoutes } from './admin/events.js';
+import { accessRoutes } from './admin/access.js';
 import { adminKeyRoutes, applicationKeyRoutes } from './admin/keys.js';
 import { leaderboardAdminRoutes } from './admin/leaderboards.js';
 import { messageRoutes } from './admin/messages.js';
@@ -53,6 +54,7 @@ const ofTenants: readonly Route[] = [
   ...streakAdminRoutes,
   ...configurationRoutes,
   ...applicationKeyRoutes,
+  ...accessRoutes,
   ...eventAdminRoutes,
   ...userAdminRoutes,
   ...timelineRoutes,
@@ -79,6 +81,8 @@ export interface AppOptions extends ObservedOptions, ServeOptions {
   readonly corsOrigins: readonly string[];
   /** Logs and counts responses with 503. */
   readonly refusals: Refusals;
+  /** Adds what serves further addresses. */
+  readonly more?: ((app: Koa) => void) | undefined;
 }
 
 type Middleware = Koa.Middleware;
@@ -123,6 +127,17 @@ export const endpoints: readonly Endpoint[] = mounts.flatMap(({ api, bases, rout
   bases.flatMap((base) => routes.map((route) => ({ api, route, pattern: base + routerPath(route.path) }))),
 );
 
+/** What serves each of the endpoints. */
+export const servesOf = (all: readonly Endpoint[], options: ServeOptions): ReadonlyMap<Endpoint, Serve> =>
+  new Map(all.map((endpoint) => [endpoint, serveEndpoint(endpoint, options)]));
+
+/** Lets a router serve endpoints, however their paths are written. */
+export function registerAll(router: Router, serves: ReadonlyMap<Endpoint, Serve>): void {
+  for (const [{ route, pattern }, serve] of serves) {
+    router.register(pattern, [route.method], (context) => serve(context, context.params));
+  }
+}
+
 /** A path with an escape, or an empty segment, which the index would take for a parameter. */
 const unusual = /%|\/\/|\/$/;
 
@@ -130,7 +145,7 @@ const unusual = /%|\/\/|\/$/;
  * Serves requests whose path is written as the reference has it, with one look-up. The router walks through all of its routes, and
  * serves what is left: health, the reference, HEAD, unusual paths, other letter case, and what does not exist.
  */
-function lookUp(serves: ReadonlyMap<Endpoint, Serve>): Middleware {
+export function lookUp(serves: ReadonlyMap<Endpoint, Serve>): Middleware {
   const index = FindMyWay({ maxParamLength: limits.maxHeaderBytes });
   for (const [{ route, pattern }, serve] of serves) {
     index.on(route.method.toUpperCase() as FindMyWay.HTTPMethod, pattern, () => undefined, serve);
@@ -149,10 +164,8 @@ export function createApp(options: AppOptions): Koa {
   messagePageRoutes(router, options.messages);
   bounceRoutes(router, options.messages);
   docsRoutes(router, { application: applicationRoutes, admin: adminRoutes });
-  const serves = new Map(endpoints.map((endpoint) => [endpoint, serveEndpoint(endpoint, options)]));
-  for (const [{ route, pattern }, serve] of serves) {
-    router.register(pattern, [route.method], (context) => serve(context, context.params));
-  }
+  const serves = servesOf(endpoints, options);
+  registerAll(router, serves);
   const app = new Koa();
   // Koa would print these to the console. The usual one is a client that disconnected before its response was sent.
   app.on('error', (error: unknown) => {
@@ -162,6 +175,7 @@ export function createApp(options: AppOptions): Koa {
   if (options.corsOrigins.length > 0) app.use(crossOrigin(options.corsOrigins));
   app.use(errors(options));
   app.use(lookUp(serves));
+  options.more?.(app);
   app.use(async (context, next) => {
     context.set(commonHeaders(context));
     await next();

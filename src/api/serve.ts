@@ -7,6 +7,7 @@ import { JsonText } from '../shared/json.js';
 import { limits } from '../shared/limits.js';
 import { checkCaller, checkUsers, tenantFor } from './auth.js';
 import { parsePart } from './errors.js';
+import { auditing } from './audit.js';
 import { type RateLimit, commonHeaders } from './middleware.js';
 import { type Api, type Route, type RouteResponse, type Services, none } from './route.js';
 
@@ -14,7 +15,11 @@ export interface ServeOptions {
   readonly services: Services;
   /** Undefined: requests are not limited. */
   readonly rateLimit: RateLimit | undefined;
+  /** Returns the caller of a request, or throws; by the X-API-KEY header without it. */
+  readonly authenticate?: Authenticate;
 }
+
+export type Authenticate = (context: Koa.Context) => Principal | Promise<Principal>;
 
 /** A route under one of its base paths. */
 export interface Endpoint {
@@ -89,10 +94,17 @@ function bodyOf(context: Koa.Context, route: Route): unknown {
   return parsePart(route.body, context.request.body, 'The body');
 }
 
+/** Authenticates by the X-API-KEY header. */
+const byKey =
+  ({ account }: Services): Authenticate =>
+  (context) => {
+    const key = context.req.headers['x-api-key'];
+    return account.authenticate(typeof key === 'string' ? key : undefined);
+  };
+
 /** Authenticates and authorises. Returns the caller, and the `no` of the request's tenant. */
-async function admit(context: Koa.Context, { api, route }: Endpoint, { services, rateLimit }: ServeOptions): Promise<Admitted> {
-  const key = context.req.headers['x-api-key'];
-  const found = services.account.authenticate(typeof key === 'string' ? key : undefined);
+async function admit(context: Koa.Context, { api, route }: Endpoint, { services, rateLimit, authenticate }: Admitting): Promise<Admitted> {
+  const found = authenticate(context);
   const principal = found instanceof Promise ? await found : found;
   if (rateLimit) await rateLimit.count(principal.keyId, (headers) => context.set(headers));
   const implied = tenantOf(context, principal, route, services);
@@ -101,6 +113,8 @@ async function admit(context: Koa.Context, { api, route }: Endpoint, { services,
   context.state['tenant'] = tenant;
   return { principal, tenant };
 }
+
+type Admitting = ServeOptions & { readonly authenticate: Authenticate };
 
 interface Admitted {
   readonly principal: Principal;
@@ -114,10 +128,12 @@ interface Admitted {
 export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve {
   const { route, pattern } = endpoint;
   const { services } = options;
+  const admitting: Admitting = { ...options, authenticate: options.authenticate ?? byKey(services) };
+  const handle = auditing(endpoint);
   const readBody = bodyReader(route.maxBodyBytes ?? limits.maxBodyBytes);
   return async (context, rawParams) => {
     context['_matchedRoute'] = pattern;
-    const { principal, tenant } = await admit(context, endpoint, options);
+    const { principal, tenant } = await admit(context, endpoint, admitting);
     await readBody(context);
     checkAddress(context);
     const params = parsePart(route.params, rawParams, 'The path');
@@ -125,7 +141,7 @@ export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve 
     const body = bodyOf(context, route);
     checkUsers(principal, route, { params, query, body });
     const key = route.idempotent ? idempotencyKey(context) : undefined;
-    send(context, await route.handle({ services, principal, tenant, params, query, body, idempotencyKey: key }), route);
+    send(context, await handle({ services, principal, tenant, params, query, body, idempotencyKey: key }), route);
   };
 }
 

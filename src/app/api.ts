@@ -1,8 +1,12 @@
+import type Koa from 'koa';
 import { eraseUserKeys } from '../access/key-store.js';
+import { Sessions } from '../access/sessions.js';
 import { defaultTenant } from '../access/tenants.js';
 import { RateLimit } from '../api/middleware.js';
+import type { Services } from '../api/route.js';
 import { createApp } from '../api/router.js';
 import { startServer, type HttpServer, type Listen } from '../api/server.js';
+import { dashboard } from '../dashboard/dashboard.js';
 import { Deletion } from '../jobs/deletion.js';
 import type { Sweeper } from '../jobs/sweeper.js';
 import { BoardReader } from '../ledger/boards.js';
@@ -27,7 +31,7 @@ interface ApiOptions {
 
 /** Serves the API. `leave` on the result fails readiness and tells clients to close their connections. */
 export async function startApi(context: Context, { sweeper, watch, listen }: ApiOptions): Promise<HttpServer> {
-  const { settings, engine, pool, redis, clock, history, aggregates, configuration, account, lifecycle, log } = context;
+  const { settings, engine, pool, redis, clock, history, aggregates, configuration, account, audit, lifecycle, log } = context;
   let isStopping = false;
   const problem = async (): Promise<LaurelError | undefined> =>
     isStopping ? new LaurelError('not_ready', 'The service is stopping.', { reason: 'stopping' }) : context.problem();
@@ -42,21 +46,24 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
   const deletion = deletionOf(context);
   const feedback = feedbackIntake(context);
   const { rateLimit: requests, rateLimitWindowS: windowS } = settings;
+  const services: Services = {
+    ...{ engine, clock, history, aggregates, configuration, account, audit },
+    sessions: new Sessions({ account, aheadMs: context.sessionAheadMs }),
+    advance: (toMs) => sweeper.advance(defaultTenant, toMs),
+    directory: new UserDirectory(pool),
+    timeline: new TimelineReader(pool),
+    boards: new BoardReader(pool),
+    deadLetters: new DeadLetters(pool),
+    webhooks: new WebhookAdmin(pool, transport),
+    ...messageServices(context),
+    feedback,
+    status: () => readAccountStatus({ redis, pool, engine, clock, prefix: settings.redisPrefix }),
+    forget: (tenant, user) => deletion.run(tenant, user),
+  };
+  const rateLimit = requests === 0 ? undefined : new RateLimit({ redis, prefix: settings.redisPrefix, requests, windowS });
   const app = createApp({
-    services: {
-      ...{ engine, clock, history, aggregates, configuration, account },
-      advance: (toMs) => sweeper.advance(defaultTenant, toMs),
-      directory: new UserDirectory(pool),
-      timeline: new TimelineReader(pool),
-      boards: new BoardReader(pool),
-      deadLetters: new DeadLetters(pool),
-      webhooks: new WebhookAdmin(pool, transport),
-      ...messageServices(context),
-      feedback,
-      status: () => readAccountStatus({ redis, pool, engine, clock, prefix: settings.redisPrefix }),
-      forget: (tenant, user) => deletion.run(tenant, user),
-    },
-    rateLimit: requests === 0 ? undefined : new RateLimit({ redis, prefix: settings.redisPrefix, requests, windowS }),
+    ...{ services, rateLimit },
+    more: settings.dashboard ? dashboardOf(context, services, rateLimit) : undefined,
     health: { problem },
     messages: { ...publicServices(context), feedback },
     corsOrigins: settings.corsOrigins,
@@ -76,6 +83,11 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     return server.stop(limits.stopRequestsMs);
   });
   return { ...server, leave };
+}
+
+function dashboardOf({ settings, redis, pageFolder }: Context, services: Services, rateLimit: RateLimit | undefined): (app: Koa) => void {
+  const { redisPrefix: prefix, trustedProxies } = settings;
+  return dashboard({ services, rateLimit, signIn: { redis, prefix, trustedProxies }, folder: pageFolder });
 }
 
 function deletionOf(context: Context): Deletion {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { defaultTenant, findTenant } from '../access/tenants.js';
-import { describeChanges } from '../config/changes.js';
+import { describeChanges, nameChanges } from '../config/changes.js';
 import { applyConfigText, type AppliedConfig } from '../config/store.js';
 import { messageOf } from '../redis/connection.js';
 import { OperatorError } from '../shared/errors.js';
@@ -55,6 +55,15 @@ export async function applyConfig(
   const applied = await applyConfigText({ pool, tenant, text, fileName: name, now, prune, dryRun, allowPrivateWebhooks });
   if (!dryRun) await engine.activate(await engine.refreshConfig(tenant));
   return applied;
+}
+
+/** Enters in the audit log what `laurel apply` has saved. */
+export async function noteApplied({ audit }: Context, { saved, changes, config }: AppliedConfig): Promise<void> {
+  if (!saved) return;
+  await audit.note({
+    ...{ tenant: config.tenant, keyId: null, via: 'command', operation: 'apply' },
+    ...{ summary: nameChanges(changes).join('; '), configurationVersion: config.version },
+  });
 }
 
 /** What `applyConfig` changed, in lines for the operator. */

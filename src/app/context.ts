@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { Account, type StoreWatches } from '../access/account.js';
+import { AuditLog } from '../access/audit.js';
 import { defaultTenant, notedTestClock } from '../access/tenants.js';
 import { loadConfig } from '../config/store.js';
 import { Clock } from '../engine/clock.js';
@@ -42,6 +43,10 @@ export interface ContextOptions {
   readonly deliveryAheadMs?: () => number;
   /** How far the clock of confirmations is ahead of Postgres' clock (ledger/active-redis.ts). Only tests move it. */
   readonly confirmationAheadMs?: () => number;
+  /** How far the clock of the dashboard's sessions is ahead. Only tests move it. */
+  readonly sessionAheadMs?: () => number;
+  /** The built page of the dashboard; without it, that of the build. Only tests pass one. */
+  readonly pageFolder?: string;
   /** Connects to Amazon SNS. Only tests pass one. */
   readonly snsAgent?: Agent;
   /** The stores to use; without them, the settings name them or they are started. */
@@ -82,8 +87,11 @@ export class Context {
   readonly clock: Clock;
   readonly configuration: ConfigEditor;
   readonly account: Account;
+  readonly audit: AuditLog;
   readonly lifecycle: Lifecycle;
   readonly snsAgent: Agent | undefined;
+  readonly sessionAheadMs: (() => number) | undefined;
+  readonly pageFolder: string | undefined;
   private readonly target: RedisTarget;
 
   private constructor(options: ContextOptions, { redis, bulkRedis, target, pool, testClock, watches, lifecycle }: Connections) {
@@ -95,6 +103,8 @@ export class Context {
     this.target = target;
     this.pool = pool;
     this.snsAgent = options.snsAgent;
+    this.sessionAheadMs = options.sessionAheadMs;
+    this.pageFolder = options.pageFolder;
     this.lifecycle = lifecycle;
     this.active = new ActiveRedis({
       ...{ redis, pool, prefix: settings.redisPrefix, role: options.role ?? 'command', aheadMs: options.confirmationAheadMs },
@@ -130,6 +140,7 @@ export class Context {
       allowPrivateWebhooks: settings.webhookAllowPrivate,
     });
     this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log, watches });
+    this.audit = new AuditLog(this.account, log);
   }
 
   /** Starts the built-in stores if none are configured, migrates Postgres and connects. When a step fails, the earlier ones stop again. */

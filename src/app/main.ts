@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { Command } from 'commander';
-import { applyConfig, describeApplied, readConfigText, type ApplyOptions } from './apply.js';
+import { applyConfig, describeApplied, noteApplied, readConfigText, type ApplyOptions } from './apply.js';
 import { Context, type ContextOptions } from './context.js';
 import { OperatorError } from '../shared/errors.js';
 import { failureText, openLog, printTo } from './output.js';
@@ -26,6 +26,7 @@ async function apply(file: string, { prune = false, dryRun = false, tenant }: Pa
   const text = readConfigText(file);
   await withContext(async (context, print) => {
     const applied = await applyConfig(context, text, { prune, dryRun, tenant });
+    await noteApplied(context, applied);
     for (const line of describeApplied(file, applied)) print(line);
     if (dryRun) print('  Nothing was changed: this was a dry run.');
   });
@@ -130,9 +131,10 @@ function program(): Command {
     .command('create')
     .argument('[name]', 'a name for people', '')
     .option('--tenant <tenant>', 'bind the key to one tenant, by its id or customerId')
+    .option('--read-only', 'a key that may change nothing')
     .description('create an admin key; it is printed only once')
-    .action((name: string, how: { tenant?: string }) =>
-      withContext((context, print) => createKey(context, print, { name, tenantId: how.tenant })),
+    .action((name: string, how: { tenant?: string; readOnly?: boolean }) =>
+      withContext((context, print) => createKey(context, print, { name, tenantId: how.tenant, readOnly: how.readOnly })),
     );
   keys
     .command('revoke')

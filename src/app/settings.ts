@@ -64,6 +64,8 @@ const variables = z.object({
   MAX_LEDGER_ENTRIES: wholeNumber(1_000, 500_000_000).default(limits.maxLedgerEntries),
   RATE_LIMIT: wholeNumber(0, 100_000_000, ' (0 for none)').default(0),
   RATE_LIMIT_WINDOW_S: wholeNumber(1, 86_400).default(60),
+  DASHBOARD: onOrOff('1'),
+  TRUSTED_PROXIES: wholeNumber(0, limits.maxTrustedProxies, ' (0 for none)').default(0),
   CORS_ORIGINS: z
     .string()
     .transform((value) => value.split(',').map((origin) => origin.trim()))
@@ -145,6 +147,10 @@ export interface Settings extends ProviderSettings {
   /** Requests of one key in a window; 0: unlimited. */
   rateLimit: number;
   rateLimitWindowS: number;
+  /** Whether `/dashboard` is served. */
+  dashboard: boolean;
+  /** Proxies in front of the service that add the address of their client to X-Forwarded-For. */
+  trustedProxies: number;
   /** Origins whose pages may call the Application API; `*` for any. */
   corsOrigins: readonly string[];
   /** How long a process serves after SIGTERM, while it is not ready. */
@@ -195,6 +201,8 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     maxLedgerEntries: values.MAX_LEDGER_ENTRIES,
     rateLimit: values.RATE_LIMIT,
     rateLimitWindowS: values.RATE_LIMIT_WINDOW_S,
+    dashboard: values.DASHBOARD,
+    trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS ?? [],
     shutdownDelayS: values.SHUTDOWN_DELAY,
     accessLog: values.ACCESS_LOG,

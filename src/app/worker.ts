@@ -1,3 +1,4 @@
+import { AccessRetention } from '../jobs/access-retention.js';
 import { eachSecond } from '../jobs/job.js';
 import type { Sweeper } from '../jobs/sweeper.js';
 import { WriteBehind } from '../ledger/write-behind.js';
@@ -90,13 +91,15 @@ export function startDeliverer(context: Context, watch: Observed, aheadMs?: () =
   return deliverer;
 }
 
-/** Sweeps once a second. */
-export function startSweep({ lifecycle, log }: Context, sweeper: Sweeper): void {
+/** Sweeps once a second, and prunes sessions and the audit log when that is due. */
+export function startSweep({ pool, lifecycle, log, sessionAheadMs: aheadMs }: Context, sweeper: Sweeper): void {
+  const access = new AccessRetention({ pool, log, aheadMs });
   const seconds = eachSecond(() => {
     sweeper.sweepNext();
+    access.runIfDue();
   }, log);
   lifecycle.onStop('sweep', async () => {
     await seconds.stop();
-    await sweeper.stop();
+    await Promise.all([sweeper.stop(), access.stop()]);
   });
 }

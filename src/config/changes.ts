@@ -68,6 +68,12 @@ export function describeChanges(changes: readonly Change[]): string[] {
   });
 }
 
+const signs = { add: '+', revive: '+', change: '~', archive: '-' } as const;
+
+/** What changed, without the values, which may name users: `~ points system points`. */
+export const nameChanges = (changes: readonly Change[]): string[] =>
+  changes.map((change) => `${signs[change.action]} ${'key' in change ? objectName(change) : change.kind}`);
+
 /** `level points/bronze`, `metric flashcards-viewed`. */
 export function objectName({ kind, key, within }: Pick<ObjectChange, 'kind' | 'key' | 'within'>): string {
   return `${kind} ${within === null ? '' : `${within}/`}${key}`;

@@ -54,6 +54,17 @@ const tablesWithUsers = `
 /** The tables whose rows are deleted here. Keys are erased before; processes cache them, and the row that remains shows that they are revoked. */
 const tablesOfUsers = `${tablesWithUsers} and oid <> 'api_keys'::regclass`;
 
+const auditEntries = `audit_log where users @> array[$2]::text[] and users <> '{}'`;
+
+/** Removes a user from at most `max` entries of the audit log, which stay. Returns how many. */
+async function removeFromAudit(client: pg.ClientBase, tenant: number, user: string, max: number): Promise<number> {
+  const { rowCount } = await client.query(
+    `update audit_log set users = array_remove(users, $2) where id in (select id from ${auditEntries} and tenant = $1 limit $3)`,
+    [tenant, user, max],
+  );
+  return rowCount ?? 0;
+}
+
 /** Whether any table has a row of a user (the user's own key included), or a message contains the user beside others. */
 export async function hasRowsOf(pool: pg.Pool, tenant: number, user: string): Promise<boolean> {
   const { rows: tables } = await pool.query<{ name: string }>(tablesWithUsers);
@@ -61,6 +72,7 @@ export async function hasRowsOf(pool: pg.Pool, tenant: number, user: string): Pr
     'users where tenant = $1 and id = $2',
     ...tables.map(({ name }) => `${name} where tenant = $1 and user_id = $2`),
     'outbox where others @> array[$2]::text[] and tenant = $1',
+    `${auditEntries} and tenant = $1`,
   ];
   for (const source of sources) {
     const { rowCount } = await pool.query(`select 1 from ${source} limit 1`, [tenant, user]);
@@ -106,6 +118,7 @@ export async function deleteUser(client: pg.ClientBase, tenant: number, user: st
     }
   }
   if ((await removeFromMessages(client, tenant, user, limits.forgetMessages)) === limits.forgetMessages) return false;
+  if ((await removeFromAudit(client, tenant, user, limits.forgetRows)) === limits.forgetRows) return false;
   // An activation that was interrupted right after this user starts over: entering a user twice changes nothing.
   await client.query(`update activations set cursor = '' where tenant = $1 and right(cursor, length($2)) = $2`, [tenant, user]);
   // An email schedule resumes after the user before: users up to here have been emailed.

@@ -18,6 +18,8 @@ export interface Preview {
 export interface PreviewQuery {
   readonly type: NotificationType;
   readonly user: string;
+  /** The locale of the texts; the user's without it. */
+  readonly locale?: string | undefined;
   /** `sampleLinks` without them. */
   readonly links?: MessageLinks;
 }
@@ -65,10 +67,10 @@ function sampleAbout(type: NotificationType, state: UserState): MessageAbout {
 export async function previewMessage(
   stores: SummaryStores,
   { tenant }: Pick<ActiveConfig, 'tenant'>,
-  { type, user, links = sampleLinks }: PreviewQuery,
+  { type, user, locale, links = sampleLinks }: PreviewQuery,
 ): Promise<Preview> {
   const about = sampleAbout(type, await readUser(stores.engine, tenant, user));
-  const read = await readVariables(stores, { tenant }, { user }, about);
+  const read = await readVariables(stores, { tenant }, { user, locale }, about);
   if (!read) throw new LaurelError('not_found', `There is no user with the id ${JSON.stringify(user)}.`);
   const { variables, state } = read;
   return { email: await renderEmail(state.config, variables, links), push: renderPush(state.config, variables) };

@@ -169,18 +169,18 @@ export interface UserVariables {
 
 /**
  * Reads the variables of a message: one call for the user, another one for the calendar of the streak and one for each leaderboard only if the message
- * shows them, and the sums of the period for a recap. Returns undefined for a user who does not exist.
+ * shows them, and the sums of the period for a recap. The texts are in the user's locale unless one is given. Returns undefined for a user who does not exist.
  */
 export async function readVariables(
   stores: SummaryStores,
   { tenant }: Pick<ActiveConfig, 'tenant'>,
-  { user }: { readonly user: string },
+  { user, locale: asked }: { readonly user: string; readonly locale?: string | undefined },
   about: MessageAbout,
 ): Promise<UserVariables | undefined> {
   const state = await stateOfUser(stores, tenant, user);
   if (!state) return undefined;
   const { config, streak } = state;
-  const locale = localeOf(state);
+  const locale = asked ?? localeOf(state);
   const uses = usesOf(config, about.type, locale);
   const days = typesWithCalendar.has(about.type) || uses.streakDays ? await readDays(stores, state, user) : [];
   const changes = await readChanges(stores, state, user, about);

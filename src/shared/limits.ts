@@ -236,6 +236,27 @@ export const limits = {
   maxKeysPerUser: 100,
   /** How often a process saves when keys were last used. */
   keyUseMs: 60_000,
+  // Sessions of the dashboard, and the audit log.
+  sessionMs: 8 * 3_600_000,
+  /** How long a process uses what it has read of a session. */
+  sessionCacheMs: 500,
+  maxCachedSessions: 1_000,
+  /** Open sessions of one key. Another one ends the oldest. */
+  maxSessionsPerKey: 100,
+  /** Failed attempts to sign in: from one address, and from all together, in a window. A failed attempt takes at least signInFailureMs. */
+  signInAttempts: 10,
+  allSignInAttempts: 1_000,
+  signInWindowS: 300,
+  signInFailureMs: 250,
+  /** Proxies in front of the service that TRUSTED_PROXIES can count. */
+  maxTrustedProxies: 10,
+  maxAuditSummaryChars: 500,
+  /** Labels of objects in the summary of an entry of the audit log. It counts the rest. */
+  maxAuditLabels: 10,
+  /** Retention of the audit log, how often old entries and sessions are pruned, and how many rows one statement deletes. */
+  auditRetentionMs: 400 * 86_400_000,
+  accessPruneMs: 3_600_000,
+  accessPruneRows: 1_000,
   /** Characters of the names of tenants and keys, and of a customer's id (contract, CreateTenantRequestItem). */
   maxNameChars: 255,
   /** Tenants of an account. */

@@ -1,39 +1,14 @@
 import { expect } from 'chai';
-import { isOpen, isOpenToBound } from '../../src/api/auth.js';
+import { isOpen, isOpenToBound, isRead } from '../../src/api/auth.js';
 import { adminRoutes, applicationRoutes } from '../../src/api/router.js';
 import type { Api, Route } from '../../src/api/route.js';
 import { batchOf, errorOf, first, itemOf, itemsOf, type AdminItem } from '../support/admin.js';
+import { routeConfig, sampleRequest } from '../support/route-samples.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
-
-const config = JSON.stringify({
-  metrics: [{ key: 'k', name: 'K' }],
-  achievements: [{ key: 'k', name: 'K', trigger: 'api', status: 'active' }],
-  points: [{ key: 'k', name: 'K' }],
-  leaderboards: [{ key: 'k', name: 'K', rankBy: 'metric', metricKey: 'k', status: 'active' }],
-});
-
-/** A request that is well-formed and about a user: for the routes that take the user from their query or body. */
-interface Sample {
-  readonly query?: string;
-  readonly body?: unknown;
-}
-const summary = '?aggregation=daily&startDate=2040-01-01&endDate=2040-01-02';
-const samples: Readonly<Record<string, (user: string) => Sample>> = {
-  'post /metrics/{key}/event': (id) => ({ body: { user: { id }, value: 1 } }),
-  'post /users': (id) => ({ body: { id } }),
-  'put /users/{id}': () => ({ body: {} }),
-  'patch /users/{id}': () => ({ body: {} }),
-  'post /achievements/{key}/complete': (id) => ({ body: { user: { id } } }),
-  'patch /users/{id}/preferences': () => ({ body: {} }),
-  'get /streaks': (id) => ({ query: `?userIds=${id}` }),
-  'get /users/{id}/metrics/{key}/event-summary': () => ({ query: summary }),
-  'get /users/{id}/points/{key}/event-summary': () => ({ query: summary }),
-  'get /leaderboards/{key}': (id) => ({ query: `?userId=${id}` }),
-};
 
 const callers = [
   ...(['no key', 'a wrong key', 'a revoked key', 'the key of another user', 'the key of another tenant'] as const),
-  ...(['the user’s key', 'an admin key', 'an admin key bound to a tenant'] as const),
+  ...(['the user’s key', 'an admin key', 'a read-only admin key', 'an admin key bound to a tenant'] as const),
 ] as const;
 type Caller = (typeof callers)[number];
 type Verdict = 'unauthorized' | 'forbidden' | 'let in';
@@ -57,6 +32,8 @@ function expected(caller: Caller, api: Api, route: Route): Verdict {
       return isOpen(api, route) ? 'let in' : 'forbidden';
     case 'an admin key':
       return 'let in';
+    case 'a read-only admin key':
+      return isRead(route) ? 'let in' : 'forbidden';
     case 'an admin key bound to a tenant':
       return isOpenToBound(api, route) ? 'let in' : 'forbidden';
   }
@@ -82,7 +59,7 @@ describe('Who may call', () => {
     ['a wrong key', '0123456789ab.0123456789abcdef0123456789abcdef'],
   ]);
   before(async () => {
-    world = await startWorld({ config });
+    world = await startWorld({ config: routeConfig });
     const post = async (path: string, body: unknown, headers: Record<string, string> = {}): Promise<readonly AdminItem[]> =>
       batchOf(await world.request('POST', `/admin/v1${path}`, { body, headers })).created;
     const made = await post('/tenants', [
@@ -100,16 +77,16 @@ describe('Who may call', () => {
     keys.set('the key of another tenant', theirs.key);
     const bound = first(await post('/admin-api-keys', [{ name: 'Bound', tenantId: 'other' }]));
     keys.set('an admin key bound to a tenant', bound.key);
+    keys.set('a read-only admin key', first(await post('/admin-api-keys', [{ name: 'Reader', access: 'read' }])).key);
     for (const id of ['ana', 'ben']) await world.request('PUT', `/v1/users/${id}`, { body: {} });
   });
   after(() => world.stop());
 
   async function call(caller: Caller, base: string, { method, path }: Route, headers: Record<string, string> = {}): Promise<Reply> {
-    const { query = '', body } = samples[`${method} ${path}`]?.('ana') ?? {};
     // Operators may delete users: this one has no key.
-    const filled = path.replace('{id}', base === '/admin/v1' ? 'carl' : 'ana').replace(/\{\w+\}/g, 'k');
+    const { address, body } = sampleRequest({ method, path }, base === '/admin/v1' ? 'carl' : 'ana');
     const key = keys.get(caller);
-    return world.request(method.toUpperCase(), `${base}${filled}${query}`, {
+    return world.request(method.toUpperCase(), `${base}${address}`, {
       ...(key === undefined ? {} : { key }),
       ...(body === undefined ? {} : { body }),
       headers,
@@ -150,6 +127,18 @@ describe('Who may call', () => {
     expect(itemOf(await world.get('/v1/users/ana')).name).to.be.oneOf([null, undefined]);
   });
 
+  it('counts every GET as a read, and of the other routes only those that declare it', () => {
+    const declared = every
+      .filter(({ route }) => route.method !== 'get' && isRead(route))
+      .map(({ route }) => `${route.method} ${route.path}`);
+    expect([...new Set(declared)]).to.deep.equal([]);
+    expect([isRead({ method: 'get' }), isRead({ method: 'post' }), isRead({ method: 'post', reads: true })]).to.deep.equal([
+      true,
+      false,
+      true,
+    ]);
+  });
+
   it('says what to do', async () => {
     const said = async (caller: Caller, path: string): Promise<string> =>
       errorOf(await world.request('GET', path, { key: keys.get(caller)! }));
@@ -161,6 +150,8 @@ describe('Who may call', () => {
     );
     expect(await said('the user’s key', '/admin/v1/tenants')).to.equal('An application key can’t call the Admin API: use an admin key.');
     expect(await said('the key of another tenant', '/v1/users/ana')).to.equal(elsewhere);
+    const change = await world.request('PUT', '/v1/users/ana', { key: keys.get('a read-only admin key')!, body: {} });
+    expect(errorOf(change)).to.equal('This key is read-only, and this operation changes something: use an admin key with full access.');
     expect(await said('an admin key bound to a tenant', '/admin/v1/tenants')).to.equal(
       'This operation concerns the whole account, and this key is bound to a tenant: use an admin key of the account.',
     );

@@ -371,7 +371,7 @@ describe('A start with another ADMIN_API_KEY', () => {
     const { pool } = database;
     const [earlier, second] = ['old.0123456789abcdef', 'new.fedcba9876543210'];
     expect((await ensureAdminKey(pool, earlier)).others).to.deep.equal([]);
-    await createAdminKeys(pool, [{ name: 'CI', tenant: null }]);
+    await createAdminKeys(pool, [{ name: 'CI', tenant: null, access: 'full' }]);
     const { rows } = await pool.query<{ prefix: string }>(`select prefix from api_keys where name = 'CI'`);
     const { others } = await ensureAdminKey(pool, second);
     expect(others).to.deep.equal(['old (First key)', `${rows[0]?.prefix} (CI)`]);

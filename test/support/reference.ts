@@ -59,7 +59,8 @@ const operations = apis
   .sort((a, b) => Number(a.address.source.includes('[^/]+')) - Number(b.address.source.includes('[^/]+')));
 
 function findOperation(method: string, path: string): Operation | undefined {
-  const [address = ''] = path.split('?');
+  // The dashboard serves the same operations.
+  const [address = ''] = path.replace(/^\/dashboard\/api(?=\/)/, '').split('?');
   return operations.find((one) => one.method === method.toLowerCase() && one.address.test(address));
 }
 

@@ -98,6 +98,10 @@ export interface WorldOptions {
   readonly databaseUrl?: string;
   /** How far the clock of webhook deliveries is ahead. */
   readonly deliveryAheadMs?: () => number;
+  /** How far the clock of the dashboard's sessions is ahead. */
+  readonly sessionAheadMs?: () => number;
+  /** The built page of the dashboard. */
+  readonly pageFolder?: string;
   /** Connects to Amazon SNS. */
   readonly snsAgent?: Agent;
   /** Settings besides those of a world. */
@@ -211,7 +215,8 @@ async function lastLedgerId(redis: Redis, ledger: string): Promise<string> {
 const tablesQuery = `
   select relname as name from pg_class
    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-     and relname not in ('migrations', 'stream_offsets', 'activations', 'active_redis', 'redis_confirmations')
+     and relname not in ('migrations', 'stream_offsets', 'activations', 'active_redis', 'redis_confirmations',
+       'audit_log', 'dashboard_sessions')
    order by relname`;
 
 /** Every request, also a refused one, updates when its key was last used. */
@@ -281,6 +286,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     {
       ...{ settings: started, log: options.log ?? pino({ level: 'silent' }), print: () => undefined },
       ...(options.snsAgent ? { snsAgent: options.snsAgent } : {}),
+      ...(options.sessionAheadMs ? { sessionAheadMs: options.sessionAheadMs } : {}),
+      ...(options.pageFolder ? { pageFolder: options.pageFolder } : {}),
       ...(options.deliveryAheadMs ? { deliveryAheadMs: options.deliveryAheadMs } : {}),
     },
     options.roles ?? { api: true, worker: true },

@@ -58,7 +58,7 @@ describe('The keys of an account in two processes', () => {
     }
   };
   const create = async (tenant: number | null): Promise<typeof key> => {
-    const [made] = await createAdminKeys(database.pool, [{ name: 'Key', tenant }]);
+    const [made] = await createAdminKeys(database.pool, [{ name: 'Key', tenant, access: 'full' }]);
     await answering.announce();
     return made as typeof key;
   };

@@ -27,7 +27,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['observe', 'deliveries restore engine ledger access redis logging'],
 
   // What works beside the requests.
-  ['jobs', 'messages webhooks deliveries engine responses plan ledger config redis postgres logging'],
+  ['jobs', 'messages webhooks deliveries engine responses plan ledger access config redis postgres logging'],
   ['webhooks', 'messages deliveries engine responses plan ledger config redis postgres logging'],
   ['messages', 'deliveries engine responses plan ledger config redis postgres logging'],
   ['deliveries', 'plan config postgres logging'],

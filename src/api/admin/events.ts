@@ -4,6 +4,7 @@ import { limits } from '../../shared/limits.js';
 import { eventSchema } from '../events.js';
 import { defineRoute, type Route } from '../route.js';
 import { idSchema } from '../../engine/user-properties.js';
+import { countOf } from '../audit.js';
 import { batch, issueOf, issueSchema } from './requests.js';
 
 const batchEventSchema = eventSchema.extend({ key: z.string(), idempotencyKey: idSchema.optional() });
@@ -16,6 +17,8 @@ export const eventAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/metrics/events',
     operation: 'admin_metrics_batch_events',
+    isTraffic: true,
+    audit: ({ response }) => countOf((response as z.infer<typeof answerSchema>).accepted, 'event', 'counted'),
     description:
       'Each event is atomic, in the order of the batch. A wrong shape anywhere is a 422, and nothing is counted. An event ' +
       "that the configuration or the user's state refuses is in `issues`, and the others are counted. After a 503, send the " +

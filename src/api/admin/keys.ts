@@ -8,7 +8,9 @@ import {
   rotateAdminKeys,
   updateAdminKeys,
 } from '../../access/admin-keys.js';
+import { keyAccesses } from '../../access/keys.js';
 import { createApplicationKeys, deleteApplicationKeys, listApplicationKeys } from '../../access/key-store.js';
+import { oneOf } from '../../config/fields.js';
 import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
@@ -22,6 +24,7 @@ const adminKeySchema = z
     name: z.string(),
     prefix: z.string(),
     status: z.enum(['active', 'revoked']),
+    access: z.enum(keyAccesses).meta({ description: '`read`: the key may change nothing.' }),
     created: instantShape,
     revoked: instantShape.nullable(),
     lastUsed: instantShape.nullable(),
@@ -35,6 +38,7 @@ const name = textSchema(0, limits.maxNameChars);
 const tenantId = idSchema.meta({
   description: 'Binds the key to a tenant, named by its id or customerId: its calls are about that tenant without a `Tenant-ID` header.',
 });
+const access = oneOf(keyAccesses).meta({ description: '`full` without it. `read`: the key may call only what changes nothing.' });
 const id = z.uuid('must be a UUID');
 const issues = z.array(issueSchema);
 
@@ -79,10 +83,11 @@ export const adminKeyRoutes: readonly Route[] = [
     operation: 'admin_admin_api_keys_create',
     summary: 'Create admin keys, of the account or of one tenant; a key is shown this once',
     responses: batchResponses(z.object({ created: z.array(madeSchema), issues })),
-    body: batch(z.object({ name, tenantId: tenantId.optional() })),
+    body: batch(z.object({ name, tenantId: tenantId.optional(), access: access.optional() })),
     handle: async ({ services: { account }, body }) => {
       const items = body.map((item) => ({
         name: item.name,
+        access: item.access ?? 'full',
         tenant: item.tenantId === undefined ? null : account.findTenant(item.tenantId),
       }));
       const outcomes = await account.store((pool) => createAdminKeys(pool, items));

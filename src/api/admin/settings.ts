@@ -103,6 +103,7 @@ function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part)
       path,
       summary: `Change ${what}`,
       operation: `${operations}_update`,
+      changesConfiguration: true,
       responses,
       body,
       handle: async ({ services, tenant, body: own }) => ({ status: 200, body: await change(services, tenant, part, own) }),

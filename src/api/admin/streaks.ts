@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { addPause, grantFreeze, removePause, restoreStreak } from '../../engine/streaks.js';
+import { countOf } from '../audit.js';
 import { defineRoute, type Route } from '../route.js';
 import { dateShape, dateText } from '../../shared/shapes.js';
 import { idSchema } from '../../engine/user-properties.js';
 import { batch, batchResponses, batchStatus, deletedSchema, eachItem, idList, issueSchema } from './requests.js';
 
 const issues = z.array(issueSchema);
+const issuesIn = (response: unknown): number => (response as { readonly issues: readonly unknown[] }).issues.length;
 
 /** The contract's `AdminStreakPause`. */
 const pauseShape = z
@@ -20,6 +22,7 @@ export const streakAdminRoutes: readonly Route[] = [
     description: 'May exceed the configured maximum, up to 100 per user.',
     responses: batchResponses(z.object({ issues })),
     summary: 'Give users a streak freeze each',
+    audit: ({ body: { freezes }, response }) => countOf(freezes.length - issuesIn(response), 'streak freeze', 'given'),
     body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
     handle: async ({ services, tenant, body: { freezes } }) => {
       const issues = await eachItem(
@@ -89,6 +92,10 @@ export const streakAdminRoutes: readonly Route[] = [
       'so is a user who never lost one.',
     responses: batchResponses(z.object({ restoredUsers: z.array(z.string()), issues })),
     summary: 'Restore the last streaks that users lost',
+    audit: ({ response }) => {
+      const users = (response as { restoredUsers: string[] }).restoredUsers;
+      return countOf(users.length, 'streak', 'restored', users);
+    },
     body: z.object({ users: batch(z.object({ id: idSchema })) }),
     handle: async ({ services, tenant, body }) => {
       const restoredUsers: string[] = [];

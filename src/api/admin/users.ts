@@ -49,6 +49,7 @@ export const userAdminRoutes: readonly Route[] = [
     summary: 'Delete a user and all data about the user',
     responses: { 200: z.object({ id: z.string() }) },
     archivedTenants: true,
+    audit: () => ({ summary: '1 user deleted', users: [] }),
     params: userParams,
     handle: async ({ services, tenant, params }) => {
       await services.forget(tenant, params.id);

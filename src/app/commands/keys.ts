@@ -9,12 +9,18 @@ export type Print = (line: string) => void;
 
 const formatTime = (date: Date | null): string => date?.toISOString().slice(0, 16).replace('T', ' ') ?? 'never';
 
+const byCommand = { tenant: null, keyId: null, via: 'command' } as const;
+const nameOf = ({ name, prefix }: { readonly name: string; readonly prefix: string }): string =>
+  name === '' ? prefix : `${name} (${prefix})`;
+
 /** `laurel keys list` */
 export async function listKeys(context: Context, print: Print): Promise<void> {
   for (let skip = 0; ; skip += limits.maxAdminKeys) {
     const keys = await context.account.store((pool) => listAdminKeys(pool, { limit: limits.maxAdminKeys, skip }));
-    for (const { prefix, name, status, lastUsed, tenantId } of keys)
-      print(`${prefix}  ${status}  last used ${formatTime(lastUsed)}  ${tenantId === null ? '' : `tenant ${tenantId}  `}${name}`);
+    for (const { prefix, name, status, access, lastUsed, tenantId } of keys)
+      print(
+        `${prefix}  ${status}  ${access === 'read' ? 'read-only  ' : ''}last used ${formatTime(lastUsed)}  ${tenantId === null ? '' : `tenant ${tenantId}  `}${name}`,
+      );
     if (keys.length < limits.maxAdminKeys) return;
   }
 }
@@ -23,12 +29,17 @@ export async function listKeys(context: Context, print: Print): Promise<void> {
 export async function createKey(
   context: Context,
   print: Print,
-  { name, tenantId }: { readonly name: string; readonly tenantId: string | undefined },
+  {
+    name,
+    tenantId,
+    readOnly = false,
+  }: { readonly name: string; readonly tenantId: string | undefined; readonly readOnly?: boolean | undefined },
 ): Promise<void> {
   const tenant = tenantId === undefined ? null : (await context.account.store((pool) => findTenant(pool, tenantId)))?.no;
-  const [created] = await context.account.store((pool) => createAdminKeys(pool, [{ name, tenant }]));
+  const [created] = await context.account.store((pool) => createAdminKeys(pool, [{ name, tenant, access: readOnly ? 'read' : 'full' }]));
   if (created === undefined || 'problem' in created) throw new OperatorError(created?.problem ?? 'No key was created.');
   await context.account.announce();
+  await context.audit.note({ ...byCommand, operation: 'keys create', summary: `1 created: ${nameOf(created)}` });
   print(`The admin key, which is shown only this once: ${created.key}`);
 }
 
@@ -39,5 +50,6 @@ export async function revokeKey(context: Context, print: Print, prefix: string):
   const [revoked] = await context.account.store((pool) => updateAdminKeys(pool, [{ id: found.id, status: 'revoked' }]));
   if (revoked && 'problem' in revoked) throw new OperatorError(revoked.problem);
   await context.account.announce();
+  await context.audit.note({ ...byCommand, operation: 'keys revoke', summary: `1 revoked: ${nameOf(found)}` });
   print(`${prefix} is revoked: every process refuses it within a second.`);
 }

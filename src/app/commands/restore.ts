@@ -127,6 +127,7 @@ async function restoreOne(context: Context, print: Print, named: NamedTenant, ho
     );
     await context.engine.open(named.no);
     printRestored(print, named, restored);
+    if (restored) await noteRestored(context, named, restored);
     return true;
   } catch (error) {
     if (error instanceof LeaseLost) return false;
@@ -146,6 +147,9 @@ const optionsOf = (
   ...{ tenant, partition: engine.partition(tenant), redis, pool, active, testClock: clock.settable },
   ...(signal ? { signal } : {}),
 });
+
+const noteRestored = ({ audit }: Context, { no }: NamedTenant, { users }: Restored): Promise<void> =>
+  audit.note({ tenant: no, keyId: null, via: 'command', operation: 'restore', summary: `${users} users restored` });
 
 function printRestored(print: Print, { name }: NamedTenant, restored: Restored | undefined): void {
   if (!restored) {

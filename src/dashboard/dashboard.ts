@@ -1,0 +1,50 @@
+import Router from '@koa/router';
+import type Koa from 'koa';
+import type { RateLimit } from '../api/middleware.js';
+import type { Services } from '../api/route.js';
+import { endpoints, lookUp, registerAll, servesOf } from '../api/router.js';
+import { commonHeaders } from '../api/middleware.js';
+import { PageFiles, pageRoutes, servePage } from './page-files.js';
+import { previewRoute } from './preview.js';
+import { callerOf, sessionRoutes } from './session-routes.js';
+import type { SignInOptions } from './sign-in.js';
+
+export interface DashboardOptions {
+  readonly services: Services;
+  /** Undefined: requests are not limited. */
+  readonly rateLimit: RateLimit | undefined;
+  readonly signIn: SignInOptions;
+  /** The built page; that of the build without it. */
+  readonly folder: string | undefined;
+}
+
+/** The endpoints that the page calls: those of both APIs, under `/dashboard/api`. */
+export const dashboardEndpoints = endpoints
+  .filter(({ pattern }) => !pattern.startsWith('/api/'))
+  .map((endpoint) => ({ ...endpoint, pattern: `/dashboard/api${endpoint.pattern}` }));
+
+/**
+ * What is served under `/dashboard`: the page and its assets, which hold no data and need no session; signing in and out; previews of messages; and
+ * both APIs, by session in place of an API key.
+ */
+export function dashboard({ services, rateLimit, signIn, folder }: DashboardOptions): (app: Koa) => void {
+  const serves = servesOf(dashboardEndpoints, { services, rateLimit, authenticate: callerOf(services) });
+  const router = new Router();
+  sessionRoutes(router, services, signIn);
+  previewRoute(router, services);
+  registerAll(router, serves);
+  const files = new PageFiles(folder);
+  pageRoutes(router, files);
+  return (app) => {
+    app.use(lookUp(serves));
+    app.use(withCommonHeaders);
+    app.use(router.routes());
+    app.use(router.allowedMethods());
+    app.use(servePage(files));
+  };
+}
+
+const withCommonHeaders: Koa.Middleware = async (context, next) => {
+  context.set(commonHeaders(context));
+  await next();
+};
