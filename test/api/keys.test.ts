@@ -256,7 +256,7 @@ describe('Keys', () => {
         '/admin-api-keys',
         others.map(({ id }) => ({ id, status: 'revoked' })),
       );
-      const sentence = 'This is the last admin key of the account that is active: create another one first.';
+      const sentence = 'This is the last active admin key of the account with full access: create another one first.';
       const revoked = await admin('PATCH', '/admin-api-keys', [{ id: mine.id, status: 'revoked' }]);
       expect(first(batchOf(revoked).issues).message).to.equal(sentence);
       const deleted = await admin('DELETE', `/admin-api-keys?ids=${mine.id}`);
@@ -340,7 +340,7 @@ describe('An account whose ADMIN_API_KEY is revoked', () => {
     const keys = (...args: string[]): ReturnType<typeof runLaurel> => runLaurel(['keys', ...args], stage.env);
     const world = await startWorld({ settings: { databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! } });
     const status = async (at: World, key: string): Promise<number> => (await at.request('GET', '/v1/leaderboards', { key })).status;
-    expect((await keys('revoke', 'test')).log).to.contain('This is the last admin key of the account that is active');
+    expect((await keys('revoke', 'test')).log).to.contain('This is the last active admin key of the account');
     const { output } = await keys('create', 'Rescue');
     const [, made] = /shown only this once: (\S+)/.exec(output)!;
     expect([await status(world, made!), await status(world, adminKey)]).to.deep.equal([200, 200]);
@@ -353,9 +353,12 @@ describe('An account whose ADMIN_API_KEY is revoked', () => {
     const [, bound] = /shown only this once: (\S+)/.exec((await keys('create', 'Of C', '--tenant', 'c')).output)!;
     expect((await world.request('GET', '/admin/v1/metrics', { key: bound! })).status).to.equal(200);
     expect((await world.request('GET', '/admin/v1/tenants', { key: bound! })).status).to.equal(403);
+    const [, reader] = /shown only this once: (\S+)/.exec((await keys('create', 'Reader', '--read-only')).output)!;
+    expect((await world.request('GET', '/admin/v1/tenants', { key: reader! })).status).to.equal(200);
+    expect((await world.request('POST', '/admin/v1/tenants', { key: reader!, body: [{ customerId: 'e', name: 'E' }] })).status).to.equal(403);
     expect((await keys('create', 'Of D', '--tenant', 'd')).log).to.contain('There is no tenant with this id or customerId.');
     expect((await keys('list')).output).to.match(
-      new RegExp(`^test {2}revoked .*First key\\n[0-9a-f]{12} {2}active .*Rescue\\n[0-9a-f]{12} {2}active .*tenant ${id} {2}Of C\\n$`),
+      new RegExp(`^test {2}revoked .*First key\\n[0-9a-f]{12} {2}active .*Rescue\\n[0-9a-f]{12} {2}active .*tenant ${id} {2}Of C\\n[0-9a-f]{12} {2}active {2}read-only .*Reader\\n$`),
     );
     await world.stopService();
     const again = await startWorld({ now: null, settings: { databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! } });
