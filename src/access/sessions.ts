@@ -105,7 +105,8 @@ export class Sessions {
       if (rowCount !== 0) this.forget();
       return rows[0]?.id ?? '';
     });
-    return { token, session: { id, expires, caller: { ...key, sessionId: id } } };
+    const { kind, keyId, tenant, userId, access } = key;
+    return { token, session: { id, expires, caller: { kind, keyId, tenant, userId, access, sessionId: id } } };
   }
 
   /** The session with a token. Throws a 401 without one, and a 503 while Postgres is away. */

@@ -125,7 +125,7 @@ const apis: Readonly<Record<Api, ApiText>> = {
     title: 'Laurel: Admin API',
     description: [
       'For operators: configure a tenant and manage its users. A batch reports failed items in `issues`, by index, and processes the others.',
-      'An admin key bound to a tenant can’t call `/tenants`, `/admin-api-keys` and `/clock`, which concern the whole account.',
+      'An admin key bound to a tenant can’t call `/tenants`, `/admin-api-keys` and `/clock`, which concern the whole account. A read-only key can call what changes nothing.',
       everyCall,
     ].join('\n\n'),
     bases: ['/admin/v1'],

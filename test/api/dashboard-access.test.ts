@@ -88,9 +88,14 @@ describe('A request of the dashboard', () => {
     expect(errorOf(unknown)).to.equal('There is nothing at GET /dashboard/api/v1/nothing.');
   });
 
-  it('counts for the key in RATE_LIMIT', async () => {
-    const limited = await startWorld({ config: routeConfig, now: null, settings: { rateLimit: 4, rateLimitWindowS: 600 } });
+  it('counts for the key in RATE_LIMIT, and is closed to the origins of CORS_ORIGINS', async () => {
+    const limited = await startWorld({ config: routeConfig, now: null, settings: { rateLimit: 4, rateLimitWindowS: 600, corsOrigins: ['*'] } });
     try {
+      const foreign = { origin: 'https://app.example.com', 'access-control-request-method': 'PUT' };
+      for (const path of ['/dashboard/api/v1/users/ana', '/dashboard/session', '/dashboard']) {
+        const preflight = await limited.request('OPTIONS', path, { key: null, headers: foreign });
+        expect(preflight.headers.get('access-control-allow-origin'), path).to.equal(null);
+      }
       const cookie = await signedIn(limited);
       for (const left of ['3', '2']) {
         const reply = await asPage(limited, cookie, ['GET', '/dashboard/api/v1/users/ana']);

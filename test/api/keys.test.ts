@@ -355,10 +355,14 @@ describe('An account whose ADMIN_API_KEY is revoked', () => {
     expect((await world.request('GET', '/admin/v1/tenants', { key: bound! })).status).to.equal(403);
     const [, reader] = /shown only this once: (\S+)/.exec((await keys('create', 'Reader', '--read-only')).output)!;
     expect((await world.request('GET', '/admin/v1/tenants', { key: reader! })).status).to.equal(200);
-    expect((await world.request('POST', '/admin/v1/tenants', { key: reader!, body: [{ customerId: 'e', name: 'E' }] })).status).to.equal(403);
+    expect((await world.request('POST', '/admin/v1/tenants', { key: reader!, body: [{ customerId: 'e', name: 'E' }] })).status).to.equal(
+      403,
+    );
     expect((await keys('create', 'Of D', '--tenant', 'd')).log).to.contain('There is no tenant with this id or customerId.');
     expect((await keys('list')).output).to.match(
-      new RegExp(`^test {2}revoked .*First key\\n[0-9a-f]{12} {2}active .*Rescue\\n[0-9a-f]{12} {2}active .*tenant ${id} {2}Of C\\n[0-9a-f]{12} {2}active {2}read-only .*Reader\\n$`),
+      new RegExp(
+        `^test {2}revoked .*First key\\n[0-9a-f]{12} {2}active .*Rescue\\n[0-9a-f]{12} {2}active .*tenant ${id} {2}Of C\\n[0-9a-f]{12} {2}active {2}read-only .*Reader\\n$`,
+      ),
     );
     await world.stopService();
     const again = await startWorld({ now: null, settings: { databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! } });
