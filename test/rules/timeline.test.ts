@@ -29,7 +29,15 @@ const config = {
   ],
   achievements: [
     { key: 'profile', name: 'Known', trigger: 'api', ...on },
-    { key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'cards', metricValue: 10, badge: { url: 'https://example.com/ten.png' }, ...on },
+    {
+      key: 'ten',
+      name: 'Ten',
+      trigger: 'metric',
+      metricKey: 'cards',
+      metricValue: 10,
+      badge: { url: 'https://example.com/ten.png' },
+      ...on,
+    },
   ],
   streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }] },
 };
