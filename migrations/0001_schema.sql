@@ -502,6 +502,32 @@ create table user_attribute_days (
 alter table user_attribute_days alter column value set statistics 0;
 
 
+-- Analytics -------------------------------------------------------------------------------------------------------------------------------------
+-- Counts of all users by local day, which the write-behind adds up in the same transaction (src/ledger/analytics-days.ts writes,
+-- src/ledger/analytics.ts reads; docs/rules/analytics.md). They stay when users are deleted.
+
+create table analytics_days (
+  tenant integer not null,
+  -- created: new users; active: users with an event on the day; active30: see `count`.
+  kind text not null check (kind in ('events', 'awards', 'achievements', 'created', 'active', 'active30')),
+  object integer not null, -- the number of a metric (events), trigger (awards) or achievement; 0 for users
+  day date not null,
+  -- For active30, by how many the users with an event in the 30 days up to this one are more than those of the day before: a sum over all days
+  -- up to one is the count of that day.
+  count bigint not null,
+  amount double precision not null, -- the sum of the events' values or of the awards' points; 0 for other kinds
+  primary key (tenant, kind, object, day)
+) with (fillfactor = 60);
+
+-- The local days on which a user had events: a day counts each user once, and its neighbours decide what it adds to `active30`.
+create table active_days (
+  tenant integer not null,
+  user_id text not null,
+  day date not null,
+  primary key (tenant, user_id, day)
+);
+
+
 -- Deliveries (src/deliveries) ------------------------------------------------------------------------------------------------------------------
 
 -- One row for each message to webhook endpoints or to a user, committed with the ledger entries that it comes from.

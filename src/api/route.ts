@@ -6,6 +6,7 @@ import type { Principal } from '../access/key-ring.js';
 import type { Sessions } from '../access/sessions.js';
 import type { Clock } from '../engine/clock.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
+import type { AnalyticsReader } from '../ledger/analytics.js';
 import type { ConfigEditor } from '../engine/configuration.js';
 import type { DeadLetters } from '../ledger/dead-letters.js';
 import type { HistoryReader } from '../ledger/reader.js';
@@ -26,6 +27,7 @@ export interface Services {
   readonly clock: Clock;
   readonly history: HistoryReader;
   readonly aggregates: AggregateReader;
+  readonly analytics: AnalyticsReader;
   /** Reads the configuration, and changes it in all processes at once. */
   readonly configuration: ConfigEditor;
   /** The tenants and keys of the account. */

@@ -7,6 +7,7 @@ import type { Refusals } from '../logging/refusals.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { achievementRoutes } from './achievements.js';
+import { analyticsRoutes } from './admin/analytics.js';
 import { clockRoutes, readyRoutes } from './admin/clock.js';
 import { configurationRoutes } from './admin/configuration.js';
 import { deadLetterRoutes } from './admin/dead-letters.js';
@@ -59,6 +60,7 @@ const ofTenants: readonly Route[] = [
   ...userAdminRoutes,
   ...timelineRoutes,
   ...leaderboardAdminRoutes,
+  ...analyticsRoutes,
   ...deadLetterRoutes,
   ...deliveryRoutes,
   ...messageRoutes,

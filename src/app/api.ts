@@ -31,7 +31,7 @@ interface ApiOptions {
 
 /** Serves the API. `leave` on the result fails readiness and tells clients to close their connections. */
 export async function startApi(context: Context, { sweeper, watch, listen }: ApiOptions): Promise<HttpServer> {
-  const { settings, engine, pool, redis, clock, history, aggregates, configuration, account, audit, lifecycle, log } = context;
+  const { settings, engine, pool, redis, clock, history, aggregates, analytics, configuration, account, audit, lifecycle, log } = context;
   let isStopping = false;
   const problem = async (): Promise<LaurelError | undefined> =>
     isStopping ? new LaurelError('not_ready', 'The service is stopping.', { reason: 'stopping' }) : context.problem();
@@ -47,7 +47,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
   const feedback = feedbackIntake(context);
   const { rateLimit: requests, rateLimitWindowS: windowS } = settings;
   const services: Services = {
-    ...{ engine, clock, history, aggregates, configuration, account, audit },
+    ...{ engine, clock, history, aggregates, analytics, configuration, account, audit },
     sessions: new Sessions({ account, aheadMs: context.sessionAheadMs }),
     advance: (toMs) => sweeper.advance(defaultTenant, toMs),
     directory: new UserDirectory(pool),

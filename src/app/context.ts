@@ -14,6 +14,7 @@ import { eachSecond } from '../jobs/job.js';
 import { ActiveRedis } from '../ledger/active-redis.js';
 import type { ProcessRole } from '../ledger/active-redis-rules.js';
 import { AggregateReader } from '../ledger/aggregates.js';
+import { AnalyticsReader } from '../ledger/analytics.js';
 import { isPastEpoch, loadOffset } from '../ledger/offsets.js';
 import { HistoryReader } from '../ledger/reader.js';
 import { startLocalPostgres } from '../local-stores/local-postgres.js';
@@ -84,6 +85,7 @@ export class Context {
   readonly active: ActiveRedis;
   readonly history: HistoryReader;
   readonly aggregates: AggregateReader;
+  readonly analytics: AnalyticsReader;
   readonly clock: Clock;
   readonly configuration: ConfigEditor;
   readonly account: Account;
@@ -134,6 +136,7 @@ export class Context {
       wakeWriteBehind(redis, this.engine.partition(tenant));
     });
     this.aggregates = new AggregateReader(pool);
+    this.analytics = new AnalyticsReader(pool);
     this.clock = new Clock(this.engine, testClock);
     this.configuration = new ConfigEditor({
       ...{ pool, engine: this.engine, clock: this.clock, failure: postgresFailure },

@@ -88,32 +88,41 @@ export async function readLevelCounts(engine: Engine, tenant: number, pick: (con
   };
 }
 
+/** How many users there are, and how many of them have each level of a points system, the lowest level first. */
+export interface UsersByLevel {
+  readonly system: PointsSystem;
+  readonly users: number;
+  readonly levels: readonly { readonly level: PointsLevel; readonly users: number }[];
+}
+
 /**
- * How many users have each level of a points system, the lowest level first. Redis answers, but for the moments in which users are being
- * counted anew because the levels have changed: then Postgres does, from the totals. A level from 0 points on is that of all users who have no
- * higher one, those who never had points included. Throws a 404 for an unknown key, a 422 for a system without levels.
+ * Counts users by level. Redis answers, but for the moments in which users are being counted anew because the levels have changed: then
+ * Postgres does, from the totals. A level from 0 points on is that of all users who have no higher one, those who never had points included.
  */
-export async function summariseLevels(
+export async function countUsersByLevel(
   { engine, history, aggregates }: SummaryStores,
   tenant: number,
-  key: string,
-): Promise<LevelCountResponse[]> {
-  const read = await readLevelCounts(engine, tenant, (config) => requireSystem(config, key));
-  const { system, levels } = read;
-  if (levels.length === 0) {
-    throw new LaurelError('unprocessable', `The points system ${JSON.stringify(key)} has no levels: ask again when it has some.`);
-  }
+  pick: (config: ActiveConfig) => PointsSystem,
+): Promise<UsersByLevel> {
+  const read = await readLevelCounts(engine, tenant, pick);
+  const { system, levels, users } = read;
   let { counts } = read;
   if (read.countedBy !== levelsDefinition(system)) {
     await history.waitFor(tenant, read.ledgerId);
-    const ranges = levels.map(({ no, points }, i) => ({ no, points, below: levels[i + 1]?.points ?? null }));
-    counts = await aggregates.usersAtLevels(tenant, system.no, ranges);
+    counts = await aggregates.usersAtLevels(tenant, system.no, levels);
   }
   const above = levels.slice(1).reduce((sum, { no }) => sum + (counts.get(no) ?? 0), 0);
-  return levels.map((level, i) => ({
-    level: levelResponse(level),
-    users: i === 0 && level.points <= 0 ? read.users - above : (counts.get(level.no) ?? 0),
-  }));
+  const usersOf = (level: PointsLevel, i: number): number => (i === 0 && level.points <= 0 ? users - above : (counts.get(level.no) ?? 0));
+  return { system, users, levels: levels.map((level, i) => ({ level, users: usersOf(level, i) })) };
+}
+
+/** How many users have each level of a points system. Throws a 404 for an unknown key, a 422 for a system without levels. */
+export async function summariseLevels(stores: SummaryStores, tenant: number, key: string): Promise<LevelCountResponse[]> {
+  const { levels } = await countUsersByLevel(stores, tenant, (config) => requireSystem(config, key));
+  if (levels.length === 0) {
+    throw new LaurelError('unprocessable', `The points system ${JSON.stringify(key)} has no levels: ask again when it has some.`);
+  }
+  return levels.map(({ level, users }) => ({ level: levelResponse(level), users }));
 }
 
 /**

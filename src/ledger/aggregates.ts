@@ -43,11 +43,10 @@ export interface LongestStreak {
   readonly started: number;
 }
 
-/** A level by `no` and its totals: from `points` to just under `below`, or unbounded. */
-export interface LevelRange {
+/** A level by `no`, and the total from which on users have it. */
+export interface LevelStart {
   readonly no: number;
   readonly points: number;
-  readonly below: number | null;
 }
 
 /** The period in which a user is compared with the other users. */
@@ -202,23 +201,17 @@ export class AggregateReader {
     return rows[0];
   }
 
-  /** The number of users in each level. */
-  async usersAtLevels(tenant: number, system: number, levels: readonly LevelRange[]): Promise<ReadonlyMap<number, number>> {
-    const rows = await this.rows<{ no: number; users: number }>(
-      `select level.no, count(*)::integer as users
-         from unnest($3::integer[], $4::float8[], $5::float8[]) as level (no, points, below)
-         join user_points as row on row.tenant = $1 and row.system = $2
-          and row.total >= level.points and (level.below is null or row.total < level.below)
-        group by level.no`,
-      [
-        tenant,
-        system,
-        numberArray(levels.map(({ no }) => no)),
-        numberArray(levels.map(({ points }) => points)),
-        numberArray(levels.map(({ below }) => below)),
-      ],
+  /** The number of users at each level, by their totals. The lowest level comes first. */
+  async usersAtLevels(tenant: number, system: number, levels: readonly LevelStart[]): Promise<ReadonlyMap<number, number>> {
+    if (levels.length === 0) return new Map();
+    // A search in the list for each user: a join with the levels compares each user with each level.
+    const rows = await this.rows<{ place: number; users: number }>(
+      `select width_bucket(total::float8, $3::float8[]) as place, count(*)::integer as users
+         from user_points where tenant = $1 and system = $2 group by place`,
+      [tenant, system, numberArray(levels.map(({ points }) => points))],
     );
-    return new Map(rows.map(({ no, users }) => [no, users]));
+    const users = new Map(rows.map((row) => [row.place, row.users]));
+    return new Map(levels.map(({ no }, i) => [no, users.get(i + 1) ?? 0]));
   }
 
   /** The number of users with all of these attributes (`no` → value), and their highest total in a points system. */

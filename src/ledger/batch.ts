@@ -1,4 +1,5 @@
 import type { Frequency } from '../shared/calendar.js';
+import { collectAnalytics, type AnalyticsRow } from './analytics-days.js';
 import { collectSummaries, emptySummaries, type Summaries } from './days.js';
 import {
   awardId,
@@ -103,6 +104,7 @@ export interface Batch {
   readonly participants: Map<string, ParticipantRow>;
   readonly history: Map<string, HistoryRow>;
   readonly summaries: Summaries;
+  readonly analytics: Map<string, AnalyticsRow>;
   /** The newest time in the entries, in milliseconds since 1970. */
   newestAt: number;
   /** Written in order, after everything else. */
@@ -125,6 +127,7 @@ export function emptyBatch(): Batch {
     participants: new Map(),
     history: new Map(),
     summaries: emptySummaries(),
+    analytics: new Map(),
     newestAt: 0,
     finals: [],
   };
@@ -190,6 +193,7 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
   for (const board of entry.boards) collectBoard(batch, entry, board);
   collectState(batch.state, entry);
   collectSummaries(batch.summaries, entry);
+  collectAnalytics(batch.analytics, entry);
 }
 
 function collectState(rows: Batch['state'], { user, rev, state }: EntryOfUser): void {

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { type Table, insertsOf } from '../postgres/insert.js';
 import { addDecimals } from '../shared/decimal.js';
+import { activeDays, addedDecimals } from './analytics-days.js';
 import type { EventEntry, UserEntry } from './entry.js';
 
 /** The sums of a batch for one user, local day, and metric or points system (`object`, its `no`). */
@@ -46,13 +47,17 @@ export interface BackdatedRow {
 
 /** The summary rows of a batch; each key of a map identifies one row. */
 export interface Summaries {
-  readonly days: Map<string, DayRow>;
+  readonly metricDays: Map<string, DayRow>;
+  readonly pointsDays: Map<string, DayRow>;
   readonly years: Map<string, YearRow>;
   readonly attributes: Map<string, AttributeDayRow>;
   readonly backdated: Map<string, BackdatedRow>;
 }
 
-export const emptySummaries = (): Summaries => ({ days: new Map(), years: new Map(), attributes: new Map(), backdated: new Map() });
+export const emptySummaries = (): Summaries => ({
+  ...{ metricDays: new Map(), pointsDays: new Map(), years: new Map() },
+  ...{ attributes: new Map(), backdated: new Map() },
+});
 
 let lastDay = 0;
 let yearOfLastDay = 1970;
@@ -65,7 +70,7 @@ function yearOf(day: number): number {
 
 type CountedDay = Readonly<Omit<DayRow, 'events'>>;
 
-function count({ days, years, backdated }: Summaries, counted: CountedDay, back: boolean): void {
+function count({ years, backdated }: Summaries, days: Map<string, DayRow>, counted: CountedDay, back: boolean): void {
   const { user, object, day, total, rev } = counted;
   // To 15 significant digits.
   const change = addDecimals(0, counted.change);
@@ -101,26 +106,15 @@ export function collectSummaries(days: Summaries, entry: EventEntry | UserEntry)
   const { user, rev, back = false } = entry;
   if (entry.kind === 'event') {
     const { metric: object, day, total, value: change } = entry;
-    count(days, { user, object, day, total, change, rev }, back);
+    count(days, days.metricDays, { user, object, day, total, change, rev }, back);
     countAttributes(days, entry);
   }
   for (const { no: object, awards } of entry.points) {
-    for (const { day, total, awarded: change } of awards) count(days, { user, object, day, total, change, rev }, back);
+    for (const { day, total, awarded: change } of awards) count(days, days.pointsDays, { user, object, day, total, change, rev }, back);
   }
 }
 
-/** Up to here the sum of two whole numbers has 15 digits. */
-const exact = 4e14;
-
-/**
- * The sum of the displayed decimals of the old and the new change: a cast to numeric rounds to 15 significant digits. Whole numbers, which most are,
- * need no such casts: they print and parse a text.
- */
-const added = (table: string): string => `case
-  when abs(${table}.change) < ${exact} and abs(excluded.change) < ${exact}
-   and ${table}.change = trunc(${table}.change) and excluded.change = trunc(excluded.change)
-  then ${table}.change + excluded.change
-  else (${table}.change::numeric + excluded.change::numeric)::float8::numeric::float8 end`;
+const added = (table: string): string => addedDecimals(table, 'change');
 const newer = (table: string): string => `${table}.rev < excluded.rev`;
 
 /*
@@ -128,7 +122,7 @@ const newer = (table: string): string => `${table}.rev < excluded.rev`;
  * every row. So the updates below set those columns to their current values.
  */
 
-const days: Table<DayRow> = {
+const pointsDays: Table<DayRow> = {
   name: 'user_days',
   columns: [
     { name: 'user_id', type: 'text', value: ({ user }) => user },
@@ -146,6 +140,8 @@ const days: Table<DayRow> = {
     assign: { change: added('user_days'), events: 'user_days.events + excluded.events' },
   },
 };
+
+const metricDays: Table<DayRow> = { ...pointsDays, then: activeDays };
 
 const years: Table<YearRow> = {
   name: 'user_years',
@@ -196,8 +192,8 @@ function late<T>(table: Table<T>): Table<T> {
   return { ...table, conflict: { ...rest, assign } };
 }
 
-const tables = { days, years, attributes };
-const lateTables = { days: late(days), years: late(years), attributes: late(attributes) };
+const tables = { metricDays, pointsDays, years, attributes };
+const lateTables = { metricDays: late(metricDays), pointsDays: late(pointsDays), years: late(years), attributes: late(attributes) };
 
 /** The total of each day from `first` on: that of the last day before, plus the changes since. */
 const recomputedTotals = `
@@ -233,9 +229,10 @@ async function recomputeTotals(client: pg.ClientBase, tenant: number, moved: rea
  * the changes.
  */
 export function summaryWrites(client: pg.ClientBase, tenant: number, batch: Summaries, isLate: boolean): (() => Promise<void>)[] {
-  const { days, years, attributes } = isLate ? lateTables : tables;
+  const { metricDays, pointsDays, years, attributes } = isLate ? lateTables : tables;
   return [
-    ...insertsOf(client, tenant, days, [...batch.days.values()]),
+    ...insertsOf(client, tenant, metricDays, [...batch.metricDays.values()]),
+    ...insertsOf(client, tenant, pointsDays, [...batch.pointsDays.values()]),
     ...insertsOf(client, tenant, years, [...batch.years.values()]),
     ...insertsOf(client, tenant, attributes, [...batch.attributes.values()]),
     () => recomputeTotals(client, tenant, [...batch.backdated.values()]),

@@ -3,6 +3,7 @@ import { numberArray, textArray } from '../postgres/arrays.js';
 import { copiesOf, copyNewRows } from '../postgres/copy.js';
 import { insertsOf, type Table } from '../postgres/insert.js';
 import { queryAllUsers } from '../postgres/pool.js';
+import { analyticsDays } from './analytics-days.js';
 import type { Batch, ParticipantRow, ScoredParticipant } from './batch.js';
 import { summaryWrites } from './days.js';
 import type { FinalEntry } from './entry.js';
@@ -30,6 +31,7 @@ export async function writeBatch(client: pg.ClientBase, tenant: number, batch: B
     ...insert(tables.streakPauses, batch.pauses),
     ...insert(tables.streakPeriods, batch.periods),
     ...summaryWrites(client, tenant, batch.summaries, isLate),
+    ...insert(analyticsDays, batch.analytics),
     () => deleteParticipants(client, tenant, removed),
     ...insertsOf(client, tenant, tables.leaderboardEntries, scored),
     ...insert(tables.leaderboardHistory, batch.history),

@@ -19,6 +19,14 @@ export interface Table<T> {
   readonly name: string;
   readonly columns: readonly InsertedColumn<T>[];
   readonly conflict?: Conflict;
+  /** Another statement on the rows that this one writes, executed with it. */
+  readonly then?: Then;
+}
+
+/** `columns` are the columns of the written rows; `statement` reads them from `written`. `$1` is the tenant. */
+export interface Then {
+  readonly columns: string;
+  readonly statement: string;
 }
 
 const quote = (name: string): string => `"${name}"`;
@@ -34,9 +42,10 @@ function conflictClause<T>({ columns, conflict }: Table<T>): string {
 function statement<T>(table: Table<T>): string {
   const names = table.columns.map(({ name }) => quote(name));
   const arrays = table.columns.map(({ type }, i) => `$${i + 2}::${sqlTypes[type].name}[]`);
-  return `insert into ${table.name} (tenant, ${names.join(', ')})
-    select $1, row.* from unnest(${arrays.join(', ')}) as row
+  const insert = `insert into ${table.name} (tenant, ${names.join(', ')})
+    select $1::integer, row.* from unnest(${arrays.join(', ')}) as row
     ${conflictClause(table)}`;
+  return table.then ? `with written as (${insert} returning ${table.then.columns}) ${table.then.statement}` : insert;
 }
 
 /** Most values with their lengths take less. */

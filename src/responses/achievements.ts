@@ -108,8 +108,11 @@ export interface Counts {
   readonly users: number;
 }
 
+/** The percentage of users who have completed an achievement, to two decimals. */
+export const rarityOf = (completed: number, users: number): number => (users === 0 ? 0 : Math.round((completed * 10_000) / users) / 100);
+
 /** `rarity` is the percentage of users who have completed it, to two decimals (docs/rules/achievements.md). */
 export function stats({ completions, users }: Counts, no: number): { completions: number; rarity: number } {
   const count = completions.get(no) ?? 0;
-  return { completions: count, rarity: users === 0 ? 0 : Math.round((count * 10_000) / users) / 100 };
+  return { completions: count, rarity: rarityOf(count, users) };
 }

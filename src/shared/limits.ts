@@ -389,6 +389,10 @@ export const limits = {
   maxCachedZones: 2_048,
   /** Texts of one kind that a process keeps prepared for responses of a configuration (responses/prepared.ts): triggers, runs of leaderboards. */
   maxPreparedParts: 4_096,
+  // Analytics.
+  /** Days of one read of analytics, and those that it has unless the caller asks for others (docs/rules/analytics.md). */
+  maxAnalyticsDays: 400,
+  analyticsDays: 30,
   /** How long a superseded plan stays in Redis, for processes that have not switched yet. */
   supersededPlanTtlS: 3_600,
   // Timelines of users, and leaderboards in the Admin API
