@@ -100,7 +100,7 @@ export const activeDays: Then = {
                 where earlier.tenant = $1 and earlier.user_id = fresh.user_id
                   and earlier.day > fresh.day - ${activeWindowDays} and earlier.day < fresh.day
              ) + ${activeWindowDays}) as first,
-             least(day + ${activeWindowDays}, lead(day) over (partition by user_id order by day), (
+             least(day + ${activeWindowDays}, lead(day) over (partition by user_id collate "C" order by day), (
                select min(later.day) from active_days as later
                 where later.tenant = $1 and later.user_id = fresh.user_id
                   and later.day > fresh.day and later.day < fresh.day + ${activeWindowDays}

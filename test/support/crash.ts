@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Client } from './client.js';
+import { countDifferences } from './recorded-rows.js';
 import { killChildren, serve, type LaurelProcess } from './process.js';
 import { Random, runSeed } from './random.js';
 import { richConfig } from './rich-config.js';
@@ -81,6 +82,10 @@ export function describeCrash(kills: number): void {
     it('leads to the totals, points, levels and ranks of the model', async () => {
       await expectTotals(model, client, address);
       await expectRanks(model, client, address);
+    });
+
+    it('leaves the counts by day equal to those of the rows', async () => {
+      expect(await countDifferences(stage.pool)).to.deep.equal([]);
     });
 
     it('leaves Postgres equal to Redis, field by field', async () => {

@@ -71,3 +71,19 @@ export async function readRecorded(pool: pg.Pool): Promise<RecordedRows> {
     users: await rows<RecordedUser>(`select (date '1970-01-01' + created_day)::text as day from recorded_users`),
   };
 }
+
+/** Rows of analytics that differ from a plain count over the tables. No user may have been deleted. */
+export async function countDifferences(pool: pg.Pool): Promise<unknown[]> {
+  const { rows } = await pool.query(`
+    with counted (kind, object, day, count, amount) as (
+      select 'events', metric, day, count(*), sum(value::numeric)::float8 from events group by metric, day
+      union all select 'awards', trigger, day, count(*), sum(awarded)::float8 from awards group by trigger, day
+      union all select 'created', 0, date '1970-01-01' + created_day, count(*), 0 from users group by created_day
+      union all select 'active', 0, day, count(distinct user_id), 0 from events group by day
+    ), kept as (
+      select kind, object, day, count, amount from analytics_days where kind not in ('achievements', 'active30')
+    )
+    (select 'is missing' as row, * from (table counted except table kept) as missing)
+    union all (select 'is wrong', * from (table kept except table counted) as wrong)`);
+  return rows;
+}
