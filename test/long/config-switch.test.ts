@@ -164,6 +164,8 @@ describe('laurel apply', () => {
     const again = await runLaurel(['apply', file], env());
     expect([again.code, again.output]).to.deep.equal([0, `${file} changes nothing.\n`]);
     expect(await stored()).to.deep.equal(before);
+    const { rows } = await stage.pool.query('select via, operation, configuration_version as version from audit_log');
+    expect(rows).to.deep.equal([{ via: 'command', operation: 'apply', version: 2 }]);
   });
 
   it('--dry-run says what it would change, and changes nothing', async () => {

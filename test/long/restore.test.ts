@@ -57,6 +57,8 @@ describe('laurel restore and laurel verify', () => {
     await lose();
     await restore(context, print, {});
     expect(printed.at(-1)).to.equal(`${users} users of the default tenant are restored: Redis is in sync with Postgres.`);
+    const { rows } = await world.pool.query(`select tenant, summary from audit_log where via = 'command' and operation = 'restore'`);
+    expect(rows).to.deep.equal([{ tenant, summary: `${users} users restored` }]);
     expect((await event('user-1', 'key-1')).status).to.equal(202);
     const after = await event('user-1', 'another');
     expect([after.status, (after.body as { total: number }).total]).to.deep.equal([201, 10]);

@@ -1,10 +1,10 @@
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { execa } from 'execa';
 
-const pageFolder = join('dashboard', 'page');
+const pageFolder = join('dashboard', 'page') + sep;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
