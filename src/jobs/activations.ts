@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { utcDate } from '../shared/calendar.js';
-import type { Achievement, Leaderboard } from '../config/model.js';
+import type { Leaderboard } from '../config/model.js';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
 import { statusOn } from '../responses/leaderboards.js';
@@ -11,7 +11,15 @@ import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
 import { readAllUsers } from '../postgres/pool.js';
 import { mustGet, type ActiveConfig } from '../plan/active-config.js';
-import { boardKind, perpetualRun } from '../plan/boards.js';
+import {
+  achievementDefinition,
+  boardDefinition,
+  conditionsDefinition,
+  definitionOf,
+  entersAchievement,
+  entersBoard,
+} from '../plan/activation.js';
+import { perpetualRun } from '../plan/boards.js';
 import type { JobTools } from './job.js';
 
 /** Objects have numbers from 1; these are the rules of time (streaks and time triggers) and the conditions of streaks. */
@@ -53,8 +61,6 @@ interface UserRow {
   readonly user_id: string;
 }
 
-const hash = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
-
 const allUsers = 'select id as cursor, id as user_id from users where tenant = $1 and id > $2 order by id limit $3';
 
 /** Orders users by the ledger position at which they reached the value, so that ties are ordered as if the leaderboard had always existed. */
@@ -87,20 +93,6 @@ function usersOf(config: ActiveConfig, board: Leaderboard): string {
   }
 }
 
-function achievementDefinition(achievement: Achievement): string {
-  const { userAttributes } = achievement;
-  switch (achievement.trigger) {
-    case 'metric':
-      return hash([achievement.metricValue, achievement.eventAttributes, userAttributes]);
-    case 'streak':
-      return hash([achievement.streakLength, userAttributes]);
-    case 'achievement':
-      return hash([achievement.achievementIds, userAttributes]);
-    case 'api':
-      return hash([]);
-  }
-}
-
 /** Streaks and time triggers: when they change, the next due time of every user must be recomputed. */
 function timeActivations(config: ActiveConfig): Activation[] {
   const { streaks, pointsSystems, settings } = config.document;
@@ -109,7 +101,7 @@ function timeActivations(config: ActiveConfig): Activation[] {
   );
   if (!streaks.enabled && triggers.length === 0) return [];
   const { enabled, frequency, freezes } = streaks;
-  const definition = hash([
+  const definition = definitionOf([
     enabled,
     frequency,
     freezes,
@@ -120,11 +112,9 @@ function timeActivations(config: ActiveConfig): Activation[] {
   return [{ no: timeNo, key: 'streaks and time triggers', kind: 'time', definition, users: allUsers, pageSize: limits.activationUsers }];
 }
 
-/** The conditions of streaks: when they change, events already counted in the current period may extend the streak. */
 function conditionActivations({ document }: ActiveConfig): Activation[] {
-  const { enabled, evaluationMode, metrics } = document.streaks;
-  if (!enabled) return [];
-  const definition = hash([evaluationMode, metrics]);
+  if (!document.streaks.enabled) return [];
+  const definition = conditionsDefinition(document);
   return [{ no: conditionsNo, key: 'streak conditions', kind: 'time', definition, users: allUsers, pageSize: limits.activationUsers }];
 }
 
@@ -134,24 +124,21 @@ function activationsOf(config: ActiveConfig, today: string): Activation[] {
   return [
     ...timeActivations(config),
     ...conditionActivations(config),
-    ...achievements
-      .filter(({ archived, status, trigger }) => !archived && status === 'active' && trigger !== 'api')
-      .map((one): Activation => ({
-        no: one.no,
-        key: one.key,
-        kind: 'achievement',
-        definition: achievementDefinition(one),
-        users: allUsers,
-        pageSize: limits.activationUsers,
-      })),
+    ...achievements.filter(entersAchievement).map((one): Activation => ({
+      no: one.no,
+      key: one.key,
+      kind: 'achievement',
+      definition: achievementDefinition(one),
+      users: allUsers,
+      pageSize: limits.activationUsers,
+    })),
     ...leaderboards
-      .filter((board) => !board.archived && board.status === 'active' && boardKind(board) !== 'gain' && statusOn(board, today) === 'active')
+      .filter((board) => entersBoard(board) && statusOn(board, today) === 'active')
       .map((board): Activation => ({
         no: board.no,
         key: board.key,
         kind: 'leaderboard',
-        // A streak leaderboard is refilled when the frequency changes.
-        definition: board.rankBy === 'streak' ? config.document.streaks.frequency : '',
+        definition: boardDefinition(board, config.document),
         users: usersOf(config, board),
         pageSize: limits.activationReadUsers,
         board,

@@ -154,6 +154,18 @@ export const limits = {
   /** How long the previous secret stays valid after a rotation: default and maximum. */
   webhookOverlapHours: 24,
   maxWebhookOverlapHours: 168,
+  // Configuration over HTTP.
+  /** Bytes of a request with a configuration file: a text grows when JSON escapes its quotes and line ends. */
+  maxConfigRequestBytes: 2 * 1024 * 1024,
+  /** Versions of a configuration on one page, each compared with the one before it, and changes that the list describes of each. */
+  maxVersionsPage: 50,
+  maxVersionLines: 20,
+  /** The highest number of a version: Postgres stores it as an integer. */
+  maxVersionNo: 2_147_483_647,
+  /** Time for counting what a change of the configuration would do to users. What takes longer is not counted. */
+  countEffectsMs: 400,
+  /** How far back the awards of a trigger are counted that is switched off. */
+  effectAwardDays: 30,
   /** Bytes of a configuration file. */
   maxConfigFileBytes: 1024 * 1024,
   /** Nesting of a configuration file. A valid file has 7 levels, and the recursive parser overflows at some thousands. */

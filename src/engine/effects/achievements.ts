@@ -1,0 +1,124 @@
+import type { Achievement, AttributeFilter, ConfigDocument } from '../../config/model.js';
+import { type Condition, entering, type Entering } from '../../ledger/achievement-counts.js';
+import { type Count, withAchievement } from '../../ledger/counts.js';
+import { achievementDefinition, conditionsDefinition, entersAchievement } from '../../plan/activation.js';
+import { mustGet } from '../../plan/active-config.js';
+import { counted, isDropped, pairs, type PlannedChange, type Question, subjectOf } from './question.js';
+
+/** Achievements that users would complete by the backfill, and completed ones that close. */
+export function achievementQuestions(change: PlannedChange): Question[] {
+  const backfill = new Backfill(change);
+  const closed = pairs(change.from.achievements, change.to.achievements).flatMap(({ was, is }) => closing(was, is));
+  return [...backfill.questions(), ...closed];
+}
+
+function closing(was: Achievement | undefined, is: Achievement): Question[] {
+  const isLocked = was && !was.archived && was.status === 'active' && is.status === 'locked';
+  if (!isDropped(was, is) && !isLocked) return [];
+  const rest = is.archived ? ', which would no longer be shown.' : ' and keep it; no other user could complete it.';
+  return [
+    {
+      subject: subjectOf('achievement', is),
+      count: withAchievement(is.no),
+      of: 'users',
+      sentence: (count) => `${counted(count, 'user has', 'users have')} completed it${rest}`,
+      what: 'users who have completed it',
+    },
+  ];
+}
+
+/** What the backfill after a change does (jobs/activations.ts). */
+class Backfill {
+  private readonly change: PlannedChange;
+  private readonly numbers: ReadonlyMap<string, number>;
+  /** The achievements that it can complete, each after those that it needs. Null where that can't be known beforehand. */
+  private readonly entering = new Map<Achievement, Entering | null>();
+
+  constructor(change: PlannedChange) {
+    this.change = change;
+    const { attributes, metrics, achievements } = change.to;
+    this.numbers = new Map([attributes, metrics, achievements].flat().map(({ id, no }) => [id, no]));
+    const was = new Map(change.from.achievements.map((achievement) => [achievement.id, achievement]));
+    const open = achievements.filter(entersAchievement);
+    for (const achievement of open) this.visit(achievement, open, was);
+  }
+
+  questions(): Question[] {
+    return [...this.entering].map(([achievement, entered]) => ({
+      subject: subjectOf('achievement', achievement),
+      count: entered && this.count(achievement),
+      of: 'users',
+      sentence: (count) => `${counted(count, 'user')} would complete it.`,
+      what: 'users who would complete it',
+    }));
+  }
+
+  /** Decides whether an achievement is completed for users, after those that it needs. Achievements do not need each other in a cycle. */
+  private visit(achievement: Achievement, open: readonly Achievement[], was: ReadonlyMap<string, Achievement>): void {
+    if (this.entering.has(achievement)) return;
+    const needed = neededBy(achievement, open);
+    for (const need of needed) this.visit(need, open, was);
+    const before = was.get(achievement.id);
+    const isSame = before && entersAchievement(before) && achievementDefinition(before) === achievementDefinition(achievement);
+    const follows = needed.filter((need) => this.entering.has(need));
+    if (isSame && follows.length === 0) return;
+    const condition = this.condition(achievement, !isSame);
+    if (!condition) return;
+    const isUnknown = follows.some((need) => this.entering.get(need) === null) || this.dependsOnConditions(achievement);
+    this.entering.set(achievement, isUnknown ? null : this.enteringOf(achievement, condition));
+  }
+
+  /** New conditions of streaks change the lengths before achievements are backfilled. */
+  private dependsOnConditions({ trigger }: Achievement): boolean {
+    const { from, to } = this.change;
+    return trigger === 'streak' && (!from.streaks.enabled || conditionsDefinition(from) !== conditionsDefinition(to));
+  }
+
+  private enteringOf({ no, userAttributes }: Achievement, condition: Condition): Entering {
+    return { no, condition, attributes: this.filter(userAttributes) };
+  }
+
+  /** Null for what no backfill completes. */
+  private condition(achievement: Achievement, isFresh: boolean): Condition | null {
+    switch (achievement.trigger) {
+      case 'metric': {
+        const { metricId, metricValue: value, eventAttributes } = achievement;
+        return { metric: this.no(metricId), value, isSummed: eventAttributes.length > 0 };
+      }
+      case 'streak':
+        return streakCondition(achievement.streakLength, this.change.to);
+      case 'achievement':
+        return { needs: achievement.achievementIds.map((id) => this.no(id)), isFresh };
+      case 'api':
+        return null;
+    }
+  }
+
+  private filter(filters: readonly AttributeFilter[]): Entering['attributes'] {
+    return Object.fromEntries(filters.map(({ attributeId, attributeValue }) => [String(this.no(attributeId)), attributeValue]));
+  }
+
+  private no(id: string): number {
+    return mustGet(this.numbers, id, 'object');
+  }
+
+  /** Counts the users for whom an achievement is completed, with all that it needs and that is completed before it. */
+  private count(achievement: Achievement): Count {
+    const open = [...this.entering.keys()];
+    const chain = new Set<Achievement>();
+    const add = (one: Achievement): void => {
+      for (const need of neededBy(one, open)) add(need);
+      chain.add(one);
+    };
+    add(achievement);
+    return entering([...chain].flatMap((one) => this.entering.get(one) ?? []));
+  }
+}
+
+/** Which of these achievements a composite needs. */
+const neededBy = (achievement: Achievement, among: readonly Achievement[]): Achievement[] =>
+  achievement.trigger === 'achievement' ? among.filter(({ id }) => achievement.achievementIds.includes(id)) : [];
+
+/** Without streaks, no length reaches anything. */
+const streakCondition = (length: number, { streaks }: ConfigDocument): Condition | null =>
+  streaks.enabled ? { streak: streaks.frequency, length } : null;

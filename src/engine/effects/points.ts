@@ -1,0 +1,79 @@
+import type { PointsLevel, PointsSystem, PointsTrigger } from '../../config/model.js';
+import { abovePoints, awardedSince, type Totals, withPoints, withTotals } from '../../ledger/counts.js';
+import { levelsDefinition, levelsOf } from '../../plan/points.js';
+import { limits } from '../../shared/limits.js';
+import { counted, isDropped, pairs, type PlannedChange, type Question, subjectOf } from './question.js';
+
+const dayMs = 86_400_000;
+
+/** Users who change level, points above a new maximum, points that are no longer shown or awarded. */
+export const pointsQuestions = ({ from, to, now }: PlannedChange): Question[] =>
+  pairs(from.pointsSystems, to.pointsSystems).flatMap(({ was, is }) => {
+    if (!was) return [];
+    if (isDropped(was, is)) return [droppedSystem(is)];
+    return is.archived ? [] : [...levelQuestions(was, is), ...maximumQuestions(was, is), ...triggerQuestions(was, is, now)];
+  });
+
+const droppedSystem = (system: PointsSystem): Question => ({
+  subject: subjectOf('points system', system),
+  count: withPoints(system.no),
+  of: 'users',
+  sentence: (count) => `${counted(count, 'user has', 'users have')} points in it, which would no longer be shown.`,
+  what: 'users with points in it',
+});
+
+/** The totals that give users another level than before. */
+function changedTotals(was: PointsSystem, is: PointsSystem): Totals[] {
+  const [before, after] = [levelsOf(was), levelsOf(is)];
+  const levelAt = (levels: readonly PointsLevel[], total: number): number | undefined =>
+    levels.findLast(({ points }) => points <= total)?.no;
+  const starts = [...new Set([...before, ...after].map(({ points }) => points))].sort((a, b) => a - b);
+  const ranges = starts.map((from, at) => ({ from, until: starts[at + 1] ?? null }));
+  return ranges.filter(({ from }) => levelAt(before, from) !== levelAt(after, from));
+}
+
+function levelQuestions(was: PointsSystem, is: PointsSystem): Question[] {
+  if (levelsDefinition(was) === levelsDefinition(is)) return [];
+  return [
+    {
+      subject: subjectOf('points system', is),
+      count: withTotals(is.no, changedTotals(was, is)),
+      of: 'users',
+      sentence: (count) => `${counted(count, 'user')} would change level.`,
+      what: 'users who would change level',
+    },
+  ];
+}
+
+function maximumQuestions(was: PointsSystem, is: PointsSystem): Question[] {
+  const { maxPoints } = is;
+  if (maxPoints === null || maxPoints >= (was.maxPoints ?? limits.maxAbsoluteTotal)) return [];
+  return [
+    {
+      subject: subjectOf('points system', is),
+      count: abovePoints(is.no, maxPoints),
+      of: 'users',
+      sentence: (count) =>
+        `${counted(count, 'user has', 'users have')} more than the new maximum: they keep their points and earn no more.`,
+      what: 'users with more than the new maximum',
+    },
+  ];
+}
+
+const awards = ({ archived, status }: PointsTrigger): boolean => !archived && status === 'active';
+
+function triggerQuestions(was: PointsSystem, is: PointsSystem, now: number): Question[] {
+  return pairs(was.triggers, is.triggers).flatMap((trigger) => {
+    if (!trigger.was || !awards(trigger.was) || awards(trigger.is)) return [];
+    const days = limits.effectAwardDays;
+    return [
+      {
+        subject: subjectOf('trigger', trigger.is, is.key),
+        count: awardedSince(trigger.is.no, now - days * dayMs),
+        of: 'users' as const,
+        sentence: (count: number) => `${counted(count, 'user')} got points from it in the last ${days} days; it would award no more.`,
+        what: `users who got points from it in the last ${days} days`,
+      },
+    ];
+  });
+}
