@@ -16,10 +16,10 @@ export function keysOf(document: ConfigDocument): KeyOf {
 }
 
 /**
- * The whole configuration as YAML that `laurel apply` takes: applied to an empty tenant it makes the same configuration, with other ids;
- * applied to its own it changes nothing. What is archived is not in it.
+ * The contents of a file for the whole configuration: applied to an empty tenant it makes the same configuration, with other ids; applied
+ * to its own it changes nothing. What is archived is not in it.
  */
-export function exportConfig(document: ConfigDocument): string {
+export function fileContents(document: ConfigDocument): FileFields {
   const keyOf = keysOf(document);
   const list = (kind: Kind, objects: readonly ConfigObject[]): FileFields[] =>
     objects
@@ -33,6 +33,11 @@ export function exportConfig(document: ConfigDocument): string {
     fileNameOf(part),
     isSingle(part) ? fileFields(singles[part].fields, document[part], keyOf) : list(kinds[part], document[part]),
   ]);
+  return Object.fromEntries(contents) as FileFields;
+}
+
+/** These contents as YAML that `laurel apply` takes. */
+export function exportConfig(document: ConfigDocument): string {
   // Texts over several lines are written with escapes: a block would lose what its line ends are.
-  return stringify(Object.fromEntries(contents), { lineWidth: 0, blockQuote: false, aliasDuplicateObjects: false });
+  return stringify(fileContents(document), { lineWidth: 0, blockQuote: false, aliasDuplicateObjects: false });
 }

@@ -31,6 +31,24 @@ const mustBe =
     return `must be ${what}, not ${shown(issue.input)}${hint}`;
   };
 
+/** What a JSON Schema can say of a value besides what its Zod schema does (json-schema.ts). */
+export interface FormHint {
+  readonly maxLength?: number;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  /** Of a text that JSON Schema has no format for. */
+  readonly 'x-format'?: string;
+  readonly maxItems?: number;
+}
+export const formHints = z.registry<FormHint>();
+
+/** Notes what forms should know of a schema that checks its values by a function. */
+export function hinted<T extends z.ZodType>(schema: T, hint: FormHint): T {
+  formHints.add(schema, hint);
+  return schema;
+}
+
 const grouped = (value: number): string => value.toLocaleString('en-US');
 
 const aboveZero = `a number above 0 and up to ${grouped(limits.maxAbsoluteTotal)}`;
@@ -55,44 +73,70 @@ function textFault(value: string, maxChars: number): string | null {
 }
 
 /** Any text of up to `maxChars` code points that Postgres can store. */
-export const text = (maxChars: number = limits.maxTextChars) => checkedText('a text', (value) => textFault(value, maxChars));
+export const text = (maxChars: number = limits.maxTextChars) =>
+  hinted(
+    checkedText('a text', (value) => textFault(value, maxChars)),
+    { maxLength: maxChars },
+  );
 
 /** A text with more than spaces: a name, a URL. */
 export const filledText = (maxChars: number = limits.maxTextChars) =>
-  checkedText('a text', (value) => (value.trim() === '' ? 'must not be empty' : textFault(value, maxChars)));
+  hinted(
+    checkedText('a text', (value) => (value.trim() === '' ? 'must not be empty' : textFault(value, maxChars))),
+    { minLength: 1, maxLength: maxChars },
+  );
 
 /** A user id, or an idempotency key (docs/rules/users.md). */
-export const userId = checkedText('a text', (value) => {
-  if (value === '') return 'must not be empty';
-  return textFault(value, limits.maxIdChars) ?? (/\p{Cc}/u.test(value) ? 'must not contain control characters' : null);
-});
+export const userId = hinted(
+  checkedText('a text', (value) => {
+    if (value === '') return 'must not be empty';
+    return textFault(value, limits.maxIdChars) ?? (/\p{Cc}/u.test(value) ? 'must not contain control characters' : null);
+  }),
+  { minLength: 1, maxLength: limits.maxIdChars },
+);
 
 /** A key that an operator chooses (contract, `key`). */
-export const keySchema = checkedText('a text', (value) => {
-  if (!/^[a-zA-Z\d-_]+$/.test(value)) return `must be one or more letters, digits, - and _, not ${shown(value)}`;
-  return value.length > limits.maxKeyChars ? `is longer than ${grouped(limits.maxKeyChars)} characters` : null;
-});
+export const keySchema = hinted(
+  checkedText('a text', (value) => {
+    if (!/^[a-zA-Z\d-_]+$/.test(value)) return `must be one or more letters, digits, - and _, not ${shown(value)}`;
+    return value.length > limits.maxKeyChars ? `is longer than ${grouped(limits.maxKeyChars)} characters` : null;
+  }),
+  { pattern: '^[a-zA-Z0-9_-]+$', maxLength: limits.maxKeyChars },
+);
 
 /** A calendar day, `YYYY-MM-DD`. Postgres has no year 0. */
-export const day = checkedText('a day written YYYY-MM-DD', (value) =>
-  isDate(value) && !value.startsWith('0000') ? null : `must be a day of the calendar written YYYY-MM-DD, not ${shown(value)}`,
+export const day = hinted(
+  checkedText('a day written YYYY-MM-DD', (value) =>
+    isDate(value) && !value.startsWith('0000') ? null : `must be a day of the calendar written YYYY-MM-DD, not ${shown(value)}`,
+  ),
+  { format: 'date' },
 );
 
 /** The URL of a webhook endpoint. Whether it may be private depends on the installation (apply.ts). */
-export const webhookUrl = checkedText('a URL like https://example.com/webhooks', urlFault);
+export const webhookUrl = hinted(checkedText('a URL like https://example.com/webhooks', urlFault), {
+  format: 'uri',
+  maxLength: limits.maxWebhookUrlChars,
+});
 
 /** A time of the day, as the contract writes it. */
-export const timeOfDay = checkedText('a time written HH:MM or HH:MM:SS', (value) =>
-  /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.test(value) ? null : `must be a time of the day written HH:MM or HH:MM:SS, not ${shown(value)}`,
+const timePattern = '^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$';
+export const timeOfDay = hinted(
+  checkedText('a time written HH:MM or HH:MM:SS', (value) =>
+    new RegExp(timePattern).test(value) ? null : `must be a time of the day written HH:MM or HH:MM:SS, not ${shown(value)}`,
+  ),
+  { pattern: timePattern },
 );
 
 /** A time of the day with seconds: `09:00` and `09:00:00` are the same. */
 export const withSeconds = (time: string): string => (time.length === 'HH:MM'.length ? `${time}:00` : time);
 
 /** A time zone by its IANA name (docs/rules/users.md). */
-export const timeZone = checkedText('a time zone such as Europe/Lisbon', (value) =>
-  canonicalZone(value) === undefined ? `must be an IANA time zone such as Europe/Lisbon, not ${shown(value)}` : null,
-).overwrite((value) => canonicalZone(value) ?? value);
+export const timeZone = hinted(
+  checkedText('a time zone such as Europe/Lisbon', (value) =>
+    canonicalZone(value) === undefined ? `must be an IANA time zone such as Europe/Lisbon, not ${shown(value)}` : null,
+  ).overwrite((value) => canonicalZone(value) ?? value),
+  { 'x-format': 'time-zone' },
+);
 
 /** A number in a range, both ends included. `-0` becomes 0, which is what a document reads back as from Postgres. */
 export function number(from: number, to: number, whole: 'whole' | 'decimal') {
@@ -176,7 +220,7 @@ export function object<T extends z.core.$ZodLooseShape>(shape: T) {
 /** A list. Its length is checked before its elements. `ifEmpty` is the message for an empty list, where that is not allowed. */
 export function list<T extends z.ZodType>(element: T, most: number = limits.maxConfigObjects, ifEmpty?: string) {
   const all = z.array(element, { error: mustBe('a list') });
-  return z.preprocess(
+  const bounded = z.preprocess(
     (value, context) => {
       if (!Array.isArray(value) || value.length <= most) return value;
       context.addIssue({ code: 'custom', message: `must have at most ${grouped(most)} items, not ${grouped(value.length)}` });
@@ -184,6 +228,7 @@ export function list<T extends z.ZodType>(element: T, most: number = limits.maxC
     },
     ifEmpty === undefined ? all : all.min(1, { error: ifEmpty }),
   );
+  return hinted(bounded, { maxItems: most });
 }
 
 /** The fields that only some variants of an object have: for each variant the required and the optional ones. */

@@ -1,7 +1,7 @@
 /** The values that fields of `messages` and `templates` can have (kinds.ts). Each message is the rest of a sentence that starts with the field. */
 import { type z } from 'zod';
 import { limits } from '../shared/limits.js';
-import { checkedText, filledText, hourOfDay, keySchema, list, oneOf, text, whole } from './fields.js';
+import { checkedText, filledText, hinted, hourOfDay, keySchema, list, oneOf, text, whole } from './fields.js';
 import { type FieldSpec, given, optional, type Specs, type Common } from './kind.js';
 import { brandUrlFault, canonicalHost } from './links.js';
 import { channels, notificationTypes } from './message-types.js';
@@ -18,14 +18,20 @@ export function canonicalLocale(value: string): string | null {
   }
 }
 
-const locale = checkedText('a locale such as en or pt-BR', (value) =>
-  canonicalLocale(value) === null ? `must be a BCP 47 locale such as en or pt-BR, not ${JSON.stringify(value.slice(0, 60))}` : null,
-).overwrite((value) => canonicalLocale(value) ?? value);
+const locale = hinted(
+  checkedText('a locale such as en or pt-BR', (value) =>
+    canonicalLocale(value) === null ? `must be a BCP 47 locale such as en or pt-BR, not ${JSON.stringify(value.slice(0, 60))}` : null,
+  ).overwrite((value) => canonicalLocale(value) ?? value),
+  { 'x-format': 'locale', maxLength: limits.maxLocaleChars },
+);
 
 const hex = /^#[\da-f]{6}$/i;
-const color = checkedText('a color such as "#4f46e5"', (value) =>
-  hex.test(value) ? null : `must be a color such as "#4f46e5", not ${JSON.stringify(value.slice(0, 60))}`,
-).overwrite((value) => value.toLowerCase());
+const color = hinted(
+  checkedText('a color such as "#4f46e5"', (value) =>
+    hex.test(value) ? null : `must be a color such as "#4f46e5", not ${JSON.stringify(value.slice(0, 60))}`,
+  ).overwrite((value) => value.toLowerCase()),
+  { 'x-format': 'color', pattern: '^#[0-9a-fA-F]{6}$' },
+);
 
 const host = checkedText('a host such as app.example.com', (value) =>
   canonicalHost(value) === null ? `must be a host such as app.example.com, not ${JSON.stringify(value.slice(0, 60))}` : null,
