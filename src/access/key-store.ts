@@ -22,6 +22,14 @@ export async function loadKeys(pool: pg.Pool, prefixes: readonly string[]): Prom
   return rows;
 }
 
+/** What people know a key by, also one that has just been deleted: its row stays. */
+export async function keyLabel(pool: pg.Pool, id: string): Promise<{ readonly name: string; readonly prefix: string }> {
+  const { rows } = await pool.query<{ name: string; prefix: string }>('select name, prefix from api_keys where id = $1', [id]);
+  const [key] = rows;
+  if (!key) throw new Error(`there is no key ${id}, which has authenticated a request`);
+  return key;
+}
+
 /** The keys that changed after a revision, and whether they are valid. */
 export async function keysSince(pool: pg.Pool, revision: number): Promise<(StoredKey & { readonly isValid: boolean })[]> {
   const { rows } = await pool.query<StoredKey & { isValid: boolean }>(

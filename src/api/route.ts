@@ -4,10 +4,12 @@ import type { AuditLog } from '../access/audit.js';
 import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../access/key-ring.js';
 import type { Sessions } from '../access/sessions.js';
+import type { Author } from '../config/author.js';
 import type { Clock } from '../engine/clock.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
 import type { AnalyticsReader } from '../ledger/analytics.js';
 import type { ConfigEditor } from '../engine/configuration.js';
+import type { Counts } from '../ledger/counts.js';
 import type { DeadLetters } from '../ledger/dead-letters.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import type { BoardReader } from '../ledger/boards.js';
@@ -38,6 +40,8 @@ export interface Services {
   readonly audit: AuditLog;
   /** Advances the test clock of all tenants. Resolves with the new time once everything that is due by then is done. */
   readonly advance: (toMs: number) => Promise<number>;
+  /** Counts users for the effects of a change of the configuration. */
+  readonly counts: Counts;
   /** The list of users, and what happened to each. */
   readonly directory: UserDirectory;
   readonly timeline: TimelineReader;
@@ -56,8 +60,8 @@ export interface Services {
   readonly feedback: FeedbackIntake;
   /** The state of the installation. */
   readonly status: () => Promise<AccountStatus>;
-  /** Deletes a user for good, from both stores. Throws a 404 for an unknown user. */
-  readonly forget: (tenant: number, user: string) => Promise<void>;
+  /** Deletes a user for good, from both stores, on behalf of `author`. Throws a 404 for an unknown user. */
+  readonly forget: (tenant: number, user: string, author: Author) => Promise<void>;
 }
 
 export interface RouteResponse {
@@ -77,6 +81,9 @@ export interface RouteRequest<P, Q, B> {
   /** The `Idempotency-Key` header, decoded and checked, of a route that is `idempotent`. */
   readonly idempotencyKey: string | undefined;
 }
+
+/** Who changes what: the part of a request that changes of the configuration need. */
+export type Caller = Pick<RouteRequest<unknown, unknown, unknown>, 'services' | 'principal' | 'tenant'>;
 
 /** The Application API accepts admin keys and application keys, the Admin API only admin keys. */
 export type Api = 'application' | 'admin';
@@ -140,6 +147,10 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly body: z.ZodType<B> | null;
   /** Whether the Tenant-ID header may be the id of an archived tenant. */
   readonly archivedTenants?: true;
+  /** Of a POST that changes nothing: keys that may only read can call it. */
+  readonly reads?: true;
+  /** Whether the route responds with 409 when what the request is based on has changed. */
+  readonly conflicts?: true;
   /** Whether a missing body means `{}`. */
   readonly bodyOptional?: true;
   /** Maximum size of the body; limits.maxBodyBytes without it. */

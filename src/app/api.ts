@@ -10,6 +10,7 @@ import { dashboard } from '../dashboard/dashboard.js';
 import { Deletion } from '../jobs/deletion.js';
 import type { Sweeper } from '../jobs/sweeper.js';
 import { BoardReader } from '../ledger/boards.js';
+import { Counts } from '../ledger/counts.js';
 import { DeadLetters } from '../ledger/dead-letters.js';
 import { TimelineReader } from '../ledger/timeline.js';
 import { UserDirectory } from '../ledger/user-directory.js';
@@ -50,6 +51,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     ...{ engine, clock, history, aggregates, analytics, configuration, account, audit },
     sessions: new Sessions({ account, aheadMs: context.sessionAheadMs }),
     advance: (toMs) => sweeper.advance(defaultTenant, toMs),
+    counts: new Counts(pool),
     directory: new UserDirectory(pool),
     timeline: new TimelineReader(pool),
     boards: new BoardReader(pool),
@@ -58,7 +60,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     ...messageServices(context),
     feedback,
     status: () => readAccountStatus({ redis, pool, engine, clock, prefix: settings.redisPrefix }),
-    forget: (tenant, user) => deletion.run(tenant, user),
+    forget: (tenant, user, author) => deletion.run(tenant, user, author),
   };
   const rateLimit = requests === 0 ? undefined : new RateLimit({ redis, prefix: settings.redisPrefix, requests, windowS });
   const app = createApp({

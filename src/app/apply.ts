@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { defaultTenant, findTenant } from '../access/tenants.js';
+import type { Author } from '../config/author.js';
 import { describeChanges, nameChanges } from '../config/changes.js';
 import { applyConfigText, type AppliedConfig } from '../config/store.js';
 import { messageOf } from '../redis/connection.js';
@@ -14,6 +15,8 @@ export interface ApplyOptions {
   readonly dryRun: boolean;
   /** The id or customerId of a tenant; the default tenant without it. */
   readonly tenant?: string | undefined;
+  /** `laurel apply` without it. */
+  readonly author?: Author;
 }
 
 /** The text of a configuration file, and the name that messages use for it. */
@@ -47,13 +50,13 @@ export async function tenantNamed(pool: pg.Pool, named: string | undefined): Pro
 export async function applyConfig(
   { pool, clock, engine, settings }: Context,
   { name, text }: ConfigText,
-  { tenant: named, prune, dryRun }: ApplyOptions,
+  { tenant: named, ...options }: ApplyOptions,
 ): Promise<AppliedConfig> {
   const tenant = await tenantNamed(pool, named);
   const now = new Date(await clock.now(tenant)).toISOString();
   const { webhookAllowPrivate: allowPrivateWebhooks } = settings;
-  const applied = await applyConfigText({ pool, tenant, text, fileName: name, now, prune, dryRun, allowPrivateWebhooks });
-  if (!dryRun) await engine.activate(await engine.refreshConfig(tenant));
+  const applied = await applyConfigText({ pool, tenant, text, fileName: name, now, allowPrivateWebhooks, ...options });
+  if (!options.dryRun) await engine.activate(await engine.refreshConfig(tenant));
   return applied;
 }
 

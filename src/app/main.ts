@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { Command } from 'commander';
+import { commandAuthor } from '../config/author.js';
 import { applyConfig, describeApplied, noteApplied, readConfigText, type ApplyOptions } from './apply.js';
 import { Context, type ContextOptions } from './context.js';
 import { OperatorError } from '../shared/errors.js';
@@ -25,7 +26,7 @@ const interruption = (): Promise<NodeJS.Signals> => stopSignal(() => process.exi
 async function apply(file: string, { prune = false, dryRun = false, tenant }: Partial<ApplyOptions>): Promise<void> {
   const text = readConfigText(file);
   await withContext(async (context, print) => {
-    const applied = await applyConfig(context, text, { prune, dryRun, tenant });
+    const applied = await applyConfig(context, text, { prune, dryRun, tenant, author: commandAuthor });
     await noteApplied(context, applied);
     for (const line of describeApplied(file, applied)) print(line);
     if (dryRun) print('  Nothing was changed: this was a dry run.');

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensureAdminKey } from '../access/key-store.js';
 import { defaultTenant, noteTestClock } from '../access/tenants.js';
+import { startAuthor } from '../config/author.js';
 import { objectionMessage, type Objection } from '../ledger/active-redis-rules.js';
 import type { Reconciler } from '../restore/reconcile.js';
 import { LaurelError, OperatorError } from '../shared/errors.js';
@@ -87,7 +88,8 @@ export async function applyAtStart(context: Context): Promise<void> {
     await activateNewest(context);
     return;
   }
-  const applied = await applyConfig(context, readConfigText(file), { prune: false, dryRun: false });
+  const author = startAuthor(settings.config === null ? 'sample configuration' : 'CONFIG');
+  const applied = await applyConfig(context, readConfigText(file), { prune: false, dryRun: false, author });
   if (applied.saved) for (const line of describeApplied(file, applied)) print(line);
 }
 

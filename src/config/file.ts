@@ -18,8 +18,11 @@ export interface ConfigFile extends Readonly<Record<TopListName, readonly Placed
   readonly streaks: PlacedSingle | null;
   readonly messages: PlacedSingle | null;
   readonly problems: readonly FileProblem[];
-  /** Where the value at a path stands, or a place within it if it is a text; the innermost object around a value that isn't there. */
-  readonly locate: (path: Path, within?: Position) => Position;
+  /**
+   * Where the value at a path stands, or a place within it if it is a text; the innermost object around a value that isn't there. Null for
+   * contents without lines.
+   */
+  readonly locate: (path: Path, within?: Position) => Position | null;
 }
 
 /**
@@ -53,17 +56,16 @@ export function parseConfigFile(text: string, fileName: string): ConfigFile {
 
 interface Origin {
   readonly fileName: string;
-  readonly locate: (path: Path, name?: boolean) => Position;
-  readonly locateIn: (path: Path, within: Position) => Position;
+  readonly locate: (path: Path, name?: boolean) => Position | null;
+  readonly locateIn: (path: Path, within: Position) => Position | null;
   readonly faults: readonly FileProblem[];
 }
 
-const start = { line: 1, column: 1 };
-const nowhere: Origin = { fileName: 'the configuration', locate: () => start, locateIn: () => start, faults: [] };
+const nowhere: Origin = { fileName: 'the configuration', locate: () => null, locateIn: () => null, faults: [] };
 
 /**
- * A file with these contents: plain values, as a YAML file has them, by the names of its parts. Without an origin the positions of problems
- * mean nothing. Throws an OperatorError for contents without discernible objects.
+ * A file with these contents: plain values, as a YAML file has them, by the names of its parts. Without an origin, problems have no
+ * positions. Throws an OperatorError for contents without discernible objects.
  */
 export function configFileOf(contents: unknown, { fileName, locate, locateIn, faults }: Origin = nowhere): ConfigFile {
   const parser = new ObjectParser(locate, faults);

@@ -1,6 +1,7 @@
 /** Deletes a user from a tenant's configuration: a boost for one user names that user, in old versions too. */
 import { type Pool } from 'pg';
 import { limits } from '../shared/limits.js';
+import { type Author } from './author.js';
 import { type ConfigDocument, type ConfigVersion } from './model.js';
 import { ConfigConflict, loadConfig, loadConfigVersion, saveConfig } from './store.js';
 
@@ -16,12 +17,12 @@ function without(document: ConfigDocument, user: string): ConfigDocument {
 }
 
 /** Saves a version without the user's boosts, if the latest has any. Throws ConfigConflict after limits.maxApplyAttempts conflicts. */
-async function saveWithout(pool: Pool, tenant: number, user: string): Promise<void> {
+async function saveWithout(pool: Pool, tenant: number, user: string, author: Author): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const { version, document } = await loadConfig(pool, tenant);
     if (!names(document, user)) return;
     try {
-      await saveConfig(pool, tenant, version, without(document, user));
+      await saveConfig(pool, { tenant, expectedVersion: version, document: without(document, user), author });
       return;
     } catch (error) {
       if (!(error instanceof ConfigConflict) || attempt >= limits.maxApplyAttempts) throw error;
@@ -41,10 +42,10 @@ export async function isInConfig(pool: Pool, tenant: number, user: string): Prom
 
 /**
  * Removes the boosts of a user from all versions of a tenant's configuration; if the latest version has some, a new version without them
- * follows it. Returns the versions that had some, as they were, so that the caller can forget the plans compiled from them.
+ * by `author` follows it. Returns the versions that had some, as they were, so that the caller can forget the plans compiled from them.
  */
-export async function forgetInConfig(pool: Pool, tenant: number, user: string): Promise<ConfigVersion[]> {
-  await saveWithout(pool, tenant, user);
+export async function forgetInConfig(pool: Pool, tenant: number, user: string, author: Author): Promise<ConfigVersion[]> {
+  await saveWithout(pool, tenant, user, author);
   const { rows } = await pool.query<{ version: number }>(`select version ${versionsNaming} order by version`, [tenant, user]);
   const cleaned: ConfigVersion[] = [];
   for (const { version } of rows) {

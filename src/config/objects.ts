@@ -24,9 +24,9 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 export class ObjectParser {
   /** The problems of the objects parsed so far. */
   readonly problems: FileProblem[];
-  private readonly locate: (path: Path, name?: boolean) => Position;
+  private readonly locate: (path: Path, name?: boolean) => Position | null;
 
-  constructor(locate: (path: Path, name?: boolean) => Position, problems: readonly FileProblem[]) {
+  constructor(locate: (path: Path, name?: boolean) => Position | null, problems: readonly FileProblem[]) {
     this.locate = locate;
     this.problems = [...problems];
   }
@@ -48,7 +48,7 @@ export class ObjectParser {
     for (const problem of schemaProblems(result.error, subject, Object.keys(schema.shape))) {
       const isUnknown = problem.code === 'unknown_field';
       const at = [...path, ...problem.path];
-      this.problems.push({ position: this.locate(at, isUnknown), problem, path: isUnknown ? null : at });
+      this.problems.push({ position: this.locate(at, isUnknown), problem, ...(isUnknown ? { path: null, unknown: at } : { path: at }) });
       if (isUnknown) unknown.push(problem.path);
       else refused.push(problem.path.slice(0, 1));
     }
@@ -85,7 +85,7 @@ export class ObjectParser {
       const identity = typeof key === 'string' ? identityOf(kind, { ...(raw as Fields), key }) : '';
       const first = seen.get(identity);
       if (first && identity !== '') {
-        const problem = { code: 'repeated_in_file', subject, line: this.locate([...first, 'key']).line } as const;
+        const problem = { code: 'repeated_in_file', subject, line: this.locate([...first, 'key'])?.line ?? null } as const;
         this.problems.push({ position: this.locate([...at, 'key']), problem, path: [...at, 'key'] });
       } else {
         seen.set(identity, at);

@@ -59,11 +59,12 @@ const words = {
   syntax: ({ message }: { message: string }) => message,
   file_too_large: `the file is larger than ${limits.maxConfigFileBytes} bytes`,
   file_empty: 'the file is empty',
+  whole_too_large: `the whole configuration would exceed a file of ${limits.maxConfigFileBytes} bytes: delete objects that are no longer needed`,
   /** `message` is a predicate: `must be a text`. `field` is relative to the subject, and empty for the subject itself. */
   invalid_value: ({ field, message }: { field: Path; message: string }, name: NameOf) => `${fieldName(field, name)} ${message}`,
   unknown_field: (of: { field: string; inside: Path; known: readonly string[]; more: string }, name: NameOf) =>
     `unknown field ${JSON.stringify(of.field)} (${of.inside.length === 0 ? `allowed: ${of.known.join(', ')}` : `in ${fieldName(of.inside, name)}`})${of.more}`,
-  repeated_in_file: ({ line }: { line: number }) => `duplicate key, first used on line ${line}`,
+  repeated_in_file: ({ line }: { line: number | null }) => `duplicate key${line === null ? '' : `, first used on line ${line}`}`,
 
   // References.
   unknown_reference: (of: { to: ReferenceKind; key?: string; only?: string }) =>
@@ -149,10 +150,12 @@ export type ConfigProblem = Problem & { readonly path: Path };
 /** A problem of a file. */
 export interface FileProblem {
   readonly problem: Problem;
-  /** null for something that the file doesn't mention. */
+  /** null for something that the file doesn't mention, and for contents without lines. */
   readonly position: Position | null;
   /** The value that was refused; null if the problem is not in one value. */
   readonly path: Path | null;
+  /** The unknown field, which is no value that could be refused. */
+  readonly unknown?: Path;
 }
 
 function sentenceOf(problem: Problem, name: NameOf): string {
@@ -211,11 +214,27 @@ export function schemaProblems(error: z.ZodError, subject: Subject | undefined, 
   return [...problems.values()];
 }
 
-/** An error whose message has a line `FILE:LINE:COLUMN: sentence` for each problem, in the order of the file. */
-export function problemsError(fileName: string, problems: readonly FileProblem[]): OperatorError {
+/** Problems in the order of the file. */
+export function inFileOrder(problems: readonly FileProblem[]): FileProblem[] {
   const order = ({ position }: FileProblem): number => (position?.line ?? 0) * 1e9 + (position?.column ?? 0);
-  const lines = problems
-    .toSorted((a, b) => order(a) - order(b))
-    .map(({ position, problem }) => `${fileName}:${position ? `${position.line}:${position.column}:` : ''} ${fileSentence(problem)}`);
-  return new OperatorError([...new Set(lines)].join('\n'));
+  return problems.toSorted((a, b) => order(a) - order(b));
+}
+
+/** What is wrong with a file. */
+export class FileRefusal extends OperatorError {
+  readonly problems: readonly FileProblem[];
+
+  constructor(message: string, problems: readonly FileProblem[]) {
+    super(message);
+    this.name = 'FileRefusal';
+    this.problems = problems;
+  }
+}
+
+/** An error whose message has a line `FILE:LINE:COLUMN: sentence` for each problem, in the order of the file. */
+export function problemsError(fileName: string, problems: readonly FileProblem[]): FileRefusal {
+  const lines = inFileOrder(problems).map(
+    ({ position, problem }) => `${fileName}:${position ? `${position.line}:${position.column}:` : ''} ${fileSentence(problem)}`,
+  );
+  return new FileRefusal([...new Set(lines)].join('\n'), problems);
 }

@@ -5,6 +5,7 @@ import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
 import { planApply } from './apply.js';
+import { type Author, commandAuthor } from './author.js';
 import { type Change } from './changes.js';
 import { parseConfigFile } from './file.js';
 import { type ConfigDocument, type ConfigVersion, emptyConfig } from './model.js';
@@ -56,6 +57,14 @@ export async function loadConfigVersion(pool: Pool | PoolClient, tenant: number,
   return row ? { tenant, version, document: row.document } : null;
 }
 
+/** A document to save as the version after `expectedVersion`. */
+export interface NextConfig {
+  readonly tenant: number;
+  readonly expectedVersion: number;
+  readonly document: ConfigDocument;
+  readonly author: Author;
+}
+
 /**
  * Saves a document as the version after `expectedVersion`, which must be the latest, and returns it. Throws ConfigConflict if it is not;
  * a transaction of `client` can continue after that. The caller has validated the document: it comes from planApply, or has passed
@@ -63,18 +72,16 @@ export async function loadConfigVersion(pool: Pool | PoolClient, tenant: number,
  */
 export async function saveConfig(
   client: Pool | PoolClient,
-  tenant: number,
-  expectedVersion: number,
-  document: ConfigDocument,
+  { tenant, expectedVersion, document, author }: NextConfig,
 ): Promise<ConfigVersion> {
   // The condition refuses a number that would leave a gap; the primary key, one that a concurrent writer takes.
   const { rows } = await client.query<{ version: number }>(
-    `insert into config_versions (tenant, version, document)
-     select $1::integer, $2::integer + 1, $3::jsonb
+    `insert into config_versions (tenant, version, document, author)
+     select $1::integer, $2::integer + 1, $3::jsonb, $4::jsonb
      where $2::integer = (select coalesce(max(version), 0) from config_versions where tenant = $1::integer)
      on conflict do nothing
      returning version`,
-    [tenant, expectedVersion, JSON.stringify(document)],
+    [tenant, expectedVersion, JSON.stringify(document), JSON.stringify(author)],
   );
   const [row] = rows;
   if (!row) throw new ConfigConflict(tenant, expectedVersion);
@@ -95,6 +102,8 @@ export interface ApplyTextOptions {
   readonly allowPrivateWebhooks?: boolean;
   /** Plan and report, but save nothing. */
   readonly dryRun: boolean;
+  /** `laurel apply` without it. */
+  readonly author?: Author;
   /** How often to plan again after a conflict. */
   readonly attempts?: number;
 }
@@ -113,14 +122,16 @@ export interface AppliedConfig {
  * of the file (planApply), or after `attempts` conflicts.
  */
 export async function applyConfigText(options: ApplyTextOptions): Promise<AppliedConfig> {
-  const { pool, tenant, text, fileName, now, prune, dryRun, allowPrivateWebhooks, attempts = limits.maxApplyAttempts } = options;
+  const { pool, tenant, text, fileName, now, prune, dryRun, allowPrivateWebhooks } = options;
+  const { author = commandAuthor, attempts = limits.maxApplyAttempts } = options;
   const file = parseConfigFile(text, fileName);
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const current = await loadConfig(pool, tenant);
     const { document, changes, kept } = planApply(current.document, file, { now, prune, allowPrivateWebhooks, newId: randomUUID });
     if (dryRun || changes.length === 0) return { config: current, saved: false, changes, kept };
     try {
-      return { config: await saveConfig(pool, tenant, current.version, document), saved: true, changes, kept };
+      const config = await saveConfig(pool, { tenant, expectedVersion: current.version, document, author });
+      return { config, saved: true, changes, kept };
     } catch (error) {
       if (!(error instanceof ConfigConflict)) throw error;
     }

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import type { Author } from '../config/author.js';
 import { type EditContext, fitsIntoFile } from '../config/edits.js';
-import type { ConfigDocument } from '../config/model.js';
+import type { ConfigDocument, ConfigVersion } from '../config/model.js';
+import { requestSentence } from '../config/problems.js';
 import { ConfigConflict, loadConfig, saveConfig } from '../config/store.js';
+import { loadStored, type StoredVersion, summarizeVersions, type VersionPage, type VersionSummary } from '../config/versions.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import type { Clock } from './clock.js';
@@ -13,6 +16,21 @@ export interface Change<T> {
   readonly document: ConfigDocument;
   readonly result: T;
 }
+
+/** Who changes the configuration, and from where. */
+export interface EditOptions {
+  readonly author: Author;
+  /** The version that the change must start from; any without it. */
+  readonly expectedVersion?: number | undefined;
+}
+
+/** A result, and the version that it is of: the new one, or the one found if nothing changed. */
+export interface OfVersion<T> {
+  readonly version: number;
+  readonly result: T;
+}
+
+type ChangeConfig<T> = (document: ConfigDocument, context: EditContext) => Promise<Change<T>>;
 
 export interface ConfigEditorOptions {
   readonly pool: pg.Pool;
@@ -38,15 +56,36 @@ export class ConfigEditor {
     return (await this.stored(loadConfig(this.options.pool, tenant))).document;
   }
 
+  /** What a change would be planned with now: the newest configuration, and the context of an edit. */
+  async preview(tenant: number): Promise<ConfigVersion & { readonly context: EditContext }> {
+    return { ...(await this.stored(loadConfig(this.options.pool, tenant))), context: await this.context(tenant) };
+  }
+
+  /** A version with its author, the newest without a number; undefined if the tenant has never had it. */
+  version(tenant: number, version?: number): Promise<StoredVersion | undefined> {
+    return this.stored(loadStored(this.options.pool, tenant, version));
+  }
+
+  /** A page of the versions of a tenant, the newest first, each with its changes. */
+  versions(tenant: number, page: VersionPage): Promise<VersionSummary[]> {
+    return this.stored(summarizeVersions(this.options.pool, tenant, page));
+  }
+
   /**
    * Changes the configuration of a tenant. Calls `change` with the newest one, again after a conflict with another writer, so that no change is
    * lost; saves its document as one version, which is active for the next event in every process when this resolves. The document must
-   * come from the functions of config/edits.ts. Throws what `change` throws, and a LaurelError: `unprocessable` for a configuration that
-   * would not fit into a file, `not_ready` after too many conflicts or when a store is away.
+   * come from the functions of config/edits.ts or plan-contents.ts. Throws what `change` throws, and a LaurelError: `unprocessable` for a
+   * configuration that would not fit into a file, `conflict` when the newest version is not the expected one, `not_ready` after too many
+   * conflicts or when a store is away.
    */
-  edit<T>(tenant: number, change: (document: ConfigDocument, context: EditContext) => Promise<Change<T>>): Promise<T> {
+  async edit<T>(tenant: number, options: EditOptions, change: ChangeConfig<T>): Promise<T> {
+    return (await this.editVersion(tenant, options, change)).result;
+  }
+
+  /** As `edit`, with the version that is active after it. */
+  editVersion<T>(tenant: number, options: EditOptions, change: ChangeConfig<T>): Promise<OfVersion<T>> {
     const before = this.running.get(tenant) ?? Promise.resolve();
-    const editing = before.then(() => this.editNow(tenant, change));
+    const editing = before.then(() => this.editNow(tenant, options, change));
     const settled = editing.then(
       () => undefined,
       () => undefined,
@@ -56,27 +95,28 @@ export class ConfigEditor {
     return editing;
   }
 
-  private async editNow<T>(tenant: number, change: (document: ConfigDocument, context: EditContext) => Promise<Change<T>>): Promise<T> {
-    const { pool, engine, clock, allowPrivateWebhooks } = this.options;
-    const context = { now: new Date(await clock.now(tenant)).toISOString(), newId: randomUUID, allowPrivateWebhooks };
+  private async context(tenant: number): Promise<EditContext> {
+    const { clock, allowPrivateWebhooks } = this.options;
+    return { now: new Date(await clock.now(tenant)).toISOString(), newId: randomUUID, allowPrivateWebhooks };
+  }
+
+  private async editNow<T>(tenant: number, { author, expectedVersion }: EditOptions, change: ChangeConfig<T>): Promise<OfVersion<T>> {
+    const { pool, engine } = this.options;
+    const context = await this.context(tenant);
     for (let attempt = 1; attempt <= limits.maxApplyAttempts; attempt += 1) {
       const current = await this.stored(loadConfig(pool, tenant));
+      checkExpected(current, expectedVersion);
       const { document, result } = await change(current.document, context);
-      if (document === current.document) return result;
-      if (!fitsIntoFile(document)) {
-        throw new LaurelError(
-          'unprocessable',
-          `The whole configuration would exceed a file of ${limits.maxConfigFileBytes} bytes: delete objects that are no longer needed.`,
-        );
-      }
+      if (document === current.document) return { version: current.version, result };
+      if (!fitsIntoFile(document)) throw new LaurelError('unprocessable', requestSentence([{ code: 'whole_too_large' }]));
       try {
-        await this.stored(saveConfig(pool, tenant, current.version, document));
+        await this.stored(saveConfig(pool, { tenant, expectedVersion: current.version, document, author }));
       } catch (error) {
         if (error instanceof ConfigConflict) continue;
         throw error;
       }
       await engine.activate(await engine.refreshConfig(tenant));
-      return result;
+      return { version: current.version + 1, result };
     }
     throw new LaurelError('not_ready', 'Too many concurrent changes of the configuration. Try again shortly.');
   }
@@ -88,4 +128,13 @@ export class ConfigEditor {
       throw error instanceof ConfigConflict ? error : this.options.failure(error);
     }
   }
+}
+
+/** Throws a 409 when the newest version is not the one that a change was made for. */
+function checkExpected({ version }: ConfigVersion, expected: number | undefined): void {
+  if (expected === undefined || expected === version) return;
+  throw new LaurelError(
+    'conflict',
+    `The configuration is at version ${version}, and the change was made for version ${expected}: look at the newest one and change that.`,
+  );
 }

@@ -5,6 +5,7 @@ import type { Engine } from '../engine/engine.js';
 import { text } from '../engine/function-calls.js';
 import { refusal } from '../engine/refusals.js';
 import { readProfile } from '../engine/users.js';
+import type { Author } from '../config/author.js';
 import { forgetInConfig, isInConfig } from '../config/forget.js';
 import { ConfigConflict } from '../config/store.js';
 import { LaurelError } from '../shared/errors.js';
@@ -47,12 +48,12 @@ export class Deletion {
   /**
    * Deletes a user, and returns when no data is left. An id that never became a user may have keys, boosts and messages, which are deleted too. Throws a
    * 404 for an unknown id, and `not_ready` when Postgres is too far behind: either before anything was deleted or, if Postgres fails later, while the
-   * deletion there is still pending.
+   * deletion there is still pending. `author` is that of the version of the configuration without the user's boosts.
    */
-  async run(tenant: number, user: string): Promise<void> {
+  async run(tenant: number, user: string, author: Author): Promise<void> {
     await this.mustExist(tenant, user);
     await this.eraseKeys(tenant, user);
-    await this.removeFromConfig(tenant, user);
+    await this.removeFromConfig(tenant, user, author);
     // Only Postgres knows the user's old runs that are not final yet. The user's hash has later participations.
     const { ledgerId } = await this.clock.ledgerId(tenant);
     await this.history.waitFor(tenant, ledgerId);
@@ -79,9 +80,9 @@ export class Deletion {
     }
   }
 
-  private async removeFromConfig(tenant: number, user: string): Promise<void> {
+  private async removeFromConfig(tenant: number, user: string, author: Author): Promise<void> {
     try {
-      const versions = await forgetInConfig(this.pool, tenant, user);
+      const versions = await forgetInConfig(this.pool, tenant, user, author);
       if (versions.length === 0) return;
       const config = await this.engine.refreshConfig(tenant);
       await this.engine.activate(config);

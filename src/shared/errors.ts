@@ -12,6 +12,7 @@ const statuses = {
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
+  conflict: 409,
   body_too_large: 413,
   header_too_large: 431,
   unprocessable: 422,

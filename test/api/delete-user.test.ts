@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import pino from 'pino';
+import { commandAuthor } from '../../src/config/author.js';
 import { forgetInConfig } from '../../src/config/forget.js';
 import { FeedbackIntake } from '../../src/messages/feedback.js';
 import { Links } from '../../src/messages/links.js';
@@ -151,7 +152,7 @@ describe('Deleting a user', () => {
     await track(world, 'm', { user: zoe, value: 1 });
     await track(world, 'm', { user: 'ana', value: 1 });
     await world.drain();
-    await forgetInConfig(world.pool, 1, zoe);
+    await forgetInConfig(world.pool, 1, zoe, commandAuthor);
     // Any change makes the version without the boosts known.
     await world.configure(configText({ metrics: [...config.metrics, { key: 'o', name: 'O' }] }));
     const { awards } = await read<{ awards: { awarded: number; boosts: unknown[] }[] }>(world, userPath(zoe, '/points/p?awards=100'));

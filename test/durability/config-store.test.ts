@@ -1,14 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type pg from 'pg';
+import { commandAuthor } from '../../src/config/author.js';
 import { type ConfigDocument, emptyConfig } from '../../src/config/model.js';
-import { type AppliedConfig, applyConfigText, ConfigConflict, loadConfig, loadConfigVersion, saveConfig } from '../../src/config/store.js';
+import {
+  type AppliedConfig,
+  applyConfigText,
+  ConfigConflict,
+  loadConfig,
+  loadConfigVersion,
+  type NextConfig,
+  saveConfig,
+} from '../../src/config/store.js';
 import { OperatorError } from '../../src/shared/errors.js';
 import { freshDatabase } from '../support/world.js';
 
 const tenant = 1;
 const example = readFileSync(new URL('../../examples/study-app.yaml', import.meta.url), 'utf8');
 const metric = (key: string): string => `metrics: [{key: ${key}, name: ${key}}]`;
+
+const empty = (expectedVersion: number, no: number = tenant): NextConfig => ({
+  ...{ tenant: no, expectedVersion, document: emptyConfig, author: commandAuthor },
+});
 
 /** What a rejected promise was rejected with. */
 async function rejection(promise: Promise<unknown>): Promise<unknown> {
@@ -67,7 +80,7 @@ describe('The stored configuration', () => {
     await pool.query("insert into tenants (no, name) values (7, 'Other')");
     await apply(example);
     expect((await loadConfig(pool, 7)).version).to.equal(0);
-    expect((await saveConfig(pool, 7, 0, emptyConfig)).version).to.equal(1);
+    expect((await saveConfig(pool, empty(0, 7))).version).to.equal(1);
     expect((await loadConfig(pool, tenant)).document.metrics).to.have.length(1);
   });
 
@@ -90,7 +103,7 @@ describe('The stored configuration', () => {
   it('refuses to save on anything but the latest version', async () => {
     await apply(example);
     for (const expectedVersion of [0, 2, 5]) {
-      const error = await rejection(saveConfig(pool, tenant, expectedVersion, emptyConfig));
+      const error = await rejection(saveConfig(pool, empty(expectedVersion)));
       expect(error).to.be.instanceOf(ConfigConflict);
       expect(error).to.include({ tenant, expectedVersion });
     }
@@ -102,8 +115,8 @@ describe('The stored configuration', () => {
     const client = await pool.connect();
     try {
       await client.query('begin');
-      expect(await rejection(saveConfig(client, tenant, 0, emptyConfig))).to.be.instanceOf(ConfigConflict);
-      expect((await saveConfig(client, tenant, 1, emptyConfig)).version).to.equal(2);
+      expect(await rejection(saveConfig(client, empty(0)))).to.be.instanceOf(ConfigConflict);
+      expect((await saveConfig(client, empty(1))).version).to.equal(2);
       await client.query('rollback');
     } finally {
       client.release();
@@ -120,8 +133,8 @@ describe('The stored configuration', () => {
       ]) {
         const { version } = await loadConfig(pool, tenant);
         await client.query('begin');
-        await saveConfig(client, tenant, version, emptyConfig);
-        const other = saveConfig(pool, tenant, version, emptyConfig).then(
+        await saveConfig(client, empty(version));
+        const other = saveConfig(pool, empty(version)).then(
           () => 'saved',
           (error: unknown) => (error instanceof ConfigConflict ? 'conflict' : String(error)),
         );

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import pino from 'pino';
 import { dateToDay } from '../../src/shared/calendar.js';
+import { commandAuthor } from '../../src/config/author.js';
 import type { ConfigDocument } from '../../src/config/model.js';
 import { loadConfig, saveConfig } from '../../src/config/store.js';
 import { completeAchievement, listAchievements } from '../../src/engine/achievements.js';
@@ -132,7 +133,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     },
     configure: async (document) => {
       const { version } = await engine.config(tenant);
-      await saveConfig(database.pool, tenant, version, document);
+      await saveConfig(database.pool, { tenant, expectedVersion: version, document, author: commandAuthor });
       await engine.activate(await engine.refreshConfig(tenant));
       await tools.sweep.run(tenant);
     },
@@ -172,7 +173,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     deletePause: async (id) => item(await removePause(engine, tenant, pauses.get(id) ?? '', id)),
     restoreStreak: async (user) => item(await restoreStreak(engine, tenant, user)),
     deleteUser: async (user) => {
-      const { status } = await answered(() => tools.deletion.run(tenant, user));
+      const { status } = await answered(() => tools.deletion.run(tenant, user, commandAuthor));
       return { status };
     },
     user: (id) => answered(() => readProfile(engine, tenant, id)),

@@ -17,7 +17,8 @@ import { utcDate } from '../../shared/calendar.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { idsText, integerText } from '../query.js';
-import { defineRoute, type Route, type Services } from '../route.js';
+import { type Caller, defineRoute, type Route, type Services } from '../route.js';
+import { authorOf } from './author.js';
 import { batch, batchResponses, batchStatus, deletedSchema, eachItem, type Issue, issueOf, issueSchema, uuid } from './requests.js';
 import { type Resource, type Schemas, schemasOf, type Shown, shownObject } from './resource.js';
 
@@ -36,13 +37,13 @@ type Act<I, T> = (document: ConfigDocument, item: I, context: EditContext) => { 
  * Applies the items of a batch in order, each to the result of those before it, and saves the outcome as one version. It yields to other
  * requests between two items: in the largest configuration one takes some milliseconds.
  */
-function editEach<I, T>(
-  { configuration }: Services,
-  tenant: number,
+async function editEach<I, T>(
+  caller: Caller,
   items: readonly I[],
   { act, name }: { readonly act: Act<I, T>; readonly name: (item: I) => Pick<Issue, 'id'> },
 ): Promise<{ done: T[]; issues: Issue[] }> {
-  return configuration.edit(tenant, async (before, context) => {
+  const { services, tenant } = caller;
+  return services.configuration.edit(tenant, { author: await authorOf(caller) }, async (before, context) => {
     let document = before;
     const done: T[] = [];
     const issues = await eachItem(
@@ -180,8 +181,8 @@ function createRoute(resource: AnyResource): Route {
     responses: batchResponses(z.object({ created: z.array(schemas.created), issues: z.array(issueSchema) })),
     params: params(path, false),
     body: batch(schemas.create),
-    handle: async ({ services, tenant, params: { systemId }, body }) => {
-      const { done, issues } = await editEach(services, tenant, body, {
+    handle: async ({ services, principal, tenant, params: { systemId }, body }) => {
+      const { done, issues } = await editEach({ services, principal, tenant }, body, {
         act: (before, item, context) => {
           const today = todayOf(context);
           const fields = prepare ? prepare(item, undefined, today) : item;
@@ -209,8 +210,8 @@ function updateRoute(resource: AnyResource): Route {
     responses: { 200: z.object({ updated: z.array(schemas.shown), issues: z.array(issueSchema) }) },
     params: params(path, false),
     body: batch(schemas.update),
-    handle: async ({ services, tenant, params: { systemId }, body }) => {
-      const { done, issues } = await editEach(services, tenant, [...body.entries()], {
+    handle: async ({ services, principal, tenant, params: { systemId }, body }) => {
+      const { done, issues } = await editEach({ services, principal, tenant }, [...body.entries()], {
         act: (before, [index, item], context) => {
           if (body.findIndex(({ id }) => id === item.id) < index) throw new EditRefusal([{ code: 'repeated_id' }]);
           const today = todayOf(context);
@@ -240,8 +241,9 @@ function deleteRoute({ list, path, operations, many, ids = uuid }: AnyResource):
     responses: { 200: z.object({ deleted: z.array(deletedSchema), issues: z.array(issueSchema) }) },
     params: params(path, false),
     query: z.object({ ids: idsText(ids, limits.maxBatchItems) }),
-    handle: async ({ services, tenant, params: { systemId }, query }) => {
-      const body = await services.configuration.edit(tenant, async (document, context) => {
+    handle: async ({ services, principal, tenant, params: { systemId }, query }) => {
+      const author = await authorOf({ services, principal, tenant });
+      const body = await services.configuration.edit(tenant, { author }, async (document, context) => {
         const { document: left, ...result } = await archiveAll(document, placeOf(document, list, systemId), query.ids, context);
         return { document: left, result };
       });

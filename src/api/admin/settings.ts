@@ -1,7 +1,6 @@
-/** The settings and streak settings of a tenant, and the export of the whole configuration. */
+/** The settings and streak settings of a tenant. */
 import { z } from 'zod';
 import { changeSettings, EditRefusal } from '../../config/edits.js';
-import { exportConfig } from '../../config/export.js';
 import { oneOf, positive, text, whole } from '../../config/fields.js';
 import { type Field } from '../../config/kind.js';
 import { singles, type SingleName } from '../../config/kinds.js';
@@ -10,7 +9,8 @@ import type { ConfigDocument } from '../../config/model.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { boundedArray } from '../../shared/shapes.js';
-import { defineRoute, type Route, type Services } from '../route.js';
+import { type Caller, defineRoute, type Route } from '../route.js';
+import { authorOf } from './author.js';
 import { listOf, uuid } from './requests.js';
 import { shownType } from './resource.js';
 
@@ -68,8 +68,9 @@ const parts: readonly Part[] = [
 ];
 
 /** Changes one part of the configuration and returns it. Throws a 422 with everything that is wrong. */
-function change({ configuration }: Services, tenant: number, part: SingleName, sent: object): Promise<ConfigDocument[SingleName]> {
-  return configuration.edit(tenant, (before, context) => {
+async function change(caller: Caller, part: SingleName, sent: object): Promise<ConfigDocument[SingleName]> {
+  const { services, tenant } = caller;
+  return services.configuration.edit(tenant, { author: await authorOf(caller) }, (before, context) => {
     try {
       // A file gives freezes as a whole; a request changes only the fields it sends.
       const fields = 'freezes' in sent ? { ...sent, freezes: { ...before.streaks.freezes, ...(sent.freezes as object) } } : sent;
@@ -106,23 +107,12 @@ function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part)
       changesConfiguration: true,
       responses,
       body,
-      handle: async ({ services, tenant, body: own }) => ({ status: 200, body: await change(services, tenant, part, own) }),
+      handle: async ({ services, principal, tenant, body: own }) => ({
+        status: 200,
+        body: await change({ services, principal, tenant }, part, own),
+      }),
     }),
   ];
 }
 
-export const settingsAdminRoutes: readonly Route[] = [
-  ...parts.flatMap(routesOf),
-  defineRoute({
-    method: 'get',
-    path: '/config',
-    summary: 'Export the configuration as a YAML file that `laurel apply` takes',
-    operation: 'admin_config_export',
-    responses: { 200: z.string() },
-    produces: 'application/yaml; charset=utf-8',
-    handle: async ({ services, tenant }) => ({
-      status: 200,
-      body: exportConfig(await services.configuration.read(tenant)),
-    }),
-  }),
-];
+export const settingsAdminRoutes: readonly Route[] = parts.flatMap(routesOf);

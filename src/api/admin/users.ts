@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { readProfile } from '../../engine/users.js';
 import { limits } from '../../shared/limits.js';
 import { integerText } from '../query.js';
+import { authorOf } from './author.js';
 import { defineRoute, type Route } from '../route.js';
 import { userResponse } from '../../responses/users.js';
 import { idSchema, textSchema } from '../../engine/user-properties.js';
@@ -51,8 +52,8 @@ export const userAdminRoutes: readonly Route[] = [
     archivedTenants: true,
     audit: () => ({ summary: '1 user deleted', users: [] }),
     params: userParams,
-    handle: async ({ services, tenant, params }) => {
-      await services.forget(tenant, params.id);
+    handle: async ({ services, principal, tenant, params }) => {
+      await services.forget(tenant, params.id, await authorOf({ services, principal, tenant }));
       return { status: 200, body: { id: params.id } };
     },
   }),
