@@ -33,6 +33,17 @@ export function optionalIntegerText(min: number, max: number, description: strin
     });
 }
 
+/** A whole number in a path or a query string, within bounds. */
+export function requiredIntegerText(min: number, max: number, description: string): z.ZodType<number> {
+  return wholeNumber(min, max).meta({
+    description,
+    ...documented(({ jsonSchema }) => {
+      delete jsonSchema.pattern;
+      Object.assign(jsonSchema, { type: 'integer', minimum: min, maximum: max });
+    }),
+  });
+}
+
 /** A whole number in a query string, within bounds; `fallback` when it is absent. */
 export function integerText(min: number, max: number, fallback: number): z.ZodType<number> {
   return wholeNumber(min, max)

@@ -149,6 +149,7 @@ const failures = {
   403: ['Forbidden', failure('The API key may not call this operation, or not for this user or tenant.')],
   404: ['NotFound', failure('Something that the path or the `Tenant-ID` header names does not exist.')],
   405: ['MethodNotAllowed', failure('The path exists, but not with this method.')],
+  409: ['Conflict', failure('What the request is based on has changed; nothing was changed.')],
   413: ['BodyTooLarge', failure(`The body is larger than ${limits.maxBodyBytes} bytes.`)],
   422: ['Unprocessable', failure('The request is not valid; nothing was changed.')],
   429: ['TooManyRequests', failure('The API key is over its rate limit; nothing was changed.', retryAfter)],
@@ -197,7 +198,7 @@ function successOf({ responses }: Route, status: number): string {
 }
 
 function operationOf(route: Route): ZodOpenApiOperationObject {
-  const statuses = route.body ? [...everywhere, 413 as const] : everywhere;
+  const statuses = [...everywhere, ...(route.body ? [413 as const] : []), ...(route.conflicts ? [409 as const] : [])];
   return {
     operationId: route.operation,
     summary: route.summary,

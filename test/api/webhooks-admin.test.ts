@@ -80,7 +80,7 @@ describe('The Admin API of webhooks', () => {
     const { updated } = bodyOf<Batch>(await world.request('PATCH', path, { body }), 200);
     expect(updated[0]).to.deep.include({ id: made.id, status: 'inactive', events: ['streak.lost', 'points.changed'] });
     expect(updated[0]).to.not.have.property('secret');
-    const exported = String((await world.get('/admin/v1/config')).body);
+    const exported = String((await world.get('/admin/v1/configuration/file')).body);
     expect(exported).to.include('key: mine').and.not.include('whsec_');
     await remove(made.id);
     expect((await world.get(`${path}/${made.id}`)).status).to.equal(404);

@@ -6,9 +6,11 @@ import type { Reply, World } from './world.js';
 /** The problem with a response to bad input; undefined for a refusal or an issue with a sentence. */
 function complaint({ status, body }: Reply, { partly }: BadInput): string | undefined {
   const sentence = /^[A-Z`][^]*\.$/;
-  const { error, issues = [], ...done } = body as Record<string, unknown> & { error?: unknown; issues?: { message: string }[] };
+  const { error, issues = [], problems, ...done } = body as Record<string, unknown> & { error?: unknown; issues?: { message: string }[] };
   if (status >= 500) return 'a fault of the service';
   if (status >= 400) return typeof error === 'string' && sentence.test(error) ? undefined : `no sentence: ${JSON.stringify(body)}`;
+  // A dry run of a configuration takes any file, and reports what is wrong with it.
+  if (Array.isArray(problems) && problems.length > 0) return undefined;
   if (!Array.isArray(issues) || issues.length === 0) return `taken: ${JSON.stringify(body)}`;
   if (!issues.every(({ message }) => sentence.test(message))) return `no sentence: ${JSON.stringify(issues)}`;
   const isDone = Object.values(done).some((list) => Array.isArray(list) && list.length > 0);
