@@ -70,6 +70,15 @@ describe('The versions of a configuration', () => {
     expect((await current()).file).to.deep.equal(file);
   });
 
+  it('names the key that deletes a user and the boosts of that user', async () => {
+    const boost = { key: 'b', name: 'B', start: '2040-01-01', multiplier: 2, userId: 'ana' };
+    await apply({ file: { points: [{ key: 'xp', name: 'XP', boosts: [boost] }] } });
+    bodyOf(await world.request('DELETE', '/admin/v1/users/ana'), 200);
+    const [newest] = await versions();
+    expect(newest).to.deep.include({ version: 3, lines: ['- boost xp/b'] });
+    expect(newest?.author).to.deep.include({ kind: 'key', prefix: 'test' });
+  });
+
   it('keeps the name of a key that has been deleted since', async () => {
     const [made] = bodyOf<{ created: { id: string; key: string; prefix: string }[] }>(
       await host.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'Release tool' }] }),
