@@ -147,8 +147,6 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly body: z.ZodType<B> | null;
   /** Whether the Tenant-ID header may be the id of an archived tenant. */
   readonly archivedTenants?: true;
-  /** Of a POST that changes nothing: keys that may only read can call it. */
-  readonly reads?: true;
   /** Whether the route responds with 409 when what the request is based on has changed. */
   readonly conflicts?: true;
   /** Whether a missing body means `{}`. */

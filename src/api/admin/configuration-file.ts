@@ -1,12 +1,12 @@
 /** Dry runs of a configuration file, and applying it. */
 import { z } from 'zod';
-import { describeChanges } from '../../config/changes.js';
+import { describeChanges, nameChanges } from '../../config/changes.js';
 import { type Contents, planContents, type PlannedContents, problemsSentence, readContents } from '../../config/plan-contents.js';
 import { type FileProblem, fileSentence } from '../../config/problems.js';
 import { countEffects } from '../../engine/effects/effects.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
-import { type Caller, defineRoute, type Route } from '../route.js';
+import { type Audited, type Caller, defineRoute, type Route } from '../route.js';
 import { authorOf } from './author.js';
 import { changesFields, versionFields } from './configuration-shapes.js';
 
@@ -91,6 +91,10 @@ async function apply(caller: Caller, { file, prune, version: expectedVersion }: 
   return { version, changes: result.changes, lines: describeChanges(result.changes), kept: result.kept };
 }
 
+/** A file that changes nothing is not in the audit log. */
+const auditOf = ({ changes }: Pick<PlannedContents, 'changes'>): Audited | undefined =>
+  changes.length === 0 ? undefined : { summary: nameChanges(changes).join('; ') };
+
 export const configurationFileRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
@@ -126,6 +130,8 @@ export const configurationFileRoutes: readonly Route[] = [
     body: bodySchema,
     maxBodyBytes: limits.maxConfigRequestBytes,
     conflicts: true,
+    changesConfiguration: true,
+    audit: ({ response }) => auditOf(response as Pick<PlannedContents, 'changes'>),
     handle: async ({ services, principal, tenant, body }) => ({ status: 200, body: await apply({ services, principal, tenant }, body) }),
   }),
 ];
