@@ -7,7 +7,7 @@ export interface Column<T> {
   readonly isNumber?: boolean;
 }
 
-interface TableProps<T> {
+export interface TableProps<T> {
   /** Names the table for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<T>[];
@@ -15,10 +15,12 @@ interface TableProps<T> {
   readonly keyOf: (row: T) => string;
   /** Shown in place of the table when it has no rows. */
   readonly empty?: ComponentChildren;
+  /** The class of a row, to mark some. */
+  readonly classOf?: (row: T) => string | undefined;
 }
 
 /** A dense table that scrolls sideways on a narrow screen. */
-export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
+export function Table<T>({ caption, columns, rows, keyOf, empty, classOf }: TableProps<T>) {
   if (rows.length === 0 && empty !== undefined) return <div class="empty">{empty}</div>;
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
@@ -35,7 +37,7 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr key={keyOf(row)} class={classOf?.(row)}>
               {columns.map(({ title, cell, isNumber }) => (
                 <td key={title} class={isNumber ? 'number' : undefined}>
                   {cell(row)}
