@@ -34,6 +34,12 @@ export interface Delivery {
   readonly tries: readonly (AttemptRecord & { readonly at: string })[];
 }
 
+/** How many deliveries of an endpoint wait, and how many have failed. */
+export interface DeliveryTotals {
+  readonly pending: number;
+  readonly failed: number;
+}
+
 export interface DeliveryQuery {
   readonly status?: WebhookStatus | undefined;
   readonly kind?: WebhookKind | undefined;
@@ -62,6 +68,20 @@ export class WebhookAdmin {
       [tenant, numberArray(nos)],
     );
     return new Map(rows.map(({ no, failing_since: failingSince, switched_off: switchedOff }) => [no, { failingSince, switchedOff }]));
+  }
+
+  /** How many deliveries of the endpoints of a tenant wait or have failed, by their `no`; endpoints without any are left out. */
+  async totals(tenant: number): Promise<ReadonlyMap<number, DeliveryTotals>> {
+    const { rows } = await this.query<DeliveryTotals & { no: number }>(
+      `select no, sum(pending)::integer as pending, sum(failed)::integer as failed
+         from (select endpoint as no, count(*) as pending, 0 as failed from deliveries
+                where tenant = $1 and endpoint > 0 and status = 'pending' group by endpoint
+               union all
+               select endpoint, 0, count(*) from deliveries where tenant = $1 and endpoint > 0 and status = 'failed' group by endpoint) as counted
+        group by no`,
+      [tenant],
+    );
+    return new Map(rows.map(({ no, pending, failed }) => [no, { pending, failed }]));
   }
 
   /** The secrets of endpoints by their `no`, created where missing. */

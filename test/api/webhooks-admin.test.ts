@@ -200,6 +200,27 @@ describe('The Admin API of webhooks', () => {
     expect((await resend(failing?.id)).status).to.equal(404);
   });
 
+  it('counts the pending and the failed deliveries of each endpoint, of one tenant', async () => {
+    const busy = await create('/busy', { events: ['points.level_changed'] });
+    const idle = await create('/idle', { events: ['streak.lost'] });
+    receiver.answers['/busy'] = (request, response) => response.writeHead((request.body as { n: number }).n === 1 ? 200 : 500).end();
+    await add(...[1, 2, 3, 4].map((n) => message(`user-${n}`, { n })));
+    await until('four tries', async () => (await list(busy.id)).every(({ tries }) => tries.length === 1));
+    const [newest] = await list(busy.id);
+    await world.pool.query(`update deliveries set status = 'failed', finished = now() where id = $1`, [newest?.id]);
+    const none = { pending: 0, failed: 0 };
+    expect(bodyOf(await world.get(`${path}/totals`), 200)).to.deep.equal([
+      { webhookId: busy.id, pending: 2, failed: 1 },
+      { webhookId: idle.id, ...none },
+    ]);
+    const other = [{ customerId: 'totals', name: 'Totals' }];
+    const tenant = bodyOf<Batch>(await world.request('POST', '/admin/v1/tenants', { body: other }), 201).created[0]?.id ?? '';
+    const headers = { 'tenant-id': tenant };
+    expect(bodyOf(await world.request('GET', `${path}/totals`, { headers }), 200)).to.deep.equal([]);
+    await remove(busy.id, idle.id);
+    expect(bodyOf(await world.get(`${path}/totals`), 200)).to.deep.equal([]);
+  });
+
   it('shows an endpoint that has been switched off, until it is set to active', async () => {
     const { id } = await create('/off');
     await world.pool.query(`update delivery_queues set switched_off = now(), failing_since = now() - interval '6 days'`);

@@ -86,6 +86,20 @@ export const deliveryRoutes: readonly Route[] = [
   }),
   defineRoute({
     method: 'get',
+    path: '/webhooks/totals',
+    operation: 'admin_webhooks_totals',
+    description: 'Of the deliveries that are still stored, which is for a week.',
+    summary: 'Count the pending and the failed deliveries of each webhook',
+    responses: { 200: z.array(z.object({ webhookId: z.uuid(), pending: z.number().int(), failed: z.number().int() })) },
+    handle: async ({ services, tenant }) => {
+      const [{ webhooks }, totals] = await Promise.all([services.configuration.read(tenant), services.webhooks.totals(tenant)]);
+      const none = { pending: 0, failed: 0 };
+      const listed = webhooks.filter(({ archived }) => !archived);
+      return { status: 200, body: listed.map(({ id, no }) => ({ webhookId: id, ...(totals.get(no) ?? none) })) };
+    },
+  }),
+  defineRoute({
+    method: 'get',
     path: '/webhooks/{id}/deliveries',
     operation: 'admin_webhooks_deliveries',
     summary: 'List the deliveries of a webhook, the newest first',
