@@ -9,7 +9,21 @@ export interface ScreenRoute {
 }
 
 /** Every screen, each loaded when it is first opened. */
-export const screens: readonly ScreenRoute[] = [{ path: '/', screen: lazy(() => import('./screens/overview.js')) }];
+export const screens: readonly ScreenRoute[] = [
+  { path: '/', screen: lazy(() => import('./screens/overview.js')) },
+  { path: '/leaderboards', screen: lazy(() => import('./screens/leaderboards/list.js')) },
+  { path: '/leaderboards/:board', screen: lazy(() => import('./screens/leaderboards/board.js')) },
+  { path: '/achievements', screen: lazy(() => import('./screens/achievements/list.js')) },
+  { path: '/achievements/:achievement', screen: lazy(() => import('./screens/achievements/achievement.js')) },
+  { path: '/levels', screen: lazy(() => import('./screens/levels/levels.js')) },
+  { path: '/messages', screen: lazy(() => import('./screens/messages/messages.js')) },
+  { path: '/webhooks', screen: lazy(() => import('./screens/webhooks/list.js')) },
+  { path: '/webhooks/:webhook', screen: lazy(() => import('./screens/webhooks/webhook.js')) },
+  { path: '/status', screen: lazy(() => import('./screens/operation/status.js')) },
+  { path: '/keys', screen: lazy(() => import('./screens/keys/keys.js')) },
+  { path: '/tenants', screen: lazy(() => import('./screens/operation/tenants.js')) },
+  { path: '/audit', screen: lazy(() => import('./screens/operation/audit.js')) },
+];
 
 /** The navigation: everyday tasks first. */
 export const groups: readonly { readonly title: string; readonly items: readonly { readonly path: string; readonly title: string }[] }[] = [

@@ -1,0 +1,111 @@
+import { findByKey } from '../../api/find-by-key.js';
+import { useRead } from '../../api/use-read.js';
+import { useScope } from '../../scope.js';
+import { useAddress } from '../../use-address.js';
+import { Chart } from '../../ui/chart.js';
+import { SelectField } from '../../ui/field.js';
+import { formatNumber, formatShare } from '../../ui/format.js';
+import { Page, Panel, Stat } from '../../ui/page.js';
+import { Empty, Loaded } from '../../ui/states.js';
+import { StatusBadge } from '../status-badge.js';
+import { dayRanges, daysOf, defaultDays, firstDay } from './days.js';
+import { triggerNames } from './trigger-names.js';
+
+/** An achievement: who completes it, and how rare it is, over time. */
+export default function Achievement({ achievement: key }: { readonly achievement: string }) {
+  const { api, href } = useScope();
+  const read = useRead(
+    async () => ({ data: { found: await findByKey(key, (query) => api.admin.GET('/achievements', { params: { query } })) } }),
+    [api, key],
+  );
+  const found = read.data?.found;
+  const editor = href(`/configuration/achievements/${encodeURIComponent(key)}`);
+  return (
+    <Page
+      title={found?.name ?? key}
+      about={
+        found && (
+          <>
+            <StatusBadge status={found.status} /> Completed by {triggerNames[found.trigger]}. {found.description}
+          </>
+        )
+      }
+      actions={
+        <a class="button" href={editor}>
+          Edit the achievement
+        </a>
+      }
+    >
+      <Loaded of={read}>
+        {(data) =>
+          data.found ? (
+            <History id={data.found.id} />
+          ) : (
+            <Empty>
+              There is no achievement with the key {key}. <a href={href('/achievements')}>See all achievements</a>.
+            </Empty>
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+function History({ id }: { readonly id: string }) {
+  const { api } = useScope();
+  const { query, change } = useAddress();
+  const days = daysOf(query['days']);
+  const read = useRead(async () => {
+    const path = { id };
+    // Only the service knows the date of its clock: the range that it reads by default ends there.
+    const latest = await api.admin.GET('/analytics/achievements/{id}', { params: { path } });
+    const last = latest.data?.days.at(-1);
+    if (last === undefined || days === defaultDays) return latest;
+    return api.admin.GET('/analytics/achievements/{id}', { params: { path, query: { from: firstDay(last, days), until: last } } });
+  }, [api, id, days]);
+  return (
+    <>
+      <form class="inline" onSubmit={(event) => event.preventDefault()}>
+        <SelectField
+          label="Range"
+          value={String(days)}
+          onChange={(value) => {
+            change({ days: value });
+          }}
+          options={dayRanges.map((range) => ({ value: String(range), label: `${range} days` }))}
+        />
+      </form>
+      <Loaded of={read}>
+        {(history) => (
+          <>
+            <div class="stats">
+              <Stat
+                label={`Completions in ${days} days`}
+                value={formatNumber(history.completions.reduce((sum, count) => sum + count, 0))}
+              />
+              <Stat label="Completions in all" value={formatNumber(history.completed.at(-1) ?? 0)} />
+              <Stat label="Of all users" value={formatShare((history.rarity.at(-1) ?? 0) / 100)} />
+            </div>
+            <div class="columns">
+              <Panel title="Completions by day">
+                <Chart
+                  title="Completions by day"
+                  days={history.days}
+                  series={[{ label: 'Completions', values: history.completions }]}
+                  kind="bars"
+                />
+              </Panel>
+              <Panel title="Share of users who have completed it">
+                <Chart
+                  title="Share of users who have completed it, in percent"
+                  days={history.days}
+                  series={[{ label: 'Percent of users', values: history.rarity }]}
+                />
+              </Panel>
+            </div>
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}

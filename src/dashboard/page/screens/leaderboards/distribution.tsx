@@ -1,0 +1,48 @@
+import { useRead } from '../../api/use-read.js';
+import { useScope } from '../../scope.js';
+import { Bars } from '../../ui/bars.js';
+import { formatNumber } from '../../ui/format.js';
+import { Panel, Stat } from '../../ui/page.js';
+import { Loaded } from '../../ui/states.js';
+import { type Part, partQuery } from './types.js';
+
+const orNone = (value: number | null): string => (value === null ? 'none' : formatNumber(value));
+
+/** How the values of a part are distributed over its participants. */
+export function Distribution({ part }: { readonly part: Part }) {
+  const { api } = useScope();
+  const { board, run, group } = part;
+  const read = useRead(
+    () => api.admin.GET('/leaderboards/{id}/distribution', { params: { path: { id: board.id }, query: partQuery(part) } }),
+    [api, board.id, run, group],
+  );
+  return (
+    <Panel title="Distribution">
+      <Loaded of={read}>
+        {({ participants, lowest, median, highest, buckets }) => (
+          <>
+            <div class="stats">
+              <Stat label="Participants" value={formatNumber(participants)} />
+              <Stat label="Lowest" value={orNone(lowest)} />
+              <Stat label="Median" value={orNone(median)} />
+              <Stat label="Highest" value={orNone(highest)} />
+            </div>
+            {participants > 0 && (
+              <Bars
+                caption="Users by value"
+                of="Value"
+                unit="Users"
+                total={participants}
+                bars={buckets.map(({ from, to, users }) => ({
+                  key: String(from),
+                  label: from === to ? formatNumber(from) : `${formatNumber(from)} to ${formatNumber(to)}`,
+                  value: users,
+                }))}
+              />
+            )}
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}

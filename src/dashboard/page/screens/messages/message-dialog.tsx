@@ -1,0 +1,59 @@
+import '../screens.css';
+import type { components } from '../../api/schema/admin.js';
+import { useAction } from '../../api/use-read.js';
+import { useScope } from '../../scope.js';
+import { ChangeButton } from '../../ui/change-button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { Facts } from '../../ui/facts.js';
+import { Moment } from '../../ui/format.js';
+import { Json } from '../../ui/json.js';
+import { ErrorNote } from '../../ui/states.js';
+import { Attempts } from '../deliveries/attempts.js';
+import { StatusBadge } from '../status-badge.js';
+import { channelNames, typeNames } from './names.js';
+
+interface MessageDialogProps {
+  readonly message: components['schemas']['Message'];
+  readonly onResent: () => void;
+  readonly onClose: () => void;
+}
+
+/** A message with its attempts, and the button that sends it again. */
+export function MessageDialog({ message, onResent, onClose }: MessageDialogProps) {
+  const { api } = useScope();
+  const { id } = message;
+  const { run, isRunning, error } = useAction(() => api.admin.POST('/messages/{id}/resend', { params: { path: { id } } }));
+  const resend = async (): Promise<void> => {
+    if (!(await run())) return;
+    onResent();
+    onClose();
+  };
+  return (
+    <Dialog title={`${typeNames[message.type]} · ${channelNames[message.channel]}`} onClose={onClose}>
+      <div class="stack">
+        <Facts
+          facts={[
+            { title: 'Status', value: <StatusBadge status={message.status} /> },
+            { title: 'User', value: message.userId },
+            { title: 'Due', value: <Moment at={message.due} /> },
+            { title: 'Queued', value: <Moment at={message.created} /> },
+            { title: 'Finished', value: <Moment at={message.finished} /> },
+            { title: 'Next attempt', value: message.nextAttempt === null ? 'none' : <Moment at={message.nextAttempt} /> },
+            { title: 'Id', value: <code>{id}</code> },
+          ]}
+        />
+        <h3>Attempts</h3>
+        <Attempts attempts={message.tries} />
+        <h3>About</h3>
+        <Json value={message.about} />
+        {error !== undefined && <ErrorNote error={error} />}
+        <footer class="actions">
+          <p class="hint">Laurel checks again whether the user may receive it, and skips it otherwise.</p>
+          <ChangeButton kind="primary" isDisabled={isRunning} onClick={() => void resend()}>
+            Send again
+          </ChangeButton>
+        </footer>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,108 @@
+import type { ComponentChildren } from 'preact';
+import { given } from '../../api/given.js';
+import type { components } from '../../api/schema/admin.js';
+import { useRead } from '../../api/use-read.js';
+import { useScope } from '../../scope.js';
+import { useAddress } from '../../use-address.js';
+import { Moment } from '../../ui/format.js';
+import { Page, Panel } from '../../ui/page.js';
+import { Loaded } from '../../ui/states.js';
+import { Table } from '../../ui/table.js';
+import { UserFilter } from '../user-filter.js';
+
+type Entry = components['schemas']['AuditEntry'];
+
+const entriesPerPage = 50;
+/** How many users of a change are named. */
+const namedUsers = 3;
+
+const ways: Readonly<Record<Entry['via'], string>> = { api: 'the API', dashboard: 'the dashboard', command: 'a command' };
+
+/** Who changed what, the newest first. */
+export default function Audit() {
+  const { api } = useScope();
+  const address = useAddress();
+  const { cursor, user } = address.query;
+  const query = given({ limit: entriesPerPage, cursor, user });
+  const read = useRead(() => api.admin.GET('/audit-log', { params: { query } }), [api, cursor, user]);
+  return (
+    <Page title="Audit log" about="Changes by operators and their scripts. Entries are kept for 400 days.">
+      <Panel title="Changes" actions={<UserFilter />}>
+        <Loaded of={read}>
+          {({ entries, next }) => (
+            <>
+              <Table
+                caption="Changes"
+                rows={entries}
+                keyOf={({ id }) => id}
+                empty={
+                  user === undefined
+                    ? 'No changes yet. Changes of the configuration, of users, keys and tenants appear here.'
+                    : `No changes are about ${user}.`
+                }
+                columns={[
+                  { title: 'At', cell: ({ at }) => <Moment at={at} /> },
+                  { title: 'Who', cell: (entry) => <Who entry={entry} /> },
+                  { title: 'Change', cell: (entry) => <Change entry={entry} /> },
+                  { title: 'Users', cell: ({ users }) => <Users users={users} /> },
+                  { title: 'Tenant', cell: ({ tenantId }) => tenantId !== null && <TenantLink id={tenantId} /> },
+                ]}
+              />
+              {(cursor !== undefined || next !== null) && (
+                <nav class="pager" aria-label="Pages">
+                  {cursor !== undefined && (
+                    <a class="button" href={address.with({ cursor: undefined })}>
+                      Newest
+                    </a>
+                  )}
+                  {next !== null && (
+                    <a class="button" href={address.with({ cursor: next })}>
+                      Older
+                    </a>
+                  )}
+                </nav>
+              )}
+            </>
+          )}
+        </Loaded>
+      </Panel>
+    </Page>
+  );
+}
+
+function Who({ entry: { key, via } }: { readonly entry: Entry }) {
+  return (
+    <>
+      {key ? key.name || <code>{key.prefix}</code> : 'the operator'} <span class="hint">by {ways[via]}</span>
+    </>
+  );
+}
+
+function Change({ entry: { summary, operation, configurationVersion } }: { readonly entry: Entry }) {
+  const { href } = useScope();
+  return (
+    <>
+      {summary} {configurationVersion !== null && <a href={href(`/versions/${configurationVersion}`)}>Version {configurationVersion}</a>}
+      <div class="hint">
+        <code>{operation}</code>
+      </div>
+    </>
+  );
+}
+
+function Users({ users }: { readonly users: readonly string[] }): ComponentChildren {
+  const { href } = useScope();
+  const others = users.length - namedUsers;
+  return (
+    <>
+      {users.slice(0, namedUsers).map((id) => (
+        <div key={id}>
+          <a href={href(`/users/${encodeURIComponent(id)}`)}>{id}</a>
+        </div>
+      ))}
+      {others > 0 && <div class="hint">and {others} more</div>}
+    </>
+  );
+}
+
+const TenantLink = ({ id }: { readonly id: string }) => <a href={`/dashboard/tenants/${encodeURIComponent(id)}/in/`}>open</a>;

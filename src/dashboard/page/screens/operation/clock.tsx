@@ -1,0 +1,70 @@
+import { useState } from 'preact/hooks';
+import { useAction, useRead } from '../../api/use-read.js';
+import { useScope } from '../../scope.js';
+import { ChangeButton } from '../../ui/change-button.js';
+import { TextField } from '../../ui/field.js';
+import { formatDate, Moment } from '../../ui/format.js';
+import { Panel } from '../../ui/page.js';
+import { ErrorNote, Loaded } from '../../ui/states.js';
+
+const hourMs = 3_600_000;
+
+const steps: readonly (readonly [verb: string, byMs: number])[] = [
+  ['1 hour on', hourMs],
+  ['1 day on', 24 * hourMs],
+  ['1 week on', 7 * 24 * hourMs],
+];
+
+/** Moves the test clock of all tenants. */
+export function Clock() {
+  const { api } = useScope();
+  const read = useRead(() => api.admin.GET('/clock'), [api]);
+  const [date, setDate] = useState('');
+  const [moved, setMoved] = useState('');
+  const { run, isRunning, error } = useAction(async (now: string) => {
+    setMoved('');
+    const { data } = await api.admin.PUT('/clock', { body: { now } });
+    if (data)
+      setMoved(`The clock shows ${formatDate(data.now.slice(0, 10))}, ${data.now.slice(11, 16)} UTC. Everything that was due is done.`);
+    read.reload();
+  });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void run(`${date}T00:00:00Z`);
+  };
+  return (
+    <Panel title="Test clock">
+      <Loaded of={read}>
+        {({ now }) => (
+          <>
+            <p>
+              It is <Moment at={now} /> for all tenants. The clock moves only forward, and does everything that falls due on the way:
+              streaks end, runs of leaderboards become final, messages fall due.
+            </p>
+            <div class="actions">
+              {steps.map(([verb, byMs]) => (
+                <ChangeButton
+                  key={verb}
+                  isDisabled={isRunning}
+                  label={`Move the clock ${verb}`}
+                  onClick={() => void run(new Date(Date.parse(now) + byMs).toISOString())}
+                >
+                  {verb}
+                </ChangeButton>
+              ))}
+            </div>
+            <form class="inline" onSubmit={submit}>
+              <TextField label="To the start of a day (UTC)" type="date" value={date} onChange={setDate} isRequired />
+              <ChangeButton type="submit" isDisabled={isRunning}>
+                Move the clock
+              </ChangeButton>
+            </form>
+          </>
+        )}
+      </Loaded>
+      {isRunning && <progress aria-label="Moving the clock" />}
+      <p role="status">{moved}</p>
+      {error !== undefined && <ErrorNote error={error} />}
+    </Panel>
+  );
+}

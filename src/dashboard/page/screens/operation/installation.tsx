@@ -1,0 +1,145 @@
+import '../screens.css';
+import type { components } from '../../api/schema/admin.js';
+import { useRead } from '../../api/use-read.js';
+import { useScope } from '../../scope.js';
+import { Facts } from '../../ui/facts.js';
+import { formatCount, formatNumber, Moment } from '../../ui/format.js';
+import { Panel, Stat } from '../../ui/page.js';
+import { Loaded } from '../../ui/states.js';
+import { runbooks } from './runbooks.js';
+import { Leases, Processes, Restores, SyncedTenants } from './status-tables.js';
+
+export type Status = components['schemas']['Status'];
+
+const refreshMs = 5_000;
+const bytesPerMb = 2 ** 20;
+
+const megabytes = (bytes: number): string => `${formatNumber(Math.round(bytes / bytesPerMb))} MB`;
+
+/** What `laurel status` prints, and more. */
+export function Installation() {
+  const { api } = useScope();
+  const read = useRead(() => api.admin.GET('/status'), [api], refreshMs);
+  return (
+    <Loaded of={read}>
+      {(status) => (
+        <>
+          <Problems problems={status.problems} />
+          <Figures status={status} />
+          <div class="columns">
+            <Stores status={status} />
+            <Panel title="Processes">
+              <Processes status={status} />
+              <Leases status={status} />
+              <Runbooks names={runbooks.processes} />
+            </Panel>
+            <Panel title="Tenants">
+              <SyncedTenants status={status} />
+              <Runbooks names={runbooks.tenants} />
+            </Panel>
+            <Panel title="Restores">
+              <Restores status={status} />
+              <Runbooks names={runbooks.restores} />
+            </Panel>
+          </div>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Problems({ problems }: { readonly problems: readonly string[] }) {
+  if (problems.length === 0) return <p class="note good">Laurel finds no problems.</p>;
+  return (
+    <div class="note error" role="status">
+      <ul class="sentences">
+        {problems.map((problem) => (
+          <li key={problem}>{problem}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Figures({ status }: { readonly status: Status }) {
+  const { href } = useScope();
+  const { webhooks, messages } = status;
+  return (
+    <div class="stats">
+      <Stat label="Version" value={status.version} detail={status.now !== null && <Moment at={status.now} />} />
+      <Stat
+        label="Configuration"
+        value={status.configurationVersion ?? 'unknown'}
+        detail={<a href={href('/versions')}>See all versions</a>}
+      />
+      <Stat
+        label="Postgres is behind by"
+        value={`${formatNumber(Math.round(status.lagSeconds))} s`}
+        detail={formatCount(status.lagEntries, 'entry', 'entries')}
+      />
+      {webhooks && (
+        <Stat
+          label="Webhooks waiting"
+          value={formatNumber(webhooks.pending)}
+          detail={
+            <a href={href('/webhooks')}>
+              {formatNumber(webhooks.failed)} failed, {formatCount(webhooks.failingEndpoints, 'endpoint')} failing
+            </a>
+          }
+        />
+      )}
+      {messages && (
+        <Stat
+          label="Messages waiting"
+          value={formatNumber(messages.pending)}
+          detail={<a href={href('/messages?status=failed')}>{formatNumber(messages.failed)} failed</a>}
+        />
+      )}
+      <Stat label="Dead letters" value={formatNumber(status.postgres?.deadLetters ?? 0)} detail="of all tenants" />
+    </div>
+  );
+}
+
+function Stores({ status: { redis, postgres } }: { readonly status: Status }) {
+  return (
+    <Panel title="Stores">
+      <h3>Redis</h3>
+      {redis ? (
+        <Facts
+          facts={[
+            { title: 'Version', value: redis.version },
+            { title: 'Memory', value: megabytes(redis.memoryBytes) },
+            { title: 'Replicas', value: redis.replicas },
+            { title: 'Append-only file', value: redis.appendOnlyFile ? 'in order' : 'missing, or not writable' },
+          ]}
+        />
+      ) : (
+        <p class="problem">Redis does not respond.</p>
+      )}
+      <Runbooks names={runbooks.redis} />
+      <h3>Postgres</h3>
+      {postgres ? (
+        <Facts
+          facts={[
+            { title: 'Version', value: postgres.version },
+            { title: 'Size', value: megabytes(postgres.databaseBytes) },
+            { title: 'Schema', value: postgres.schema },
+          ]}
+        />
+      ) : (
+        <p class="problem">Postgres does not respond.</p>
+      )}
+      <Runbooks names={[...runbooks.postgres, ...runbooks.ledger]} />
+    </Panel>
+  );
+}
+
+/** The names of runbooks, which are files of the installation and not pages of the service. */
+export function Runbooks({ names }: { readonly names: readonly string[] }) {
+  return (
+    <details class="hint">
+      <summary>Runbooks</summary>
+      In <code>docs/operations/runbooks.md</code>: {names.join(', ')}.
+    </details>
+  );
+}

@@ -1,0 +1,99 @@
+import type { components } from '../../api/schema/admin.js';
+import { formatCount, formatNumber, Moment } from '../../ui/format.js';
+import { Table } from '../../ui/table.js';
+import { StatusBadge } from '../status-badge.js';
+
+type Status = components['schemas']['Status'];
+
+interface OfStatus {
+  readonly status: Status;
+}
+
+export function Processes({ status: { processes } }: OfStatus) {
+  return (
+    <Table
+      caption="Processes"
+      rows={processes}
+      keyOf={({ host, pid }) => `${host} ${pid}`}
+      empty="No process has confirmed its Redis in the last seconds."
+      columns={[
+        { title: 'Role', cell: ({ role }) => role },
+        { title: 'Host', cell: ({ host }) => host },
+        { title: 'Process', isNumber: true, cell: ({ pid }) => pid },
+        { title: 'Redis', cell: ({ redis, prefix }) => `${redis}, prefix ${prefix}` },
+      ]}
+    />
+  );
+}
+
+/** Which workers write the ledgers to Postgres. */
+export function Leases({ status: { postgres } }: OfStatus) {
+  return (
+    <Table
+      caption="Leases of ledgers"
+      rows={postgres?.leases ?? []}
+      keyOf={({ holder }) => holder}
+      empty="No worker holds the lease of a ledger."
+      columns={[
+        { title: 'Writes ledgers to Postgres', cell: ({ holder }) => <code>{holder}</code> },
+        { title: 'Tenants', isNumber: true, cell: ({ tenants }) => formatNumber(tenants) },
+      ]}
+    />
+  );
+}
+
+export function SyncedTenants({ status: { listed, tenants } }: OfStatus) {
+  return (
+    <>
+      <Table
+        caption="Tenants"
+        rows={listed}
+        keyOf={({ id }) => id}
+        empty="The stores do not respond, so the tenants are unknown."
+        columns={[
+          {
+            title: 'Tenant',
+            cell: ({ id, name }) => (id === 'default' ? name : <a href={`/dashboard/tenants/${encodeURIComponent(id)}/in/`}>{name}</a>),
+          },
+          {
+            title: 'Redis and Postgres',
+            cell: ({ state, restored }) => (
+              <>
+                <StatusBadge status={state} /> {restored !== null && `${formatCount(restored, 'user')} so far`}
+              </>
+            ),
+          },
+          {
+            title: 'Behind by',
+            isNumber: true,
+            cell: ({ lagEntries, lagSeconds }) =>
+              `${formatCount(lagEntries, 'entry', 'entries')}, ${formatNumber(Math.round(lagSeconds))} s`,
+          },
+          {
+            title: 'Epoch',
+            cell: ({ epoch, redisEpoch }) => (redisEpoch === null || redisEpoch === epoch ? epoch : `${epoch}, Redis ${redisEpoch}`),
+          },
+        ]}
+      />
+      <p class="hint">
+        {formatCount(tenants, 'tenant')} in all. Besides the default tenant, only those that are out of sync or more than a minute behind
+        are listed.
+      </p>
+    </>
+  );
+}
+
+export function Restores({ status: { restores } }: OfStatus) {
+  return (
+    <Table
+      caption="Restores"
+      rows={restores}
+      keyOf={({ tenantId, ended }) => `${tenantId} ${ended}`}
+      empty="Redis has never been restored from Postgres."
+      columns={[
+        { title: 'Tenant', cell: ({ tenantId }) => <code>{tenantId}</code> },
+        { title: 'Ended the epoch before', cell: ({ ended }) => <Moment at={ended} /> },
+      ]}
+    />
+  );
+}
