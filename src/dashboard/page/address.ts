@@ -8,7 +8,7 @@ export function addressWith(path: string, query: Readonly<Record<string, string>
   const kept = 'page' in changes ? query : { ...query, page: '' };
   const parameters = Object.entries({ ...kept, ...changes })
     .filter(([, value]) => value !== undefined && value !== '')
-    .map(([name, value]) => [name, String(value)]);
+    .map(([name, value]): [string, string] => [name, String(value)]);
   const text = new URLSearchParams(parameters).toString();
   return text === '' ? path : `${path}?${text}`;
 }

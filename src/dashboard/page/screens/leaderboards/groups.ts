@@ -1,5 +1,5 @@
 /** Runs and groups of leaderboards in addresses and in words. */
-import { formatDate } from '../../ui/format.js';
+import { formatDate } from '../../ui/numbers.js';
 
 /** An attribute of a group with its value. */
 export interface GroupAttribute {

@@ -1,5 +1,5 @@
 /** What moved between two reads of a page of a leaderboard. */
-import { formatCount, formatNumber } from '../../ui/format.js';
+import { formatCount, formatNumber } from '../../ui/numbers.js';
 
 /** A row of a leaderboard. */
 export interface Place {
