@@ -1,9 +1,9 @@
-import { LocationProvider, Route, Router } from 'preact-iso';
+import { LocationProvider, useLocation } from 'preact-iso';
 import { useEffect, useMemo } from 'preact/hooks';
 import { whenSignedOut } from './api/client.js';
 import { readSession, type Session } from './api/session.js';
 import { useRead } from './api/use-read.js';
-import { createScope, ScopeContext } from './scope.js';
+import { createScope, ScopeContext, tenantOf } from './scope.js';
 import { SignIn } from './screens/sign-in.js';
 import { Screens, Shell } from './shell.js';
 import { ErrorNote, Loading } from './ui/states.js';
@@ -20,18 +20,13 @@ export function App() {
   if (!session) return <SignIn onSignedIn={reload} />;
   return (
     <LocationProvider scope="/dashboard">
-      <Router>
-        <Route
-          path="/dashboard/tenants/:tenant/in/*"
-          component={({ tenant }: { tenant?: string }) => <InTenant session={session} tenant={tenant} />}
-        />
-        <Route default component={() => <InTenant session={session} tenant={undefined} />} />
-      </Router>
+      <InTenant session={session} />
     </LocationProvider>
   );
 }
 
-function InTenant({ session, tenant }: { readonly session: Session; readonly tenant: string | undefined }) {
+function InTenant({ session }: { readonly session: Session }) {
+  const tenant = tenantOf(useLocation().path);
   const scope = useMemo(() => createScope(session, tenant), [session, tenant]);
   return (
     <ScopeContext.Provider value={scope}>

@@ -19,6 +19,12 @@ export interface Scope {
 export const baseOf = (tenant: string | undefined): string =>
   tenant === undefined ? '/dashboard' : `/dashboard/tenants/${encodeURIComponent(tenant)}/in`;
 
+/** The tenant of the address of a screen. */
+export function tenantOf(path: string): string | undefined {
+  const [, tenant] = /^\/dashboard\/tenants\/([^/]+)\/in(?:\/|$)/.exec(path) ?? [];
+  return tenant === undefined ? undefined : decodeURIComponent(tenant);
+}
+
 export function createScope(session: Session, tenant: string | undefined): Scope {
   const base = baseOf(tenant);
   return { session, tenant, api: createApi(tenant), href: (path) => base + path, canChange: session.key.access === 'full' };

@@ -15,7 +15,6 @@ export function whenSignedOut(handler: () => void): void {
 /** Throws an ApiError with the sentence of a response that is not a success. */
 export async function checkResponse(response: Response): Promise<void> {
   if (response.ok) return;
-  if (response.status === 401) onSignedOut();
   const body: unknown = await response
     .clone()
     .json()
@@ -26,6 +25,7 @@ export async function checkResponse(response: Response): Promise<void> {
 
 const middleware: Middleware = {
   onResponse: async ({ response }) => {
+    if (response.status === 401) onSignedOut();
     await checkResponse(response);
     return undefined;
   },
