@@ -1,7 +1,7 @@
 import '../screens.css';
 import { useState } from 'preact/hooks';
 import { useRead } from '../../api/use-read.js';
-import { useScope } from '../../scope.js';
+import { baseOf, useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { Moment } from '../../ui/format.js';
@@ -96,7 +96,7 @@ export function AdminKeys() {
 
 function TenantLink({ id }: { readonly id: string | null }) {
   if (id === null) return <>the account</>;
-  return <a href={`/dashboard/tenants/${encodeURIComponent(id)}/in/`}>one tenant</a>;
+  return <a href={`${baseOf(id)}/`}>one tenant</a>;
 }
 
 const tasks: readonly (readonly [task: KeyTask, verb: string])[] = [

@@ -35,7 +35,7 @@ export function Distribution({ part }: { readonly part: Part }) {
                 total={participants}
                 bars={buckets.map(({ from, to, users }) => ({
                   key: String(from),
-                  label: from === to ? formatNumber(from) : `${formatNumber(from)} to ${formatNumber(to)}`,
+                  label: `${formatNumber(from)} to below ${formatNumber(to)}`,
                   value: users,
                 }))}
               />

@@ -1,8 +1,7 @@
-import type { ComponentChildren } from 'preact';
 import { given } from '../../api/given.js';
 import type { components } from '../../api/schema/admin.js';
 import { useRead } from '../../api/use-read.js';
-import { useScope } from '../../scope.js';
+import { baseOf, useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { Moment } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';
@@ -44,7 +43,7 @@ export default function Audit() {
                   { title: 'At', cell: ({ at }) => <Moment at={at} /> },
                   { title: 'Who', cell: (entry) => <Who entry={entry} /> },
                   { title: 'Change', cell: (entry) => <Change entry={entry} /> },
-                  { title: 'Users', cell: ({ users }) => <Users users={users} /> },
+                  { title: 'Users', cell: (entry) => <Users entry={entry} /> },
                   { title: 'Tenant', cell: ({ tenantId }) => tenantId !== null && <TenantLink id={tenantId} /> },
                 ]}
               />
@@ -78,11 +77,11 @@ function Who({ entry: { key, via } }: { readonly entry: Entry }) {
   );
 }
 
-function Change({ entry: { summary, operation, configurationVersion } }: { readonly entry: Entry }) {
-  const { href } = useScope();
+function Change({ entry: { summary, operation, tenantId, configurationVersion } }: { readonly entry: Entry }) {
+  const to = useAddressOf(tenantId);
   return (
     <>
-      {summary} {configurationVersion !== null && <a href={href(`/versions/${configurationVersion}`)}>Version {configurationVersion}</a>}
+      {summary} {configurationVersion !== null && <a href={to(`/versions/${configurationVersion}`)}>Version {configurationVersion}</a>}
       <div class="hint">
         <code>{operation}</code>
       </div>
@@ -90,14 +89,14 @@ function Change({ entry: { summary, operation, configurationVersion } }: { reado
   );
 }
 
-function Users({ users }: { readonly users: readonly string[] }): ComponentChildren {
-  const { href } = useScope();
+function Users({ entry: { users, tenantId } }: { readonly entry: Entry }) {
+  const to = useAddressOf(tenantId);
   const others = users.length - namedUsers;
   return (
     <>
       {users.slice(0, namedUsers).map((id) => (
         <div key={id}>
-          <a href={href(`/users/${encodeURIComponent(id)}`)}>{id}</a>
+          <a href={to(`/users/${encodeURIComponent(id)}`)}>{id}</a>
         </div>
       ))}
       {others > 0 && <div class="hint">and {others} more</div>}
@@ -105,4 +104,14 @@ function Users({ users }: { readonly users: readonly string[] }): ComponentChild
   );
 }
 
-const TenantLink = ({ id }: { readonly id: string }) => <a href={`/dashboard/tenants/${encodeURIComponent(id)}/in/`}>open</a>;
+const TenantLink = ({ id }: { readonly id: string }) => (
+  <a href={`${baseOf(id)}/`} title={id}>
+    {id.slice(0, 8)}
+  </a>
+);
+
+/** The addresses of screens of the tenant that an entry is about, which may be another one than that of this screen. */
+function useAddressOf(tenantId: string | null): (path: string) => string {
+  const { href, tenant } = useScope();
+  return tenantId === null || tenantId === tenant ? href : (path) => baseOf(tenantId) + path;
+}

@@ -1,4 +1,5 @@
 import type { components } from '../../api/schema/admin.js';
+import { baseOf } from '../../scope.js';
 import { formatCount, formatNumber, Moment } from '../../ui/format.js';
 import { Table } from '../../ui/table.js';
 import { StatusBadge } from '../status-badge.js';
@@ -17,9 +18,8 @@ export function Processes({ status: { processes } }: OfStatus) {
       keyOf={({ host, pid }) => `${host} ${pid}`}
       empty="No process has confirmed its Redis in the last seconds."
       columns={[
-        { title: 'Role', cell: ({ role }) => role },
-        { title: 'Host', cell: ({ host }) => host },
-        { title: 'Process', isNumber: true, cell: ({ pid }) => pid },
+        { title: 'Role', cell: ({ role }) => <span class="nowrap">{role}</span> },
+        { title: 'Process', cell: ({ host, pid }) => `${pid} on ${host}` },
         { title: 'Redis', cell: ({ redis, prefix }) => `${redis}, prefix ${prefix}` },
       ]}
     />
@@ -33,7 +33,7 @@ export function Leases({ status: { postgres } }: OfStatus) {
       caption="Leases of ledgers"
       rows={postgres?.leases ?? []}
       keyOf={({ holder }) => holder}
-      empty="No worker holds the lease of a ledger."
+      empty="No worker holds the lease of a ledger now. A worker takes it to write entries to Postgres."
       columns={[
         { title: 'Writes ledgers to Postgres', cell: ({ holder }) => <code>{holder}</code> },
         { title: 'Tenants', isNumber: true, cell: ({ tenants }) => formatNumber(tenants) },
@@ -53,13 +53,14 @@ export function SyncedTenants({ status: { listed, tenants } }: OfStatus) {
         columns={[
           {
             title: 'Tenant',
-            cell: ({ id, name }) => (id === 'default' ? name : <a href={`/dashboard/tenants/${encodeURIComponent(id)}/in/`}>{name}</a>),
+            cell: ({ id, name }) => (id === 'default' ? <span class="nowrap">{name}</span> : <a href={`${baseOf(id)}/`}>{name}</a>),
           },
           {
             title: 'Redis and Postgres',
-            cell: ({ state, restored }) => (
+            cell: ({ state, restored, epoch, redisEpoch }) => (
               <>
                 <StatusBadge status={state} /> {restored !== null && `${formatCount(restored, 'user')} so far`}
+                {state === 'out of sync' && <div class="hint">{`Postgres has the epoch ${epoch}, Redis ${redisEpoch ?? 'none'}.`}</div>}
               </>
             ),
           },
@@ -68,10 +69,6 @@ export function SyncedTenants({ status: { listed, tenants } }: OfStatus) {
             isNumber: true,
             cell: ({ lagEntries, lagSeconds }) =>
               `${formatCount(lagEntries, 'entry', 'entries')}, ${formatNumber(Math.round(lagSeconds))} s`,
-          },
-          {
-            title: 'Epoch',
-            cell: ({ epoch, redisEpoch }) => (redisEpoch === null || redisEpoch === epoch ? epoch : `${epoch}, Redis ${redisEpoch}`),
           },
         ]}
       />

@@ -2,7 +2,7 @@ import '../screens.css';
 import { useState } from 'preact/hooks';
 import type { components } from '../../api/schema/admin.js';
 import { useRead } from '../../api/use-read.js';
-import { useScope } from '../../scope.js';
+import { baseOf, useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { Moment } from '../../ui/format.js';
@@ -62,7 +62,7 @@ function TenantList({ changes, onOpen }: { readonly changes: number; readonly on
   const { api } = useScope();
   const paging = usePaging(useAddress());
   const read = useRead(() => api.admin.GET('/tenants', { params: { query: paging.range } }), [api, paging.page, changes]);
-  const open = (tenant: Tenant) => `/dashboard/tenants/${encodeURIComponent(tenant.id)}/in/`;
+  const open = (tenant: Tenant) => `${baseOf(tenant.id)}/`;
   return (
     <PagedTable
       caption="Tenants"
