@@ -10,6 +10,7 @@ import { serve } from './processes/serve.js';
 import { parseSettings } from './settings.js';
 import { stopSignal } from './signals.js';
 import { createKey, listKeys, revokeKey, type Print } from './commands/keys.js';
+import { addDemo } from './commands/demo/command.js';
 import { countMessages, type CountOptions, preview, type PreviewOptions } from './commands/messages.js';
 import { openReport, restore, verify } from './commands/restore.js';
 import { status } from './commands/status.js';
@@ -74,6 +75,7 @@ function program(): Command {
     .description('run the API (API_PROCESSES processes), and the worker that writes the ledger to Postgres')
     .option('--api-only', 'leave the worker to another machine, or another service')
     .action((how: { apiOnly?: boolean }) => serve({ api: true, worker: how.apiOnly !== true }));
+  addDemo(laurel);
   laurel
     .command('worker')
     .description('run only the worker')

@@ -10,7 +10,8 @@ import { limits } from '../shared/limits.js';
 import { applyConfig, describeApplied, readConfigText } from './apply.js';
 import type { Context } from './context.js';
 
-const sampleConfig = fileURLToPath(new URL('../../examples/study-app.yaml', import.meta.url));
+/** The configuration of a new account in the built-in Postgres. */
+export const sampleConfig = fileURLToPath(new URL('../../examples/study-app.yaml', import.meta.url));
 
 /** Makes sure that there is an admin key. Returns a key that was generated. */
 export async function ensureKey({ pool, account, settings, print }: Context): Promise<string | undefined> {

@@ -1,18 +1,24 @@
+import { OperatorError } from '../../shared/errors.js';
+import type { Print } from '../commands/keys.js';
 import { printTo, openLog } from '../output.js';
 import type { Roles } from '../service.js';
 import { parseSettings } from '../settings.js';
 import { onHangUpSignal, stopSignal } from '../signals.js';
 import { welcome } from '../commands/welcome.js';
-import { Supervisor } from './supervisor.js';
+import { type Started, Supervisor } from './supervisor.js';
 
 /** A terminal that was closed: as Ctrl-C. */
 const hangUp = 'SIGINT';
 
+/** What a command does once everything has started. Returns the lines for the operator. A signal to stop aborts it. */
+export type Opening = (started: Started, signal: AbortSignal) => Promise<readonly string[]>;
+
 /**
  * `laurel serve` and `laurel worker`: runs the processes of these roles until a signal. A signal during the start takes effect once everything has
- * started. A second one kills the processes, a third one exits without stopping the built-in stores.
+ * started. A second one kills the processes, a third one exits without stopping the built-in stores. Without an opening, the operator is shown how
+ * to send a first event.
  */
-export async function serve(roles: Roles): Promise<void> {
+export async function serve(roles: Roles, opening?: Opening): Promise<void> {
   const settings = parseSettings(process.env);
   const print = printTo(process.stdout);
   const supervisor = new Supervisor({ settings, log: openLog(settings.logLevel, 'supervisor'), print }, roles);
@@ -27,8 +33,9 @@ export async function serve(roles: Roles): Promise<void> {
     void supervisor.abort().finally(() => process.exit(1));
   });
   const started = await supervisor.start();
-  for (const line of welcome(started, settings)) print(line);
-  const signal = await Promise.race([stopped, hungUp, supervisor.failure]).catch(async (error: unknown) => {
+  const ended = Promise.race([stopped, hungUp, supervisor.failure]);
+  const open = opening ?? (() => Promise.resolve(welcome(started, settings)));
+  const signal = await untilEnd(ended, (end) => open(started, end), print).catch(async (error: unknown) => {
     await supervisor.stop(0);
     throw error;
   });
@@ -38,4 +45,20 @@ export async function serve(roles: Roles): Promise<void> {
   print(`Stopping: ${serving}finishing requests and draining the ledger.`);
   await supervisor.stop(delayS * 1_000);
   print('Stopped.');
+}
+
+/** Prints what the opening returns, and waits for the end, which aborts an opening that still runs. */
+async function untilEnd<T>(ended: Promise<T>, open: (end: AbortSignal) => Promise<readonly string[]>, print: Print): Promise<T> {
+  const end = new AbortController();
+  const opened = open(end.signal).then((lines) => {
+    if (!end.signal.aborted) for (const line of lines) print(line);
+    return ended;
+  });
+  // Once it has been aborted, its failure means nothing.
+  opened.catch(() => undefined);
+  try {
+    return await Promise.race([ended, opened]);
+  } finally {
+    end.abort(new OperatorError('Interrupted.'));
+  }
 }
