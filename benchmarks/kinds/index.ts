@@ -1,5 +1,6 @@
 import type { Kind } from '../runner/kind.js';
 import { batch } from './batch.js';
+import { dashboard } from './dashboard.js';
 import { functionKind } from './function.js';
 import { growth } from './growth.js';
 import { memory } from './memory.js';
@@ -11,4 +12,16 @@ import { track } from './track.js';
 import { writeBehind } from './write-behind.js';
 
 /** All kinds, in the order in which `npm run bench` runs them. */
-export const kinds: readonly Kind[] = [track, read, batch, processes, functionKind, growth, writeBehind, restore, memory, messages];
+export const kinds: readonly Kind[] = [
+  track,
+  read,
+  batch,
+  processes,
+  functionKind,
+  growth,
+  writeBehind,
+  restore,
+  memory,
+  messages,
+  dashboard,
+];
