@@ -34,10 +34,10 @@ async function firstLoad({ page }: DashboardTab, address: string): Promise<First
 }
 
 describe('The dashboard in a browser', () => {
-  let stage: Stage;
+  let stage: Stage | undefined;
   let service: LaurelProcess;
   let address: string;
-  let client: Client;
+  let client: Client | undefined;
   let browser: Browser | undefined;
   let tab: DashboardTab;
   let page: Page;
@@ -51,27 +51,27 @@ describe('The dashboard in a browser', () => {
     client = new Client(adminKey, 4);
     await event('ana', 45, { name: 'Ana Costa', attributes: { city: 'Lisbon' } });
     await event('ben', 100);
-    const made = await client.send(address, 'POST', '/admin/v1/admin-api-keys', { body: [{ name: 'Ana at the desk' }] });
+    const made = await client!.send(address, 'POST', '/admin/v1/admin-api-keys', { body: [{ name: 'Ana at the desk' }] });
     keyOfAna = (made.body as { created: [typeof keyOfAna] }).created[0];
     browser = await startChromium(chromiumProgram);
     tab = await DashboardTab.open(browser.context, address);
     page = tab.page;
   });
   after(async () => {
-    client.close();
+    client?.close();
     await browser?.stop();
     await killChildren();
-    await stage.stop();
+    await stage?.stop();
   });
 
   async function event(user: string, value: number, profile: object = {}): Promise<void> {
-    const { status } = await client.event(address, metric, { user: { id: user, ...profile }, value, attributes: { device: 'mobile' } });
+    const { status } = await client!.event(address, metric, { user: { id: user, ...profile }, value, attributes: { device: 'mobile' } });
     expect(status).to.equal(201);
   }
 
   /** The number of the active version, by the API. */
   async function activeVersion(): Promise<number> {
-    const { body } = await client.send(address, 'GET', '/admin/v1/configuration');
+    const { body } = await client!.send(address, 'GET', '/admin/v1/configuration');
     return (body as { version: number }).version;
   }
 
@@ -143,7 +143,7 @@ describe('The dashboard in a browser', () => {
     await tab.complete();
     expect((await region('1 change').innerText()).replaceAll(/\s+/g, ' ')).to.match(/points 50 → 100/);
     await apply();
-    const { body } = await client.send(address, 'GET', '/v1/points/points/levels');
+    const { body } = await client!.send(address, 'GET', '/v1/points/points/levels');
     expect((body as { key: string; points: number }[]).find(({ key }) => key === 'learner')?.points).to.equal(100);
   });
 

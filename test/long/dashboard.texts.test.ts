@@ -76,10 +76,10 @@ const config = {
 };
 
 describe('Texts of users and operators in the dashboard', () => {
-  let stage: Stage;
+  let stage: Stage | undefined;
   let service: LaurelProcess;
   let base: string;
-  let client: Client;
+  let client: Client | undefined;
   let browser: Browser | undefined;
   let tab: DashboardTab;
   let ids: { readonly webhook: string };
@@ -101,14 +101,14 @@ describe('Texts of users and operators in the dashboard', () => {
     await tab.signIn(adminKey);
   });
   after(async () => {
-    client.close();
+    client?.close();
     await browser?.stop();
     await killChildren();
-    await stage.stop();
+    await stage?.stop();
   });
 
   async function call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const answer = await client.send(base, method, path, body === undefined ? {} : { body });
+    const answer = await client!.send(base, method, path, body === undefined ? {} : { body });
     expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).to.be.within(200, 202);
     return answer.body;
   }
@@ -128,7 +128,7 @@ describe('Texts of users and operators in the dashboard', () => {
     await call('POST', '/admin/v1/application-api-keys', [{ userId: user }]);
     const [webhook] = (await call('GET', '/admin/v1/webhooks')) as [{ id: string }];
     ids = { webhook: webhook.id };
-    await stage.drain();
+    await stage!.drain();
   }
 
   it('are shown as they are on every screen, and nothing in them runs', async function () {
