@@ -8,9 +8,6 @@ const watch = `
   });
 `;
 
-/** Whether a screen shows its heading, and everything that it reads. */
-const isComplete = `document.querySelector('main h1') !== null && document.querySelector('main .loading') === null`;
-
 /** A tab with the dashboard, which remembers everything that a correct page does not do. */
 export class DashboardTab {
   readonly page: Page;
@@ -56,7 +53,9 @@ export class DashboardTab {
 
   /** Waits until the screen shows everything that it reads. */
   async complete(): Promise<void> {
-    await this.page.waitForFunction(isComplete);
+    await this.page.locator('main h1').waitFor();
+    const loading = this.page.locator('main .loading');
+    while ((await loading.count()) > 0) await loading.first().waitFor({ state: 'detached' });
   }
 
   /** What the policy of the page has refused since it was loaded. */
