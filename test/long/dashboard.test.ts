@@ -86,7 +86,7 @@ describe('The dashboard in a browser', () => {
 
   it('signs an operator in with an admin key, and says why it refuses another one', async () => {
     await page.goto(`${address}/dashboard/users/ana`);
-    await page.getByLabel('Admin key').fill('wrong.0123456789abcdef');
+    await page.getByLabel('Admin key', { exact: true }).fill('wrong.0123456789abcdef');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
     await tab.signIn(keyOfAna.key);
@@ -167,8 +167,8 @@ describe('The dashboard in a browser', () => {
     await page.getByRole('button', { name: 'Revoke the key Ana at the desk' }).click();
     await page.getByRole('dialog').getByText('you will be signed out').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke the key' }).click();
-    await page.getByLabel('Admin key').waitFor();
+    await page.getByLabel('Admin key', { exact: true }).waitFor();
     await page.goto(`${address}/dashboard/users`);
-    await page.getByLabel('Admin key').waitFor();
+    await page.getByLabel('Admin key', { exact: true }).waitFor();
   });
 });

@@ -38,7 +38,7 @@ export class DashboardTab {
   /** Opens the sign-in form and signs in with a key. */
   async signIn(key: string): Promise<void> {
     await this.page.goto(`${this.address}/dashboard`);
-    await this.page.getByLabel('Admin key').fill(key);
+    await this.page.getByLabel('Admin key', { exact: true }).fill(key);
     await this.page.getByRole('button', { name: 'Sign in' }).click();
     await this.page.getByRole('navigation', { name: 'Dashboard' }).waitFor();
     // Before the sign-in there is no session, and the browser reports the 401 that says so.
