@@ -2,7 +2,7 @@
  * Fills a demo, opens every screen of the dashboard in Chromium at two widths, light and dark, and saves pictures of them in test/screenshots/dashboard
  * for people to look at. Fails when axe-core finds something serious on a screen, or a screen logs an error.
  */
-import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,9 +11,10 @@ import { Command } from 'commander';
 import { chromiumProgram, startChromium } from '../../support/chromium.js';
 import { Client } from '../../support/client.js';
 import { count, runCommand } from '../../support/command.js';
+import { compileSources } from '../../support/compiled.js';
 import { screenAddresses, type ScreenSamples } from '../../support/dashboard-screens.js';
 import { DashboardTab } from '../../support/dashboard-tab.js';
-import { fromBin, killChildren, LaurelProcess } from '../../support/process.js';
+import { killChildren, LaurelProcess } from '../../support/process.js';
 import { removeStores } from '../../support/stores.js';
 
 interface Options {
@@ -128,11 +129,15 @@ async function photographAll(address: string, key: string, { only, picture: isPi
 }
 
 async function run(options: Options): Promise<void> {
-  const data = await mkdtemp(join(tmpdir(), 'laurel-screenshots-'));
+  const work = await mkdtemp(join(tmpdir(), 'laurel-screenshots-'));
+  // Under root, Postgres runs as another user, which must be able to enter this folder.
+  await chmod(work, 0o755);
+  const data = join(work, 'data');
   try {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true });
-    const demo = new LaurelProcess(fromBin, ['demo', '--users', String(options.users), '--folder', data], {
+    const command = await compileSources(join(work, 'laurel'));
+    const demo = new LaurelProcess([command], ['demo', '--users', String(options.users), '--folder', data], {
       PORT: '0',
       API_PROCESSES: '1',
     });
@@ -146,6 +151,7 @@ async function run(options: Options): Promise<void> {
   } finally {
     await killChildren();
     await removeStores(data);
+    await rm(work, { recursive: true, force: true });
   }
 }
 

@@ -1,4 +1,5 @@
 import { defaultTenant } from '../../../access/tenants.js';
+import { commandAuthor } from '../../../config/author.js';
 import { keyNames } from '../../../redis/contract.js';
 import { applyConfig, readConfigText } from '../../apply.js';
 import { Context } from '../../context.js';
@@ -43,7 +44,7 @@ async function prepareDemo(settings: Settings, story: Story, file: object): Prom
     // A clock that was never set shows the present, and moves forward only: a month of the past needs a first time.
     await context.redis.set(context.engine.partition(defaultTenant) + keyNames.clock, String(story.startMs));
     for (const text of [readConfigText(sampleConfig), { name: 'demo', text: JSON.stringify(file) }]) {
-      await applyConfig(context, text, { prune: false, dryRun: false });
+      await applyConfig(context, text, { prune: false, dryRun: false, author: commandAuthor });
     }
   } finally {
     await context.stop();
