@@ -47,6 +47,27 @@ describe('A change through the Admin API', () => {
   };
   const triggerBy = (metricId: string, points: number) => ({ type: 'metric', points, metricId, metricThreshold: 1, status: 'active' });
 
+  it('lists the boosts of one user, and of no other user', async () => {
+    const [system = ''] = await create('/points', { name: 'Gems', key: 'gems' });
+    const boost = { start: '2040-01-01', multiplier: 2 };
+    const path = `/points/${system}/boosts`;
+    await create(
+      path,
+      { ...boost, name: 'For all' },
+      { ...boost, name: 'For Ana', userId: 'ana' },
+      { ...boost, name: 'For Bo', userId: 'bo' },
+    );
+    const names = async (query: string): Promise<unknown[]> => {
+      const found = bodyOf<{ name: string }[]>(await world.get(base + path + query), 200);
+      return found.map(({ name }) => name);
+    };
+    expect(await names('')).to.deep.equal(['For all', 'For Ana', 'For Bo']);
+    expect(await names('?userId=ana')).to.deep.equal(['For Ana']);
+    expect(await names('?userId=cleo')).to.deep.equal([]);
+    expect((await world.get(`${base}${path}?userId=`)).status).to.equal(422);
+    expect((await world.get(`${base}/points/${system}/triggers?userId=ana`)).status).to.equal(200);
+  });
+
   it('is seen by the next event, whatever is changed', async () => {
     const metric = await idOf('/metrics', 'cards');
     const [system = ''] = await create('/points', { name: 'XP', key: 'xp', triggers: [triggerBy(metric, 10)] });

@@ -132,6 +132,19 @@ export function resourceRoutes(resources: { readonly [N in ListName]: Resource<N
     .flatMap((resource) => [listRoute(resource), createRoute(resource), updateRoute(resource), deleteRoute(resource), getRoute(resource)]);
 }
 
+/** Parameters of a list that name the value of a field. */
+const filterParameters = ({ filters = {} }: AnyResource): Record<never, z.ZodType> =>
+  Object.fromEntries(Object.entries(filters).map(([field, schema]) => [field, schema.optional()]));
+
+/** The objects whose fields have the values that a request names. */
+function matching(objects: readonly Lists[ListName][], { filters = {} }: AnyResource, query: object): readonly Lists[ListName][] {
+  const wanted = Object.entries(query).filter(([name, value]) => name in filters && value !== undefined);
+  return objects.filter((object) => {
+    const values = object as unknown as Readonly<Record<string, unknown>>;
+    return wanted.every(([name, value]) => values[name] === value);
+  });
+}
+
 function listRoute(resource: AnyResource): Route {
   const { list, path, operations, many, schemas } = resource;
   return defineRoute({
@@ -141,11 +154,12 @@ function listRoute(resource: AnyResource): Route {
     operation: `${operations}_list`,
     responses: { 200: z.array(schemas.shown) },
     params: params(path, false),
-    query: z.object({ limit: integerText(1, maxRows, defaultRows), skip: integerText(0, maxSkip, 0) }),
-    handle: async ({ services, tenant, params: { systemId }, query: { limit, skip } }) => {
+    query: z.object({ limit: integerText(1, maxRows, defaultRows), skip: integerText(0, maxSkip, 0) }).extend(filterParameters(resource)),
+    handle: async ({ services, tenant, params: { systemId }, query }) => {
+      const { limit, skip } = query;
       const document = await services.configuration.read(tenant);
       const today = utcDate(await services.clock.now(tenant));
-      const objects = objectsAt(document, placeOf(document, list, systemId)).slice(skip, skip + limit);
+      const objects = matching(objectsAt(document, placeOf(document, list, systemId)), resource, query).slice(skip, skip + limit);
       return { status: 200, body: await showAll(resource, objects, { services, tenant, today }) };
     },
   });

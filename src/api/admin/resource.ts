@@ -42,6 +42,8 @@ export interface Resource<N extends ListName = ListName> {
   readonly prepare?: (sent: object, was: Lists[N] | undefined, today: string) => object;
   /** The schema of the ids of a deletion; UUIDs without it. */
   readonly ids?: z.ZodType<string, string>;
+  /** Fields that a list can be filtered by, with the schemas of their values. */
+  readonly filters?: Readonly<Record<string, z.ZodType<string, string>>>;
 }
 
 /** An object of a response. */

@@ -6,6 +6,7 @@ import type { Leaderboard, ListName, PointsBoost } from '../../config/model.js';
 import type { Problem } from '../../config/problems.js';
 import { finishedEnd, statusProblem } from '../../config/transitions.js';
 import { webhookKinds } from '../../config/webhook-kinds.js';
+import { idSchema } from '../../engine/user-properties.js';
 import { statusOn } from '../../responses/leaderboards.js';
 import { boundedArray, instantShape } from '../../shared/shapes.js';
 import type { EndpointState } from '../../webhooks/admin.js';
@@ -91,6 +92,8 @@ export const resources: { readonly [N in ListName]: Resource<N> } = {
     show: (boost, today) => ({ status: boostStatus(boost, today) }),
     // The contract requires no format of these ids.
     ids: z.string(),
+    // A system may have a boost for each of many users.
+    filters: { userId: idSchema },
   },
   // The Admin API has no keys of triggers: one is made from what sets it off.
   triggers: {
