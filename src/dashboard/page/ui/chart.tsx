@@ -22,9 +22,25 @@ interface ChartProps {
 const colors = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6'];
 const shownSeries = colors.length;
 
-const color = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const dayS = 86_400;
+const tickDates = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
-function optionsOf({ series, kind, heightPx = 200 }: ChartProps, width: number): uPlot.Options {
+const dateOf = (seconds: number): string => new Date(seconds * 1_000).toISOString().slice(0, 10);
+const formatTick = (seconds: number): string => tickDates.format(new Date(seconds * 1_000));
+
+/** Reads a token as a color that a canvas accepts, which `light-dark()` is not. */
+function colorsOf(element: HTMLElement): (name: string) => string {
+  return (name) => {
+    element.style.color = `var(${name})`;
+    const { color } = getComputedStyle(element);
+    element.style.color = '';
+    return color;
+  };
+}
+
+function optionsOf({ series, kind, heightPx = 200 }: ChartProps, element: HTMLElement): uPlot.Options {
+  const color = colorsOf(element);
+  const areWhole = series.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)));
   const axis = {
     stroke: color('--muted'),
     grid: { stroke: color('--line'), width: 1 },
@@ -33,16 +49,30 @@ function optionsOf({ series, kind, heightPx = 200 }: ChartProps, width: number):
   };
   const bars = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.7, 40] }) : undefined;
   return {
-    width,
+    width: element.clientWidth,
     height: heightPx,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'UTC'),
-    scales: { y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.05)] } },
-    axes: [axis, { ...axis, size: 48, values: (_plot, ticks) => ticks.map((tick) => formatShort(tick)) }],
+    // Bars are as wide as a day, of which the first and the last one need a half more.
+    scales: {
+      x: { range: (_plot, low, high) => (kind === 'bars' ? [low - dayS / 2, high + dayS / 2] : [low, high]) },
+      y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.05)] },
+    },
+    axes: [
+      {
+        ...axis,
+        space: 64,
+        size: 28,
+        incrs: [1, 2, 7, 14, 28, 91].map((days) => days * dayS),
+        values: (_plot, ticks) => ticks.map(formatTick),
+      },
+      { ...axis, size: 48, values: (_plot, ticks) => ticks.map((tick) => (areWhole && !Number.isInteger(tick) ? '' : formatShort(tick))) },
+    ],
     series: [
-      { value: (_plot, seconds) => (Number.isFinite(seconds) ? formatDate(new Date(seconds * 1_000).toISOString().slice(0, 10)) : '') },
+      { label: 'Day', value: (_plot, seconds) => (Number.isFinite(seconds) ? formatDate(dateOf(seconds)) : '') },
       ...series.slice(0, shownSeries).map(({ label }, at): uPlot.Series => {
         const stroke = color(colors[at] ?? '');
-        return { label, stroke, width: 2, points: { show: false }, ...(bars ? { paths: bars, fill: stroke } : {}) };
+        const value = (_plot: uPlot, shown: number | null): string => (shown === null ? '' : formatNumber(shown));
+        return { label, stroke, value, width: 2, points: { show: false }, ...(bars ? { paths: bars, fill: stroke } : {}) };
       }),
     ],
   };
@@ -60,7 +90,7 @@ export function Chart(props: ChartProps) {
     const data = [seconds, ...series.slice(0, shownSeries).map(({ values }) => [...values])] as uPlot.AlignedData;
     const draw = (): void => {
       plot?.destroy();
-      plot = new uPlot(optionsOf(props, element.clientWidth), data, element);
+      plot = new uPlot(optionsOf(props, element), data, element);
     };
     const resize = new ResizeObserver(() => {
       if (plot?.width === element.clientWidth) return;
