@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-const html = (script, style) => `<!doctype html>
+const html = (script, styles) => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -16,7 +16,7 @@ const html = (script, style) => `<!doctype html>
     <meta name="robots" content="noindex">
     <title>Laurel</title>
     <link rel="icon" href="data:,">
-    <link rel="stylesheet" href="/dashboard/assets/${style}">
+    ${styles.map((style) => `<link rel="stylesheet" href="/dashboard/assets/${style}">`).join('\n    ')}
     <script type="module" src="/dashboard/assets/${script}"></script>
   </head>
   <body>
@@ -43,7 +43,10 @@ async function buildPage(folder) {
     ...{ jsx: 'automatic', jsxImportSource: 'preact' },
   });
   const [[file, entry]] = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
-  writeFileSync(join(folder, 'index.html'), html(basename(file), basename(entry.cssBundle)));
+  // The bundler loads the scripts of a screen when it is opened, but not its styles. The first ones hold what the others build on.
+  const others = Object.keys(metafile.outputs).filter((output) => output.endsWith('.css') && output !== entry.cssBundle);
+  const styles = [entry.cssBundle, ...others].map((output) => basename(output));
+  writeFileSync(join(folder, 'index.html'), html(basename(file), styles));
   compressFiles(folder);
   compressFiles(join(folder, 'assets'));
 }
