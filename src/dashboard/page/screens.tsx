@@ -10,7 +10,9 @@ export interface ScreenRoute {
 
 /** Every screen, each loaded when it is first opened. */
 export const screens: readonly ScreenRoute[] = [
-  { path: '/', screen: lazy(() => import('./screens/overview.js')) },
+  { path: '/', screen: lazy(() => import('./screens/overview/overview.js')) },
+  { path: '/users', screen: lazy(() => import('./screens/users/users.js')) },
+  { path: '/users/:id', screen: lazy(() => import('./screens/users/user.js')) },
   { path: '/leaderboards', screen: lazy(() => import('./screens/leaderboards/list.js')) },
   { path: '/leaderboards/:board', screen: lazy(() => import('./screens/leaderboards/board.js')) },
   { path: '/achievements', screen: lazy(() => import('./screens/achievements/list.js')) },

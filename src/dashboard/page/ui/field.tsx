@@ -44,12 +44,14 @@ interface TextFieldProps extends Omit<FieldProps, 'children'> {
   readonly isRequired?: boolean;
   readonly isDisabled?: boolean;
   readonly placeholder?: string;
+  /** The step of a number: `any` allows decimals. */
+  readonly step?: 'any' | undefined;
 }
 
 /** Preact has a type for each kind of input. Those of TextField differ in nothing else. */
 const asText = (type: NonNullable<TextFieldProps['type']>): 'text' => type as 'text';
 
-export function TextField({ value, onChange, type = 'text', isRequired, isDisabled, placeholder, ...field }: TextFieldProps) {
+export function TextField({ value, onChange, type = 'text', isRequired, isDisabled, placeholder, step, ...field }: TextFieldProps) {
   return (
     <Field {...field}>
       {({ id, describedBy, isInvalid }) => (
@@ -60,6 +62,7 @@ export function TextField({ value, onChange, type = 'text', isRequired, isDisabl
           required={isRequired}
           disabled={isDisabled}
           placeholder={placeholder}
+          step={step}
           aria-describedby={describedBy}
           aria-invalid={isInvalid}
           onInput={(event) => {

@@ -1,0 +1,106 @@
+import type { components } from '../../api/schema/admin.js';
+import { useRead } from '../../api/use-read.js';
+import { useScope } from '../../scope.js';
+import { Badge } from '../../ui/badge.js';
+import { Facts, type Fact } from '../../ui/facts.js';
+import { formatCount, formatNumber, Moment } from '../../ui/format.js';
+import { Panel } from '../../ui/page.js';
+import { Loaded } from '../../ui/states.js';
+
+type Status = components['schemas']['Status'];
+
+const statusRefreshMs = 5_000;
+
+/** The state of the installation. A key of a tenant can't read it. */
+export function Health() {
+  const { session } = useScope();
+  return session.key.tenantId === null ? <AccountHealth /> : null;
+}
+
+function AccountHealth() {
+  const { api, href } = useScope();
+  const status = useRead(() => api.admin.GET('/status'), [], statusRefreshMs);
+  return (
+    <Panel title="Health" actions={<a href={href('/status')}>Status</a>}>
+      <Loaded of={status}>
+        {(data) => (
+          <>
+            <Problems problems={data.problems} />
+            <Facts facts={factsOf(data, href)} />
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Problems({ problems }: { readonly problems: readonly string[] }) {
+  if (problems.length === 0) {
+    return (
+      <p>
+        <Badge tone="good">in order</Badge> Both stores respond, and a worker runs.
+      </p>
+    );
+  }
+  return (
+    <ul class="problems">
+      {problems.map((sentence) => (
+        <li key={sentence} class="note error">
+          {sentence}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A count that should be 0, with a badge where it is not. */
+const failing = (count: number, text: string) => (count > 0 ? <Badge tone="bad">{text}</Badge> : text);
+
+function factsOf(status: Status, href: (path: string) => string): Fact[] {
+  const { lagEntries, lagSeconds, postgres, webhooks, messages, listed, tenants, processes, restores } = status;
+  const outOfSync = listed.filter(({ state }) => state !== 'in sync').length;
+  const roles = processes.map(({ role }) => role).join(', ');
+  return [
+    { title: 'Lag of Postgres', value: `${formatCount(lagEntries, 'entry', 'entries')}, ${lagSeconds.toFixed(1)} s` },
+    {
+      title: 'Dead letters',
+      value: postgres ? <a href={href('/status')}>{failing(postgres.deadLetters, formatNumber(postgres.deadLetters))}</a> : 'not known',
+    },
+    {
+      title: 'Webhooks',
+      value: webhooks ? (
+        <a href={href('/webhooks')}>
+          {failing(webhooks.failingEndpoints, `${formatCount(webhooks.failingEndpoints, 'endpoint')} failing`)},{' '}
+          {formatNumber(webhooks.pending)} pending, {formatNumber(webhooks.failed)} failed
+        </a>
+      ) : (
+        'not known'
+      ),
+    },
+    {
+      title: 'Messages',
+      value: messages ? (
+        <a href={href('/messages')}>
+          {failing(messages.failed, `${formatNumber(messages.failed)} failed`)}, {formatNumber(messages.pending)} pending
+        </a>
+      ) : (
+        'not known'
+      ),
+    },
+    {
+      title: 'Tenants out of sync',
+      value: <a href={href('/tenants')}>{failing(outOfSync, `${formatNumber(outOfSync)} of ${formatNumber(tenants)}`)}</a>,
+    },
+    { title: 'Processes', value: `${formatNumber(processes.length)}${roles === '' ? '' : `: ${roles}`}` },
+    {
+      title: 'Last restore',
+      value: restores[0] ? (
+        <>
+          <Moment at={restores[0].ended} />, tenant {restores[0].tenantId}
+        </>
+      ) : (
+        <span class="none">never</span>
+      ),
+    },
+  ];
+}

@@ -1,0 +1,37 @@
+import type { Read } from '../../api/use-read.js';
+import type { components } from '../../api/schema/admin.js';
+import { useScope } from '../../scope.js';
+import { Bars } from '../../ui/bars.js';
+import { Panel } from '../../ui/page.js';
+import { Empty, Loaded } from '../../ui/states.js';
+import { lengthLabel, usedRanges } from './analytics.js';
+
+export type StreakNumbers = components['schemas']['AnalyticsStreaks'];
+
+const units = { daily: 'days', weekly: 'weeks', monthly: 'months' } as const;
+
+/** How many users have a streak of which length. */
+export function Streaks({ of }: { readonly of: Read<StreakNumbers> }) {
+  const { href } = useScope();
+  return (
+    <Panel title="Streaks alive by length">
+      <Loaded of={of}>
+        {({ alive, lengths, frequency }) =>
+          alive === 0 ? (
+            <Empty>
+              No user has a streak. <a href={href('/configuration/streaks')}>Check the streak conditions</a>.
+            </Empty>
+          ) : (
+            <Bars
+              caption="Streaks alive by length"
+              of={`Length in ${units[frequency]}`}
+              unit="Users"
+              total={alive}
+              bars={usedRanges(lengths).map((range) => ({ key: String(range.from), label: lengthLabel(range), value: range.users }))}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}

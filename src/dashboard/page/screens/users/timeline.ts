@@ -1,0 +1,168 @@
+/** Entries of a timeline as GET /admin/v1/users/{id}/timeline lists them. */
+interface Ref {
+  readonly id: string;
+  readonly key: string;
+  readonly name: string;
+}
+
+export interface Award {
+  readonly id: string;
+  readonly at: string;
+  readonly day: string;
+  readonly system: Ref;
+  readonly trigger: { readonly id: string; readonly key: string; readonly type: string } | null;
+  readonly awarded: number;
+  readonly total: number;
+  readonly level?: Ref | null | undefined;
+  readonly boosts: readonly { readonly id: string; readonly key: string | null; readonly name: string; readonly multiplier: number }[];
+  readonly eventId: string | null;
+}
+
+export interface EventEntry {
+  readonly type: 'event';
+  readonly id: string;
+  readonly at: string;
+  readonly day: string;
+  readonly metric: Ref;
+  readonly value: number;
+  readonly total: number;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly idempotencyKey: string | null;
+  readonly awards: readonly Award[];
+}
+
+export type AwardEntry = Award & { readonly type: 'award' };
+
+export interface AchievementEntry {
+  readonly type: 'achievement';
+  readonly at: string;
+  readonly achievement: Ref & { readonly badgeUrl: string | null; readonly trigger: string };
+}
+
+export interface StreakEntry {
+  readonly type: 'streak';
+  readonly date: string;
+  readonly frequency: 'daily' | 'weekly' | 'monthly';
+  readonly length: number;
+  readonly how: 'extended' | 'freeze' | 'pause' | 'move' | 'lost';
+}
+
+export type Entry = EventEntry | AwardEntry | AchievementEntry | StreakEntry;
+
+/** An entry of a day, with the achievements that it completed. */
+export interface Item {
+  readonly entry: Exclude<Entry, StreakEntry>;
+  readonly achievements: readonly AchievementEntry[];
+}
+
+/** What happened on a local day of the user, newest first. */
+export interface Day {
+  readonly day: string;
+  readonly streaks: readonly StreakEntry[];
+  readonly items: readonly Item[];
+}
+
+/** The date of a moment in a time zone. */
+export function localDate(at: string, zone: string): string {
+  // Swedish dates are written YYYY-MM-DD.
+  return new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(new Date(at));
+}
+
+/** The time of a moment in a time zone: `14:03:59`. */
+export function localTime(at: string, zone: string): string {
+  return new Intl.DateTimeFormat('sv-SE', { timeStyle: 'medium', timeZone: zone }).format(new Date(at));
+}
+
+/** The moment at which a date begins in a time zone. */
+export function startOfDate(date: string, zone: string): string {
+  const utcMs = Date.parse(`${date}T00:00:00Z`);
+  const offsetMs = (ms: number): number => {
+    const at = new Date(ms).toISOString();
+    return Date.parse(`${localDate(at, zone)}T${localTime(at, zone)}Z`) - Math.floor(ms / 1_000) * 1_000;
+  };
+  // The offset at the result decides, which a change of the clocks on that day makes another than at midnight UTC.
+  const nearMs = utcMs - offsetMs(utcMs);
+  return new Date(utcMs - offsetMs(nearMs)).toISOString();
+}
+
+const isDate = (text: string | undefined): text is string =>
+  text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+
+/** The instants of `?from=` and `?until=`, which are local dates of the user, both included. A text that is no date counts as absent. */
+export function rangeOf(query: Readonly<Record<string, string>>, zone: string): { from?: string; until?: string } {
+  const { from, until } = query;
+  const after = isDate(until) ? new Date(Date.parse(until) + 86_400_000).toISOString().slice(0, 10) : undefined;
+  return {
+    ...(isDate(from) ? { from: startOfDate(from, zone) } : {}),
+    ...(after === undefined ? {} : { until: startOfDate(after, zone) }),
+  };
+}
+
+function dayOf(entry: Entry, zone: string): string {
+  switch (entry.type) {
+    case 'streak':
+      return entry.date;
+    case 'achievement':
+      return localDate(entry.at, zone);
+    default:
+      return entry.day;
+  }
+}
+
+/** The event that completed an achievement: the only one of the same moment. Undefined where there are none or several. */
+function causeOf({ at }: AchievementEntry, events: ReadonlyMap<string, readonly EventEntry[]>): EventEntry | undefined {
+  const [event, ...others] = events.get(at) ?? [];
+  return others.length === 0 ? event : undefined;
+}
+
+/** Puts achievements under the events that completed them. */
+function itemsOf(entries: readonly Exclude<Entry, StreakEntry>[]): Item[] {
+  const events = new Map<string, EventEntry[]>();
+  for (const entry of entries) if (entry.type === 'event') events.set(entry.at, [...(events.get(entry.at) ?? []), entry]);
+  const caused = new Map<EventEntry, AchievementEntry[]>();
+  for (const entry of entries) {
+    const event = entry.type === 'achievement' ? causeOf(entry, events) : undefined;
+    if (event && entry.type === 'achievement') caused.set(event, [...(caused.get(event) ?? []), entry]);
+  }
+  return entries
+    .filter((entry) => entry.type !== 'achievement' || causeOf(entry, events) === undefined)
+    .map((entry) => ({ entry, achievements: entry.type === 'event' ? (caused.get(entry) ?? []) : [] }));
+}
+
+/** Groups the entries of a timeline, newest first, by the user's local day. */
+export function daysOf(entries: readonly Entry[], zone: string): Day[] {
+  const days = new Map<string, Entry[]>();
+  for (const entry of entries) {
+    const day = dayOf(entry, zone);
+    days.set(day, [...(days.get(day) ?? []), entry]);
+  }
+  return [...days]
+    .sort(([a], [b]) => (a < b ? 1 : -1))
+    .map(([day, some]) => ({
+      day,
+      streaks: some.filter((entry) => entry.type === 'streak'),
+      items: itemsOf(some.filter((entry) => entry.type !== 'streak')),
+    }));
+}
+
+/** What a streak entry says. */
+export function streakSentence({ how, length, frequency }: StreakEntry): string {
+  const unit = { daily: 'day', weekly: 'week', monthly: 'month' }[frequency];
+  const streak = `${length} ${unit}${length === 1 ? '' : 's'}`;
+  switch (how) {
+    case 'extended':
+      return `Streak extended to ${streak}`;
+    case 'freeze':
+      return `A freeze kept the streak at ${streak}`;
+    case 'pause':
+      return `A pause kept the streak at ${streak}`;
+    case 'lost':
+      return 'Streak lost';
+    case 'move':
+      return `A move to another time zone kept the streak at ${streak}`;
+  }
+}
+
+/** The boosts of an award: `× 2 Double weekend`; undefined without any. */
+export const boostsSentence = ({ boosts }: Award): string | undefined =>
+  boosts.length === 0 ? undefined : boosts.map(({ name, multiplier }) => `× ${multiplier} ${name}`).join(', ');

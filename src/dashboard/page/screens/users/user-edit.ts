@@ -1,0 +1,42 @@
+/** The properties of a user that an operator edits, as texts. */
+export interface UserForm {
+  readonly name: string;
+  readonly email: string;
+  readonly tz: string;
+  readonly subscribeToEmails: boolean;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** The user as the API shows it. */
+interface Shown {
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly tz: string | null;
+  readonly subscribeToEmails: boolean;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface UserChanges {
+  name?: string;
+  email?: string;
+  tz?: string | null;
+  subscribeToEmails?: boolean;
+  attributes?: Record<string, string>;
+}
+
+export const formOf = ({ name, email, tz, subscribeToEmails, attributes }: Shown): UserForm => ({
+  ...{ name: name ?? '', email: email ?? '', tz: tz ?? '', subscribeToEmails, attributes },
+});
+
+/** The fields of a form that differ from the user: the body of a PATCH, which changes only the fields that it has. */
+export function changesOf(user: Shown, form: UserForm): UserChanges {
+  const was = formOf(user);
+  const changes: UserChanges = {};
+  if (form.name !== was.name) changes.name = form.name;
+  if (form.email !== was.email) changes.email = form.email;
+  if (form.tz !== was.tz) changes.tz = form.tz === '' ? null : form.tz;
+  if (form.subscribeToEmails !== was.subscribeToEmails) changes.subscribeToEmails = form.subscribeToEmails;
+  const attributes = Object.entries(form.attributes).filter(([key, value]) => value !== (was.attributes[key] ?? ''));
+  if (attributes.length > 0) changes.attributes = Object.fromEntries(attributes);
+  return changes;
+}

@@ -1,0 +1,84 @@
+import './users.css';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { components } from '../../api/schema/admin.js';
+import { useRead } from '../../api/use-read.js';
+import { useScope } from '../../scope.js';
+import { Moment } from '../../ui/format.js';
+import { PagedTable, usePaging } from '../../ui/paged-table.js';
+import { Page, Panel } from '../../ui/page.js';
+import { TextField } from '../../ui/field.js';
+import { useAddress } from '../../use-address.js';
+
+type User = components['schemas']['User'];
+
+/** How long a pause in typing starts a search. */
+const searchDelayMs = 250;
+
+/** The text of the search field, which the address follows when the typing pauses. */
+function useSearch(): readonly [text: string, change: (text: string) => void] {
+  const address = useAddress();
+  const searched = address.query['search'] ?? '';
+  const [text, setText] = useState(searched);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => {
+    setText(searched);
+  }, [searched]);
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+    },
+    [],
+  );
+  const change = (next: string): void => {
+    setText(next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      address.change({ search: next });
+    }, searchDelayMs);
+  };
+  return [text, change];
+}
+
+/** Finds a user. */
+export default function Users() {
+  const { api, href } = useScope();
+  const address = useAddress();
+  const paging = usePaging(address);
+  const search = address.query['search'] ?? '';
+  const [text, setText] = useSearch();
+  const query = { ...paging.range, ...(search === '' ? {} : { search }) };
+  const users = useRead(() => api.admin.GET('/users', { params: { query } }), [search, paging.page]);
+  return (
+    <Page title="Users">
+      <Panel title="All users">
+        <form class="search" role="search" onSubmit={(event) => event.preventDefault()}>
+          <TextField
+            label="Search"
+            type="search"
+            hint="The start of an id, of an email address, or of the words of a name."
+            value={text}
+            onChange={setText}
+          />
+        </form>
+        <PagedTable<User>
+          caption="Users"
+          of={users}
+          paging={paging}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: 'Id', cell: ({ id }) => <a href={href(`/users/${encodeURIComponent(id)}`)}>{id}</a> },
+            { title: 'Name', cell: ({ name }) => name ?? <span class="none">none</span> },
+            { title: 'Email', cell: ({ email }) => email ?? <span class="none">none</span> },
+            { title: 'Time zone', cell: ({ tz }) => tz ?? <span class="none">default</span> },
+            { title: 'Created', cell: ({ created }) => <Moment at={created} /> },
+          ]}
+          empty={
+            search === ''
+              ? 'No users yet. The first event of a user creates the user.'
+              : 'No user matches. Search for the start of an id, of an email address, or of the words of a name.'
+          }
+        />
+      </Panel>
+    </Page>
+  );
+}
