@@ -98,10 +98,10 @@ describe('The timeline of a user', () => {
   const event = (id: string, at: string, day: string): EventEntry => ({
     ...{ type: 'event', id, at, day, metric: ref('cards'), value: 5, total: 10, attributes: {}, idempotencyKey: null, awards: [] },
   });
-  const achievement = (key: string, at: string): Entry => ({
+  const achievement = (key: string, at: string, trigger: 'metric' | 'api' | 'achievement' = 'metric'): Entry => ({
     type: 'achievement',
     at,
-    achievement: { ...ref(key), badgeUrl: null, trigger: 'metric' },
+    achievement: { ...ref(key), badgeUrl: null, trigger },
   });
   const award: Award = {
     ...{ id: 'w', at: '2026-03-01T10:00:00.000Z', day: '2026-03-01', system: ref('xp'), trigger: null },
@@ -135,10 +135,18 @@ describe('The timeline of a user', () => {
     expect(shown([achievement('called', at)], 'America/New_York')).to.deep.equal(['2026-03-01 called']);
   });
 
-  it('does not guess which of several events of a moment completed an achievement', () => {
+  it('does not guess which of several events of a moment completed an achievement, or whether a call did', () => {
     const at = '2026-03-01T10:00:00.000Z';
     const entries = [achievement('first', at), event('b', at, '2026-03-01'), event('a', at, '2026-03-01')];
     expect(shown(entries)).to.deep.equal(['2026-03-01 first b a']);
+    const withCall = [
+      achievement('all', at, 'achievement'),
+      achievement('called', at, 'api'),
+      achievement('first', at),
+      event('a', at, '2026-03-01'),
+    ];
+    expect(shown(withCall)).to.deep.equal(['2026-03-01 all called a>first']);
+    expect(shown([achievement('all', at, 'achievement'), event('a', at, '2026-03-01')])).to.deep.equal(['2026-03-01 a>all']);
   });
 
   it('has times of the user, and a range of whole local days, also where clocks change', () => {

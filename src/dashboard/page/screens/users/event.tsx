@@ -65,7 +65,7 @@ function EventForm({ metrics, attributes, close }: EventFormProps) {
       body: { user: { id: user.profile.id }, value: Number(value), ...(Object.keys(used).length === 0 ? {} : { attributes: used }) },
     });
     setResponse(data);
-    user.changed('The test event is counted.');
+    user.changed(data?.idempotentReplayed === true ? 'The key was used before: nothing was counted.' : 'The test event is counted.');
   });
   return (
     <form

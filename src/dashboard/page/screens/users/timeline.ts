@@ -36,7 +36,7 @@ export type AwardEntry = Award & { readonly type: 'award' };
 export interface AchievementEntry {
   readonly type: 'achievement';
   readonly at: string;
-  readonly achievement: Ref & { readonly badgeUrl: string | null; readonly trigger: string };
+  readonly achievement: Ref & { readonly badgeUrl: string | null; readonly trigger: 'metric' | 'streak' | 'api' | 'achievement' };
 }
 
 export interface StreakEntry {
@@ -109,23 +109,32 @@ function dayOf(entry: Entry, zone: string): string {
   }
 }
 
-/** The event that completed an achievement: the only one of the same moment. Undefined where there are none or several. */
-function causeOf({ at }: AchievementEntry, events: ReadonlyMap<string, readonly EventEntry[]>): EventEntry | undefined {
-  const [event, ...others] = events.get(at) ?? [];
-  return others.length === 0 ? event : undefined;
+type AtMoment = ReadonlyMap<string, readonly Exclude<Entry, StreakEntry>[]>;
+
+/**
+ * The event that completed an achievement: the only one of the same moment. Undefined where there are none or several. A call of the API
+ * completes achievements too, and composite ones with them.
+ */
+function causeOf({ at, achievement: { trigger } }: AchievementEntry, moments: AtMoment): EventEntry | undefined {
+  if (trigger === 'api') return undefined;
+  const entries = moments.get(at) ?? [];
+  const isByCall =
+    trigger === 'achievement' && entries.some((entry) => entry.type === 'achievement' && entry.achievement.trigger === 'api');
+  const [event, ...others] = entries.filter((entry) => entry.type === 'event');
+  return isByCall || others.length > 0 ? undefined : event;
 }
 
 /** Puts achievements under the events that completed them. */
 function itemsOf(entries: readonly Exclude<Entry, StreakEntry>[]): Item[] {
-  const events = new Map<string, EventEntry[]>();
-  for (const entry of entries) if (entry.type === 'event') events.set(entry.at, [...(events.get(entry.at) ?? []), entry]);
+  const moments = new Map<string, Exclude<Entry, StreakEntry>[]>();
+  for (const entry of entries) moments.set(entry.at, [...(moments.get(entry.at) ?? []), entry]);
   const caused = new Map<EventEntry, AchievementEntry[]>();
   for (const entry of entries) {
-    const event = entry.type === 'achievement' ? causeOf(entry, events) : undefined;
+    const event = entry.type === 'achievement' ? causeOf(entry, moments) : undefined;
     if (event && entry.type === 'achievement') caused.set(event, [...(caused.get(event) ?? []), entry]);
   }
   return entries
-    .filter((entry) => entry.type !== 'achievement' || causeOf(entry, events) === undefined)
+    .filter((entry) => entry.type !== 'achievement' || causeOf(entry, moments) === undefined)
     .map((entry) => ({ entry, achievements: entry.type === 'event' ? (caused.get(entry) ?? []) : [] }));
 }
 
