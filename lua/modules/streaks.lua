@@ -368,6 +368,17 @@ function streaks.grant_freeze(tx)
   return true
 end
 
+-- One freeze less; false when the user holds none.
+function streaks.take_freeze(tx)
+  local all = streaks.of(tx)
+  if not all or all[FREEZES] <= 0 then
+    return false
+  end
+  all[FREEZES] = all[FREEZES] - 1
+  tx.streaks_settled = true
+  return true
+end
+
 -- The place in the list of the pause that has been over for the longest; nil when all of them are current or upcoming.
 local function longest_over(pauses, today)
   local found

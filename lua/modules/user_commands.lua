@@ -119,6 +119,19 @@ command.of_user('grantFreeze', UPDATE, function(tx, args, position)
   return OK
 end)
 
+-- Takes one freeze.
+-- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, noFreeze.
+command.of_user('takeFreeze', UPDATE, function(tx, args, position)
+  if not tx.plan.streaks then
+    return { outcome.streaksDisabled }
+  end
+  if not streaks.take_freeze(tx) then
+    return { outcome.noFreeze }
+  end
+  settle.commit(tx, { kind = 'streak', id = args[position.entryId] }, streaks.length(tx))
+  return OK
+end)
+
 local function commit_pauses(tx, entry_id)
   settle.commit(tx, { kind = 'streak', id = entry_id, pauses = streaks.pauses(tx) }, streaks.length(tx))
   return OK

@@ -95,6 +95,7 @@ const sentences: Readonly<Record<number, string>> = {
   [outcomes.userUnknown]: 'There is no user with this id.',
   [outcomes.streaksDisabled]: 'Streaks are not enabled.',
   [outcomes.tooMany]: 'The user has as many as can be held.',
+  [outcomes.noFreeze]: 'The user has no freeze.',
   [outcomes.pauseUnknown]: 'There is no pause with this id.',
   [outcomes.nothingToRestore]: 'The user has not lost a streak that could be restored.',
   [outcomes.longerStreak]: 'The running streak is longer than the one that the user lost last: a restore would shorten it.',
@@ -112,6 +113,12 @@ function itemResult(outcome: number): ItemResult {
 export async function grantFreeze(engine: Engine, tenant: number, user: string): Promise<ItemResult> {
   const entryId = randomUUID();
   return itemResult((await engine.call(tenant, 'grantFreeze', () => ({ args: { user, entryId } }))).outcome);
+}
+
+/** Takes one freeze from a user. */
+export async function takeFreeze(engine: Engine, tenant: number, user: string): Promise<ItemResult> {
+  const entryId = randomUUID();
+  return itemResult((await engine.call(tenant, 'takeFreeze', () => ({ args: { user, entryId } }))).outcome);
 }
 
 /** Restores the streak that a user has lost last. */

@@ -164,6 +164,7 @@ export const outcomes = {
   longerStreak: 32,
   /** The pause starts before the user's local date. */
   pauseTooEarly: 33,
+  noFreeze: 34,
   userExists: 22,
   userUnknown: 23,
   clockBackward: 24,
@@ -238,6 +239,7 @@ export const functions = {
   setPreferences: [...context, 'user', 'entryId', 'patchPairs'],
   removeDeviceToken: [...context, 'user', 'entryId', 'token'],
   grantFreeze: [...context, 'user', 'entryId'],
+  takeFreeze: [...context, 'user', 'entryId'],
   /** `first` and `last` are days; the entry's id becomes the pause's. */
   addPause: [...context, 'user', 'entryId', 'first', 'last'],
   removePause: [...context, 'user', 'entryId', 'pause'],

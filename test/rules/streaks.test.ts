@@ -342,6 +342,18 @@ describe('Streaks', () => {
       ],
     },
     {
+      rule: 'ones that are taken cover nothing any more, and a user who holds none loses none',
+      given: { streaks: { freezes: { initial: 2, maximum: 2 } } },
+      lines: [
+        ' | unknown loses a freeze | refused 422',
+        '01-02 12:00 | ana cards 1 | streak 1; freezes 2',
+        '01-02 12:00 | ana loses a freeze | streak 1; freezes 1',
+        '01-04 00:00 | nothing | streak 1; freezes 0',
+        '01-04 00:00 | ana loses a freeze | refused 422; streak 1; freezes 0',
+        '01-05 00:00 | nothing | streak 0; freezes 0',
+      ],
+    },
+    {
       rule: 'are shown where they are configured, or where the user holds one',
       lines: [
         '01-02 12:00 | ana cards 1 | saidFreezes -; freezes -; maxFreezes -; history 0 1',

@@ -12,7 +12,7 @@ import { Engine } from '../../src/engine/engine.js';
 import { summariseLevels } from '../../src/engine/points.js';
 import { removeDeviceToken, setPreferences } from '../../src/engine/users.js';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard, type Stores } from '../../src/engine/leaderboards.js';
-import { addPause, grantFreeze, rankStreaks, readStreak, removePause, restoreStreak } from '../../src/engine/streaks.js';
+import { addPause, grantFreeze, rankStreaks, readStreak, removePause, restoreStreak, takeFreeze } from '../../src/engine/streaks.js';
 import { trackEvent, type EventAnswer } from '../../src/engine/events.js';
 import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readUserPoints } from '../../src/engine/users.js';
 import { LaurelError } from '../../src/shared/errors.js';
@@ -163,6 +163,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     },
     removeDeviceToken: (user, token) => answered(() => removeDeviceToken(engine, tenant, user, token)),
     grantFreeze: async (user) => item(await grantFreeze(engine, tenant, user)),
+    takeFreeze: async (user) => item(await takeFreeze(engine, tenant, user)),
     createPause: async (user, start, end) => {
       if (end < start) return { status: 422 };
       const { id, problem } = await addPause(engine, tenant, user, { start, end });

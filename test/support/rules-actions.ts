@@ -103,6 +103,7 @@ const actions: readonly (readonly [pattern: RegExp, action: Action])[] = [
   [/^(\S+) moves to (\S+)$/, (scene, user = '', zone) => identify(scene, user, `tz=${zone}`)],
   [/^(\S+) is (\S+=.+)$/, identify],
   [/^(\S+) gets a freeze$/, ({ subject }, user = '') => subject.grantFreeze(user)],
+  [/^(\S+) loses a freeze$/, ({ subject }, user = '') => subject.takeFreeze(user)],
   [/^(\S+) pauses (\S+) to (\S+)$/, pause],
   [/^(\S+) ends the pause$/, ({ subject, pauseId }) => subject.deletePause(pauseId)],
   [/^(\S+) restores the streak$/, ({ subject }, user = '') => subject.restoreStreak(user)],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addPause, grantFreeze, removePause, restoreStreak } from '../../engine/streaks.js';
+import { addPause, grantFreeze, removePause, restoreStreak, takeFreeze } from '../../engine/streaks.js';
 import { countOf } from '../audit.js';
 import { defineRoute, type Route } from '../route.js';
 import { dateShape, dateText } from '../../shared/shapes.js';
@@ -31,6 +31,24 @@ export const streakAdminRoutes: readonly Route[] = [
         ({ userId }) => ({ userId }),
       );
       return { status: batchStatus(freezes.length - issues.length), body: { issues } };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/streaks/freezes/take',
+    operation: 'admin_streaks_freezes_take',
+    description: 'A user who holds no freeze is an issue.',
+    responses: { 200: z.object({ issues }) },
+    summary: 'Take a streak freeze from users',
+    audit: ({ body: { freezes }, response }) => countOf(freezes.length - issuesIn(response), 'streak freeze', 'taken'),
+    body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
+    handle: async ({ services, tenant, body: { freezes } }) => {
+      const issues = await eachItem(
+        freezes,
+        ({ userId }) => takeFreeze(services.engine, tenant, userId),
+        ({ userId }) => ({ userId }),
+      );
+      return { status: 200, body: { issues } };
     },
   }),
   defineRoute({

@@ -134,6 +134,7 @@ const otherFaults: readonly Fault[] = [
   fault('transaction', 'ties: the sequence stands still', "meta.seq, '1')", "meta.seq, '0')"),
   fault('user_commands', 'a removed device token takes the others along', "#kept == 0 and '[]'", "'[]'"),
   fault('user_commands', 'a granted freeze is refused', 'if not streaks.grant_freeze(tx) then', 'if streaks.grant_freeze(tx) then'),
+  fault('user_commands', 'a taken freeze is refused', 'if not streaks.take_freeze(tx) then', 'if streaks.take_freeze(tx) then'),
   fault('users', 'the control group is the other one', 'share < plan.controlRatio', 'share >= plan.controlRatio'),
   fault('users', 'creating a user earns nothing', '    points.earn_creation(tx)', ''),
   fault(

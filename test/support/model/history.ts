@@ -44,6 +44,7 @@ export type Step =
   /** The clock moves, and then a board is looked at unless it is null. */
   | { readonly do: 'clock'; readonly jump: Jump; readonly look: number | null }
   | { readonly do: 'freeze'; readonly userId: string }
+  | { readonly do: 'takeFreeze'; readonly userId: string }
   | { readonly do: 'pause'; readonly userId: string; readonly startsInDays: number; readonly lastsDays: number }
   | { readonly do: 'deletePause'; readonly nth: number }
   | { readonly do: 'restore'; readonly userId: string }
@@ -120,6 +121,9 @@ class Run {
         return;
       case 'freeze':
         await this.ask(['grantFreeze', step.userId]);
+        return;
+      case 'takeFreeze':
+        await this.ask(['takeFreeze', step.userId]);
         return;
       case 'pause':
         await this.pause(step.userId, step.startsInDays, step.lastsDays);

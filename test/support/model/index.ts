@@ -90,6 +90,12 @@ export class Model implements Operations {
     });
   }
 
+  takeFreeze(userId: string): Answer {
+    return this.administer(userId, (user) => {
+      streaks.take(user);
+    });
+  }
+
   createPause(userId: string, start: string, end: string): Answer {
     return this.administer(userId, (user) => {
       if (!isDate(start) || !isDate(end) || end < start) throw new Refused(422, 'a pause ends on or after the day on which it starts');

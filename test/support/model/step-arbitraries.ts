@@ -268,6 +268,7 @@ export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: replay },
   { weight: 3, arbitrary: complete },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('freeze' as const), userId }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('takeFreeze' as const), userId }) },
   {
     weight: 4,
     arbitrary: fc.record({

@@ -228,6 +228,12 @@ export function grant(user: User): void {
   user.freezes += 1;
 }
 
+/** A freeze taken by hand. */
+export function take(user: User): void {
+  if (user.freezes === 0) throw new Refused(422, 'the user holds no freeze');
+  user.freezes -= 1;
+}
+
 /** Rule "Restore", for the configured frequency. Returns what it changed. */
 export function restore(world: World, user: User): Change[] {
   const { frequency } = world.config.streaks;

@@ -44,6 +44,8 @@ export interface Operations {
 
   /** 200, 422. Without a body. */
   grantFreeze(userId: string): Answer;
+  /** 200, 422. Without a body. */
+  takeFreeze(userId: string): Answer;
   /** 200 with `{pauseId, start, end}`, 422. Dates are `YYYY-MM-DD`, both inclusive. */
   createPause(userId: string, start: string, end: string): Answer;
   /** 200, 422. Without a body. `pauseId` is what createPause has answered. */

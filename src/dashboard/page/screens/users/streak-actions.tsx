@@ -10,7 +10,8 @@ import { useUser } from './user-context.js';
 export function StreakActions() {
   return (
     <>
-      <Change verb="Give a freeze">{(close) => <FreezeDialog close={close} />}</Change>
+      <Change verb="Give a freeze">{(close) => <GiveDialog close={close} />}</Change>
+      <Change verb="Take a freeze">{(close) => <TakeDialog close={close} />}</Change>
       <Change verb="Pause">{(close) => <PauseDialog close={close} />}</Change>
       <Change verb="Restore">{(close) => <RestoreDialog close={close} />}</Change>
     </>
@@ -21,7 +22,7 @@ interface DialogProps {
   readonly close: () => void;
 }
 
-function FreezeDialog({ close }: DialogProps) {
+function GiveDialog({ close }: DialogProps) {
   const { api } = useScope();
   const { id } = useUser().profile;
   const give = async (): Promise<string> => {
@@ -31,6 +32,22 @@ function FreezeDialog({ close }: DialogProps) {
   return (
     <ChangeDialog title="Give a freeze" confirm="Give a freeze" close={close} run={give}>
       <p>The user gets one more freeze, beyond the configured maximum if necessary. A freeze keeps the streak over one missed period.</p>
+    </ChangeDialog>
+  );
+}
+
+function TakeDialog({ close }: DialogProps) {
+  const { api } = useScope();
+  const { id } = useUser().profile;
+  const take = async (): Promise<string> => {
+    wholeBatch(await api.admin.POST('/streaks/freezes/take', { body: { freezes: [{ userId: id }] } }));
+    return 'The user has one freeze less.';
+  };
+  return (
+    <ChangeDialog title="Take a freeze" confirm="Take a freeze" isDangerous close={close} run={take}>
+      <p>
+        The user loses one freeze. Without a freeze, the next missed period ends the streak. Periods that a freeze has covered stay covered.
+      </p>
     </ChangeDialog>
   );
 }
