@@ -30,7 +30,7 @@ const dateAt = (from: string, days: number): string => new Date(Date.parse(from)
 /** Daily periods from a date on: `e` extended, `f` covered by a freeze, `p` by a pause, `-` without a streak. */
 function periods(from: string, states: string): Period[] {
   let length = 0;
-  return [...states].map((state, at) => {
+  return Array.from(states, (state, at) => {
     length = state === 'e' ? length + 1 : state === '-' ? 0 : length;
     const date = dateAt(from, at);
     return { periodStart: date, periodEnd: date, length, usedFreeze: state === 'f', usedPause: state === 'p' };
@@ -63,7 +63,7 @@ describe('The calendar of a streak', () => {
       '2026-02-02',
       '2026-02-03',
       '2026-02-04',
-      ...Array(4).fill(undefined),
+      ...Array.from({ length: 4 }, () => undefined),
     ]);
   });
 

@@ -133,8 +133,10 @@ export function resourceRoutes(resources: { readonly [N in ListName]: Resource<N
 }
 
 /** Parameters of a list that name the value of a field. */
-const filterParameters = ({ filters = {} }: AnyResource): Record<never, z.ZodType> =>
+const filterParameters = ({ filters = {} }: AnyResource): z.ZodRawShape =>
   Object.fromEntries(Object.entries(filters).map(([field, schema]) => [field, schema.optional()]));
+
+const page = z.object({ limit: integerText(1, maxRows, defaultRows), skip: integerText(0, maxSkip, 0) });
 
 /** The objects whose fields have the values that a request names. */
 function matching(objects: readonly Lists[ListName][], { filters = {} }: AnyResource, query: object): readonly Lists[ListName][] {
@@ -154,7 +156,7 @@ function listRoute(resource: AnyResource): Route {
     operation: `${operations}_list`,
     responses: { 200: z.array(schemas.shown) },
     params: params(path, false),
-    query: z.object({ limit: integerText(1, maxRows, defaultRows), skip: integerText(0, maxSkip, 0) }).extend(filterParameters(resource)),
+    query: page.extend(filterParameters(resource)) as typeof page,
     handle: async ({ services, tenant, params: { systemId }, query }) => {
       const { limit, skip } = query;
       const document = await services.configuration.read(tenant);

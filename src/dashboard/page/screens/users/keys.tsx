@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { wholeBatch } from '../../api/errors.js';
 import { useAction } from '../../api/use-read.js';
-import type { operations } from '../../api/schema/admin.js';
+import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { Moment } from '../../ui/format.js';
@@ -13,7 +13,7 @@ import { Table } from '../../ui/table.js';
 import { Change, ChangeDialog } from './change.js';
 import { useUser, useUserRead } from './user-context.js';
 
-type Key = operations['admin_application_api_keys_list']['responses']['200']['content']['application/json'][number];
+type Key = components['schemas']['ApplicationKey'];
 
 const keysShown = 5;
 
@@ -39,9 +39,9 @@ export function KeysPanel() {
                 keyOf={(key) => key.id}
                 columns={[
                   { title: 'Prefix', cell: ({ prefix }) => <code>{prefix}</code> },
-                  { title: 'Status', cell: ({ status }) => status },
+                  { title: 'Created', cell: ({ created }) => <Moment at={created} /> },
                   { title: 'Last used', cell: ({ lastUsed }) => <Moment at={lastUsed} /> },
-                  { title: 'Action', cell: (key) => key.status === 'active' && <RevokeKey id={key.id} prefix={key.prefix} /> },
+                  { title: 'Action', cell: (key) => <RevokeKey id={key.id} prefix={key.prefix} /> },
                 ]}
                 empty="No keys. An application key lets the user’s own device read and change the data of this user only."
               />
