@@ -255,11 +255,11 @@ describe('The Admin API', () => {
   });
 });
 
-describe('GET /config', () => {
+describe('GET /configuration/file', () => {
   const exported = async (world: World): Promise<string> => {
-    const response = await fetch(`${world.address}${base}/config`, { headers: { 'x-api-key': adminKey } });
+    const response = await fetch(`${world.address}${base}/configuration/file`, { headers: { 'x-api-key': adminKey } });
     expect(response.status).to.equal(200);
-    expect(response.headers.get('content-type')).to.equal('application/yaml; charset=utf-8');
+    expect(response.headers.get('content-type')).to.equal('text/yaml; charset=utf-8');
     return response.text();
   };
 
