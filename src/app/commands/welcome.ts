@@ -17,13 +17,14 @@ function sampleRequest(address: string, key: string): string[] {
 }
 
 /** The lines that the operator sees when the service is ready: the address, the admin key the first time, and a request to paste. */
-export function welcome({ address, metricsAddress, newAdminKey }: Started, { config, databaseUrl, messages }: Settings): string[] {
+export function welcome({ address, metricsAddress, newAdminKey }: Started, { config, databaseUrl, messages, dashboard }: Settings): string[] {
   const metrics = metricsAddress === undefined ? [] : [`Its metrics are at ${metricsAddress}/metrics`];
   if (address === undefined) return ['The Laurel worker is running.', ...metrics];
   const key = newAdminKey ?? 'YOUR-API-KEY';
   return [
     '',
     `Laurel is ready at ${address}`,
+    ...(dashboard ? [`Its dashboard is at ${address}/dashboard`] : []),
     ...metrics,
     ...(messages === 'log' ? ['Emails and push notifications to users are logged, not sent: set MESSAGES to change that'] : []),
     ...(newAdminKey === undefined ? [] : [`Its admin key, which is shown only this once: ${newAdminKey}`]),
