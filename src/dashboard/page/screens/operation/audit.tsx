@@ -15,7 +15,7 @@ const entriesPerPage = 50;
 /** How many users of a change are named. */
 const namedUsers = 3;
 
-const ways: Readonly<Record<Entry['via'], string>> = { api: 'the API', dashboard: 'the dashboard', command: 'a command' };
+const ways: Readonly<Record<Entry['via'], string>> = { api: 'by the API', dashboard: 'in the dashboard', command: 'on a machine of yours' };
 
 /** Who changed what, the newest first. */
 export default function Audit() {
@@ -72,7 +72,7 @@ export default function Audit() {
 function Who({ entry: { key, via } }: { readonly entry: Entry }) {
   return (
     <>
-      {key ? key.name || <code>{key.prefix}</code> : 'the operator'} <span class="hint">by {ways[via]}</span>
+      {key ? key.name || <code>{key.prefix}</code> : 'The command line'} <div class="hint">{ways[via]}</div>
     </>
   );
 }
