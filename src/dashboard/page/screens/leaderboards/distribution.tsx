@@ -1,20 +1,26 @@
 import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
+import { useAddress } from '../../use-address.js';
 import { Bars } from '../../ui/bars.js';
 import { formatNumber } from '../../ui/format.js';
 import { Panel, Stat } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
 import { type Part, partQuery } from './types.js';
 
+/** How often the distribution of a watched leaderboard is read again. It counts all participants, so it is read less often than the ranking. */
+const refreshMs = 10_000;
+
 const orNone = (value: number | null): string => (value === null ? 'none' : formatNumber(value));
 
 /** How the values of a part are distributed over its participants. */
 export function Distribution({ part }: { readonly part: Part }) {
   const { api } = useScope();
+  const { query } = useAddress();
   const { board, run, group } = part;
   const read = useRead(
     () => api.admin.GET('/leaderboards/{id}/distribution', { params: { path: { id: board.id }, query: partQuery(part) } }),
     [api, board.id, run, group],
+    query['watch'] === '1' ? refreshMs : undefined,
   );
   return (
     <Panel title="Distribution">

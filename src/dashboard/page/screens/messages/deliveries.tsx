@@ -55,7 +55,8 @@ export function Deliveries() {
             cell: (message) => (
               <button
                 type="button"
-                class="plain"
+                class="plain show"
+                aria-label={`Show the message to ${message.userId}`}
                 onClick={() => {
                   setOpened(message);
                 }}

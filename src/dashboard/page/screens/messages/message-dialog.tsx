@@ -20,7 +20,7 @@ interface MessageDialogProps {
 
 /** A message with its attempts, and the button that sends it again. */
 export function MessageDialog({ message, onResent, onClose }: MessageDialogProps) {
-  const { api } = useScope();
+  const { api, href } = useScope();
   const { id } = message;
   const { run, isRunning, error } = useAction(() => api.admin.POST('/messages/{id}/resend', { params: { path: { id } } }));
   const resend = async (): Promise<void> => {
@@ -34,7 +34,7 @@ export function MessageDialog({ message, onResent, onClose }: MessageDialogProps
         <Facts
           facts={[
             { title: 'Status', value: <StatusBadge status={message.status} /> },
-            { title: 'User', value: message.userId },
+            { title: 'User', value: <a href={href(`/users/${encodeURIComponent(message.userId)}`)}>{message.userId}</a> },
             { title: 'Due', value: <Moment at={message.due} /> },
             { title: 'Queued', value: <Moment at={message.created} /> },
             { title: 'Finished', value: <Moment at={message.finished} /> },

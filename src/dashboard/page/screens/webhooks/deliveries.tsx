@@ -62,7 +62,8 @@ export function Deliveries({ id, kinds, onResent }: DeliveriesProps) {
             cell: (delivery) => (
               <button
                 type="button"
-                class="plain"
+                class="plain show"
+                aria-label={`Show the delivery ${delivery.id}`}
                 onClick={() => {
                   setOpened(delivery);
                 }}
@@ -134,7 +135,7 @@ interface DeliveryDialogProps {
 
 /** A delivery with its attempts and its payload, and the button that sends it again. */
 function DeliveryDialog({ webhook, delivery, onResent, onClose }: DeliveryDialogProps) {
-  const { api } = useScope();
+  const { api, href } = useScope();
   const path = { id: webhook, deliveryId: delivery.id };
   const { run, isRunning, error } = useAction(() => api.admin.POST('/webhooks/{id}/deliveries/{deliveryId}/resend', { params: { path } }));
   const resend = async (): Promise<void> => {
@@ -148,7 +149,11 @@ function DeliveryDialog({ webhook, delivery, onResent, onClose }: DeliveryDialog
         <Facts
           facts={[
             { title: 'Status', value: <StatusBadge status={delivery.status} /> },
-            { title: 'User', value: delivery.userId ?? 'none' },
+            {
+              title: 'User',
+              value:
+                delivery.userId === null ? 'none' : <a href={href(`/users/${encodeURIComponent(delivery.userId)}`)}>{delivery.userId}</a>,
+            },
             { title: 'Happened', value: <Moment at={delivery.occurred} /> },
             { title: 'Finished', value: <Moment at={delivery.finished} /> },
             { title: 'Next attempt', value: delivery.nextAttempt === null ? 'none' : <Moment at={delivery.nextAttempt} /> },
