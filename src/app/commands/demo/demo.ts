@@ -34,6 +34,8 @@ function environmentOf({ folder, record }: DemoHome): Record<string, string> {
   };
 }
 
+const author = { ...commandAuthor, name: 'laurel demo' };
+
 /** Creates the stores, sets the clock to the beginning of the month, and applies the configuration that it begins with. */
 async function prepareDemo(settings: Settings, story: Story, file: object): Promise<void> {
   const options = { settings, log: openLog(settings.logLevel, 'demo'), print: printTo(process.stdout) };
@@ -44,7 +46,7 @@ async function prepareDemo(settings: Settings, story: Story, file: object): Prom
     // A clock that was never set shows the present, and moves forward only: a month of the past needs a first time.
     await context.redis.set(context.engine.partition(defaultTenant) + keyNames.clock, String(story.startMs));
     for (const text of [readConfigText(sampleConfig), { name: 'demo', text: JSON.stringify(file) }]) {
-      await applyConfig(context, text, { prune: false, dryRun: false, author: commandAuthor });
+      await applyConfig(context, text, { prune: false, dryRun: false, author });
     }
   } finally {
     await context.stop();
