@@ -93,6 +93,7 @@ export class LaurelProcess {
       };
       const timer = setTimeout(() => fail('took too long'), startMs);
       const look = (): void => {
+        timer.refresh();
         const match = pattern.exec(this.written);
         if (!match) return;
         clearTimeout(timer);
