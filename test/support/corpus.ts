@@ -18,7 +18,7 @@ import { adminKey, type World } from './world.js';
  *
  * What follows the path is the body, sent as it is; `@140000` stands for a body of that many bytes. `keep` takes a value out of the answer, which
  * `{{event}}` stands for in later paths, headers and bodies. `until` sends the request again until the answer has the text, for what a job does.
- * With `body varies`, the record leaves the body of the answer out: it depends on the machine.
+ * With `body varies`, the record leaves the body of the answer out: it depends on the machine, or on its speed.
  */
 const folder = new URL('fixtures/corpus/', import.meta.url);
 export const corpusFile = (name: string): string => fileURLToPath(new URL(name, folder));
