@@ -21,60 +21,58 @@ export const overview: Screen = {
   reads: () => ['/admin/v1/analytics/days', '/admin/v1/analytics/streaks', '/admin/v1/status'],
 };
 
+/** The screen of one user has the most reads. */
+function userReads({ user, leaderboardKey, systemId, systemKey }: Samples): string[] {
+  const own = `/v1/users/${encoded(user)}`;
+  return [
+    `/admin${own}`,
+    `/admin${own}/timeline`,
+    ...['metrics', 'preferences', `points/${systemKey}?awards=1`, `points/${systemKey}/boosts`].map((part) => `${own}/${part}`),
+    ...['achievements?includeIncomplete=true', 'streak?historyPeriods=182'].map((part) => `${own}/${part}`),
+    `${own}/leaderboards/${leaderboardKey}?numEvents=1`,
+    ...['/v1/leaderboards', `/v1/points/${systemKey}/levels`, '/admin/v1/points', '/admin/v1/attributes'],
+    `/admin/v1/points/${systemId}/boosts?userId=${encoded(user)}`,
+    `/admin/v1/application-api-keys?userId=${encoded(user)}`,
+    `/admin/v1/messages?userId=${encoded(user)}&limit=5`,
+  ];
+}
+
 export const screens: readonly Screen[] = [
   overview,
   { name: 'overview, 90 days', reads: () => [`/admin/v1/analytics/days?from=${daysAgo(89)}&until=${daysAgo(0)}`] },
   {
     name: 'users',
-    reads: () => ['/admin/v1/users?limit=50', '/admin/v1/users?limit=50&search=user-77', '/admin/v1/users?limit=50&search=9'],
+    reads: () => ['/admin/v1/users?limit=51', '/admin/v1/users?limit=51&search=user-77', '/admin/v1/users?limit=51&search=x'],
   },
-  {
-    name: 'user',
-    reads: ({ user, leaderboardKey, systemKey }) => [
-      ...[
-        '',
-        '/metrics',
-        `/points/${systemKey}`,
-        `/points/${systemKey}/boosts`,
-        '/achievements?includeIncomplete=true',
-        '/preferences',
-      ].map((part) => `/v1/users/${encoded(user)}${part}`),
-      `/v1/users/${encoded(user)}/streak?historyPeriods=182`,
-      `/v1/users/${encoded(user)}/leaderboards/${leaderboardKey}`,
-      `/v1/points/${systemKey}/levels`,
-      `/admin/v1/users/${encoded(user)}/timeline?limit=50`,
-      `/admin/v1/application-api-keys?userId=${encoded(user)}`,
-      `/admin/v1/messages?userId=${encoded(user)}&limit=10`,
-    ],
-  },
+  { name: 'user', reads: userReads },
   {
     name: 'leaderboard',
     reads: ({ leaderboardId, leaderboardKey }) => [
-      '/admin/v1/leaderboards?limit=100',
-      ...['runs?limit=50', 'groups?limit=50', 'distribution'].map((part) => `/admin/v1/leaderboards/${leaderboardId}/${part}`),
-      `/v1/leaderboards/${leaderboardKey}?limit=50`,
+      '/v1/leaderboards?includeFinished=true',
+      ...['runs?limit=21', 'groups?limit=9', 'distribution'].map((part) => `/admin/v1/leaderboards/${leaderboardId}/${part}`),
+      `/v1/leaderboards/${leaderboardKey}?limit=51`,
     ],
   },
-  { name: 'achievements', reads: () => ['/admin/v1/achievements?limit=100', '/v1/achievements'] },
+  { name: 'achievements', reads: () => ['/admin/v1/achievements?limit=51', '/v1/achievements'] },
   { name: 'achievement', reads: ({ achievementId }) => [`/admin/v1/analytics/achievements/${achievementId}`] },
   {
     name: 'levels',
     reads: ({ systemId, systemKey }) => ['/admin/v1/points', `/admin/v1/analytics/levels/${systemId}`, `/v1/points/${systemKey}/summary`],
   },
   { name: 'configuration', reads: () => ['/admin/v1/configuration', '/admin/v1/configuration/schema'] },
-  { name: 'versions', reads: () => ['/admin/v1/configuration/versions?limit=20', '/admin/v1/configuration/versions/1'] },
+  { name: 'versions', reads: () => ['/admin/v1/configuration/versions?limit=21', '/admin/v1/configuration/versions/1'] },
   {
     name: 'messages',
-    reads: () => ['/admin/v1/messages?limit=50', '/admin/v1/messages/totals', '/admin/v1/suppressions?limit=50'],
+    reads: () => ['/admin/v1/messages?limit=51', '/admin/v1/messages/totals', '/admin/v1/messages/recipients?type=recap'],
   },
-  { name: 'webhooks', reads: () => ['/admin/v1/webhooks?limit=50', '/admin/v1/webhooks/totals'] },
-  { name: 'status', reads: () => ['/admin/v1/status', '/admin/v1/dead-letters?limit=50'] },
+  { name: 'webhooks', reads: () => ['/admin/v1/webhooks?limit=51', '/admin/v1/webhooks/totals'] },
+  { name: 'status', reads: () => ['/admin/v1/status', '/admin/v1/dead-letters?limit=51', '/admin/v1/clock'] },
   {
     name: 'keys',
-    reads: () => ['/admin/v1/admin-api-keys?limit=50', '/admin/v1/application-api-keys?limit=50', '/admin/v1/dashboard-sessions'],
+    reads: () => ['/admin/v1/admin-api-keys?limit=51', '/admin/v1/application-api-keys?limit=51', '/admin/v1/dashboard-sessions?limit=51'],
   },
-  { name: 'tenants', reads: () => ['/admin/v1/tenants?limit=50'] },
-  { name: 'audit log', reads: () => ['/admin/v1/audit-log?limit=50'] },
+  { name: 'tenants', reads: () => ['/admin/v1/tenants?limit=51'] },
+  { name: 'audit log', reads: () => ['/admin/v1/audit-log'] },
 ];
 
 const dayMs = 86_400_000;

@@ -33,6 +33,13 @@ describe('The story of the demo', () => {
     expect(story.firstDay).to.equal('2026-07-02');
   });
 
+  it('has no two events of a person at the same time', () => {
+    for (const { events } of story.scenes) {
+      const people = events.map(({ person }) => person.id);
+      expect(new Set(people).size).to.equal(people.length);
+    }
+  });
+
   it('begins with three cohorts in different weeks', () => {
     const days = arrivals(story).map((atMs) => Math.floor((atMs - Date.parse(story.firstDay)) / dayMs));
     const [one, two, three] = [days.filter((day) => day < 7), days.filter((day) => day >= 7 && day < 15), days.filter((day) => day >= 15)];

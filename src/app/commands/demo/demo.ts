@@ -1,7 +1,7 @@
 import { defaultTenant } from '../../../access/tenants.js';
 import { commandAuthor } from '../../../config/author.js';
 import { keyNames } from '../../../redis/contract.js';
-import { applyConfig, readConfigText } from '../../apply.js';
+import { applyConfig, type ConfigText, readConfigText } from '../../apply.js';
 import { Context } from '../../context.js';
 import { openLog, printTo } from '../../output.js';
 import { type Opening, serve } from '../../processes/serve.js';
@@ -36,8 +36,8 @@ function environmentOf({ folder, record }: DemoHome): Record<string, string> {
 
 const author = { ...commandAuthor, name: 'laurel demo' };
 
-/** Creates the stores, sets the clock to the beginning of the month, and applies the configuration that it begins with. */
-async function prepareDemo(settings: Settings, story: Story, file: object): Promise<void> {
+/** Creates the stores, sets the clock to the beginning of the month, and applies the configuration that it begins with, a version for each file. */
+async function prepareDemo(settings: Settings, story: Story, files: readonly ConfigText[]): Promise<void> {
   const options = { settings, log: openLog(settings.logLevel, 'demo'), print: printTo(process.stdout) };
   const context = await Context.start({ ...options, createStores: true });
   try {
@@ -45,7 +45,7 @@ async function prepareDemo(settings: Settings, story: Story, file: object): Prom
     await openDefaultTenant(context);
     // A clock that was never set shows the present, and moves forward only: a month of the past needs a first time.
     await context.redis.set(context.engine.partition(defaultTenant) + keyNames.clock, String(story.startMs));
-    for (const text of [readConfigText(sampleConfig), { name: 'demo', text: JSON.stringify(file) }]) {
+    for (const text of files) {
       await applyConfig(context, text, { prune: false, dryRun: false, author });
     }
   } finally {
@@ -74,8 +74,9 @@ export async function demo({ folder, fresh, ...given }: DemoOptions): Promise<vo
   const receiver = await startWebhookReceiver(record.webhookUrl ?? undefined);
   if (!receiver) print(`Another program uses the port of ${record.webhookUrl ?? ''}: webhooks of the demo will fail.`);
   const webhookUrl = receiver?.url ?? record.webhookUrl ?? '';
-  const [opening, ...changes] = gameOf(story.firstDay, webhookUrl);
-  if (!record.isFilled) await prepareDemo(settings, story, opening.file);
+  const sample = readConfigText(sampleConfig);
+  const [opening, ...changes] = gameOf(sample.text, story.firstDay, webhookUrl);
+  if (!record.isFilled) await prepareDemo(settings, story, [sample, { name: 'demo', text: JSON.stringify(opening.file) }]);
   const fill: Opening = async ({ address = '' }, signal) => {
     if (!record.isFilled) {
       print(`Playing a month of a study app with ${record.users.toLocaleString('en')} users:`);

@@ -16,20 +16,21 @@ interface Temper {
 }
 
 const tempers: readonly [Temper, ...Temper[]] = [
-  { share: 0.3, daily: 0.96, quits: 0.003, maxSessions: 3, maxCards: 26 },
-  { share: 0.42, daily: 0.72, quits: 0.025, maxSessions: 3, maxCards: 20 },
-  { share: 0.28, daily: 0.5, quits: 0.24, maxSessions: 2, maxCards: 14 },
+  { share: 0.3, daily: 0.96, quits: 0.003, maxSessions: 4, maxCards: 50 },
+  { share: 0.42, daily: 0.72, quits: 0.025, maxSessions: 3, maxCards: 40 },
+  { share: 0.28, daily: 0.5, quits: 0.24, maxSessions: 2, maxCards: 25 },
 ];
 
 const weekendShare = 0.8;
-const quizShare = 0.4;
+const quizShare = 0.5;
 const usualDeviceShare = 0.85;
 const devices: readonly [string, ...string[]] = ['mobile', 'mobile', 'tablet', 'web'];
 const subjects: readonly [string, ...string[]] = ['languages', 'history', 'biology', 'math', 'geography'];
-/** Minutes of the local day at which people like to study: before work, at noon, in the evening. */
-const usualMinutes: readonly [number, ...number[]] = [7 * 60, 8 * 60, 12 * 60 + 30, 18 * 60, 20 * 60, 21 * 60];
-const jitterMinutes = 50;
-const minuteMs = 60_000;
+/** Minutes of the local day around which people study. They are so far apart that no two deeds of a person share an hour. */
+const usualMinutes = [7 * 60 + 30, 11 * 60 + 30, 15 * 60 + 30, 19 * 60 + 30] as const;
+const jitterMinutes = 45;
+const quizAfterMinutes = 60;
+const minCards = 6;
 
 /** Something that a person does, as the study app reports it. */
 export interface Deed {
@@ -41,13 +42,14 @@ export interface Deed {
 
 interface Habit extends Temper {
   readonly device: string;
-  readonly minute: number;
+  /** The place in `usualMinutes` of the first session of a day. */
+  readonly first: number;
 }
 
 function drawHabit(random: Random): Habit {
   let drawn = random.next();
   const temper = tempers.find(({ share }) => (drawn -= share) < 0) ?? tempers[0];
-  return { ...temper, device: random.pick(devices), minute: random.pick(usualMinutes) };
+  return { ...temper, device: random.pick(devices), first: random.below(usualMinutes.length) };
 }
 
 /** A moment of a person's local day, in ms since 1970. */
@@ -67,21 +69,18 @@ export function deedsOf(random: Random, person: Person, { firstDay, lastDay }: {
   return deeds;
 }
 
-/** The sessions of a day: some cards each, and now and then a quiz at their end. */
+/** The sessions of a day: some cards each, and now and then a quiz after them. */
 function dayOf(random: Random, person: Person, habit: Habit, day: number): Deed[] {
   const sessions = 1 + random.below(habit.maxSessions);
-  return Array.from({ length: sessions }, (_, session) => {
-    const minute = habit.minute - session * 4 * 60 + random.below(2 * jitterMinutes) - jitterMinutes;
-    const startMs = momentOf(person, day, Math.max(minute, 5));
+  return Array.from({ length: sessions }, (_, session): Deed[] => {
+    const usual = usualMinutes[(habit.first + session) % usualMinutes.length] ?? 0;
+    const minute = usual + random.below(2 * jitterMinutes) - jitterMinutes;
     const device = random.chance(usualDeviceShare) ? habit.device : random.pick(devices);
-    const views = 1 + random.below(5);
-    const deeds = Array.from({ length: views }, (_, view): Deed => {
-      const value = 4 + random.below(habit.maxCards);
-      return { atMs: startMs + view * 6 * minuteMs, metric: 'flashcards-viewed', value, attributes: { device } };
-    });
+    const value = minCards + random.below(habit.maxCards);
+    const views: Deed = { atMs: momentOf(person, day, minute), metric: 'flashcards-viewed', value, attributes: { device } };
     const subject = random.pick(subjects);
-    if (!random.chance(quizShare)) return deeds;
-    const atMs = startMs + views * 6 * minuteMs;
-    return [...deeds, { atMs, metric: 'quizzes-passed' as const, value: 1, attributes: { device, subject } }];
+    if (!random.chance(quizShare)) return [views];
+    const atMs = momentOf(person, day, minute + quizAfterMinutes);
+    return [views, { atMs, metric: 'quizzes-passed', value: 1, attributes: { device, subject } }];
   }).flat();
 }

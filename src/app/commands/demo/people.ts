@@ -57,8 +57,8 @@ export interface Person {
   readonly deviceToken: string | undefined;
 }
 
-const emailShare = 0.35;
-const pushShare = 0.15;
+const emailShare = 0.3;
+const pushShare = 0.1;
 
 /** Letters that lose nothing but a mark keep their base letter in an id; the Turkish dotless i has none. */
 const slug = (name: string): string =>
