@@ -23,7 +23,7 @@ export function Streaks({ of }: { readonly of: Read<StreakNumbers> }) {
             </Empty>
           ) : (
             <Bars
-              caption="Streaks alive by length"
+              caption="Users by the length of their streak"
               of={`Length in ${units[frequency]}`}
               unit="Users"
               total={alive}

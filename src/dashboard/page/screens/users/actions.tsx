@@ -24,10 +24,9 @@ function EraseDialog({ close }: { readonly close: () => void }) {
   const { profile, erased } = useUser();
   const { id } = profile;
   const [typed, setTyped] = useState('');
-  const erase = async (): Promise<string> => {
+  const erase = async (): Promise<undefined> => {
     await api.admin.DELETE('/users/{id}', { params: { path: { id } } });
     erased();
-    return 'The user is erased.';
   };
   return (
     <ChangeDialog title="Erase the user" confirm="Erase the user" isDangerous isDisabled={typed !== id} close={close} run={erase}>

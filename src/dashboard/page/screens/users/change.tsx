@@ -35,8 +35,8 @@ interface ChangeDialogProps {
   readonly isDangerous?: boolean;
   readonly isDisabled?: boolean;
   readonly close: () => void;
-  /** Makes the change. Resolves with what happened, in a sentence. */
-  readonly run: () => Promise<string>;
+  /** Makes the change. Resolves with what happened, in a sentence; undefined when the screen of the user is gone. */
+  readonly run: () => Promise<string | undefined>;
   readonly children: ComponentChildren;
 }
 
@@ -46,7 +46,7 @@ export function ChangeDialog({ run, close, ...dialog }: ChangeDialogProps) {
   const { isRunning, error, ...action } = useAction(async () => {
     const sentence = await run();
     close();
-    user.changed(sentence);
+    if (sentence !== undefined) user.changed(sentence);
   });
   return <ConfirmDialog {...dialog} isRunning={isRunning} error={error} onConfirm={() => void action.run()} onClose={close} />;
 }
