@@ -2,8 +2,8 @@
 import { Output, type Template, TypeGuards } from 'liquidjs';
 import { isAllowedLink } from './links.js';
 import { type ConfigDocument, type ConfigObject, type MessageSettings, type MessageTemplate } from './model.js';
-import { type At, type Parts } from './parts.js';
-import { type ConfigProblem, named } from './problems.js';
+import { type Parts } from './parts.js';
+import { type ConfigProblem, named, type Problem } from './problems.js';
 import { checkText, type KeyUse, type TextFault } from './template-check.js';
 import { type KeyedKind } from './template-variables.js';
 import { parseTemplate } from './templates.js';
@@ -15,24 +15,31 @@ type TextField = (typeof templateTexts)[number];
 
 /** What is wrong with the templates of a document, with the place of each fault in its text. */
 export function templateProblems(document: ConfigDocument, { templates }: Pick<Parts, 'templates'>): ConfigProblem[] {
-  const problemOf = problemsOfKeys(document);
-  const faulty = templates.flatMap((template) =>
-    templateTexts.flatMap((field) => {
-      const text = template.object[field];
-      if (text === null) return [];
-      const { faults, keys } = checkText(template.object.type, text);
-      const found = [...faults, ...keys.flatMap(problemOf)];
-      const links = field === 'buttonUrl' && found.length === 0 ? linkFaults(document.messages, text) : [];
-      return [...found, ...links].map((fault) => inText(template, field, fault));
+  const problemsIn = problemsOfTexts(document);
+  const faulty = templates.flatMap(({ object, path }) =>
+    problemsIn(object).map((problem): ConfigProblem => {
+      const subject = { kind: 'template', key: object.key };
+      return { ...problem, path: [...path, problem.field], subject };
     }),
   );
   return [...repeatedLocales(templates), ...faulty];
 }
 
-const inText = ({ object, path }: At<MessageTemplate>, field: TextField, fault: TextFault): ConfigProblem => ({
-  ...{ code: 'template_fault', path: [...path, field], subject: { kind: 'template', key: object.key }, field },
-  ...{ line: fault.line, column: fault.column, message: fault.message },
-});
+type TextProblem = Extract<Problem, { readonly code: 'template_fault' }> & { readonly field: TextField };
+
+/** What is wrong with the texts of a template, in a document or not, on top of the rest of a document. */
+export function problemsOfTexts(document: ConfigDocument): (template: Pick<MessageTemplate, 'type' | TextField>) => TextProblem[] {
+  const problemOf = problemsOfKeys(document);
+  return (template) =>
+    templateTexts.flatMap((field) => {
+      const text = template[field];
+      if (text === null) return [];
+      const { faults, keys } = checkText(template.type, text);
+      const found = [...faults, ...keys.flatMap(problemOf)];
+      const links = field === 'buttonUrl' && found.length === 0 ? linkFaults(document.messages, text) : [];
+      return [...found, ...links].map(({ line, column, message }) => ({ code: 'template_fault' as const, field, line, column, message }));
+    });
+}
 
 /** Templates of the same type and locale as one before them. */
 function repeatedLocales(templates: Parts['templates']): ConfigProblem[] {

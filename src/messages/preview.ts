@@ -1,4 +1,6 @@
 import { notificationTypes, type NotificationType } from '../config/message-types.js';
+import { requestSentence } from '../config/problems.js';
+import { problemsOfTexts } from '../config/template-problems.js';
 import type { SummaryStores } from '../engine/points.js';
 import { completedBy, readUser, type UserState } from '../engine/users.js';
 import type { ActiveConfig } from '../plan/active-config.js';
@@ -6,20 +8,28 @@ import { completedResponse } from '../responses/achievements.js';
 import { dateToDay } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import type { CompletedAchievement, MessageAbout } from './about.js';
+import type { MessageTexts } from './fields.js';
 import { recapDates } from './periods.js';
 import { readVariables } from './read-variables.js';
 import { type MessageLinks, type RenderedEmail, type RenderedPush, renderEmail, renderPush } from './render.js';
+import { type MessageConfig, type TemplateTexts, withTemplate } from './texts.js';
 
 export interface Preview {
   readonly email: RenderedEmail;
   readonly push: RenderedPush;
 }
 
-export interface PreviewQuery {
+/** What a preview is rendered with in place of what is stored. */
+export interface PreviewDraft {
+  /** In place of the user's locale. */
+  readonly locale?: string | undefined;
+  /** In place of the template of the type and the locale. */
+  readonly template?: MessageTexts | undefined;
+}
+
+export interface PreviewQuery extends PreviewDraft {
   readonly type: NotificationType;
   readonly user: string;
-  /** The locale of the texts; the user's without it. */
-  readonly locale?: string | undefined;
   /** `sampleLinks` without them. */
   readonly links?: MessageLinks;
 }
@@ -60,18 +70,31 @@ function sampleAbout(type: NotificationType, state: UserState): MessageAbout {
   }
 }
 
+/** The texts of a draft, once the rules for templates accept them. Throws a 422 with what is wrong. */
+function checkDraft({ document }: Pick<ActiveConfig, 'document'>, draft: TemplateTexts): TemplateTexts {
+  const problems = problemsOfTexts(document)(draft);
+  if (problems.length > 0) throw new LaurelError('unprocessable', requestSentence(problems));
+  return draft;
+}
+
 /**
  * Renders a message to a user as it would be now, and sends nothing. It is about the user's newest achievement (without one, the first of the
- * configuration), the last period that is over, or the first reactivation. Throws a 404 for an unknown user, a 422 without any achievement.
+ * configuration), the last period that is over, or the first reactivation. Throws a 404 for an unknown user, a 422 without any achievement and
+ * for a draft that breaks the rules of templates.
  */
 export async function previewMessage(
   stores: SummaryStores,
   { tenant }: Pick<ActiveConfig, 'tenant'>,
-  { type, user, locale, links = sampleLinks }: PreviewQuery,
+  query: PreviewQuery,
 ): Promise<Preview> {
-  const about = sampleAbout(type, await readUser(stores.engine, tenant, user));
-  const read = await readVariables(stores, { tenant }, { user, locale }, about);
+  const { type, user, locale, template, links = sampleLinks } = query;
+  const current = await readUser(stores.engine, tenant, user);
+  const shown = locale ?? current.config.document.messages.defaultLocale;
+  const draft = template && checkDraft(current.config, { ...template, type, locale: shown, archived: false });
+  const texts = (config: MessageConfig): MessageConfig => (draft ? withTemplate(config, draft) : config);
+  const read = await readVariables(stores, { tenant }, { user, locale: draft?.locale ?? locale, texts }, sampleAbout(type, current));
   if (!read) throw new LaurelError('not_found', `There is no user with the id ${JSON.stringify(user)}.`);
   const { variables, state } = read;
-  return { email: await renderEmail(state.config, variables, links), push: renderPush(state.config, variables) };
+  const config = texts(state.config);
+  return { email: await renderEmail(config, variables, links), push: renderPush(config, variables) };
 }

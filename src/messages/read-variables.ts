@@ -19,6 +19,7 @@ import type { CompletedAchievement, MessageAbout } from './about.js';
 import { localeOfAttribute } from './locales.js';
 import { nextAchievement } from './next-achievement.js';
 import { periodName } from './periods.js';
+import type { MessageConfig } from './texts.js';
 import { usesOf } from './uses.js';
 import type { AchievementVariables, MessageVariables, PointsVariables, StreakDay, StreakVariables } from './variables.js';
 import { typesWithCalendar } from './view.js';
@@ -167,21 +168,30 @@ export interface UserVariables {
   readonly state: UserState;
 }
 
+/** Whom a message is to, and for previews what it is rendered with in place of what is stored. */
+export interface Recipient {
+  readonly user: string;
+  /** In place of the user's locale. */
+  readonly locale?: string | undefined;
+  /** The texts that decide what has to be read; those of the configuration without it. */
+  readonly texts?: ((config: MessageConfig) => MessageConfig) | undefined;
+}
+
 /**
  * Reads the variables of a message: one call for the user, another one for the calendar of the streak and one for each leaderboard only if the message
- * shows them, and the sums of the period for a recap. The texts are in the user's locale unless one is given. Returns undefined for a user who does not exist.
+ * shows them, and the sums of the period for a recap. Returns undefined for a user who does not exist.
  */
 export async function readVariables(
   stores: SummaryStores,
   { tenant }: Pick<ActiveConfig, 'tenant'>,
-  { user, locale: asked }: { readonly user: string; readonly locale?: string | undefined },
+  { user, locale: chosen, texts }: Recipient,
   about: MessageAbout,
 ): Promise<UserVariables | undefined> {
   const state = await stateOfUser(stores, tenant, user);
   if (!state) return undefined;
   const { config, streak } = state;
-  const locale = asked ?? localeOf(state);
-  const uses = usesOf(config, about.type, locale);
+  const locale = chosen ?? localeOf(state);
+  const uses = usesOf(texts?.(config) ?? config, about.type, locale);
   const days = typesWithCalendar.has(about.type) || uses.streakDays ? await readDays(stores, state, user) : [];
   const changes = await readChanges(stores, state, user, about);
   const used = about.type === 'recap' ? [...uses.leaderboards, ...shownBoards(state)] : uses.leaderboards;

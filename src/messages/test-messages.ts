@@ -3,9 +3,9 @@ import type { NotificationType } from '../config/message-types.js';
 import type { SummaryStores } from '../engine/points.js';
 import { LaurelError } from '../shared/errors.js';
 import type { EmailSender } from './message.js';
-import { previewMessage } from './preview.js';
+import { type Preview, type PreviewDraft, type PreviewQuery, previewMessage } from './preview.js';
 
-export interface TestMessage {
+export interface TestMessage extends PreviewDraft {
   readonly type: NotificationType;
   readonly user: string;
   readonly to: string;
@@ -21,7 +21,7 @@ export interface TestOutcome {
   readonly detail: string | null;
 }
 
-/** Sends emails to an address that an operator names, whatever MESSAGES says. */
+/** Renders messages for operators, and sends emails to an address that they name, whatever MESSAGES says. */
 export class TestMessages {
   private readonly stores: SummaryStores;
   private readonly email: EmailSender | undefined;
@@ -32,10 +32,15 @@ export class TestMessages {
     this.email = email;
   }
 
-  /** Sends an email as a user would receive it now, once and without storing it. Throws a 404 for an unknown user, a 422 without a provider. */
-  async send(tenant: number, { type, user, to }: TestMessage): Promise<TestOutcome> {
+  /** Renders a message, and sends nothing. Throws as previewMessage. */
+  preview(tenant: number, query: PreviewQuery): Promise<Preview> {
+    return previewMessage(this.stores, { tenant }, query);
+  }
+
+  /** Sends an email as a user would receive it now, once and without storing it. Throws as previewMessage, and a 422 without a provider. */
+  async send(tenant: number, { to, ...message }: TestMessage): Promise<TestOutcome> {
     if (!this.email) throw new LaurelError('unprocessable', 'Emails are off: set SMTP_URL and EMAIL_FROM, and check the log of the start.');
-    const { email } = await previewMessage(this.stores, { tenant }, { type, user });
+    const { email } = await previewMessage(this.stores, { tenant }, message);
     const { subject, html, text } = email;
     const id = randomUUID();
     const { kind, status, detail } = await this.email.send({ id, to, subject, html, text, unsubscribeUrl: null });

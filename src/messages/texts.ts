@@ -5,14 +5,23 @@ import { oneLine, paragraphsOf } from './bounds.js';
 import { defaultTexts } from './defaults.js';
 import type { MessageTexts, TextField } from './fields.js';
 import { fallbacksOf } from './locales.js';
-import type { ConfigDocument } from '../config/model.js';
+import type { ConfigDocument, MessageTemplate } from '../config/model.js';
 import { type ParsedTemplate, parseTemplate, renderTemplate } from '../config/templates.js';
 import type { MessageVariables } from './variables.js';
 import { builtInLocale } from './words.js';
 
+/** A template, stored or not. */
+export type TemplateTexts = MessageTexts & Pick<MessageTemplate, 'type' | 'locale' | 'archived'>;
+
 /** The part of a configuration that messages are rendered with. */
 export interface MessageConfig {
-  readonly document: Pick<ConfigDocument, 'messages' | 'templates'>;
+  readonly document: Pick<ConfigDocument, 'messages'> & { readonly templates: readonly TemplateTexts[] };
+}
+
+/** A configuration with a template that takes the place of the one of its type and locale. */
+export function withTemplate({ document }: MessageConfig, template: TemplateTexts): MessageConfig {
+  const others = document.templates.filter(({ type, locale }) => type !== template.type || locale !== template.locale);
+  return { document: { messages: document.messages, templates: [...others, template] } };
 }
 
 /** A text, and the locale that it is written in. */

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { oneOf } from '../../config/fields.js';
+import { templateFields } from '../../config/message-fields.js';
 import { channels, notificationTypes } from '../../config/message-types.js';
 import { deliveryStatuses } from '../../deliveries/queue.js';
 import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { limits } from '../../shared/limits.js';
 import type { MessageDelivery } from '../../messages/admin.js';
+import { type TextField, textFields } from '../../messages/fields.js';
 import { countRecipients } from '../../messages/dry-run.js';
 import { LaurelError } from '../../shared/errors.js';
 import { instantShape } from '../../shared/shapes.js';
@@ -43,6 +45,24 @@ const showMessage = ({ user, due, created, finished, nextAttempt, about, ...mess
   about: Object.fromEntries(Object.entries(about).filter(([field]) => field !== 'type')),
   tries: message.tries.map(({ at, durationMs, status, answer, error }) => ({ at, durationMs, status, answer, error })),
 });
+
+/** Texts of a template that is not stored. */
+const textSchemas = Object.fromEntries(
+  textFields.map((field) => [field, templateFields[field].schema.nullable().default(null)]),
+) as unknown as Record<TextField, z.ZodType<string | null>>;
+const draftSchema = z.object(textSchemas).meta({
+  id: 'TemplateTexts',
+  description: 'In place of the stored template of the type and the locale. A text that is left out falls back.',
+});
+
+const rendered = {
+  type,
+  userId: idSchema,
+  locale: (templateFields.locale.schema as z.ZodType<string>)
+    .optional()
+    .meta({ description: 'A BCP 47 locale, such as `pt-BR`; that of the user without it, or with `template` the default locale.' }),
+  template: draftSchema.optional(),
+};
 
 /** Messages to users: what was sent, what would be, and tests (docs/messages.md). */
 export const messageRoutes: readonly Route[] = [
@@ -95,6 +115,36 @@ export const messageRoutes: readonly Route[] = [
   }),
   defineRoute({
     method: 'post',
+    path: '/messages/preview',
+    operation: 'admin_messages_preview',
+    reads: true,
+    description:
+      "Nothing is sent or stored. The message is about the user's newest achievement (without one, the first of the configuration), the last " +
+      'period that is over, or the first reactivation. Its link to unsubscribe leads nowhere.',
+    summary: 'Render a message as a user would receive it now',
+    responses: {
+      200: z.object({
+        subject: z.string(),
+        html: z.string().meta({ description: 'The email.' }),
+        text: z.string().meta({ description: 'Its plain-text part.' }),
+        push: z.object({
+          title: z.string(),
+          body: z.string(),
+          url: z.string().nullable().meta({ description: 'What the app opens; null for its start.' }),
+        }),
+        warnings: z.array(z.string()).meta({ description: 'Why something that the template has was left out.' }),
+      }),
+    },
+    body: z.object(rendered),
+    handle: async ({ services, tenant, body: { userId, ...draft } }) => {
+      const { email, push } = await services.testMessages.preview(tenant, { ...draft, user: userId });
+      const { subject, html, text } = email;
+      const warnings = [...new Set([...email.warnings, ...push.warnings])];
+      return { status: 200, body: { subject, html, text, push: { title: push.title, body: push.body, url: push.url }, warnings } };
+    },
+  }),
+  defineRoute({
+    method: 'post',
     path: '/messages/test',
     operation: 'admin_messages_test',
     description:
@@ -109,10 +159,10 @@ export const messageRoutes: readonly Route[] = [
         detail: z.string().nullable().meta({ description: 'What the server replied, or why the email was not sent.' }),
       }),
     },
-    body: z.object({ type, userId: idSchema, email: textSchema(1, limits.maxEmailChars) }),
-    handle: async ({ services, tenant, body }) => ({
+    body: z.object({ ...rendered, email: textSchema(1, limits.maxEmailChars) }),
+    handle: async ({ services, tenant, body: { userId, email, ...draft } }) => ({
       status: 200,
-      body: await services.testMessages.send(tenant, { type: body.type, user: body.userId, to: body.email }),
+      body: await services.testMessages.send(tenant, { ...draft, user: userId, to: email }),
     }),
   }),
   defineRoute({
