@@ -5,6 +5,7 @@ import type { Services } from '../api/route.js';
 import { endpoints, lookUp, registerAll, servesOf } from '../api/router.js';
 import { commonHeaders } from '../api/middleware.js';
 import { PageFiles, pageRoutes, servePage } from './page-files.js';
+import { previewFrame } from './preview-frame.js';
 import { previewRoute } from './preview.js';
 import { callerOf, sessionRoutes } from './session-routes.js';
 import type { SignInOptions } from './sign-in.js';
@@ -32,6 +33,7 @@ export function dashboard({ services, rateLimit, signIn, folder }: DashboardOpti
   const router = new Router();
   sessionRoutes(router, services, signIn);
   previewRoute(router, services);
+  previewFrame(router);
   registerAll(router, serves);
   const files = new PageFiles(folder);
   pageRoutes(router, files);
