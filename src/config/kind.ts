@@ -2,11 +2,10 @@
 import { z } from 'zod';
 import { limits } from '../shared/limits.js';
 import { fieldsOfVariant, filledText, keySchema, list, object, text, type Variants, whatever } from './fields.js';
+import { type ObjectKind, type ReferenceKind } from './kind-names.js';
 import { type AttributeFilter, type ConfigObject, type ListName } from './model.js';
 
-/** Kinds that others refer to, as sentences call them. */
-export type ReferenceKind = 'metric' | 'points system' | 'achievement' | 'user attribute' | 'event attribute';
-export type ObjectKind = ReferenceKind | 'level' | 'trigger' | 'boost' | 'leaderboard' | 'webhook' | 'template';
+export { type ObjectKind, type ReferenceKind } from './kind-names.js';
 
 /** Why a list may not refer to the same object twice. */
 export type Repetition = 'named' | 'filtered' | 'two_conditions';

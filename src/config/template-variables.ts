@@ -2,7 +2,7 @@
  * The variables of templates, declared once: templates.ts checks the texts of a configuration against this tree, docs/messages-templates.md
  * lists it, and messages/variables.ts fills it.
  */
-import { type ReferenceKind } from './kind.js';
+import { type ReferenceKind } from './kind-names.js';
 import { type NotificationType } from './message-types.js';
 
 /** What has keys that the operator chooses, as sentences call it. */

@@ -16,7 +16,7 @@ const isContents = (value: unknown): value is Contents =>
 const bodySchema = z.object({
   file: z.custom<Contents>(isContents, 'must be the YAML text of a file, or its contents as an object').meta({
     description: 'A configuration file: its YAML text, or its contents as an object.',
-    override: { anyOf: [{ type: 'string' }, { type: 'object' }] },
+    override: { anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: true }] },
   }),
   prune: z.boolean().default(false).meta({ description: 'Archives the objects that the file does not mention.' }),
   version: z.number().int().min(0).max(limits.maxVersionNo).optional().meta({

@@ -8,6 +8,8 @@ export interface ScreenRoute {
   readonly screen: AnyComponent<any>;
 }
 
+const configurationObject = lazy(() => import('./screens/configuration/object.js'));
+
 /** Every screen, each loaded when it is first opened. */
 export const screens: readonly ScreenRoute[] = [
   { path: '/', screen: lazy(() => import('./screens/overview/overview.js')) },
@@ -25,6 +27,16 @@ export const screens: readonly ScreenRoute[] = [
   { path: '/keys', screen: lazy(() => import('./screens/keys/keys.js')) },
   { path: '/tenants', screen: lazy(() => import('./screens/operation/tenants.js')) },
   { path: '/audit', screen: lazy(() => import('./screens/operation/audit.js')) },
+  { path: '/configuration', screen: lazy(() => import('./screens/configuration/overview.js')) },
+  { path: '/configuration/review', screen: lazy(() => import('./screens/configuration/review.js')) },
+  { path: '/configuration/:part', screen: lazy(() => import('./screens/configuration/part.js')) },
+  { path: '/configuration/:part/:object', screen: configurationObject },
+  { path: '/configuration/:part/:object/:list/:inner', screen: configurationObject },
+  { path: '/versions', screen: lazy(() => import('./screens/versions/list.js')) },
+  { path: '/versions/:version', screen: lazy(() => import('./screens/versions/version.js')) },
+  { path: '/templates', screen: lazy(() => import('./screens/templates/list.js')) },
+  { path: '/templates/:template', screen: lazy(() => import('./screens/templates/template.js')) },
+  { path: '/files', screen: lazy(() => import('./screens/files/files.js')) },
 ];
 
 /** The navigation: everyday tasks first. */

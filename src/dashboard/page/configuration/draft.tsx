@@ -1,0 +1,121 @@
+import { createContext, type ComponentChildren } from 'preact';
+import { useContext, useMemo, useState } from 'preact/hooks';
+import { useRead } from '../api/use-read.js';
+import { type Scope, useScope } from '../scope.js';
+import { ErrorNote, Loading } from '../ui/states.js';
+import { type Configuration, dataOf, type Problem } from './api.js';
+import { DraftBar } from './draft-bar.js';
+import { type DraftChange, draftChanges } from './draft-changes.js';
+import { loadDraft, saveDraft, type StoredDraft } from './draft-storage.js';
+import { FileSchema } from './form-fields.js';
+import { ConfigurationFrame } from './frame.js';
+import { isSame, type Json, type JsonObject, type Path, withValueAt } from './json.js';
+import { problemsAfter } from './problems.js';
+import { StaleDraft } from './stale-draft.js';
+
+/** The configuration with what the operator has changed and not applied yet. */
+export interface Draft {
+  readonly current: Configuration;
+  readonly file: JsonObject;
+  readonly schema: FileSchema;
+  readonly changes: readonly DraftChange[];
+  /** What the service found wrong with the draft when it was last reviewed. */
+  readonly problems: readonly Problem[];
+  readonly set: (path: Path, value: Json | undefined) => void;
+  readonly replace: (file: JsonObject) => void;
+  readonly discard: () => void;
+  readonly setProblems: (problems: readonly Problem[]) => void;
+  /** Reads the configuration again: it was applied, or is no longer the newest. */
+  readonly reload: () => void;
+}
+
+const DraftContext = createContext<Draft | undefined>(undefined);
+
+export function useDraft(): Draft {
+  const draft = useContext(DraftContext);
+  if (!draft) throw new Error('a form outside of a configuration');
+  return draft;
+}
+
+/** The tenant that a draft belongs to: that of the address, or of the key. */
+export const draftOwner = ({ tenant, session }: Pick<Scope, 'tenant' | 'session'>): string | undefined =>
+  tenant ?? session.key.tenantId ?? undefined;
+
+interface Loaded {
+  readonly configuration: Configuration;
+  readonly schema: FileSchema;
+}
+
+/** What was read last, by tenant: shown until the next screen has read it again. */
+const lastRead = new Map<string, Loaded>();
+/** The problems of the last review, by tenant: the forms show them. */
+const lastProblems = new Map<string, readonly Problem[]>();
+
+async function load({ api: { admin } }: Scope): Promise<{ data: Loaded }> {
+  const [configuration, schema] = await Promise.all([admin.GET('/configuration'), admin.GET('/configuration/schema')]);
+  const current = dataOf(configuration) as Configuration;
+  return { data: { configuration: current, schema: new FileSchema(dataOf(schema) as JsonObject) } };
+}
+
+/** Gives the screens inside it the configuration and its draft, with a bar for what is not applied yet. */
+export function Configuring({ children }: { readonly children: ComponentChildren }) {
+  const scope = useScope();
+  const owner = draftOwner(scope) ?? '';
+  const read = useRead(() => load(scope), [scope]);
+  if (read.data) lastRead.set(owner, read.data);
+  const loaded = read.data ?? lastRead.get(owner);
+  if (!loaded) return read.error === undefined ? <Loading /> : <ErrorNote error={read.error} retry={read.reload} />;
+  return (
+    <ConfigurationFrame>
+      <WithDraft key={owner} loaded={loaded} reload={read.reload}>
+        {children}
+      </WithDraft>
+    </ConfigurationFrame>
+  );
+}
+
+interface WithDraftProps {
+  readonly loaded: Loaded;
+  readonly reload: () => void;
+  readonly children: ComponentChildren;
+}
+
+function WithDraft({ loaded: { configuration, schema }, reload, children }: WithDraftProps) {
+  const scope = useScope();
+  const owner = draftOwner(scope);
+  const [stored, setStored] = useState(() => loadDraft(sessionStorage, owner));
+  const [isKept, setIsKept] = useState(true);
+  const [problems, setShownProblems] = useState(() => lastProblems.get(owner ?? '') ?? []);
+  const { version, file: base } = configuration;
+  const file = stored?.file ?? base;
+  const changes = useMemo(() => draftChanges(base, file), [base, file]);
+  const setProblems = (found: readonly Problem[]): void => {
+    lastProblems.set(owner ?? '', found);
+    setShownProblems(found);
+  };
+  const store = (draft: StoredDraft | undefined): void => {
+    setIsKept(saveDraft(sessionStorage, owner, draft));
+    setStored(draft);
+  };
+  const replace = (next: JsonObject, of = version): void => {
+    store(isSame(next, base) ? undefined : { version: of, file: next });
+  };
+  const discard = (): void => {
+    store(undefined);
+    setProblems([]);
+  };
+  const set = (path: Path, value: Json | undefined): void => {
+    replace(withValueAt(file, path, value) as JsonObject);
+    setProblems(problemsAfter(problems, path));
+  };
+  const draft = { current: configuration, file, schema, changes, problems, set, replace, discard, setProblems, reload };
+  if (stored && stored.version !== version) {
+    return <StaleDraft draft={stored} current={configuration} onMerged={replace} onDiscard={discard} />;
+  }
+  return (
+    <DraftContext.Provider value={draft}>
+      {children}
+      {changes.length > 0 && <DraftBar count={changes.length} isKept={isKept} onDiscard={discard} />}
+    </DraftContext.Provider>
+  );
+}

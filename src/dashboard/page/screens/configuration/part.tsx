@@ -1,0 +1,57 @@
+import { Configuring, useDraft } from '../../configuration/draft.js';
+import { ObjectForm } from '../../configuration/form.js';
+import { ObjectList } from '../../configuration/object-list.js';
+import { partText } from '../../configuration/parts.js';
+import { editorPath } from '../../configuration/problems.js';
+import { ProblemNote } from '../../configuration/problem-note.js';
+import { useScope } from '../../scope.js';
+import { Page, Panel } from '../../ui/page.js';
+import { Empty } from '../../ui/states.js';
+
+/** A part of the configuration: the list of its objects, or the form of one that there is only one of. */
+export default function ConfigurationPart({ part = '' }: { readonly part?: string }) {
+  return (
+    <Configuring>
+      <Part key={part} part={part} />
+    </Configuring>
+  );
+}
+
+function Part({ part }: { readonly part: string }) {
+  const { href } = useScope();
+  const { schema: fileSchema } = useDraft();
+  const text = partText(part);
+  const schema = fileSchema.part(part);
+  const items = schema && fileSchema.items(schema);
+  if (!schema) {
+    return (
+      <Page title="Not found">
+        <Empty>
+          The configuration has no part of this name. <a href={href('/configuration')}>Show all parts</a>.
+        </Empty>
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={text.title}
+      about={
+        <>
+          <a href={href('/configuration')}>Configuration</a> · {text.about}
+        </>
+      }
+    >
+      <ProblemNote path={[part]} isOwn />
+      <Panel title={items ? `All ${text.title.toLowerCase()}` : 'Fields'}>
+        {items ? (
+          <ObjectList
+            {...{ part, text, list: part, path: [part], within: [], schema: items }}
+            editor={(identity) => editorPath(part, identity)}
+          />
+        ) : (
+          <ObjectForm schema={schema} texts={text.fields} path={[part]} />
+        )}
+      </Panel>
+    </Page>
+  );
+}

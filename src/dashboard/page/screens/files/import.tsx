@@ -1,0 +1,154 @@
+import { useRef, useState } from 'preact/hooks';
+import { useAction } from '../../api/use-read.js';
+import { type Applied, dataOf, type DryRun, type Problem } from '../../configuration/api.js';
+import { ChangeList, EffectList } from '../../configuration/change-list.js';
+import { offsetOf } from '../../configuration/text-position.js';
+import { useScope } from '../../scope.js';
+import { ChangeButton } from '../../ui/change-button.js';
+import { Field } from '../../ui/field.js';
+import { formatCount } from '../../ui/format.js';
+import { Panel } from '../../ui/page.js';
+import { ErrorNote } from '../../ui/states.js';
+
+/** Checks a YAML file, shows what it would change, and applies it. */
+export function Import() {
+  const { api, href } = useScope();
+  const [text, setText] = useState('');
+  const [prune, setPrune] = useState(false);
+  const [dryRun, setDryRun] = useState<DryRun>();
+  const [applied, setApplied] = useState<Applied>();
+  const editor = useRef<HTMLTextAreaElement>(null);
+  const change = (next: string): void => {
+    setText(next);
+    setDryRun(undefined);
+    setApplied(undefined);
+  };
+  const check = useAction(async () => {
+    setApplied(undefined);
+    setDryRun(dataOf(await api.admin.POST('/configuration/dry-run', { body: { file: text, prune } })));
+  });
+  const apply = useAction(async () => {
+    const body = { file: text, prune, ...(dryRun ? { version: dryRun.version } : {}) };
+    setApplied(dataOf(await api.admin.POST('/configuration/apply', { body })));
+    setDryRun(undefined);
+  });
+  const show = ({ line, column }: Problem): void => {
+    const area = editor.current;
+    if (!area || line === null) return;
+    const offset = offsetOf(text, line, column ?? 1);
+    area.focus();
+    area.setSelectionRange(offset, offset);
+  };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void check.run();
+  };
+  return (
+    <Panel title="Import">
+      <form onSubmit={submit}>
+        <Field label="File">
+          {({ id }) => (
+            <input
+              id={id}
+              type="file"
+              accept=".yaml,.yml,text/yaml"
+              onChange={(event) => void event.currentTarget.files?.[0]?.text().then(change)}
+            />
+          )}
+        </Field>
+        <Field label="YAML" hint="Objects that the file leaves out are kept, unless you archive them below.">
+          {({ id, describedBy }) => (
+            <textarea
+              ref={editor}
+              id={id}
+              class="code"
+              rows={16}
+              spellcheck={false}
+              value={text}
+              aria-describedby={describedBy}
+              onInput={(event) => change(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <label>
+          <input
+            type="checkbox"
+            checked={prune}
+            onChange={(event) => {
+              setPrune(event.currentTarget.checked);
+              setDryRun(undefined);
+            }}
+          />{' '}
+          <span>Archive what the file does not mention</span>
+        </label>
+        {check.error !== undefined && <ErrorNote error={check.error} />}
+        <div class="actions">
+          <button type="submit" class={dryRun ? undefined : 'primary'} disabled={check.isRunning || text.trim() === ''}>
+            {check.isRunning ? 'Checking' : 'Check the file'}
+          </button>
+        </div>
+      </form>
+      {dryRun && dryRun.problems.length > 0 && <Problems problems={dryRun.problems} onShow={show} />}
+      {dryRun?.problems.length === 0 && (
+        <>
+          <Plan dryRun={dryRun} />
+          {apply.error !== undefined && <ErrorNote error={apply.error} />}
+          <div class="actions">
+            <ChangeButton kind="primary" isDisabled={apply.isRunning || dryRun.changes.length === 0} onClick={() => void apply.run()}>
+              {apply.isRunning ? 'Applying' : `Apply ${formatCount(dryRun.changes.length, 'change')}`}
+            </ChangeButton>
+          </div>
+        </>
+      )}
+      {applied && (
+        <div class="note good" role="status">
+          <span>
+            <a href={href(`/versions/${applied.version}`)}>Version {applied.version}</a> is active, with{' '}
+            {formatCount(applied.changes.length, 'change')}.
+          </span>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function Problems({ problems, onShow }: { readonly problems: readonly Problem[]; readonly onShow: (problem: Problem) => void }) {
+  return (
+    <>
+      <h3>{formatCount(problems.length, 'problem')}: nothing can be applied yet</h3>
+      <ul class="problems">
+        {problems.map((problem) => (
+          <li key={`${problem.line} ${problem.column} ${problem.message}`}>
+            {problem.line !== null && (
+              <button type="button" class="plain" onClick={() => onShow(problem)}>
+                Line {problem.line}, column {problem.column}
+              </button>
+            )}{' '}
+            {problem.message}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Plan({ dryRun: { changes, effects, kept } }: { readonly dryRun: DryRun }) {
+  return (
+    <div class="columns">
+      <section>
+        <h3>{formatCount(changes.length, 'change')}</h3>
+        <ChangeList changes={changes} />
+      </section>
+      <section>
+        <h3>Effects on users</h3>
+        <EffectList effects={effects} />
+        {kept.length > 0 && (
+          <>
+            <h3>Not in the file, kept</h3>
+            <p>{kept.join(', ')}</p>
+          </>
+        )}
+      </section>
+    </div>
+  );
+}

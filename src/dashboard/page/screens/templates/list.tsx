@@ -1,0 +1,44 @@
+import { Configuring, useDraft } from '../../configuration/draft.js';
+import { ObjectList } from '../../configuration/object-list.js';
+import { partText } from '../../configuration/parts.js';
+import { ProblemNote } from '../../configuration/problem-note.js';
+import { editorPath } from '../../configuration/problems.js';
+import { useScope } from '../../scope.js';
+import { Page, Panel } from '../../ui/page.js';
+
+/** The templates of messages to users. */
+export default function Templates() {
+  return (
+    <Configuring>
+      <TemplateList />
+    </Configuring>
+  );
+}
+
+function TemplateList() {
+  const { href } = useScope();
+  const { schema: fileSchema } = useDraft();
+  const part = fileSchema.part('templates');
+  const schema = part && fileSchema.items(part);
+  return (
+    <Page
+      title="Message templates"
+      about="The texts of messages, one template for each type and locale. Every type has a built-in text in English for what templates leave out."
+      actions={
+        <a class="button" href={href('/configuration/messages')}>
+          Brand and channels
+        </a>
+      }
+    >
+      <ProblemNote path={['templates']} isOwn />
+      <Panel title="All templates">
+        {schema && (
+          <ObjectList
+            {...{ part: 'templates', list: 'templates', path: ['templates'], within: [], text: partText('templates'), schema }}
+            editor={(key) => editorPath('templates', key)}
+          />
+        )}
+      </Panel>
+    </Page>
+  );
+}

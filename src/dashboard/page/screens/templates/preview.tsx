@@ -1,0 +1,122 @@
+import { useId, useState } from 'preact/hooks';
+import { useRead } from '../../api/use-read.js';
+import { dataOf } from '../../configuration/api.js';
+import type { Keyed } from '../../configuration/json.js';
+import { useScope } from '../../scope.js';
+import { Field } from '../../ui/field.js';
+import { Panel } from '../../ui/page.js';
+import { Empty, ErrorNote } from '../../ui/states.js';
+import { useAddress } from '../../use-address.js';
+import { EmailFrame } from './email-frame.js';
+import { renderRequest } from './request.js';
+import { TestSend } from './test-send.js';
+import { useSettled } from './use-settled.js';
+
+/** How a message with the texts of the draft looks to a user, as the operator types. */
+export function Preview({ template }: { readonly template: Keyed }) {
+  const { query, change } = useAddress();
+  const user = query['user'] ?? '';
+  return (
+    <div class="stack preview">
+      <Panel title="Preview">
+        <UserPicker user={user} onChange={(chosen) => change({ user: chosen })} />
+        {user === '' ? (
+          <Empty>Choose a user to see the message as that user would receive it now.</Empty>
+        ) : (
+          <Rendered template={template} user={user} />
+        )}
+      </Panel>
+      {user !== '' && <TestSend template={template} user={user} />}
+    </div>
+  );
+}
+
+function Rendered({ template, user }: { readonly template: Keyed; readonly user: string }) {
+  const { api } = useScope();
+  const body = useSettled(renderRequest(template, user));
+  const key = JSON.stringify(body);
+  const read = useRead(async () => ({ data: dataOf(await api.admin.POST('/messages/preview', { body })) }), [api, key]);
+  // The last preview stays in view while the next one is rendered.
+  const [last, setLast] = useState(read.data);
+  if (read.data && read.data !== last) setLast(read.data);
+  const shown = read.data ?? last;
+  return (
+    <>
+      {read.error !== undefined && <ErrorNote error={read.error} />}
+      {shown && (
+        <>
+          <dl class="rendered">
+            <div>
+              <dt>Subject</dt>
+              <dd>{shown.subject}</dd>
+            </div>
+            <div>
+              <dt>Push notification</dt>
+              <dd>
+                <strong>{shown.push.title}</strong>
+                <p>{shown.push.body}</p>
+                {shown.push.url !== null && <p class="about">Opens {shown.push.url}</p>}
+              </dd>
+            </div>
+          </dl>
+          {shown.warnings.map((warning) => (
+            <div class="note warning" key={warning}>
+              <span>{warning}</span>
+            </div>
+          ))}
+          <EmailFrame html={shown.html} />
+          <details>
+            <summary>Plain text</summary>
+            <pre class="plain-text" tabIndex={0}>
+              {shown.text}
+            </pre>
+          </details>
+        </>
+      )}
+    </>
+  );
+}
+
+/** A user by id, with those who match what is typed. */
+function UserPicker({ user, onChange }: { readonly user: string; readonly onChange: (user: string) => void }) {
+  const { api } = useScope();
+  const [typed, setTyped] = useState(user);
+  const search = useSettled(typed.trim());
+  const list = useId();
+  const found = useRead(
+    () => api.admin.GET('/users', { params: { query: search === '' ? { limit: 10 } : { limit: 10, search } } }),
+    [api, search],
+  );
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    onChange(typed.trim());
+  };
+  return (
+    <form class="inline" onSubmit={submit}>
+      <Field label="User">
+        {({ id }) => (
+          <input
+            id={id}
+            type="text"
+            list={list}
+            value={typed}
+            placeholder="Id, email address or name"
+            onInput={(event) => {
+              const { value } = event.currentTarget;
+              setTyped(value);
+              if (found.data?.some((each) => each.id === value)) onChange(value);
+            }}
+          />
+        )}
+      </Field>
+      <datalist id={list}>
+        {(found.data ?? []).map(({ id, name, email }) => (
+          <option key={id} value={id}>
+            {[name, email].filter(Boolean).join(', ')}
+          </option>
+        ))}
+      </datalist>
+      <button type="submit">Show preview</button>
+    </form>
+  );
+}

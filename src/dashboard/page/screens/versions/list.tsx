@@ -1,0 +1,53 @@
+import type { VersionSummary } from '../../configuration/api.js';
+import { AuthorName } from '../../configuration/by-line.js';
+import { ConfigurationFrame } from '../../configuration/frame.js';
+import { Lines } from '../../configuration/lines.js';
+import { useScope } from '../../scope.js';
+import { useRead } from '../../api/use-read.js';
+import { Moment } from '../../ui/format.js';
+import { Page, Panel } from '../../ui/page.js';
+import { PagedTable, usePaging } from '../../ui/paged-table.js';
+import { useAddress } from '../../use-address.js';
+
+/** Lines of a version that the list shows. */
+const shownLines = 4;
+
+/** The versions of the configuration: who changed what, and when. */
+export default function Versions() {
+  const { api, href } = useScope();
+  const paging = usePaging(useAddress());
+  const read = useRead(
+    async () => (await api.admin.GET('/configuration/versions', { params: { query: paging.range } })) as { data?: VersionSummary[] },
+    [api, paging.page],
+  );
+  return (
+    <ConfigurationFrame>
+      <Page title="Versions" about="Each change of the configuration is a version. You can compare versions, and go back to one.">
+        <Panel title="All versions">
+          <PagedTable
+            of={read}
+            paging={paging}
+            caption="Versions of the configuration"
+            keyOf={({ version }) => String(version)}
+            empty={
+              <>
+                There is no version yet. <a href={href('/configuration')}>Change the configuration</a> to make the first one.
+              </>
+            }
+            columns={[
+              { title: 'Version', cell: ({ version }) => <a href={href(`/versions/${version}`)}>{version}</a> },
+              { title: 'Created', cell: ({ created }) => <Moment at={created} /> },
+              { title: 'By', cell: ({ author }) => <AuthorName author={author} /> },
+              {
+                title: 'Changes',
+                cell: ({ lines, changes }) => (
+                  <Lines lines={lines.slice(0, shownLines)} more={changes - Math.min(lines.length, shownLines)} />
+                ),
+              },
+            ]}
+          />
+        </Panel>
+      </Page>
+    </ConfigurationFrame>
+  );
+}
