@@ -5,6 +5,8 @@ import { formatNumber } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
 import { Table } from '../../ui/table.js';
+import { Runbooks } from '../operation/runbook-list.js';
+import { runbooks } from '../operation/runbooks.js';
 import { StatusBadge } from '../status-badge.js';
 import { channelNames, typeNames } from './names.js';
 
@@ -37,6 +39,7 @@ export function Totals() {
           />
         )}
       </Loaded>
+      <Runbooks names={runbooks.messages} />
     </Panel>
   );
 }

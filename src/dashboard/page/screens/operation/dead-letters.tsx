@@ -10,7 +10,7 @@ import { Moment } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
-import { Runbooks } from './installation.js';
+import { Runbooks } from './runbook-list.js';
 import { runbooks } from './runbooks.js';
 
 type Letter = components['schemas']['DeadLetter'];

@@ -6,6 +6,7 @@ import { Facts } from '../../ui/facts.js';
 import { formatCount, formatNumber, Moment } from '../../ui/format.js';
 import { Panel, Stat } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
+import { Runbooks } from './runbook-list.js';
 import { runbooks } from './runbooks.js';
 import { Leases, Processes, Restores, SyncedTenants } from './status-tables.js';
 
@@ -131,15 +132,5 @@ function Stores({ status: { redis, postgres } }: { readonly status: Status }) {
       )}
       <Runbooks names={[...runbooks.postgres, ...runbooks.ledger]} />
     </Panel>
-  );
-}
-
-/** The names of runbooks, which are files of the installation and not pages of the service. */
-export function Runbooks({ names }: { readonly names: readonly string[] }) {
-  return (
-    <details class="hint">
-      <summary>Runbooks</summary>
-      In <code>docs/operations/runbooks.md</code>: {names.join(', ')}.
-    </details>
   );
 }

@@ -4,6 +4,8 @@ import { useAddress } from '../../use-address.js';
 import { formatNumber } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
+import { Runbooks } from '../operation/runbook-list.js';
+import { runbooks } from '../operation/runbooks.js';
 import { EndpointBadge } from './state.js';
 
 /** The endpoints that receive webhooks, with their state. */
@@ -47,6 +49,7 @@ export default function Webhooks() {
             { title: 'State', cell: (endpoint) => <EndpointBadge {...endpoint} /> },
           ]}
         />
+        <Runbooks names={runbooks.webhooks} />
       </Panel>
     </Page>
   );
