@@ -56,7 +56,7 @@ describe('The story of the demo', () => {
     }
     const days = [...seen.values()].map(({ size }) => size);
     expect(days).to.have.lengthOf(options.users);
-    expect(days.filter((count) => count <= 2)).to.have.length.above(options.users / 10);
+    expect(days.filter((count) => count <= 5)).to.have.length.above(options.users / 6);
     expect(days.filter((count) => count >= storyDays * 0.8)).to.have.length.above(options.users / 20);
   });
 });

@@ -29,6 +29,9 @@ const quizAchievement = (key: string, name: string, metricValue: number) => ({
 
 /** What the demo adds to the sample configuration before the first user arrives. */
 const opening = (system: System, monday: string, webhookUrl: string) => ({
+  // A message that waits does so in real time, while the test clock moves on by days.
+  settings: { achievementFromHour: 0, achievementToHour: 24 },
+  messages: { quietFromHour: null, quietToHour: null },
   attributes: [{ key: 'subject', name: 'Subject', type: 'event' }],
   metrics: [{ key: 'quizzes-passed', name: 'Quizzes passed', units: 'quizzes' }],
   points: [system],
