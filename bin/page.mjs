@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-const html = (script, styles) => `<!doctype html>
+const html = (script, style) => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -16,7 +16,7 @@ const html = (script, styles) => `<!doctype html>
     <meta name="robots" content="noindex">
     <title>Laurel</title>
     <link rel="icon" href="data:,">
-    ${styles.map((style) => `<link rel="stylesheet" href="/dashboard/assets/${style}">`).join('\n    ')}
+    <link rel="stylesheet" href="/dashboard/assets/${style}">
     <script type="module" src="/dashboard/assets/${script}"></script>
   </head>
   <body>
@@ -43,10 +43,8 @@ async function buildPage(folder) {
     ...{ jsx: 'automatic', jsxImportSource: 'preact' },
   });
   const [[file, entry]] = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
-  // The bundler loads the scripts of a screen when it is opened, but not its styles. The first ones hold what the others build on.
-  const others = Object.keys(metafile.outputs).filter((output) => output.endsWith('.css') && output !== entry.cssBundle);
-  const styles = [entry.cssBundle, ...others].map((output) => basename(output));
-  writeFileSync(join(folder, 'index.html'), html(basename(file), styles));
+  // The styles of the entry are those of all screens: the bundler loads none with a screen.
+  writeFileSync(join(folder, 'index.html'), html(basename(file), basename(entry.cssBundle)));
   compressFiles(folder);
   compressFiles(join(folder, 'assets'));
 }

@@ -53,6 +53,8 @@ export const applicationRoutes: readonly Route[] = [
 const ofTenants: readonly Route[] = [
   ...readyRoutes,
   ...streakAdminRoutes,
+  // `/webhooks/totals` before `/webhooks/{id}`.
+  ...deliveryRoutes,
   ...configurationRoutes,
   ...applicationKeyRoutes,
   ...accessRoutes,
@@ -62,7 +64,6 @@ const ofTenants: readonly Route[] = [
   ...leaderboardAdminRoutes,
   ...analyticsRoutes,
   ...deadLetterRoutes,
-  ...deliveryRoutes,
   ...messageRoutes,
   ...suppressionRoutes,
 ];

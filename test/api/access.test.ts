@@ -131,7 +131,7 @@ describe('Who may call', () => {
     const declared = every
       .filter(({ route }) => route.method !== 'get' && isRead(route))
       .map(({ route }) => `${route.method} ${route.path}`);
-    expect([...new Set(declared)]).to.deep.equal(['post /configuration/dry-run']);
+    expect([...new Set(declared)]).to.deep.equal(['post /configuration/dry-run', 'post /messages/preview']);
     expect([isRead({ method: 'get' }), isRead({ method: 'post' }), isRead({ method: 'post', reads: true })]).to.deep.equal([
       true,
       false,
