@@ -89,7 +89,11 @@ describe('A request of the dashboard', () => {
   });
 
   it('counts for the key in RATE_LIMIT, and is closed to the origins of CORS_ORIGINS', async () => {
-    const limited = await startWorld({ config: routeConfig, now: null, settings: { rateLimit: 4, rateLimitWindowS: 600, corsOrigins: ['*'] } });
+    const limited = await startWorld({
+      config: routeConfig,
+      now: null,
+      settings: { rateLimit: 4, rateLimitWindowS: 600, corsOrigins: ['*'] },
+    });
     try {
       const foreign = { origin: 'https://app.example.com', 'access-control-request-method': 'PUT' };
       for (const path of ['/dashboard/api/v1/users/ana', '/dashboard/session', '/dashboard']) {

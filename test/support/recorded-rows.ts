@@ -74,7 +74,7 @@ export async function readRecorded(pool: pg.Pool): Promise<RecordedRows> {
 
 /** Rows of analytics that differ from a plain count over the tables. No user may have been deleted. */
 export async function countDifferences(pool: pg.Pool): Promise<unknown[]> {
-  const { rows } = await pool.query(`
+  const { rows } = await pool.query<object>(`
     with counted (kind, object, day, count, amount) as (
       select 'events', metric, day, count(*), sum(value::numeric)::float8 from events group by metric, day
       union all select 'awards', trigger, day, count(*), sum(awarded)::float8 from awards group by trigger, day

@@ -17,7 +17,10 @@ function sampleRequest(address: string, key: string): string[] {
 }
 
 /** The lines that the operator sees when the service is ready: the address, the admin key the first time, and a request to paste. */
-export function welcome({ address, metricsAddress, newAdminKey }: Started, { config, databaseUrl, messages, dashboard }: Settings): string[] {
+export function welcome(
+  { address, metricsAddress, newAdminKey }: Started,
+  { config, databaseUrl, messages, dashboard }: Settings,
+): string[] {
   const metrics = metricsAddress === undefined ? [] : [`Its metrics are at ${metricsAddress}/metrics`];
   if (address === undefined) return ['The Laurel worker is running.', ...metrics];
   const key = newAdminKey ?? 'YOUR-API-KEY';
