@@ -51,7 +51,7 @@ describe('The dashboard in a browser', () => {
     client = new Client(adminKey, 4);
     await event('ana', 45, { name: 'Ana Costa', attributes: { city: 'Lisbon' } });
     await event('ben', 100);
-    const made = await client!.send(address, 'POST', '/admin/v1/admin-api-keys', { body: [{ name: 'Ana at the desk' }] });
+    const made = await client.send(address, 'POST', '/admin/v1/admin-api-keys', { body: [{ name: 'Ana at the desk' }] });
     keyOfAna = (made.body as { created: [typeof keyOfAna] }).created[0];
     browser = await startChromium(chromiumProgram);
     tab = await DashboardTab.open(browser.context, address);
