@@ -1,6 +1,6 @@
 /** A page of another origin, which a test opens in the browser of an operator. */
 
-const { document } = globalThis;
+const page = globalThis.document;
 
 /** What a foreign page does to the dashboard at `target`, in the browser of an operator who is signed in. */
 async function attack(target) {
@@ -27,25 +27,25 @@ async function attack(target) {
   }
   const loaded = (tag, url) =>
     new Promise((resolve) => {
-      const element = document.createElement(tag);
+      const element = page.createElement(tag);
       element.onload = () => resolve('loaded');
       element.onerror = () => resolve('failed');
       element.src = url;
-      document.body.append(element);
+      page.body.append(element);
     });
   note('image', await loaded('img', `${target}/dashboard/api/v1/users/ana`));
   note('script', await loaded('script', `${target}/dashboard/api/v1/users/ana`));
   const submitted = (body) =>
     new Promise((resolve) => {
-      const frame = document.createElement('iframe');
-      frame.name = `frame-${String(document.querySelectorAll('iframe').length)}`;
-      document.body.append(frame);
-      const form = document.createElement('form');
+      const frame = page.createElement('iframe');
+      frame.name = `frame-${String(page.querySelectorAll('iframe').length)}`;
+      page.body.append(frame);
+      const form = page.createElement('form');
       Object.assign(form, { action: `${target}/dashboard/api/v1/users`, method: 'post', enctype: 'text/plain', target: frame.name });
-      const field = document.createElement('input');
+      const field = page.createElement('input');
       Object.assign(field, { name: body, value: '' });
       form.append(field);
-      document.body.append(form);
+      page.body.append(form);
       frame.onload = () => resolve('answered');
       form.submit();
     });
@@ -57,10 +57,10 @@ async function attack(target) {
 function frame(target) {
   const opened = (path) =>
     new Promise((resolve) => {
-      const element = document.createElement('iframe');
+      const element = page.createElement('iframe');
       element.onload = resolve;
       element.src = target + path;
-      document.body.append(element);
+      page.body.append(element);
     });
   return Promise.all([opened('/dashboard'), opened('/dashboard/preview/streak_reminder?user=ana')]);
 }
