@@ -6,7 +6,6 @@ import { endpoints, lookUp, registerAll, servesOf } from '../api/router.js';
 import { commonHeaders } from '../api/middleware.js';
 import { PageFiles, pageRoutes, servePage } from './page-files.js';
 import { previewFrame } from './preview-frame.js';
-import { previewRoute } from './preview.js';
 import { callerOf, sessionRoutes } from './session-routes.js';
 import type { SignInOptions } from './sign-in.js';
 
@@ -25,14 +24,13 @@ export const dashboardEndpoints = endpoints
   .map((endpoint) => ({ ...endpoint, pattern: `/dashboard/api${endpoint.pattern}` }));
 
 /**
- * What is served under `/dashboard`: the page and its assets, which hold no data and need no session; signing in and out; previews of messages; and
+ * What is served under `/dashboard`: the page and its assets, which hold no data and need no session; signing in and out; the frame for previews; and
  * both APIs, by session in place of an API key.
  */
 export function dashboard({ services, rateLimit, signIn, folder }: DashboardOptions): (app: Koa) => void {
   const serves = servesOf(dashboardEndpoints, { services, rateLimit, authenticate: callerOf(services) });
   const router = new Router();
   sessionRoutes(router, services, signIn);
-  previewRoute(router, services);
   previewFrame(router);
   registerAll(router, serves);
   const files = new PageFiles(folder);

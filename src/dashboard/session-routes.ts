@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type Router from '@koa/router';
 import type Koa from 'koa';
 import { z } from 'zod';
@@ -9,11 +8,10 @@ import type { Services } from '../api/route.js';
 import { type Authenticate, bodyReader } from '../api/serve.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { version } from '../shared/version.js';
 import { clearToken, setToken, tokenOf } from './cookie.js';
 import { checkSender } from './guard.js';
 import { SignIn, type SignInOptions } from './sign-in.js';
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
 
 const address = '/dashboard/session';
 const credentials = z.object({ key: z.string().min(1, 'must not be empty').max(limits.maxTextChars) });

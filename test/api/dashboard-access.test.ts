@@ -432,36 +432,6 @@ describe('The page of the dashboard', () => {
       expect((await get(path)).status, path).to.equal(404);
   });
 
-  it('shows a preview of an email only with a session, in a sandbox of no origin that only the dashboard frames', async () => {
-    await world.request('PUT', '/v1/users/zoe', { body: { name: '<script>alert(1)</script>', email: 'zoe@example.com' } });
-    const cookie = await signedIn(world);
-    const path = '/dashboard/preview/streak_reminder?user=zoe';
-    const shown = await get(path, { cookie, 'sec-fetch-site': 'same-origin' });
-    expect([shown.status, shown.headers.get('content-type')]).to.deep.equal([200, 'text/html; charset=utf-8']);
-    expect(shown.body).to.not.contain('<script');
-    const policy = (shown.headers.get('content-security-policy') ?? '').split('; ');
-    expect(policy).to.include.members(['sandbox', "default-src 'none'", "frame-ancestors 'self'", "form-action 'none'"]);
-    expect(shown.headers.get('cache-control')).to.equal('no-store');
-    expect((await get(path)).status).to.equal(401);
-    expect((await get(path, { cookie, 'sec-fetch-site': 'same-site' })).status).to.equal(403);
-    for (const [wrong, status] of [
-      ['streak_reminder?user=nobody', 404],
-      ['streak_reminder', 422],
-      ['nothing?user=zoe', 422],
-      ['streak_reminder?user=zoe&locale=!', 422],
-      ['streak_reminder?user=zoe&tenant=nobody', 404],
-    ] as const) {
-      const reply = await get(`/dashboard/preview/${wrong}`, { cookie });
-      expect([reply.status, reply.headers.get('content-type')], wrong).to.deep.equal([status, 'text/plain; charset=utf-8']);
-      expect(reply.body).to.be.a('string').and.not.equal('');
-    }
-    const { key } = await create(world, '/admin-api-keys', {
-      name: 'Bound',
-      tenantId: (await create(world, '/tenants', { customerId: 'x', name: 'X' })).id,
-    });
-    expect((await get(path, { cookie: await signedIn(world, key) })).status).to.equal(404);
-  });
-
   it('has a policy on every response', async () => {
     const cookie = await signedIn(world);
     for (const path of [
@@ -469,7 +439,7 @@ describe('The page of the dashboard', () => {
       '/dashboard/session',
       '/dashboard/api/v1/users/zoe',
       '/dashboard/api/nothing',
-      '/dashboard/preview/recap',
+      '/dashboard/preview',
       '/dashboard/assets/x',
     ])
       for (const headers of [{}, { ...ofPage, cookie }]) {
@@ -488,7 +458,7 @@ describe('The page of the dashboard', () => {
         ['POST', '/dashboard/session'],
         ['GET', '/dashboard/session'],
         ['GET', '/dashboard/api/v1/users/ana'],
-        ['GET', '/dashboard/preview/recap?user=ana'],
+        ['GET', '/dashboard/preview'],
         ['GET', '/dashboard/assets/main.js'],
       ] as const) {
         expect((await asPage(without, null, [method, path])).status, path).to.equal(404);

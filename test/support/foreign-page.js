@@ -62,7 +62,7 @@ function frame(target) {
       element.src = target + path;
       page.body.append(element);
     });
-  return Promise.all([opened('/dashboard'), opened('/dashboard/preview/streak_reminder?user=ana')]);
+  return Promise.all([opened('/dashboard'), opened('/dashboard/preview')]);
 }
 
 Object.assign(globalThis, { attack, frame });
