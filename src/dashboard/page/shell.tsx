@@ -1,5 +1,6 @@
 import { Route, Router, useLocation } from 'preact-iso';
 import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { signOut } from './api/session.js';
 import { groups, screens } from './screens.js';
 import { useScope } from './scope.js';
@@ -24,47 +25,60 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
 function Navigation() {
   const { session, tenant, href } = useScope();
   const { path } = useLocation();
+  // On a narrow screen, the menu is shown on demand. Elsewhere it is always there.
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    setOpen(false);
+  }, [path]);
   const leave = async (): Promise<void> => {
     await signOut().catch(() => undefined);
     location.assign('/dashboard');
   };
   return (
     <nav class="navigation" aria-label="Dashboard">
-      <p class="brand">Laurel</p>
-      {tenant !== undefined && (
-        <p class="tenant">
-          Tenant <code>{tenant}</code> <a href="/dashboard">Leave</a>
-        </p>
-      )}
-      {groups.map((group) => (
-        <section key={group.title} aria-label={group.title}>
-          <h2>{group.title}</h2>
-          <ul>
-            {group.items.map(({ path: to, title }) => (
-              <li key={to}>
-                <a href={href(to)} aria-current={isWithin(path, href(to), to === '/') ? 'page' : undefined}>
-                  {title}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </section>
-      ))}
-      <footer>
-        <p title={`Key ${session.key.prefix}`}>
-          {session.key.name === '' ? session.key.prefix : session.key.name}
-          {session.key.access === 'read' && ' (read-only)'}
-        </p>
-        <button type="button" class="plain" onClick={() => void leave()}>
-          Sign out
+      <div class="brand">
+        <a href={href('/')}>Laurel</a>
+        <button type="button" class="menu-button" aria-expanded={isOpen} aria-controls="menu" onClick={() => setOpen(!isOpen)}>
+          Menu
         </button>
-      </footer>
+      </div>
+      <div id="menu" class={isOpen ? 'menu open' : 'menu'}>
+        {tenant !== undefined && (
+          <p class="tenant">
+            Tenant <code>{tenant}</code> <a href="/dashboard">Leave</a>
+          </p>
+        )}
+        {groups.map((group) => (
+          <section key={group.title} aria-label={group.title}>
+            <h2>{group.title}</h2>
+            <ul>
+              {group.items.map(({ path: to, title }) => (
+                <li key={to}>
+                  <a href={href(to)} aria-current={isWithin(path, href(to), to === '/') ? 'page' : undefined}>
+                    {title}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+        <footer>
+          <p title={`Key ${session.key.prefix}`}>
+            {session.key.name === '' ? session.key.prefix : session.key.name}
+            {session.key.access === 'read' && ' (read-only)'}
+          </p>
+          <button type="button" class="plain" onClick={() => void leave()}>
+            Sign out
+          </button>
+        </footer>
+      </div>
     </nav>
   );
 }
 
+const withoutSlash = (path: string): string => path.replace(/\/$/, '');
 const isWithin = (path: string, address: string, isExact: boolean): boolean =>
-  path === address || path === `${address}/` || (!isExact && path.startsWith(`${address}/`));
+  withoutSlash(path) === withoutSlash(address) || (!isExact && path.startsWith(`${address}/`));
 
 /** The screen of the address. */
 export function Screens() {

@@ -18,7 +18,11 @@ export function Tiles({ today, streaks }: { readonly today: Today; readonly stre
       <Stat label="Active today" value={formatNumber(today.activeUsers)} detail="users with an event" />
       <Stat label="Active in 30 days" value={formatNumber(today.activeUsers30)} detail="users with an event" />
       <Stat label="New users today" value={formatNumber(today.newUsers)} detail={<a href={href('/users')}>All users</a>} />
-      <Stat label="Completed today" value={formatNumber(today.completions)} detail={<a href={href('/achievements')}>All achievements</a>} />
+      <Stat
+        label="Achievements today"
+        value={formatNumber(today.completions)}
+        detail={<a href={href('/achievements')}>All achievements</a>}
+      />
       <Stat
         label="Streaks alive"
         value={streaks ? formatNumber(streaks.alive) : '…'}
