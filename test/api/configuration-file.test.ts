@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { parse } from 'yaml';
 import { limits } from '../../src/shared/limits.js';
 import { answer, bodyOf, configText, read } from '../support/answers.js';
+import type { Version } from '../support/configuration-version.js';
 import { startHost, startTenant, type World } from '../support/world.js';
 
 const base = '/admin/v1/configuration';
@@ -25,14 +26,6 @@ interface DryRun {
   readonly problems: readonly Problem[];
 }
 type Applied = Pick<DryRun, 'version' | 'changes' | 'lines' | 'kept'>;
-interface Version {
-  readonly version: number;
-  readonly created: string | null;
-  readonly author: { readonly kind: string; readonly name: string; readonly keyId: string | null; readonly prefix: string | null } | null;
-  readonly lines: readonly string[];
-  readonly file: object;
-}
-
 describe('The configuration over HTTP', () => {
   let host: World;
   let world: World;

@@ -1,18 +1,11 @@
 import { expect } from 'chai';
 import { answer, bodyOf, configText, read } from '../support/answers.js';
+import type { Version } from '../support/configuration-version.js';
 import { startHost, startTenant, startWorld, type World } from '../support/world.js';
 
 const base = '/admin/v1/configuration';
 const cards = { metrics: [{ key: 'cards', name: 'Cards' }] };
 const both = { metrics: [...cards.metrics, { key: 'pages', name: 'Pages' }] };
-
-interface Version {
-  readonly version: number;
-  readonly created: string | null;
-  readonly author: { readonly kind: string; readonly name: string; readonly keyId: string | null; readonly prefix: string | null } | null;
-  readonly lines: readonly string[];
-  readonly file: object;
-}
 
 describe('The versions of a configuration', () => {
   let host: World;

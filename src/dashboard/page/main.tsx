@@ -1,4 +1,6 @@
 import './styles.css';
+import './ui/ui.css';
+import './shell.css';
 import { render } from 'preact';
 import { App } from './app.js';
 
