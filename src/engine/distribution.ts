@@ -1,7 +1,7 @@
 import type { BoardGroup, BoardValues } from '../ledger/boards.js';
 import type { DistributionResponse } from '../responses/leaderboard-runs.js';
-import { rangeWidth } from '../responses/points.js';
 import { limits } from '../shared/limits.js';
+import { rangeWidth } from '../shared/ranges.js';
 import type { Engine } from './engine.js';
 import { text } from './function-calls.js';
 import { type BoardStores, leaderboardOf, runAsked } from './leaderboard-runs.js';
@@ -14,11 +14,13 @@ interface Scale {
   readonly count: number;
 }
 
+/** Values that lie 19 widths apart are in 20 ranges at most. */
+const rangesBetween = limits.maxDistributionBuckets - 1;
+
 /** The ranges from the lowest to the highest value; undefined without values. */
 function scaleOf({ lowest, highest }: BoardValues): Scale | undefined {
   if (lowest === null || highest === null) return undefined;
-  // Values that lie 19 widths apart are in 20 ranges at most.
-  const width = rangeWidth(highest - lowest, limits.maxDistributionBuckets - 1);
+  const width = rangeWidth(highest - lowest, rangesBetween);
   const first = Math.floor(lowest / width);
   return { width, first, count: Math.floor(highest / width) - first + 1 };
 }
@@ -72,10 +74,9 @@ async function openDistribution(engine: Engine, tenant: number, board: BoardGrou
 }
 
 async function finalDistribution({ boards }: BoardStores, tenant: number, board: BoardGroup): Promise<DistributionResponse> {
-  const values = await boards.values(tenant, board);
+  const { ranges, ...values } = await boards.values(tenant, board, rangesBetween);
   const scale = scaleOf(values);
-  const users = scale ? await boards.ranges(tenant, board, scale.width) : new Map<number, number>();
-  return distribution(values, scale, (i) => users.get((scale?.first ?? 0) + i) ?? 0);
+  return distribution(values, scale, (i) => ranges.get((scale?.first ?? 0) + i) ?? 0);
 }
 
 /**

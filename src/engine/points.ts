@@ -2,10 +2,10 @@ import { dayToDate, utcDate } from '../shared/calendar.js';
 import type { PointsLevel, PointsSystem } from '../config/model.js';
 import type { AggregateReader } from '../ledger/aggregates.js';
 import { LaurelError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 import { mustGet, requireSystem, type ActiveConfig } from '../plan/active-config.js';
 import { levelsDefinition, levelsOf } from '../plan/points.js';
 import { boostResponse, boostsOf, boostStatusOn, sharedBoosts } from '../responses/points.js';
-import { rangeWidth } from '../responses/points.js';
 import { levelResponse, triggerResponse } from '../responses/points.js';
 import type { BoostResponse, LevelCountResponse, LevelResponse, RangeResponse, SystemWithTriggersResponse } from '../responses/points.js';
 import { checkAttributeKeys } from './user-properties.js';
@@ -130,25 +130,24 @@ export async function summariseLevels(stores: SummaryStores, tenant: number, key
  * power of ten, up to the highest total. With `userAttributes`, only users with all of these. Throws a 404 for an unknown key.
  */
 export async function summarisePoints(
-  { engine, clock, history, aggregates }: SummaryStores,
+  { engine, history, aggregates }: SummaryStores,
   tenant: number,
   key: string,
   userAttributes: ReadonlyMap<string, string>,
 ): Promise<RangeResponse[]> {
-  const config = await engine.config(tenant);
-  const system = requireSystem(config, key);
+  const { config, system, users, ledgerId } = await readLevelCounts(engine, tenant, (active) => requireSystem(active, key));
   checkAttributeKeys([Object.fromEntries(userAttributes), config.userAttributes]);
   const attributes = new Map([...userAttributes].map(([name, value]) => [mustGet(config.userAttributes, name, 'attribute').no, value]));
-  await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
-  const { users, highest } = await aggregates.usersAndHighest(tenant, system.no, attributes);
-  if (highest === 0) return [{ from: 0, to: 0, users }];
-  const width = rangeWidth(highest);
-  const counts = await aggregates.usersByPoints(tenant, system.no, attributes, width);
-  const ranges = Array.from({ length: Math.ceil(highest / width) }, (_, i) => ({
-    from: i * width + 1,
-    to: (i + 1) * width,
-    users: counts.get(i) ?? 0,
+  await history.waitFor(tenant, ledgerId);
+  const [matching, points] = await Promise.all([
+    attributes.size > 0 ? aggregates.usersWith(tenant, attributes) : users,
+    aggregates.usersByPoints(tenant, system.no, attributes, limits.maxPointsRanges),
+  ]);
+  const ranges = Array.from({ length: Math.max(...points.users.keys(), -1) + 1 }, (_, i) => ({
+    from: i * points.width + 1,
+    to: (i + 1) * points.width,
+    users: points.users.get(i) ?? 0,
   }));
   const withPoints = ranges.reduce((sum, range) => sum + range.users, 0);
-  return [{ from: 0, to: 0, users: Math.max(users - withPoints, 0) }, ...ranges];
+  return [{ from: 0, to: 0, users: Math.max(matching - withPoints, 0) }, ...ranges];
 }

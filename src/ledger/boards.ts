@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { numberArray } from '../postgres/arrays.js';
 import { withPostgresErrors } from '../postgres/pool.js';
+import { rangeWidths } from '../shared/ranges.js';
 
 /** One run and group of a leaderboard, by numbers; the group is empty for a board that is not broken down. */
 export interface BoardGroup {
@@ -17,6 +18,11 @@ export interface BoardValues {
   /** The one in the middle; of two, the lower one. */
   readonly median: number | null;
   readonly highest: number | null;
+}
+
+interface ValuesInRanges {
+  /** Range i is from i × width up to, but not at, (i + 1) × width; those without users are left out. */
+  readonly ranges: ReadonlyMap<number, number>;
 }
 
 export interface GroupSize {
@@ -36,7 +42,25 @@ const groupCounts = `
     select count(*)::integer from known) as groups
     from unnest($3::integer[]) as asked (run)`;
 
-const ofGroup = 'leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4';
+/**
+ * How often each value occurs, and from that everything else: users share values, and their rows are read once. Two workers count a million rows in
+ * 0.4 to 0.6 s; a query for the width and another one for the ranges took 0.7 to 1.3 s. `$5` are the widths (shared/ranges.ts), `$6` is how many
+ * ranges lie between the lowest and the highest value.
+ */
+const valuesQuery = `
+  with counted as materialized (
+         select value, count(*) as users from leaderboard_entries
+          where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4 group by value),
+       bounds as materialized (
+         select sum(users)::integer as participants, min(value) as lowest, max(value) as highest from counted),
+       scale as materialized (
+         select width from bounds, unnest($5::float8[]) as width where width >= (highest - lowest) / $6 order by width limit 1)
+  select participants, lowest, highest,
+         (select value from (select value, sum(users) over (order by value) as up_to from counted) as ordered
+           where up_to * 2 >= participants order by value limit 1) as median,
+         (select json_object_agg(range, users)
+            from (select floor(value / width)::bigint as range, sum(users) as users from counted, scale group by 1) as filled) as ranges
+    from bounds`;
 
 /**
  * Reads the participants of leaderboards: of all runs how many groups have some, and the rest of runs that are over, which have left Redis. Callers
@@ -64,22 +88,14 @@ export class BoardReader {
     );
   }
 
-  async values(tenant: number, { leaderboard, run, group }: BoardGroup): Promise<BoardValues> {
-    const rows = await this.rows<BoardValues>(
-      `select count(*)::integer as participants, min(value) as lowest, max(value) as highest,
-              percentile_disc(0.5) within group (order by value) as median from ${ofGroup}`,
-      [tenant, leaderboard, run, group],
-    );
-    return rows[0] ?? { participants: 0, lowest: null, median: null, highest: null };
-  }
-
-  /** How many users have a value in each range: range i is from i × width up to, but not at, (i + 1) × width. */
-  async ranges(tenant: number, { leaderboard, run, group }: BoardGroup, width: number): Promise<ReadonlyMap<number, number>> {
-    const rows = await this.rows<{ range: number; users: number }>(
-      `select floor(value / $5::float8) as range, count(*)::integer as users from ${ofGroup} group by 1`,
-      [tenant, leaderboard, run, group, width],
-    );
-    return new Map(rows.map(({ range, users }) => [range, users]));
+  /** The values of all users who have one, and how many are in each of so many ranges between the lowest and the highest. */
+  async values(tenant: number, { leaderboard, run, group }: BoardGroup, ranges: number): Promise<BoardValues & ValuesInRanges> {
+    type Row = Omit<BoardValues, 'participants'> & { participants: number | null; ranges: Readonly<Record<string, number>> | null };
+    const rows = await this.rows<Row>(valuesQuery, [tenant, leaderboard, run, group, numberArray(rangeWidths), ranges]);
+    const [row] = rows;
+    if (!row || row.participants === null) return { participants: 0, lowest: null, median: null, highest: null, ranges: new Map() };
+    const counts = Object.entries(row.ranges ?? {}).map(([range, users]) => [Number(range), users] as const);
+    return { ...row, participants: row.participants, ranges: new Map(counts) };
   }
 
   private async rows<T extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<T[]> {

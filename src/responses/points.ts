@@ -3,21 +3,9 @@ import type { PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../c
 import { type AwardFact, type PointsFact, type ProfileFact, awardId } from '../ledger/entry.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
-import { limits } from '../shared/limits.js';
 import { attributeShape, dateShape, instantShape } from '../shared/shapes.js';
 import { eventFilters, eventFiltersShape, filterList } from './achievements.js';
 import { instant } from './users.js';
-
-/** What a range of a histogram may be wide: 1, 2 or 5 times a power of ten. */
-const steps = [1, 2, 5, 10] as const;
-
-/** The smallest such width with which so many ranges cover a span. */
-export function rangeWidth(span: number, ranges: number = limits.maxPointsRanges): number {
-  const atLeast = Math.max(Math.ceil(span / ranges), 1);
-  let power = 1;
-  while (power * 10 <= atLeast) power *= 10;
-  return power * (steps.find((step) => step * power >= atLeast) ?? 10);
-}
 
 /** The contract's `PointsLevel`. */
 export const levelShape = z
