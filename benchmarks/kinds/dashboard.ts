@@ -3,7 +3,7 @@ import { eventSequence, seed } from '../load/events.js';
 import { DashboardClient, timesOf } from '../load/dashboard.js';
 import { fill } from '../load/fill.js';
 import { load } from '../load/load.js';
-import { daysAgo, filledUntilMs, overview, type Samples, type Screen, screens } from '../load/screens.js';
+import { daysAgo, filledUntilMs, overview, type Reading, type Samples, type Screen, screens } from '../load/screens.js';
 import type { Figures } from '../measure/summary.js';
 import type { Stand } from '../measure/turns.js';
 import type { Bench } from '../runner/bench.js';
@@ -19,7 +19,10 @@ const reloadMs = 5_000;
 const maxScreenMs = 500;
 
 const caseOf = ({ name }: Screen): string => `screen: ${name}`;
-const readCaseOf = (path: string): string => path.replace(/^\/(admin\/)?v1/, (base) => base.slice(1)).replace(/[0-9a-f-]{36}/g, '{id}');
+const readCaseOf = (reading: Reading): string =>
+  (typeof reading === 'string' ? reading : `POST ${reading.path}`)
+    .replace(/\/(admin\/)?v1/, (base) => base.slice(1))
+    .replace(/[0-9a-f-]{36}/g, '{id}');
 
 interface Run {
   readonly bench: Bench<Names>;
@@ -36,19 +39,24 @@ async function setClock(url: string, toMs: number, signal: AbortSignal): Promise
   if (!response.ok) throw new Error(`The clock was refused with ${response.status}: ${await response.text()}`);
 }
 
-/** Lets each user have an event, spread over the days, and as many events of a few of them on each day. */
+/** Enough for points, and for the streak of the day. */
+const value = 10;
+
+/** Lets each user have an event, spread over the days, and as many events of a few of them on each day; on the last day, all users come again. */
 async function fillDays(bench: Bench<Names>, stack: Stack, url: string): Promise<void> {
   const [users, days] = [bench.option('users'), bench.option('days')];
+  const { signal } = bench;
   const perDay = Math.ceil(users / days);
   for (let day = days - 1; day >= 0; day -= 1) {
-    await setClock(url, Date.parse(`${daysAgo(day)}T12:00:00Z`), bench.signal);
+    await setClock(url, Date.parse(`${daysAgo(day)}T12:00:00Z`), signal);
     const first = (days - 1 - day) * perDay;
-    const name = `fill-${day}`;
-    await fill(stack, { url, events: perDay, sequence: { users: perDay, isInTurn: true, first, name }, signal: bench.signal });
-    await fill(stack, { url, events: Math.ceil(perDay / 10), sequence: { name: `more-${day}` }, signal: bench.signal });
+    await fill(stack, { url, events: perDay, sequence: { users: perDay, isInTurn: true, first, value, name: `fill-${day}` }, signal });
+    await fill(stack, { url, events: Math.ceil(perDay / 10), sequence: { name: `more-${day}` }, signal });
     bench.print(`  ${Math.min(users, first + perDay).toLocaleString('en')} users`);
   }
-  await setClock(url, filledUntilMs, bench.signal);
+  await setClock(url, filledUntilMs, signal);
+  await fill(stack, { url, events: users, sequence: { users, isInTurn: true, value, name: 'last-day' }, signal });
+  bench.print('  all of them on the last day');
 }
 
 async function sendEvents({ bench, url }: Run, name: string, end?: AbortSignal): Promise<Figures> {
@@ -77,7 +85,7 @@ function standsOf({ bench, stack: { side }, client, samples }: Run): Stand<Figur
   const calls = bench.option('calls');
   return screens.flatMap((screen) => [
     { case: caseOf(screen), side, measure: () => timesOf(calls, () => client.open(screen, samples)) },
-    ...screen.reads(samples).map((path) => ({ case: readCaseOf(path), side, measure: () => timesOf(calls, () => client.read(path)) })),
+    ...screen.reads(samples).map((one) => ({ case: readCaseOf(one), side, measure: () => timesOf(calls, () => client.read(one)) })),
   ]);
 }
 

@@ -2,7 +2,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../measure/stats.js';
 import type { Figures } from '../measure/summary.js';
 import { apiKey } from '../servers/laurel.js';
-import type { Samples, Screen } from './screens.js';
+import type { Reading, Samples, Screen } from './screens.js';
+
+interface Listed {
+  readonly id: string;
+  readonly key: string;
+  readonly runUnit?: string | null;
+}
+
+/** What a change of levels needs of a configuration file. */
+interface LevelsFile {
+  readonly file: { readonly points: readonly { readonly levels?: readonly { readonly points: number }[] }[] };
+}
+
+/** The file, in which each level begins at one point more: users who have just reached one would lose it. */
+function withOtherLevels({ file }: LevelsFile): object {
+  const points = file.points.map(({ levels = [], ...system }) => ({
+    ...system,
+    levels: levels.map((level) => ({ ...level, points: level.points + 1 })),
+  }));
+  return { ...file, points };
+}
 
 /** A signed-in dashboard. */
 export class DashboardClient {
@@ -25,9 +45,12 @@ export class DashboardClient {
   }
 
   /** Reads an address to its end, as JSON. Throws for a status other than a 2xx. */
-  async read<T>(path: string): Promise<T> {
+  async read<T>(reading: Reading): Promise<T> {
     this.signal.throwIfAborted();
-    const response = await fetch(`${this.url}/dashboard/api${path}`, { headers: this.headers });
+    const { path, body } = typeof reading === 'string' ? { path: reading, body: undefined } : reading;
+    const posted = body && { method: 'POST', body: JSON.stringify(body) };
+    const headers = { ...this.headers, ...(body && { 'content-type': 'application/json' }) };
+    const response = await fetch(`${this.url}/dashboard/api${path}`, { headers, ...posted });
     const text = await response.text();
     if (!response.ok) throw new Error(`${path} responded with ${response.status}: ${text}`);
     return JSON.parse(text) as T;
@@ -35,19 +58,21 @@ export class DashboardClient {
 
   /** One of each kind that a screen can show. */
   async samples(user: string): Promise<Samples> {
-    const first = async (path: string): Promise<{ id: string; key: string }> => {
-      const [one] = await this.read<{ id: string; key: string }[]>(path);
-      if (!one) throw new Error(`${path} is empty.`);
+    const first = async (path: string, isOne: (one: Listed) => boolean = () => true): Promise<Listed> => {
+      const one = (await this.read<Listed[]>(path)).find(isOne);
+      if (!one) throw new Error(`${path} has none.`);
       return one;
     };
-    const [achievement, board, system] = [
-      await first('/admin/v1/achievements?limit=1'),
-      await first('/admin/v1/leaderboards?limit=1'),
-      await first('/admin/v1/points?limit=1'),
+    const [achievement, board, weekly, system] = [
+      await first('/admin/v1/achievements'),
+      await first('/admin/v1/leaderboards'),
+      await first('/admin/v1/leaderboards', ({ runUnit }) => typeof runUnit === 'string'),
+      await first('/admin/v1/points'),
     ];
     return {
       ...{ user, achievementId: achievement.id, leaderboardId: board.id, leaderboardKey: board.key },
-      ...{ systemId: system.id, systemKey: system.key },
+      ...{ systemId: system.id, systemKey: system.key, weeklyId: weekly.id },
+      draft: withOtherLevels(await this.read<LevelsFile>('/admin/v1/configuration')),
     };
   }
 

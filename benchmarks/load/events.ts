@@ -36,6 +36,8 @@ export interface EventSequenceOptions {
   readonly isInTurn?: boolean;
   /** How many users of other sequences come before the first one of this. */
   readonly first?: number;
+  /** The value of each event; without it, values are drawn. */
+  readonly value?: number;
 }
 
 /** Draws users `user-1` to `user-1000`, each with the same probability. */
@@ -45,12 +47,15 @@ export function userSequence(seed: number): () => string {
 }
 
 /** Events and their idempotency keys of 36 bytes. Depends on the seed and the options alone, so that all sides get the same. */
-function eventsOf(seed: number, { name = 'single', users = usualUsers, isInTurn = false, first = 0 }: EventSequenceOptions): () => Event {
+function eventsOf(
+  seed: number,
+  { name = 'single', users = usualUsers, isInTurn = false, first = 0, value: fixed }: EventSequenceOptions,
+): () => Event {
   const random = seeded(seed);
   let sent = 0;
   return () => {
     const no = first + (isInTurn ? sent % users : Math.floor(random() * users));
-    const value = 1 + Math.floor(random() * maxValue);
+    const value = fixed ?? 1 + Math.floor(random() * maxValue);
     sent += 1;
     return { user: { id: `user-${1 + no}` }, value, idempotencyKey: `${name}-${String(sent).padStart(35 - name.length, '0')}` };
   };

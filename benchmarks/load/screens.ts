@@ -6,12 +6,19 @@ export interface Samples {
   readonly leaderboardKey: string;
   readonly systemId: string;
   readonly systemKey: string;
+  /** A leaderboard that repeats. */
+  readonly weeklyId: string;
+  /** The configuration file, with other levels. */
+  readonly draft: object;
 }
+
+/** An address, or the body that is posted to one. */
+export type Reading = string | { readonly path: string; readonly body: object };
 
 /** A screen of the dashboard, and the addresses that it reads when it opens (src/dashboard/page/screens). */
 export interface Screen {
   readonly name: string;
-  readonly reads: (of: Samples) => readonly string[];
+  readonly reads: (of: Samples) => readonly Reading[];
 }
 
 const encoded = encodeURIComponent;
@@ -53,6 +60,13 @@ export const screens: readonly Screen[] = [
       `/v1/leaderboards/${leaderboardKey}?limit=51`,
     ],
   },
+  {
+    name: 'finished run of a leaderboard',
+    reads: ({ weeklyId }) => [
+      `/admin/v1/leaderboards/${weeklyId}/groups?limit=9&run=${daysAgo(finishedDays)}`,
+      `/admin/v1/leaderboards/${weeklyId}/distribution?run=${daysAgo(finishedDays)}`,
+    ],
+  },
   { name: 'achievements', reads: () => ['/admin/v1/achievements?limit=51', '/v1/achievements'] },
   { name: 'achievement', reads: ({ achievementId }) => [`/admin/v1/analytics/achievements/${achievementId}`] },
   {
@@ -60,6 +74,10 @@ export const screens: readonly Screen[] = [
     reads: ({ systemId, systemKey }) => ['/admin/v1/points', `/admin/v1/analytics/levels/${systemId}`, `/v1/points/${systemKey}/summary`],
   },
   { name: 'configuration', reads: () => ['/admin/v1/configuration', '/admin/v1/configuration/schema'] },
+  {
+    name: 'review of other levels',
+    reads: ({ draft }) => [{ path: '/admin/v1/configuration/dry-run', body: { file: draft, prune: true } }],
+  },
   { name: 'versions', reads: () => ['/admin/v1/configuration/versions?limit=21', '/admin/v1/configuration/versions/1'] },
   {
     name: 'messages',
@@ -74,6 +92,9 @@ export const screens: readonly Screen[] = [
   { name: 'tenants', reads: () => ['/admin/v1/tenants?limit=51'] },
   { name: 'audit log', reads: () => ['/admin/v1/audit-log'] },
 ];
+
+/** Days after which a weekly run is over everywhere. */
+const finishedDays = 14;
 
 const dayMs = 86_400_000;
 /** The moment of the fill's last day. */
