@@ -22,6 +22,9 @@ interface ChartProps {
 const colors = ['--series-1', '--series-2', '--series-3', '--series-4', '--series-5', '--series-6'];
 const shownSeries = colors.length;
 
+/** How near the pointer must be to a line. */
+const focusPx = 16;
+
 const dayS = 86_400;
 const tickDates = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
@@ -51,6 +54,9 @@ function optionsOf({ series, kind, heightPx = 200 }: ChartProps, element: HTMLEl
   return {
     width: element.clientWidth,
     height: heightPx,
+    // The line under the pointer stands out among the others.
+    focus: { alpha: 0.25 },
+    cursor: { focus: { prox: series.length > 1 ? focusPx : -1 } },
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'UTC'),
     // Bars are as wide as a day, of which the first and the last one need a half more.
     scales: {

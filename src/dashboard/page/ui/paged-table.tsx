@@ -26,7 +26,7 @@ export function usePaging(address: Address, name = 'page', rowsPerPage = 25): Pa
   };
 }
 
-interface PagedTableProps<T> extends Omit<TableProps<T>, 'rows'> {
+export interface PagedTableProps<T> extends Omit<TableProps<T>, 'rows'> {
   readonly of: Read<readonly T[]>;
   readonly paging: Paging;
 }

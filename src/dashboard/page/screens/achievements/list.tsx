@@ -2,8 +2,8 @@ import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { formatNumber, formatShare } from '../../ui/format.js';
-import { Page, Panel } from '../../ui/page.js';
-import { PagedTable, usePaging } from '../../ui/paged-table.js';
+import { usePaging } from '../../ui/paged-table.js';
+import { ObjectListPage } from '../object-list.js';
 import { StatusBadge } from '../status-badge.js';
 import { triggerNames } from './trigger-names.js';
 
@@ -14,43 +14,28 @@ export default function Achievements() {
   const achievements = useRead(() => api.admin.GET('/achievements', { params: { query: paging.range } }), [api, paging.page]);
   const counted = useRead(() => api.application.GET('/achievements'), [api]);
   const countOf = (id: string) => counted.data?.find((one) => one.id === id);
-  const editor = href('/configuration/achievements');
   return (
-    <Page
+    <ObjectListPage
       title="Achievements"
-      actions={
-        <a class="button" href={editor}>
-          Configure achievements
-        </a>
-      }
+      noun="achievements"
+      part="achievements"
+      of={achievements}
+      paging={paging}
+      columns={[
+        { title: 'Achievement', cell: ({ key, name }) => <a href={href(`/achievements/${encodeURIComponent(key)}`)}>{name}</a> },
+        { title: 'Key', cell: ({ key }) => <code>{key}</code> },
+        { title: 'Completed by', cell: ({ trigger }) => triggerNames[trigger] },
+        { title: 'Completions', isNumber: true, cell: ({ id }) => numberOr(countOf(id)?.completions, formatNumber) },
+        {
+          title: 'Of all users',
+          isNumber: true,
+          cell: ({ id }) => numberOr(countOf(id)?.rarity, (percent) => formatShare(percent / 100)),
+        },
+        { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
+      ]}
     >
-      <Panel title="All achievements">
-        <PagedTable
-          caption="Achievements"
-          of={achievements}
-          paging={paging}
-          keyOf={({ id }) => id}
-          empty={
-            <>
-              There are no achievements. <a href={editor}>Add one in the configuration</a>.
-            </>
-          }
-          columns={[
-            { title: 'Achievement', cell: ({ key, name }) => <a href={href(`/achievements/${encodeURIComponent(key)}`)}>{name}</a> },
-            { title: 'Key', cell: ({ key }) => <code>{key}</code> },
-            { title: 'Completed by', cell: ({ trigger }) => triggerNames[trigger] },
-            { title: 'Completions', isNumber: true, cell: ({ id }) => numberOr(countOf(id)?.completions, formatNumber) },
-            {
-              title: 'Of all users',
-              isNumber: true,
-              cell: ({ id }) => numberOr(countOf(id)?.rarity, (percent) => formatShare(percent / 100)),
-            },
-            { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
-          ]}
-        />
-        <p class="hint">The service counts the completions of active achievements. Open another one to see those of the past.</p>
-      </Panel>
-    </Page>
+      <p class="hint">The service counts the completions of active achievements. Open another one to see those of the past.</p>
+    </ObjectListPage>
   );
 }
 

@@ -2,8 +2,8 @@ import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { formatDate } from '../../ui/format.js';
-import { Page, Panel } from '../../ui/page.js';
-import { PagedTable, usePaging } from '../../ui/paged-table.js';
+import { usePaging } from '../../ui/paged-table.js';
+import { ObjectListPage } from '../object-list.js';
 import { StatusBadge } from '../status-badge.js';
 import { repeats } from './facts.js';
 
@@ -18,41 +18,22 @@ export default function Leaderboards() {
     const board = named.data?.find((one) => one.id === id);
     return board?.metricName ?? board?.pointsSystemName;
   };
-  const editor = href('/configuration/leaderboards');
   return (
-    <Page
+    <ObjectListPage
       title="Leaderboards"
-      actions={
-        <a class="button" href={editor}>
-          Configure leaderboards
-        </a>
-      }
-    >
-      <Panel title="All leaderboards">
-        <PagedTable
-          caption="Leaderboards"
-          of={boards}
-          paging={paging}
-          keyOf={({ id }) => id}
-          empty={
-            <>
-              There are no leaderboards. <a href={editor}>Add one in the configuration</a>.
-            </>
-          }
-          columns={[
-            {
-              title: 'Leaderboard',
-              cell: ({ key, name }) => <a href={href(`/leaderboards/${encodeURIComponent(key)}`)}>{name}</a>,
-            },
-            { title: 'Key', cell: ({ key }) => <code>{key}</code> },
-            { title: 'Ranks by', cell: ({ id, rankBy }) => ranked(id) ?? rankBy },
-            { title: 'Repeats', cell: ({ runUnit, runInterval }) => repeats(runUnit, runInterval) },
-            { title: 'From', cell: ({ start }) => formatDate(start) },
-            { title: 'Until', cell: ({ end }) => (end === undefined ? <span class="none">no end</span> : formatDate(end)) },
-            { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
-          ]}
-        />
-      </Panel>
-    </Page>
+      noun="leaderboards"
+      part="leaderboards"
+      of={boards}
+      paging={paging}
+      columns={[
+        { title: 'Leaderboard', cell: ({ key, name }) => <a href={href(`/leaderboards/${encodeURIComponent(key)}`)}>{name}</a> },
+        { title: 'Key', cell: ({ key }) => <code>{key}</code> },
+        { title: 'Ranks by', cell: ({ id, rankBy }) => ranked(id) ?? rankBy },
+        { title: 'Repeats', cell: ({ runUnit, runInterval }) => repeats(runUnit, runInterval) },
+        { title: 'From', cell: ({ start }) => formatDate(start) },
+        { title: 'Until', cell: ({ end }) => (end === undefined ? <span class="none">no end</span> : formatDate(end)) },
+        { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
+      ]}
+    />
   );
 }
