@@ -363,6 +363,52 @@ create index user_streaks_longest_monthly on user_streaks (tenant, longest_month
 -- Finds a pause by its id. Without it, the search among many millions of users takes longer than a statement may.
 create index user_streaks_by_pause on user_streaks using gin (pauses jsonb_path_ops) where pauses <> '[]';
 
+-- How many users have a current streak of each length. Triggers add what each statement has changed: only the write-behind of the tenant changes
+-- streaks, in one transaction at a time. (A count over the rows of a million users took 0.2 s of two processors.)
+create table streak_lengths (
+  tenant integer not null,
+  frequency text not null check (frequency in ('daily', 'weekly', 'monthly')),
+  length integer not null,
+  users integer not null,
+  primary key (tenant, frequency, length)
+) with (fillfactor = 60);
+
+create function count_streak_lengths() returns trigger language plpgsql as $function$
+declare
+  frequencies constant text[] := array['daily', 'weekly', 'monthly'];
+begin
+  if tg_op = 'INSERT' then
+    insert into streak_lengths as counted (tenant, frequency, length, users)
+      select tenant, frequency, length, count(*)
+        from added, unnest(frequencies, array[daily, weekly, monthly]) as own (frequency, length)
+       where length > 0 group by tenant, frequency, length
+      on conflict (tenant, frequency, length) do update set users = counted.users + excluded.users;
+  elsif tg_op = 'DELETE' then
+    insert into streak_lengths as counted (tenant, frequency, length, users)
+      select tenant, frequency, length, -count(*)
+        from removed, unnest(frequencies, array[daily, weekly, monthly]) as own (frequency, length)
+       where length > 0 group by tenant, frequency, length
+      on conflict (tenant, frequency, length) do update set users = counted.users + excluded.users;
+  else
+    insert into streak_lengths as counted (tenant, frequency, length, users)
+      select tenant, frequency, length, sum(users)
+        from (select tenant, daily, weekly, monthly, 1 as users from added
+              union all select tenant, daily, weekly, monthly, -1 from removed) as changed,
+             unnest(frequencies, array[daily, weekly, monthly]) as own (frequency, length)
+       where length > 0 group by tenant, frequency, length having sum(users) <> 0
+      on conflict (tenant, frequency, length) do update set users = counted.users + excluded.users;
+  end if;
+  return null;
+end
+$function$;
+
+create trigger count_added after insert on user_streaks
+  referencing new table as added for each statement execute function count_streak_lengths();
+create trigger count_changed after update on user_streaks
+  referencing old table as removed new table as added for each statement execute function count_streak_lengths();
+create trigger count_removed after delete on user_streaks
+  referencing old table as removed for each statement execute function count_streak_lengths();
+
 -- The history of streaks: one row for each period in which a user had one, or lost it.
 create table streak_periods (
   tenant integer not null,

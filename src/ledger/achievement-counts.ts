@@ -2,7 +2,8 @@
 import { numberArray } from '../postgres/arrays.js';
 import { userRecords } from '../redis/contract.js';
 import { placeOf } from '../redis/layout.js';
-import type { Count, Frequency } from './counts.js';
+import type { Frequency } from '../shared/calendar.js';
+import type { Count } from './counts.js';
 
 /** What decides whether a user qualifies. */
 export type Condition =

@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import { textArray } from '../postgres/arrays.js';
 import { inTransaction, withPostgresErrors } from '../postgres/pool.js';
+import type { Frequency } from '../shared/calendar.js';
 
 /** A query of one row with the column `count`. `$1` is the tenant, `values` are the parameters from `$2` on. */
 export interface Count {
@@ -45,14 +46,11 @@ export const withAttributes = (attributes: readonly number[]): Count => ({
 
 export const withoutZone: Count = { text: `select count(*) from users where tenant = $1 and coalesce(tz, '') = ''`, values: [] };
 
-export type Frequency = 'daily' | 'weekly' | 'monthly';
-/** Users with a streak of a frequency: a text for each, since a column is no parameter. */
-const withStreakTexts: Readonly<Record<Frequency, string>> = {
-  daily: 'select count(*) from user_streaks where tenant = $1 and daily > 0',
-  weekly: 'select count(*) from user_streaks where tenant = $1 and weekly > 0',
-  monthly: 'select count(*) from user_streaks where tenant = $1 and monthly > 0',
-};
-export const withStreak = (frequency: Frequency): Count => ({ text: withStreakTexts[frequency], values: [] });
+/** Users with a current streak of a frequency. */
+export const withStreak = (frequency: Frequency): Count => ({
+  text: 'select coalesce(sum(users), 0) as count from streak_lengths where tenant = $1 and frequency = $2',
+  values: [frequency],
+});
 
 /** Users who have completed an achievement. */
 export const withAchievement = (achievement: number): Count => ({

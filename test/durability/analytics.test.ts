@@ -123,6 +123,17 @@ describe('Analytics after a random history', function () {
     }
   });
 
+  it(`count the streaks of each length (SEED=${seed})`, async () => {
+    const { rows: lengths } = await world.pool.query(
+      `select frequency, length, count(*)::integer as users
+         from user_streaks, unnest(array['daily', 'weekly', 'monthly'], array[daily, weekly, monthly]) as own (frequency, length)
+        where length > 0 group by 1, 2 order by 1, 2`,
+    );
+    const { rows: counted } = await world.pool.query('select frequency, length, users from streak_lengths where users <> 0 order by 1, 2');
+    expect(counted).to.deep.equal(lengths);
+    expect(lengths.length, 'lengths').to.be.above(3);
+  });
+
   it(`had a history with all that can go wrong (SEED=${seed})`, async () => {
     expect(rows.completions.length, 'completions').to.be.above(5);
     expect(rows.awards.length, 'awards').to.be.above(50);

@@ -1,6 +1,7 @@
 import type { ConfigDocument, Webhook } from '../../config/model.js';
-import { type Frequency, pendingDeliveries, withAttributes, withMetric, withoutZone, withStreak } from '../../ledger/counts.js';
+import { pendingDeliveries, withAttributes, withMetric, withoutZone, withStreak } from '../../ledger/counts.js';
 import { conditionsDefinition } from '../../plan/activation.js';
+import type { Frequency } from '../../shared/calendar.js';
 import { counted, isDropped, pairs, type PlannedChange, type Question, subjectOf } from './question.js';
 
 /** What users have that is no longer shown, or counts otherwise: attributes, metrics, streaks, time zones; and messages to webhooks. */

@@ -2,7 +2,7 @@
 export const dayRanges = [7, 30, 90] as const;
 const defaultRange = 30;
 /** How many lines a chart has. */
-const maxLines = 6;
+const maxLines = 5;
 
 /** The number of days that an address names. */
 export const rangeOf = (text: string | undefined): number => dayRanges.find((range) => String(range) === text) ?? defaultRange;
