@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type FormField, FileSchema, labelOf } from '../../src/dashboard/page/configuration/form-fields.js';
 import type { JsonObject } from '../../src/dashboard/page/configuration/json.js';
+import { keptFields } from '../../src/dashboard/page/configuration/schema-parts.js';
 import { referenceOptions } from '../../src/dashboard/page/configuration/references.js';
 import { insertionOf, variablesOf } from '../../src/dashboard/page/configuration/template-names.js';
 
@@ -105,6 +106,29 @@ const file: JsonObject = {
   ],
   leaderboards: Array.from({ length: 9 }, (_, at) => ({ key: `board-${at}`, name: 'Board' })),
 };
+
+describe('Fields that the service does not let change', () => {
+  const board = { key: 'week', status: 'active', rankBy: 'metric', name: 'Week' };
+  const permanent = { 'x-permanent': ['rankBy', 'start'] };
+  const keptOf = (applied: JsonObject[], draft: JsonObject, at = 0): string[] =>
+    keptFields(
+      permanent,
+      { file: { boards: [...Array.from({ length: at }, () => ({ key: 'new' })), draft] }, applied: { boards: applied } },
+      [...['boards', at]],
+    );
+
+  it('are those of an object that is applied and not inactive', () => {
+    expect(keptOf([board], board)).to.deep.equal(['rankBy', 'start']);
+    expect(keptOf([board], { ...board, status: 'inactive' }, 1)).to.deep.equal(['rankBy', 'start']);
+    expect(keptOf([{ ...board, status: 'inactive' }], board)).to.deep.equal([]);
+    expect(keptOf([], board)).to.deep.equal([]);
+    expect(keptFields({}, { file: { boards: [board] }, applied: { boards: [board] } }, ['boards', 0])).to.deep.equal([]);
+  });
+
+  it('can be put right where the draft has another value', () => {
+    expect(keptOf([board], { ...board, rankBy: 'points' })).to.deep.equal(['start']);
+  });
+});
 
 describe('What a draft has to choose from', () => {
   it('are the objects of the kind, with names and keys', () => {

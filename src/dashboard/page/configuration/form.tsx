@@ -6,6 +6,7 @@ import { useDraft } from './draft.js';
 import type { FieldText } from './field-texts.js';
 import type { FormField } from './form-fields.js';
 import { fieldOf, isObject, type JsonObject, type Path, valueAt } from './json.js';
+import { keptFields } from './schema-parts.js';
 
 interface ObjectFormProps {
   readonly schema: JsonObject;
@@ -18,21 +19,27 @@ interface ObjectFormProps {
 
 /** Every field of an object, by the schema of the file. Fields of other variants are hidden. */
 export function ObjectForm({ schema, texts, path, without = [] }: ObjectFormProps) {
-  const { file, schema: fileSchema } = useDraft();
+  const { file, current, schema: fileSchema } = useDraft();
   const by = fileSchema.variantField(schema);
   const variant = by === undefined ? undefined : valueAt(file, [...path, by]);
   const fields = fileSchema.fields(schema, texts, variant).filter(({ name }) => !without.includes(name));
+  const kept = keptFields(schema, { file, applied: current.file }, path);
   return (
     <Changeable>
+      {kept.length > 0 && (
+        <p class="hint">
+          What it has counted so far depends on the fields that are disabled. To change them, add another one under another key.
+        </p>
+      )}
       <div class="form-grid">
         {fields.map((field) => (
-          <div key={field.name} class={isWide(field) ? 'wide' : undefined}>
+          <fieldset key={field.name} class={isWide(field) ? 'plain wide' : 'plain'} role="none" disabled={kept.includes(field.name)}>
             {field.name === by ? (
               <VariantControl field={field} path={path} schema={schema} />
             ) : (
               <FieldControl field={field} path={[...path, field.name]} />
             )}
-          </div>
+          </fieldset>
         ))}
       </div>
     </Changeable>

@@ -1,4 +1,4 @@
-import { fieldOf, isList, isObject, type Json, type JsonObject, valueAt } from './json.js';
+import { fieldOf, isKeyedList, isList, isObject, isSame, type Json, type JsonObject, type Path, valueAt } from './json.js';
 
 /** What forms read of a JSON Schema. */
 
@@ -51,3 +51,20 @@ export function isOfVariant(variants: Variants | undefined, name: string, varian
 
 export const isNeeded = (variants: Variants | undefined, name: string, variant: Json | undefined): boolean =>
   variants !== undefined && typeof variant === 'string' && namesIn(variants.fields, variant, 'required').includes(name);
+
+/**
+ * The fields of the object at a path that the service does not let change: by `x-permanent`, those of an object that is not inactive. One that
+ * differs in the draft is not among them, so that it can be put right.
+ */
+export function keptFields(
+  schema: JsonObject,
+  { file, applied }: { readonly file: JsonObject; readonly applied: JsonObject },
+  path: Path,
+): string[] {
+  const names = fieldOf(schema, 'x-permanent');
+  const object = valueAt(file, path);
+  const list = valueAt(applied, path.slice(0, -1));
+  const was = isObject(object) && isKeyedList(list) ? list.find(({ key }) => key === object['key']) : undefined;
+  if (!isObject(object) || !was || !isList(names) || typeof was['status'] !== 'string' || was['status'] === 'inactive') return [];
+  return names.filter((name) => typeof name === 'string').filter((name) => isSame(object[name], was[name]));
+}
