@@ -363,7 +363,7 @@ export const limits = {
   /** How often responses with 503 are summarised in the log. */
   refusalsLogMs: 10_000,
   /** The demo: users of one that is not given their number, which takes less than a minute on two cores; and the most. */
-  demoUsers: 500,
+  demoUsers: 300,
   maxDemoUsers: 10_000,
   /** Timeout of sending traces, also at shutdown. */
   tracesSendMs: 5_000,
