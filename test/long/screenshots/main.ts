@@ -102,7 +102,7 @@ const review = '/configuration/review';
 /** Changes what the review then shows. */
 async function changeLevel(tab: DashboardTab): Promise<void> {
   await tab.show('/configuration/points/points');
-  const points = tab.page.getByLabel(/^Points, /).nth(1);
+  const points = tab.page.getByLabel('From points, learner');
   await points.fill(String(Number(await points.inputValue()) + 100));
   await tab.page.getByRole('link', { name: 'Review' }).waitFor();
 }
