@@ -1,26 +1,17 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Page } from 'playwright-core';
 import { notificationTypes, type NotificationType } from '../../src/config/message-types.js';
 import { type MessageSettings, type MessageTemplate } from '../../src/config/model.js';
 import { renderEmail } from '../../src/messages/render.js';
 import { type MessageVariables } from '../../src/messages/variables.js';
+import { type Browser, chromiumProgram, startChromium } from '../support/chromium.js';
 import { messageConfig, messageVariables, withTexts } from '../support/message-variables.js';
 
-/** The Chromium of this machine; .ci/run installs one, and forbids tests that are skipped. */
-const program = ['chromium', 'chromium-browser', 'google-chrome']
-  .flatMap((name) => (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name)))
-  .find((path) => existsSync(path));
-const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'];
-
-/** Where people look at the emails; git ignores it. */
-const screenshots = fileURLToPath(new URL('../screenshots/', import.meta.url));
+/** Where pictures for people go; none are taken without it, because Chromium under load refuses one now and then. */
+const pictures = process.env['SCREENSHOTS'];
 
 /** An email to look at. */
 interface Look {
@@ -77,25 +68,18 @@ const fine = { faint: [], imagesWithoutAlt: 0, brokenImages: 0, scripts: 0 };
 
 describe('An email to a user', () => {
   let site: Server | undefined;
-  let folder = '';
-  let browser: BrowserContext | undefined;
+  let browser: Browser | undefined;
   before(async function () {
-    if (program === undefined) this.skip();
+    if (chromiumProgram === undefined) return this.skip();
     const logo =
       '<svg xmlns="http://www.w3.org/2000/svg" width="200" height="40"><rect width="200" height="40" rx="8" fill="#4f46e5"/></svg>';
     site = createServer((_request, response) => response.setHeader('Content-Type', 'image/svg+xml').end(logo));
     await new Promise<void>((resolve) => site?.listen(0, '127.0.0.1', resolve));
-    await mkdir(screenshots, { recursive: true });
-    folder = await mkdtemp(join(tmpdir(), 'laurel-looks-'));
-    browser = await chromium.launchPersistentContext(folder, {
-      ...{ executablePath: program, headless: true },
-      args: [...args, '--disable-component-update', '--disable-sync'],
-    });
+    browser = await startChromium(chromiumProgram);
   });
   after(async () => {
-    await browser?.close();
+    await browser?.stop();
     site?.close();
-    if (folder !== '') await rm(folder, { recursive: true, force: true });
   });
 
   async function htmlOf({ type, settings = {}, template, variables = (sample) => sample }: Look): Promise<string> {
@@ -109,19 +93,19 @@ describe('An email to a user', () => {
     return (await renderEmail(config, shown, links)).html;
   }
 
-  /** Opens an email, takes a screenshot of it, and inspects it. Returns what it asked the network for as well. */
+  /** Opens an email and inspects it. Returns what it asked the network for as well. */
   async function look(
     email: Look,
     width: number,
     colorScheme: 'light' | 'dark',
   ): Promise<Findings & { readonly requests: readonly string[] }> {
-    const page: Page = await browser!.newPage();
+    const page: Page = await browser!.context.newPage();
     const requests: string[] = [];
     page.on('request', (request) => requests.push(`${request.resourceType()} ${new URL(request.url()).hostname}`));
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 800 });
     await page.setContent(await htmlOf(email), { waitUntil: 'load' });
-    await page.screenshot({ path: join(screenshots, `${email.name}-${width}-${colorScheme}.png`), fullPage: true });
+    if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${email.name}-${width}-${colorScheme}.png`, fullPage: true });
     const findings = await page.evaluate<Findings>(inspect);
     await page.close();
     return { ...findings, requests };
