@@ -15,7 +15,7 @@ local settle = require('settle')
 local streaks = require('streaks')
 local transaction = require('transaction')
 local users = require('users')
-local outcome = contract.outcome
+local outcome, record = contract.outcome, contract.record
 
 local function read_attributes(args, first, last)
   local attributes, list = {}, {}
@@ -36,6 +36,12 @@ local function used_by(used, tx)
     return nil
   end
   return used:sub(1, ID_BYTES)
+end
+
+-- A metric as far as a replay needs it: one that an event names which the configuration refuses may be archived, and not in the plan.
+local function only_total(no)
+  local name = record.metric .. no
+  return { key = no, record = name, records = { record.core, name } }
 end
 
 -- The reply for a key that was used before: the first event's id, and the total and the streak as they now are.
@@ -72,10 +78,12 @@ local function work_out(tx, metric, event)
   return total, before
 end
 
--- Counts the event whose arguments, in the order of `track`, start behind `base` and end at `last`.
+-- Counts the event whose arguments, in the order of `track`, start behind `base` and end at `last`. One without a value is refused by the
+-- configuration, unless it is a replay.
 local function count_event(call, args, base, last)
   local position, part = contract.arg.track, call.part
-  local metric = call.plan.metrics[args[base + position.metric]]
+  local no, value = args[base + position.metric], tonumber(args[base + position.value])
+  local metric = value and call.plan.metrics[no] or only_total(no)
   local user, idempotency_key, id = args[base + position.user], args[base + position.idempotencyKey], args[base + position.eventId]
   local used_keys = part.idempotency .. metric.key .. ':' .. user
   local used = idempotency_key ~= '' and redis.call('HGET', used_keys, idempotency_key)
@@ -86,12 +94,14 @@ local function count_event(call, args, base, last)
   end
   tx.id_bytes = args[base + position.idBytes]
   refused = settle.run(tx, id)
-  if refused then
-    return refused
-  end
   local first_id = used and used_by(used, tx)
-  if first_id then
+  -- A replay stores nothing: it needs no room in the ledger.
+  if first_id and (not refused or refused[1] == outcome.ledgerFull) then
     return replay(tx, metric, first_id)
+  elseif refused then
+    return refused
+  elseif not value then
+    return { outcome.refused }
   end
   if ledger.is_full(call) then
     return { outcome.ledgerFull }
@@ -102,7 +112,7 @@ local function count_event(call, args, base, last)
     return refused
   end
   local attributes, attribute_list = read_attributes(args, after_patch, last)
-  local event = { metric = metric.no, value = tonumber(args[base + position.value]), attributes = attributes }
+  local event = { metric = metric.no, value = value, attributes = attributes }
   local total, before
   total, before, refused = work_out(tx, metric, event)
   if not total then
@@ -141,7 +151,7 @@ end
 -- Counts one event.
 -- Arguments: user, metric, value, eventId, idempotencyKey, idBytes, patchPairs, the patch, the event's attributes. Replies: ok and the
 -- packed ledger entry; replay, the first event's id as bytes, the total and the packed streak; unknownZone, again, ledgerFull,
--- emailRequired, totalOutOfRange, outOfPoints.
+-- emailRequired, totalOutOfRange, outOfPoints, refused.
 command.with_plan('track', function(call, args)
   return count_event(call, args, 0, #args)
 end)

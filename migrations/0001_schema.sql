@@ -52,6 +52,11 @@ create table api_keys (
   name text not null default '',
   -- Of an admin key: `read` may change nothing.
   access text not null default 'full' check (access in ('full', 'read')),
+  -- Limits of an application key (docs/keys.md); null: none.
+  permissions text[], -- the routes that it may call
+  fields text[], -- the properties of its user that it may write
+  max_event_value double precision,
+  expires timestamptz, -- when it stops being valid
   prefix text not null unique, -- The part of the key before the dot, by which it is found. No secret.
   hash bytea not null, -- SHA-256 of the whole key. Keys are random, so a slow hash would add nothing.
   created timestamptz not null default now(),
@@ -80,14 +85,15 @@ create index dashboard_sessions_by_expiry on dashboard_sessions (expires);
 -- Who changed what, and when: a row for each successful change by an operator. Rows are pruned by age, so a newer row has a higher id.
 create table audit_log (
   id bigint generated always as identity primary key,
-  at timestamptz not null default clock_timestamp(),
+  at timestamptz not null, -- by the service's clock
   tenant integer references tenants (no), -- null for a change of the account
   key_id uuid references api_keys (id), -- null for a command
   via text not null check (via in ('api', 'dashboard', 'command')),
   operation text not null, -- that of the reference, or the name of the command
   summary text not null, -- names no user
   users text[] not null default '{}', -- the users that the change is about; a user's deletion removes the user here
-  configuration_version integer -- the version that the change saved
+  configuration_version integer, -- the version that the change saved
+  ignored_fields text[] not null default '{}' -- the fields of the request that the API doesn't know
 );
 create index audit_log_by_tenant on audit_log (tenant, id);
 create index audit_log_by_user on audit_log using gin (users) where users <> '{}';
@@ -100,7 +106,7 @@ create table config_versions (
   tenant integer not null references tenants (no),
   version integer not null check (version > 0),
   document jsonb not null,
-  created timestamptz not null default now(),
+  created timestamptz not null, -- by the tenant's clock
   author jsonb not null, -- {kind, name, keyId, prefix} of src/config/author.ts: a key keeps its name and prefix here after its deletion
   primary key (tenant, version)
 );
@@ -205,6 +211,7 @@ create table users (
   created timestamptz not null,
   created_day integer not null default 0, -- the user's local day of creation, since 1970-01-01
   updated timestamptz not null,
+  moved timestamptz, -- when tz last changed; null for never
   primary key (tenant, id)
 );
 alter table users
@@ -497,6 +504,19 @@ create table activations (
   primary key (tenant, object)
 );
 
+-- Segments of time (lua/modules/segments.lua): each ended with the activation of a configuration that changes what passing time does to users.
+create table time_segments (
+  tenant integer not null references tenants (no),
+  no integer not null, -- counted from 0
+  ended_at bigint not null, -- milliseconds since 1970
+  version integer not null, -- of the configuration in the segment
+  plan text not null, -- the hash of its plan
+  next_version integer not null, -- the version that was activated at its end
+  dropped boolean not null default false, -- no user lives in it any more; of those, only the newest segment stays
+  primary key (tenant, no)
+);
+comment on table time_segments is 'Changes of the configuration that time is settled by, until all users have been settled up to them.';
+
 
 -- Summaries -------------------------------------------------------------------------------------------------------------------------------------
 -- The write-behind sums up what it commits, in the same transaction, so that summaries and the year in review read rows of days and not events
@@ -582,7 +602,7 @@ create table outbox (
   id bigint generated always as identity primary key,
   tenant integer not null,
   kind text not null,
-  subject text not null, -- the scope of ordering: `user:<id>`, `leaderboard:<no>`, `boost:<no>`, `device:<token>`
+  subject text not null, -- the scope of ordering: `user:<id>`, `leaderboard:<no>`, `boost:<no>`; of messages `<kind> user:<id>`, `<kind> device:<token>`
   user_id text, -- the user that the message is about: the row goes when the user is deleted
   others text[], -- other users that the payload names; the deletion of one removes the user from the payload
   at timestamptz not null, -- when it happened
@@ -759,6 +779,26 @@ create table suppressions (
   reason text not null check (reason in ('refused', 'bounced', 'complained', 'manual')),
   created timestamptz not null default now(),
   primary key (tenant, address)
+);
+
+-- The addresses that users have confirmed, or were asked to confirm: the newest of each user (CONFIRM_ADDRESSES).
+create table address_confirmations (
+  tenant integer not null,
+  user_id text not null,
+  address bytea not null, -- hashed as in suppressions
+  sent timestamptz,
+  confirmed timestamptz,
+  primary key (tenant, user_id)
+);
+
+-- Templates of messages that passed the limits of rendering. No message is sent with one until it is changed.
+create table switched_off_templates (
+  tenant integer not null,
+  template text not null, -- its id
+  template_updated text not null, -- its `updated` then
+  field text not null, -- the text that took too much
+  at timestamptz not null default now(),
+  primary key (tenant, template)
 );
 
 -- Expo's receipts that have not been read yet.
@@ -945,7 +985,8 @@ create function state_layout() returns json
       "weekly.length", "weekly.started", "weekly.last", "weekly.extendedAt", "weekly.grace", "weekly.counted", "weekly.counts",
       "weekly.lostLength", "weekly.lostStarted",
       "monthly.length", "monthly.started", "monthly.last", "monthly.extendedAt", "monthly.grace", "monthly.counted", "monthly.counts",
-      "monthly.lostLength", "monthly.lostStarted"
+      "monthly.lostLength", "monthly.lostStarted",
+      "segment", "weeksFrom"
     ],
     "metric": ["total", "progress", "highs", "sums", "places"],
     "points": ["total", "level", "places"],
@@ -1061,7 +1102,7 @@ create function state_value(place text, value jsonb, names jsonb) returns jsonb
   select case
     when place = 'created' then state_moment(value)
     when place = 'settledHour' then state_moment(to_jsonb((value #>> '{}')::bigint * 3600000))
-    when place in ('createdDay', 'newestDay', 'settledDay', 'streakDay', 'earnedUpTo') then state_day(value)
+    when place in ('createdDay', 'newestDay', 'settledDay', 'streakDay', 'earnedUpTo', 'weeksFrom') then state_day(value)
     when place in ('progress', 'highs', 'sums') then state_keyed(value, names)
     when place = 'places' then state_boards(value, names)
     when place = 'level' then coalesce(names -> 'keys' -> (value #>> '{}'), value)
@@ -1099,13 +1140,13 @@ begin
     return query
       select kind, coalesce(names -> 'keys' ->> no, no), names -> 'names' ->> no, stored.place, state_value(stored.place, stored.value, names)
         from state_places(kind, unpacked) as stored
-       where stored.place not in ('pauses', 'streakDay', 'freezes', 'earnedUpTo', 'home') and stored.place not like '%.%';
+       where stored.place not in ('pauses', 'streakDay', 'freezes', 'earnedUpTo', 'home', 'weeksFrom') and stored.place not like '%.%';
   end if;
   if kind = 'core' then
     return query
       select 'streaks', null::text, null::text, stored.place, state_value(stored.place, stored.value, names)
         from state_places(kind, unpacked) as stored
-       where stored.place in ('streakDay', 'freezes', 'earnedUpTo', 'home');
+       where stored.place in ('streakDay', 'freezes', 'earnedUpTo', 'home', 'weeksFrom');
     return query
       select 'streaks', null::text, null::text, streak.frequency, streak.value
         from (values (1, 'daily'), (2, 'weekly'), (3, 'monthly')) as streaks (at, frequency)

@@ -32,6 +32,7 @@ export function makeEngine(parts: EngineParts, redis: Redis, config: object, opt
     library: parts.bundleLibrary(),
     testClock: false,
     loadConfig: (tenant) => Promise.resolve({ tenant, version: 1, document }),
+    loadVersion: (tenant, version) => Promise.resolve({ tenant, version, document }),
     autoRestore: false,
     ...options,
   });

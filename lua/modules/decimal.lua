@@ -4,32 +4,13 @@ local decimal = {}
 -- Up to here a product of integers is exact in a double.
 local EXACT = 9007199254740992
 -- Digits of one limb. A limb times a factor of at most 15 digits is split below, so that every step stays under EXACT.
-local LIMB = 10000000
-
--- A total as it is stored: rounded to 15 significant digits, so that ten times 0.1 is 1 (docs/rules/metrics.md).
-function decimal.clean(number)
-  return tonumber(string.format('%.15g', number))
-end
-
--- How many decimal places the 15 significant digits of a number have.
-local function places(number)
-  local decimals, exponent = string.format('%.14e', number):match('%.(%d-)0*e([-+]%d+)$')
-  return math.max(#decimals - tonumber(exponent), 0)
-end
-
--- The sum of two numbers as it is stored. It is the sum of the decimals that they show: in doubles, 1000.1 - 1000 would leave
--- 0.100000000000023, whose digits are not those of rounding any more.
-function decimal.add(a, b)
-  if a % 1 == 0 and b % 1 == 0 then
-    return a + b
-  end
-  local scale = 10 ^ math.max(places(a), places(b))
-  local scaled_a, scaled_b = a * scale, b * scale
-  if math.abs(scaled_a) < EXACT / 4 and math.abs(scaled_b) < EXACT / 4 then
-    return decimal.clean((math.floor(scaled_a + 0.5) + math.floor(scaled_b + 0.5)) / scale)
-  end
-  return decimal.clean(a + b)
-end
+local LIMB, LIMB_DIGITS = 10000000, 7
+-- Significant digits of a total (docs/rules/metrics.md), and the first whole number with more of them.
+local KEPT_DIGITS, TOO_LONG = 15, 10 ^ 15
+-- Up to here a power of ten is exact in a double.
+local MAX_SCALE = 10 ^ 22
+-- The most digits that tell a double from all others, behind the first.
+local MIN_DECIMALS, MAX_DECIMALS = 14, 16
 
 -- The texts of small whole numbers are kept: making one takes as long as a command.
 local KEPT_TEXTS = 4096
@@ -64,10 +45,11 @@ local function multiply_small(limbs, factor)
   end
 end
 
-local function add(limbs, other, shift)
+-- Adds others to limbs, in place, or with a sign of -1 subtracts them, which are no more then.
+local function add(limbs, other, shift, sign)
   local carry = 0
   for i = 1, math.max(#limbs, #other + shift) do
-    local sum = (limbs[i] or 0) + (other[i - shift] or 0) + carry
+    local sum = (limbs[i] or 0) + sign * (other[i - shift] or 0) + carry
     limbs[i] = sum % LIMB
     carry = (sum - limbs[i]) / LIMB
   end
@@ -87,7 +69,7 @@ local function multiply(limbs, factors)
         partial[i] = limbs[i]
       end
       multiply_small(partial, part)
-      add(sum, partial, shift)
+      add(sum, partial, shift, 1)
       factor = (factor - part) / LIMB
       shift = shift + 1
     end
@@ -102,6 +84,72 @@ local function digits_of(limbs)
     digits[#digits + 1] = string.format('%07.0f', limbs[i])
   end
   return table.concat(digits)
+end
+
+local function limbs_of_digits(digits)
+  local limbs = {}
+  for last = #digits, 1, -LIMB_DIGITS do
+    limbs[#limbs + 1] = tonumber(digits:sub(math.max(last - LIMB_DIGITS + 1, 1), last))
+  end
+  return limbs
+end
+
+-- The decimal that a number shows, without its sign: the fewest digits that are this number, and the power of ten of the last one.
+local function decimal_of(number)
+  local decimals = MIN_DECIMALS
+  local text
+  repeat
+    text = string.format('%.' .. decimals .. 'e', math.abs(number))
+    decimals = decimals + 1
+  until tonumber(text) == math.abs(number) or decimals > MAX_DECIMALS
+  local first, others, exponent = text:match('(%d)%.(%d+)e([-+]%d+)')
+  return first .. others, tonumber(exponent) - #others
+end
+
+-- Digits times a power of ten, rounded to those of a total.
+local function rounded(digits, exponent)
+  if digits == '' then
+    return 0
+  end
+  local dropped = math.max(#digits - KEPT_DIGITS, 0)
+  local kept = tonumber(digits:sub(1, #digits - dropped)) + (digits:sub(#digits - dropped + 1) >= '5' and 1 or 0)
+  return tonumber(string.format('%.0fe%d', kept, exponent + dropped))
+end
+
+-- The sum of two numbers, digit by digit.
+local function add_digits(a, b)
+  if math.abs(a) < math.abs(b) then
+    a, b = b, a
+  end
+  local digits_a, exponent_a = decimal_of(a)
+  local digits_b, exponent_b = decimal_of(b)
+  local exponent = math.min(exponent_a, exponent_b)
+  local limbs = limbs_of_digits(digits_a .. string.rep('0', exponent_a - exponent))
+  add(limbs, limbs_of_digits(digits_b .. string.rep('0', exponent_b - exponent)), 0, (a < 0) == (b < 0) and 1 or -1)
+  local digits = digits_of(limbs):gsub('^0+', '')
+  local sum = rounded(digits, exponent)
+  return a < 0 and -sum or sum
+end
+
+-- The sum of two numbers as it is stored: that of the decimals that they show, rounded once to 15 significant digits, a half away from zero
+-- (docs/rules/metrics.md). In doubles, 1000.1 - 1000 would leave 0.100000000000023.
+function decimal.add(a, b)
+  if a % 1 == 0 and b % 1 == 0 then
+    return a + b
+  end
+  -- Nearly always both are whole numbers of a power of ten, few enough to be exact.
+  local scale = 1
+  repeat
+    scale = scale * 10
+    local whole_a, whole_b = math.floor(a * scale + 0.5), math.floor(b * scale + 0.5)
+    local sum = whole_a + whole_b
+    if math.abs(whole_a) >= TOO_LONG or math.abs(whole_b) >= TOO_LONG or math.abs(sum) >= TOO_LONG then
+      break
+    elseif whole_a / scale == a and whole_b / scale == b then
+      return sum / scale
+    end
+  until scale == MAX_SCALE
+  return add_digits(a, b)
 end
 
 local function rounded_up(rounding, above_half, rest)

@@ -58,6 +58,9 @@ function partition.of(meta_key)
       -- The server on which it was opened; nil while it is not open.
       server = nil,
       version = 0,
+      -- The number of the segment of time that runs, and the ended ones that some users may still live in (segments.lua).
+      segment = 0,
+      ended = {},
     }
     partitions[meta_key] = part
   end

@@ -5,6 +5,7 @@ local ledger = require('ledger')
 local levels = require('levels')
 local partition = require('partition')
 local plans = require('plans')
+local segments = require('segments')
 local time = require('time')
 local meta, outcome = contract.meta, contract.outcome
 
@@ -40,7 +41,7 @@ end
 command.unchecked('open', WRITES, function(keys, args, position)
   local epoch, last_id, is_final = args[position.epoch], args[position.lastId], args[position.isFinal] == '1'
   local part = partition.of(keys[1])
-  local found = redis.call('HMGET', part.meta, meta.epoch, meta.version, meta.server, meta.trimmed, meta.past)
+  local found = redis.call('HMGET', part.meta, meta.epoch, meta.version, meta.server, meta.trimmed, meta.past, meta.segments)
   local held, version, noted = found[1], found[2], found[3]
   local lost = held and lost_by_postgres(found, epoch, last_id)
   if lost then
@@ -66,6 +67,7 @@ command.unchecked('open', WRITES, function(keys, args, position)
   local server = redis.call('INFO', 'server'):match('run_id:(%w+)')
   redis.call('HSET', part.meta, meta.epoch, epoch, meta.server, server)
   part.version, part.epoch, part.server, part.room = tonumber(version or 0), epoch, server, 0
+  segments.note(part, found[6])
   return { outcome.ok }
 end)
 
@@ -108,24 +110,45 @@ end
 -- Arguments: blob (the plan), planTtlS, channel (on which the switch is published). Replies: ok; staleConfig.
 command.on_any_version('activate', function(call, args, position)
   local part, version, hash = call.part, call.context.version, call.context.plan
+  -- A library of another version may have activated since.
+  local found = redis.call('HMGET', part.meta, meta.version, meta.plan, meta.segments)
+  local active, superseded = tonumber(found[1] or 0), found[2]
+  part.version = math.max(part.version, active)
   if version < part.version then
     return { outcome.staleConfig }
   end
+  segments.note(part, found[3])
   redis.call('SET', part.plan .. hash, args[position.blob])
-  local superseded = redis.call('HGET', part.meta, meta.plan)
+  local plan = cmsgpack.unpack(args[position.blob])
   if superseded and superseded ~= hash then
+    local before, now = plans.get(superseded, part), time.now(call)
+    local changed = changed_limits(before, plan)
+    -- One entry for each configuration, which Postgres has stored just now: the limit of the ledger does not apply.
+    if #changed > 0 then
+      ledger.append(part, { kind = 'limits', at = now, boards = changed })
+    end
+    if version > active and not (before and before.time == plan.time) then
+      segments.finish(part, { at = now, version = active, plan = superseded, next = version, ttl = args[position.planTtlS] })
+    end
     redis.call('EXPIRE', part.plan .. superseded, args[position.planTtlS])
   end
-  local plan = cmsgpack.unpack(args[position.blob])
   levels.expire(part, plan)
-  local changed = superseded and superseded ~= hash and changed_limits(plans.get(superseded, part), plan) or {}
-  -- One entry for each configuration, which Postgres has stored just now: the limit of the ledger does not apply.
-  if #changed > 0 then
-    ledger.append(part, { kind = 'limits', at = time.now(call), boards = changed })
-  end
   redis.call('HSET', part.meta, meta.version, version, meta.plan, hash)
   part.version = version
   redis.call('PUBLISH', args[position.channel], 'config')
+  return { outcome.ok }
+end)
+
+-- Replies: ok, the epoch, and the number of the segment that runs; 0 when no user lives in an ended one.
+command.reading('readSegments', function(call)
+  local part = call.part
+  return { outcome.ok, part.epoch, #part.ended > 0 and part.segment or 0, #part.ended }
+end)
+
+-- Drops the segments that no user lives in any more.
+-- Arguments: upTo. Replies: ok.
+command.on_partition('dropSegments', function(call, args, position)
+  segments.drop(call.part, tonumber(args[position.upTo]))
   return { outcome.ok }
 end)
 

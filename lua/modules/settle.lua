@@ -6,6 +6,7 @@ local filters = require('filters')
 local leaderboards = require('leaderboards')
 local ledger = require('ledger')
 local points = require('points')
+local segments = require('segments')
 local streaks = require('streaks')
 local time = require('time')
 local transaction = require('transaction')
@@ -69,7 +70,7 @@ local function fire(tx, occurrence)
   end
 end
 
--- Fires the time triggers of a span. Returns whether there is more to do.
+-- Fires the time triggers of a span. Returns whether there is more to do; nil and a reply when the ledger is full.
 local function fire_triggers(tx)
   local span = next_span(tx)
   if span.to_hour == span.from_hour and span.to_day == span.from_day then
@@ -85,6 +86,10 @@ local function fire_triggers(tx)
     end
     return a.order < b.order
   end)
+  -- Gains are entered on leaderboards at once.
+  if #list > 0 and ledger.is_full(tx) then
+    return nil, { outcome.ledgerFull }
+  end
   for _, occurrence in ipairs(list) do
     fire(tx, occurrence)
   end
@@ -229,35 +234,133 @@ function settle.is_spent()
   return done_us >= limit.callWorkUs
 end
 
--- Settles a user up to now, and commits what that changed as an entry of its own. Returns nil, or the reply that the caller has to act on:
--- there is more than one call may do, a time zone is not known, or the ledger is full.
-function settle.run(tx, id)
-  reset(tx)
-  if not tx.exists or not tx.plan.isTimed then
-    return nil
+-- Does what time has done up to `tx.now` under the plan of the transaction. Returns whether there is more than one call may do; nil and the
+-- reply that the caller has to act on when a time zone is not known, or the ledger is full.
+local function pass_time(tx)
+  local refused = streaks.follow_default(tx)
+  local more = false
+  if not refused and #tx.plan.timeTriggers > 0 then
+    more, refused = fire_triggers(tx)
   end
-  local before = streaks.length(tx)
-  local unknown = streaks.follow_default(tx)
-  if unknown then
-    return unknown
+  if refused then
+    return nil, refused
   end
-  local more = #tx.plan.timeTriggers > 0 and fire_triggers(tx)
   if not more then
     streaks.settle(tx)
+  end
+  return more
+end
+
+-- Commits what time has done, as an entry of its own.
+local function commit_time(tx, id)
+  transaction.commit(tx, settle.facts(tx, { kind = 'settle', id = id }))
+  done_us = done_us + tx.plan.settleWorkUs
+  reset(tx)
+end
+
+-- Takes a user who is settled up to the end of a segment over it: what came before is settled for good, and the next plan is in force.
+local function cross(tx, segment)
+  local all, before = tx.core, segment.before
+  if #before.timeTriggers > 0 or #segment.after.timeTriggers > 0 then
+    all[core.settledHour] = math.floor(tx.now / HOUR_MS)
+    all[core.settledDay] = math.max(tx.day, all[core.settledDay] or tx.created_day)
+  end
+  all[core.segment] = segment.next
+  tx.plan = segment.after
+  local length = all[core.streakDay] and streaks.length(tx) or 0
+  streaks.adopt_plan(tx, before)
+  settle.enter_streak(tx, length)
+end
+
+-- Whether the offsets of the zones in which a user without a zone lives before and after the end of a segment are known; a reply if not.
+local function unknown_zone(tx, segment)
+  local own = tx.core[core.tz]
+  if own and own ~= '' then
+    return nil
+  end
+  local _, unknown = time.today(tx, segment.before.zone, tx.clock)
+  if not unknown then
+    _, unknown = time.today(tx, segment.after.zone, tx.clock)
+  end
+  return unknown
+end
+
+-- Settles a user up to the end of a segment, under its plan, and takes the user over it. Returns nil, or the reply that the caller has to
+-- act on.
+local function pass_end(tx, id, segment)
+  local refused = unknown_zone(tx, segment) or ledger.is_full(tx) and { outcome.ledgerFull }
+  if refused then
+    return refused
+  end
+  tx.plan, tx.now = segment.before, segment.at
+  tx.day = time.past_day(tx, transaction.zone(tx), tx.now)
+  local length = streaks.length(tx)
+  local more, reply = pass_time(tx)
+  if reply then
+    return reply
+  end
+  enter_points(tx)
+  settle.enter_streak(tx, length)
+  if not more then
+    cross(tx, segment)
+  end
+  commit_time(tx, id)
+  return more and { outcome.again } or nil
+end
+
+-- Takes a user over the ends of all segments since the one that the user lives in (segments.lua). Returns nil, or the reply that the
+-- caller has to act on.
+local function pass_ends(tx, id)
+  local plan, now, day = tx.plan, tx.now, tx.day
+  local is_first, refused = true, nil
+  while not refused do
+    local segment
+    segment, refused = segments.next_end(tx.part, tx.core[core.segment] or 0, plan)
+    if not segment then
+      break
+    end
+    -- Each of them may be as much work as a call may do.
+    refused = is_first and pass_end(tx, id, segment) or not is_first and { outcome.again } or nil
+    is_first = false
+  end
+  tx.plan, tx.now, tx.day = plan, now, day
+  if not refused and not is_first then
+    settle.reschedule(tx)
+  end
+  return refused
+end
+
+-- Settles a user up to now, and commits what that changed as an entry of its own. Returns nil, or the reply that the caller has to act on:
+-- there is more than one call may do, a plan or a time zone is not known, or the ledger is full.
+function settle.run(tx, id)
+  reset(tx)
+  if not tx.exists then
+    return nil
+  end
+  if (tx.core[core.segment] or 0) < tx.part.segment then
+    local refused = pass_ends(tx, id)
+    if refused then
+      return refused
+    end
+  end
+  if not tx.plan.isTimed then
+    return nil
+  end
+  local length = streaks.length(tx)
+  local more, refused = pass_time(tx)
+  if refused then
+    return refused
   end
   if tx.settled or tx.streaks_settled then
     if ledger.is_full(tx) then
       return { outcome.ledgerFull }
     end
     enter_points(tx)
-    settle.enter_streak(tx, before)
-    local entry = settle.facts(tx, { kind = 'settle', id = id })
+    settle.enter_streak(tx, length)
     if not more then
       schedule(tx)
     end
-    transaction.commit(tx, entry)
-    done_us = done_us + tx.plan.settleWorkUs
-    reset(tx)
+    commit_time(tx, id)
   end
   return more and { outcome.again } or nil
 end

@@ -14,6 +14,10 @@ local streaks = {}
 -- Places of all streaks. HOME is the configured zone in which a user without a zone of the user's own lived when the user was last settled;
 -- it is absent for UTC, and for users with a zone.
 local DAY, FREEZES, EARNED_UP_TO, HOME = core.streakDay, core.freezes, core.earnedUpTo, core.home
+-- WEEKS_FROM is the day from which on weeks are those of the configuration; those before it begin on the other day.
+local WEEKS_FROM = core.weeksFrom
+-- The shifts of the two ways to count weeks (calendar.lua) together: one less the other.
+local BOTH_SHIFTS = 7
 -- Places of one streak, behind its base. LOST_LENGTH and LOST_STARTED are what a restore brings back; COUNTS is metric no, as
 -- text -> change in the period.
 local LENGTH, STARTED, LAST, EXTENDED_AT, GRACE = streak.length, streak.started, streak.last, streak.extendedAt, streak.grace
@@ -25,16 +29,37 @@ local frequencies = { 'daily', 'weekly', 'monthly' }
 local base_of = { daily = core.daily, weekly = core.weekly, monthly = core.monthly }
 local bases = { core.daily, core.weekly, core.monthly }
 
--- What HOME is for a user with this zone, empty or false for none; false for none too.
-local function home(tx, zone)
+-- The shift of the weeks that a day is in.
+local function week_shift(all, day, shift)
+  local from = all[WEEKS_FROM]
+  return from and day < from and BOTH_SHIFTS - shift or shift
+end
+
+-- The period that a day is in, for this user.
+local function period_of(tx, all, frequency, day)
+  return calendar.period(frequency, day, week_shift(all, day, tx.plan.weekShift))
+end
+
+-- The first day of a period, for this user.
+local function first_day(tx, all, frequency, period)
+  local shift = tx.plan.weekShift
+  local first, from = calendar.first_day(frequency, period, shift), all[WEEKS_FROM]
+  if from and frequency == 'weekly' and first < from then
+    return calendar.first_day(frequency, period, BOTH_SHIFTS - shift)
+  end
+  return first
+end
+
+-- What HOME is under a plan for a user with this zone, empty or false for none; false for none too.
+local function home(plan, zone)
   local lives_in_default = not zone or zone == ''
-  return lives_in_default and tx.plan.zone ~= 'UTC' and tx.plan.zone
+  return lives_in_default and plan.zone ~= 'UTC' and plan.zone
 end
 
 local function begin(tx, settings, all)
   all[DAY], all[EARNED_UP_TO] = tx.created_day, tx.created_day
   all[FREEZES] = math.min(settings.freezes.initial, settings.freezes.maximum)
-  all[HOME] = home(tx, all[core.tz])
+  all[HOME] = home(tx.plan, all[core.tz])
   for _, base in pairs(base_of) do
     all[base + LENGTH], all[base + LOST_LENGTH], all[base + EXTENDED_AT], all[base + GRACE] = 0, 0, 0, 0
     all[base + STARTED], all[base + LAST], all[base + COUNTED], all[base + LOST_STARTED] = NONE, NONE, NONE, NONE
@@ -82,9 +107,8 @@ local function is_paused(tx, frequency, period)
   if #pauses == 0 then
     return false
   end
-  local shift = tx.plan.weekShift
-  local first = calendar.first_day(frequency, period, shift)
-  local last = calendar.first_day(frequency, period + 1, shift) - 1
+  local first = first_day(tx, tx.core, frequency, period)
+  local last = first_day(tx, tx.core, frequency, period + 1) - 1
   for _, pause in ipairs(pauses) do
     if pause.first <= last and pause.last >= first then
       return true
@@ -96,11 +120,14 @@ end
 -- Adds the freezes that were earned by the end of a day; `tx.freezes_earned` counts them.
 local function earn_freezes(tx, all, up_to)
   local freezes = tx.plan.streaks.freezes
-  if freezes.interval == 0 or up_to <= all[EARNED_UP_TO] then
+  if up_to <= all[EARNED_UP_TO] then
     return
   end
   local created = tx.created_day
-  local times = math.floor((up_to - created) / freezes.interval) - math.floor((all[EARNED_UP_TO] - created) / freezes.interval)
+  local times = 0
+  if freezes.interval > 0 then
+    times = math.floor((up_to - created) / freezes.interval) - math.floor((all[EARNED_UP_TO] - created) / freezes.interval)
+  end
   if times > 0 and all[FREEZES] < freezes.maximum then
     local before = all[FREEZES]
     all[FREEZES] = math.min(before + times * freezes.amount, freezes.maximum)
@@ -124,7 +151,7 @@ end
 
 -- Takes one streak over the periods that have passed without an extension.
 local function pass_periods(tx, all, frequency, current)
-  local at, shift = base_of[frequency], tx.plan.weekShift
+  local at = base_of[frequency]
   local earned_day = 0
   if all[at + GRACE] > 0 then
     if tx.now < all[at + GRACE] then
@@ -138,7 +165,8 @@ local function pass_periods(tx, all, frequency, current)
   while all[at + LENGTH] > 0 and all[at + LAST] < current - 1 do
     local missed = all[at + LAST] + 1
     if freezes then
-      earn_freezes(tx, all, math.min(math.max(calendar.first_day(frequency, missed + 1, shift) - 1, earned_day), tx.streak_day))
+      local last_day = first_day(tx, all, frequency, missed + 1) - 1
+      earn_freezes(tx, all, math.min(math.max(last_day, earned_day), tx.streak_day))
     end
     if is_paused(tx, frequency, missed) then
       all[at + LAST] = missed
@@ -179,7 +207,7 @@ function streaks.settle(tx)
   day = math.max(day, tx.day)
   tx.streak_day = day
   for _, frequency in ipairs(frequencies) do
-    pass_periods(tx, all, frequency, calendar.period(frequency, day, tx.plan.weekShift))
+    pass_periods(tx, all, frequency, period_of(tx, all, frequency, day))
   end
   earn_freezes(tx, all, day)
   all[DAY] = day
@@ -247,7 +275,7 @@ function streaks.count(tx, metric_key, value)
   if not is_condition and not tx.plan.streaks.counted[metric_key] then
     return
   end
-  local periods = calendar.periods(all[DAY], tx.plan.weekShift)
+  local periods = calendar.periods(all[DAY], week_shift(all, all[DAY], tx.plan.weekShift))
   for i = 1, #frequencies do
     local at, current = bases[i], periods[i]
     if all[at + COUNTED] ~= current then
@@ -263,15 +291,11 @@ function streaks.count(tx, metric_key, value)
 end
 
 -- Looks at the counts of the current periods again, after the conditions have changed.
-function streaks.reevaluate(tx)
-  local all = streaks.of(tx)
-  if not all then
-    return
-  end
+local function reevaluate(tx, all)
   local conditions = conditions_of(tx)
   for _, frequency in ipairs(frequencies) do
     local at = base_of[frequency]
-    local current = calendar.period(frequency, all[DAY], tx.plan.weekShift)
+    local current = period_of(tx, all, frequency, all[DAY])
     if all[at + COUNTED] == current and current > all[at + LAST] and is_met(conditions, all[at + COUNTS] or {}) then
       extend(tx, frequency, all, current)
       tx.streaks_counted = true
@@ -289,12 +313,12 @@ function streaks.move(tx, old_zone, zone)
   for _, frequency in ipairs(frequencies) do
     local at = base_of[frequency]
     if all[at + LENGTH] > 0 then
-      local current = calendar.period(frequency, all[DAY], tx.plan.weekShift)
+      local current = period_of(tx, all, frequency, all[DAY])
       local needed = math.max(all[at + LAST] + 1, current)
-      all[at + GRACE] = time.day_start(tx, old_zone, calendar.first_day(frequency, needed + 1, tx.plan.weekShift))
+      all[at + GRACE] = time.day_start(tx, old_zone, first_day(tx, all, frequency, needed + 1))
     end
   end
-  all[HOME] = home(tx, zone)
+  all[HOME] = home(tx.plan, zone)
   tx.streaks_settled = true
 end
 
@@ -302,20 +326,79 @@ end
 -- lived in the old one. Returns an outcome when the old zone is not known.
 function streaks.follow_default(tx)
   local all, own = streaks.of(tx), tx.core[core.tz]
-  if not all or (own and own ~= '') or all[HOME] == home(tx, own) then
+  if not all or (own and own ~= '') or all[HOME] == home(tx.plan, own) then
     return nil
   end
   local old_zone = all[HOME] or 'UTC'
-  local old_day, unknown = time.today(tx, old_zone, tx.now)
+  local _, unknown = time.today(tx, old_zone, tx.clock)
   if unknown then
     return unknown
   end
   local day = tx.day
-  tx.zone, tx.day = old_zone, old_day
+  tx.zone, tx.day = old_zone, time.past_day(tx, old_zone, tx.now)
   streaks.settle(tx)
   tx.zone, tx.day = nil, day
   streaks.move(tx, old_zone, own)
   return nil
+end
+
+-- Other weeks begin: the one that is running ends when it would have ended, so no day is in two weeks, and no week is cut.
+local function change_weeks(tx, all, old_shift)
+  local day = math.max(all[DAY], tx.day)
+  local running = week_shift(all, day, old_shift)
+  if running == tx.plan.weekShift then
+    all[WEEKS_FROM] = false
+  else
+    all[WEEKS_FROM] = calendar.first_day('weekly', calendar.period('weekly', day, running) + 1, running)
+  end
+end
+
+-- Streaks are enabled, after `before` without them: that time misses no period, and earns no freeze.
+local function resume(tx, all, before)
+  local day = math.max(all[DAY], tx.day)
+  for _, frequency in ipairs(frequencies) do
+    local at = base_of[frequency]
+    local current = period_of(tx, all, frequency, day)
+    if tx.now >= all[at + GRACE] then
+      all[at + GRACE] = 0
+    end
+    if all[at + LENGTH] > 0 and all[at + LAST] < current - 1 then
+      for skipped = math.max(all[at + LAST] + 1, current - limit.maxHistoryPeriods), current - 1 do
+        note(tx, frequency, skipped, 'move')
+      end
+      all[at + LAST] = current - 1
+    end
+  end
+  all[DAY], all[EARNED_UP_TO], all[HOME] = day, day, home(before, all[core.tz])
+end
+
+local function same_conditions(a, b)
+  local same = a.mode == b.mode and #a.metrics == #b.metrics
+  for i = 1, same and #a.metrics or 0 do
+    same = same and a.metrics[i].key == b.metrics[i].key and a.metrics[i].threshold == b.metrics[i].threshold
+  end
+  return same
+end
+
+-- The plan of the transaction has just replaced `before`, under which the user is settled up to now.
+function streaks.adopt_plan(tx, before)
+  if tx.core[DAY] and before.weekShift ~= tx.plan.weekShift then
+    change_weeks(tx, tx.core, before.weekShift)
+  end
+  local all, now = streaks.of(tx), tx.plan.streaks
+  if not all then
+    return
+  end
+  if before.streaks then
+    all[EARNED_UP_TO] = math.max(all[EARNED_UP_TO], all[DAY])
+  else
+    resume(tx, all, before)
+  end
+  streaks.follow_default(tx)
+  if not (before.streaks and same_conditions(before.streaks, now)) then
+    reevaluate(tx, all)
+  end
+  tx.streaks_settled = true
 end
 
 -- The moment at which one of the streaks will next be touched by time alone; nil when nothing is to come.
@@ -324,7 +407,7 @@ function streaks.due(tx)
   for _, frequency in ipairs(all and frequencies or {}) do
     local at = base_of[frequency]
     if all[at + LENGTH] > 0 then
-      local first = calendar.first_day(frequency, all[at + LAST] + 2, tx.plan.weekShift)
+      local first = first_day(tx, all, frequency, all[at + LAST] + 2)
       -- A user who has moved west can have reached the day already.
       local moment = first <= all[DAY] and 0 or time.day_start(tx, transaction.zone(tx), first)
       moment = math.max(moment, all[at + GRACE])
@@ -344,7 +427,7 @@ function streaks.restore(tx)
   elseif all[shown + LENGTH] > all[shown + LOST_LENGTH] then
     return outcome.longerStreak
   end
-  local current = calendar.period(tx.plan.streaks.frequency, all[DAY], tx.plan.weekShift)
+  local current = period_of(tx, all, tx.plan.streaks.frequency, all[DAY])
   if all[shown + LENGTH] == 0 or all[shown + LAST] ~= current then
     all[shown + LAST] = current - 1
   end
@@ -426,11 +509,12 @@ function streaks.fact(tx)
     return nil
   end
   local frequency = tx.plan.streaks.frequency
-  local current = calendar.period(frequency, all[DAY], tx.plan.weekShift)
+  local current = period_of(tx, all, frequency, all[DAY])
   -- Layout `streakFact`.
   local length = all[shown + LENGTH]
   local is_extended = length > 0 and all[shown + LAST] >= current
-  return { length, all[shown + STARTED], current, is_extended, all[shown + EXTENDED_AT], tx.extended or false, all[FREEZES] }
+  local extended_at, extended = all[shown + EXTENDED_AT], tx.extended or false
+  return { length, all[shown + STARTED], current, is_extended, extended_at, extended, all[FREEZES], all[WEEKS_FROM] }
 end
 
 return streaks

@@ -91,6 +91,15 @@ function time.local_day(scope, name, at)
   return day_at(scope, name, at, 0)
 end
 
+-- The same of a moment that may lie before all that is known of the zone, which is then taken to have had its first known offset.
+function time.past_day(scope, name, at)
+  if is_utc(name) then
+    return math.floor(at / DAY_MS)
+  end
+  local zone = zone_of(zone_key(scope, name), scope)
+  return math.floor((at + offset_within(zone, math.max(at, zone[1])) * MINUTE_MS) / DAY_MS)
+end
+
 local function find_day_start(day, zone)
   local from = zone[1]
   for i = 2, #zone do

@@ -41,6 +41,18 @@ local function unpack_list(blob, size)
   return { select(2, cmsgpack.unpack_limit(blob, size, head)) }
 end
 
+-- The core, which an earlier version of the service may have stored with fewer places: without the others, a list would have a hole once
+-- the last of them is set.
+local function unpack_core(blob)
+  local all = unpack_list(blob, core.size)
+  if all[core.size] == nil then
+    for i = #all + 1, core.size do
+      all[i] = false
+    end
+  end
+  return all
+end
+
 -- A stored record, unpacked.
 local function unpack_record(name, blob)
   local size = sizes[name:sub(1, 1)]
@@ -113,7 +125,7 @@ function transaction.fetch(call, user, fields, patch)
   local list = patch and patched(fields) or fields
   local key = part.user .. user
   local values = read(key, list)
-  local all = values[1] and unpack_list(values[1], core.size) or new_record(record.core)
+  local all = values[1] and unpack_core(values[1]) or new_record(record.core)
   local now = time.now(call)
   local day, unknown = time.today(call, zone_of(plan, all[core.tz]), now)
   if not day then
@@ -138,6 +150,8 @@ function transaction.fetch(call, user, fields, patch)
     created = false,
     profile_changed = false,
     ordinal = 0,
+    -- The clock, and the moment up to which the call has come: an earlier one while the user is taken over the end of a segment.
+    clock = now,
     now = now,
     zone = nil,
     day = day,

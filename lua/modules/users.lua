@@ -43,7 +43,7 @@ function users.set_property(tx, name, value)
 end
 
 -- Fields in which nothing stored and an empty text mean the same: the caller has cleared them.
-local clearable = { [field.tz] = true, [field.deviceTokens] = true }
+local clearable = { [field.name] = true, [field.email] = true, [field.tz] = true, [field.deviceTokens] = true }
 
 -- The properties that the caller sent, as a list of fields and a map from field to text; nil when there are none. They are `pairs_count`
 -- pairs of arguments from `first` on. The second result is where the arguments after them start.
@@ -67,7 +67,8 @@ local function lacks_email(tx)
   if not patch or patch.values[field.subscribeToEmails] ~= '1' then
     return false
   end
-  return not (patch.values[field.email] or users.property(tx, field.email))
+  local email = patch.values[field.email] or users.property(tx, field.email)
+  return not email or email == ''
 end
 
 -- The local day in the patch's time zone; the transaction's when the patch has none. Nil and a reply when the zone is not known.
@@ -91,6 +92,7 @@ local function create(tx, day)
   local all, profile = tx.core, transaction.change(tx, record.profile)
   all[core.created], all[core.createdDay], all[core.newestDay] = tx.now, day, day
   profile[field.subscribeToEmails], profile[field.control] = '1', is_control(tx.plan, tx.user)
+  all[core.segment] = tx.part.segment > 0 and tx.part.segment or false
   tx.exists, tx.created, tx.created_day, tx.reschedules = tx.now, true, day, true
 end
 

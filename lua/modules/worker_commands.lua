@@ -32,20 +32,15 @@ end
 
 -- Backfills a user into what has become active: achievements that the user already qualifies for, silently, and boards that rank a value
 -- that the user already has; with `ranks`, notes the user's ranks on boards that have been backfilled.
--- Arguments: user, entryId, ranks, since, seq, then the no of each object; -1 for the streak conditions. Replies: ok.
+-- Arguments: user, entryId, ranks, since, seq, then the no of each object; 0 for none: the user is only settled. Replies: ok.
 command.of_user('activateFor', { writes = true }, function(tx, args, position)
   if not tx.exists then
     return OK
   end
-  if args[position.rest] == '-1' then
-    local before = streaks.length(tx)
-    streaks.reevaluate(tx)
-    settle.enter_streak(tx, before)
-  end
   for i = position.rest, #args do
     activate(tx, args[i], args, position)
   end
-  if #tx.achieved > 0 or #tx.boards > 0 or tx.streaks_counted then
+  if #tx.achieved > 0 or #tx.boards > 0 then
     achievements.save(tx)
     transaction.commit(tx, settle.facts(tx, { kind = 'activation', id = args[position.entryId], achieved = tx.achieved }))
   end
@@ -74,12 +69,13 @@ end
 
 -- Settles the users to whom something is due, each as a ledger entry, until the budget of the call is spent or no entry id is left. With
 -- `upTo`, the test clock moves from one due moment to the next, at most to `upTo`, so several users are settled in the order of time.
--- Arguments: upTo, the ids of entries. Replies: ok, how many users it settled, and 1 if no other user is due.
+-- Arguments: upTo, the ids of entries. Replies: ok, how many users it settled, 1 if no other user is due, and how many segments have ended
+-- in which users may still live.
 command.with_plan('sweep', function(call, args, position)
   local part = call.part
   if not call.plan.isTimed then
     -- They stay due: streaks or time triggers may be switched on again.
-    return { outcome.ok, 0, 1 }
+    return { outcome.ok, 0, 1, #part.ended }
   end
   local up_to = tonumber(args[position.upTo])
   local settled = 0
@@ -88,7 +84,7 @@ command.with_plan('sweep', function(call, args, position)
     local now = time.now(call)
     local next = redis.call('ZRANGE', part.due, 0, 0, 'WITHSCORES')
     if not next[1] or tonumber(next[2]) > (up_to or now) then
-      return { outcome.ok, settled, 1 }
+      return { outcome.ok, settled, 1, #part.ended }
     end
     if up_to and tonumber(next[2]) > now then
       redis.call('SET', part.clock, next[2])
@@ -102,7 +98,7 @@ command.with_plan('sweep', function(call, args, position)
       break
     end
   end
-  return { outcome.ok, settled, 0 }
+  return { outcome.ok, settled, 0, #part.ended }
 end)
 
 -- Ends a run of a leaderboard: from here on Postgres has the final rankings. The worker calls it 12 hours after the run's last day has

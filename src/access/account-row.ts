@@ -20,10 +20,12 @@ export async function changeAccount<T>(pool: pg.Pool, change: (client: pg.PoolCl
   });
 }
 
-/** The newest revision: every change up to it can be read. */
-export async function accountRevision(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ revision: string }>('select revision from account');
-  return Number(rows[0]?.revision ?? 0);
+/** The newest revision, up to which every change can be read, and the time of Postgres in milliseconds since 1970. */
+export async function accountState(pool: pg.Pool): Promise<{ readonly revision: number; readonly nowMs: number }> {
+  const { rows } = await pool.query<{ revision: string; nowMs: number }>(
+    'select revision, extract(epoch from clock_timestamp())::float8 * 1000 as "nowMs" from account',
+  );
+  return { revision: Number(rows[0]?.revision ?? 0), nowMs: rows[0]?.nowMs ?? Date.now() };
 }
 
 /** Why an item of a batch was refused. */

@@ -7,8 +7,8 @@ import type { RedisConnection } from '../redis/connection.js';
 import { accountKeyNames, accountPrefix, channelNames } from '../redis/contract.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { accountRevision } from './account-row.js';
-import { KeyRing, wrongKey, type Principal } from './key-ring.js';
+import { accountState } from './account-row.js';
+import { expiredKey, KeyRing, wrongKey, type Principal } from './key-ring.js';
 import { keysSince, KeyUse, loadAdminKeys, loadKeys } from './key-store.js';
 import { TenantDirectory, tenantsSince } from './tenants.js';
 
@@ -23,6 +23,8 @@ export interface AccountOptions {
   readonly log: Logger;
   /** Receive the outcome of each periodic call of a store. */
   readonly watches: StoreWatches;
+  /** How far the clock by which keys expire is ahead of Postgres'; only tests pass one. */
+  readonly aheadMs?: (() => number) | undefined;
   /** Absent: by the clock of the process. */
   readonly repeat?: Repeat;
 }
@@ -52,6 +54,8 @@ export class Account {
   private readonly use = new KeyUse();
   /** Up to where Postgres has been read. */
   private revision = -1;
+  /** How far the clock of Postgres is ahead of `performance.now()`. */
+  private clockMs = Date.now() - performance.now();
   /** Announcements that this process has received, and how many of them came before the start of its last successful read. */
   private announced = 0;
   private applied = 0;
@@ -134,8 +138,14 @@ export class Account {
 
   private admit(principal: Principal): Principal {
     if (!this.hasTenantOf(principal)) throw new LaurelError('unauthorized', wrongKey);
+    if (principal.expires && principal.expires.getTime() <= this.now()) throw new LaurelError('unauthorized', expiredKey);
     this.use.note(principal.keyId);
     return principal;
+  }
+
+  /** The time by which keys expire: that of Postgres, so that all processes agree, whatever their clocks; not the test clock. */
+  now(): number {
+    return performance.now() + this.clockMs + (this.options.aheadMs?.() ?? 0);
   }
 
   /** False for the keys of an archived tenant, which are no longer valid. */
@@ -195,7 +205,8 @@ export class Account {
   private async readChanges(): Promise<void> {
     const { pool } = this.options;
     const { announced } = this;
-    const newest = await accountRevision(pool);
+    const { revision: newest, nowMs } = await accountState(pool);
+    this.clockMs = nowMs - performance.now();
     // A database that was restored from a backup has gone back.
     if (newest < this.revision) this.revision = -1;
     if (newest !== this.revision) await this.applyChanges(newest);

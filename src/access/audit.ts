@@ -20,6 +20,8 @@ export interface AuditEntry {
   readonly summary: string;
   /** The users that it is about, whose deletion removes them from the entry. */
   readonly users?: readonly string[];
+  /** The fields of the request that were ignored, because the API doesn't know them. */
+  readonly ignoredFields?: readonly string[];
   /** The version of the configuration that it saved. */
   readonly configurationVersion?: number | null;
 }
@@ -34,6 +36,7 @@ export interface ListedAuditEntry {
   readonly operation: string;
   readonly summary: string;
   readonly users: readonly string[];
+  readonly ignoredFields: readonly string[];
   readonly configurationVersion: number | null;
 }
 
@@ -48,17 +51,18 @@ export interface AuditQuery {
 const shorten = (text: string): string =>
   text.length > limits.maxAuditSummaryChars ? `${text.slice(0, limits.maxAuditSummaryChars - 1)}…` : text;
 
-async function writeAudit(pool: pg.Pool, entry: AuditEntry): Promise<void> {
-  const { tenant, keyId, via, operation, summary, users = [], configurationVersion = null } = entry;
+async function writeAudit(pool: pg.Pool, entry: AuditEntry, at: Date): Promise<void> {
+  const { tenant, keyId, via, operation, summary, users = [], ignoredFields = [], configurationVersion = null } = entry;
   await pool.query(
-    `insert into audit_log (tenant, key_id, via, operation, summary, users, configuration_version) values ($1, $2, $3, $4, $5, $6::text[], $7)`,
-    [tenant, keyId, via, operation, shorten(summary), textArray([...new Set(users)]), configurationVersion],
+    `insert into audit_log (at, tenant, key_id, via, operation, summary, users, configuration_version, ignored_fields)
+     values ($1, $2, $3, $4, $5, $6, $7::text[], $8, $9::text[])`,
+    [at, tenant, keyId, via, operation, shorten(summary), textArray([...new Set(users)]), configurationVersion, textArray(ignoredFields)],
   );
 }
 
 async function listAudit(pool: pg.Pool, tenant: number | null, { limit, cursor, user }: AuditQuery): Promise<ListedAuditEntry[]> {
   const { rows } = await pool.query<ListedAuditEntry>(
-    `select entry.id::text, entry.at, tenants.id as "tenantId", entry.via, entry.operation, entry.summary, entry.users,
+    `select entry.id::text, entry.at, tenants.id as "tenantId", entry.via, entry.operation, entry.summary, entry.users, entry.ignored_fields as "ignoredFields",
             entry.configuration_version as "configurationVersion",
             case when key.id is not null then json_build_object('id', key.id, 'name', key.name, 'prefix', key.prefix) end as key
        from audit_log as entry left join tenants on tenants.no = entry.tenant left join api_keys as key on key.id = entry.key_id
@@ -70,20 +74,26 @@ async function listAudit(pool: pg.Pool, tenant: number | null, { limit, cursor, 
   return rows;
 }
 
+/** The time of the service in milliseconds since 1970: that of the test clock, if it runs on one. */
+export type ServiceClock = () => Promise<number>;
+
 /** Who changed what, and when. */
 export class AuditLog {
   private readonly account: Account;
   private readonly log: Logger;
+  private readonly now: ServiceClock;
 
-  constructor(account: Account, log: Logger) {
+  constructor(account: Account, log: Logger, now: ServiceClock) {
     this.account = account;
     this.log = log;
+    this.now = now;
   }
 
   /** Saves an entry of a change that has happened. A failure is only logged: the change can't be taken back. */
   async note(entry: AuditEntry): Promise<void> {
     try {
-      await this.account.store((pool) => writeAudit(pool, entry));
+      const at = new Date(await this.now());
+      await this.account.store((pool) => writeAudit(pool, entry, at));
     } catch (error) {
       const { operation, via, keyId, tenant } = entry;
       this.log.error({ err: error, operation, via, keyId, tenant }, 'entry of the audit log not saved');

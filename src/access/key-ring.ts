@@ -1,16 +1,18 @@
 import { timingSafeEqual } from 'node:crypto';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { hashKey, isMadePrefix, keyPrefix, type StoredKey } from './keys.js';
+import { hashKey, isMadePrefix, type KeyLimits, keyPrefix, type StoredKey } from './keys.js';
+import { Lookup } from './lookup.js';
 
 /** The caller of a request, from its key. */
-export interface Principal extends Pick<StoredKey, 'kind' | 'tenant' | 'userId' | 'access'> {
+export interface Principal extends Pick<StoredKey, 'kind' | 'tenant' | 'userId' | 'access'>, Partial<KeyLimits> {
   readonly keyId: string;
   /** Of a request of the dashboard, whose caller is the key that the operator signed in with. */
   readonly sessionId?: string;
 }
 
 const missing = 'Send your API key in the X-API-KEY header.';
+export const expiredKey = 'This API key has expired: create another one.';
 export const wrongKey = 'This API key is not valid: check the X-API-KEY header.';
 
 /** A valid key, and the key itself once a request has sent it: comparing with it costs an event a tenth of hashing. */
@@ -40,15 +42,15 @@ function checked(key: RingKey, header: string): Principal {
  * Others are looked up in Postgres. access/account.ts drops keys that have changed.
  */
 export class KeyRing {
-  private readonly lookup: KeyLookup;
+  private readonly lookup: Lookup<StoredKey>;
   private readonly ofAccount = new Map<string, RingKey>();
   private readonly ofTenants = new Map<string, RingKey>();
   /** Counts calls of `drop`: a look-up that one of them overlaps may have read a key before its revocation. */
   private drops = 0;
 
   /** `load` returns those of the prefixes that are valid keys. */
-  constructor(load: LoadKeys) {
-    this.lookup = new KeyLookup(load);
+  constructor(load: (prefixes: readonly string[]) => Promise<readonly StoredKey[]>) {
+    this.lookup = new Lookup(async (prefixes) => new Map((await load(prefixes)).map((key) => [key.prefix, key])));
   }
 
   clear(): void {
@@ -100,51 +102,5 @@ export class KeyRing {
       if (!stored) throw new LaurelError('unauthorized', wrongKey);
       return checked(this.add(stored), header);
     }
-  }
-}
-
-type LoadKeys = (prefixes: readonly string[]) => Promise<readonly StoredKey[]>;
-
-interface Waiting {
-  readonly resolve: (key: StoredKey | undefined) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/**
- * Looks up keys that are not in memory, with one query at a time for all callers that wait: requests with invented keys use at most one connection
- * to Postgres, however many they are.
- */
-class KeyLookup {
-  private readonly load: LoadKeys;
-  private waiting = new Map<string, readonly Waiting[]>();
-  private isRunning = false;
-
-  constructor(load: LoadKeys) {
-    this.load = load;
-  }
-
-  /** The valid key with a prefix, read after this call; undefined when there is none. */
-  find(prefix: string): Promise<StoredKey | undefined> {
-    const others = this.waiting.get(prefix) ?? [];
-    return new Promise((resolve, reject) => {
-      this.waiting.set(prefix, [...others, { resolve, reject }]);
-      void this.run();
-    });
-  }
-
-  private async run(): Promise<void> {
-    if (this.isRunning) return;
-    this.isRunning = true;
-    while (this.waiting.size > 0) {
-      const batch = [...this.waiting].slice(0, limits.keyLookupBatch);
-      for (const [prefix] of batch) this.waiting.delete(prefix);
-      try {
-        const found = new Map((await this.load(batch.map(([prefix]) => prefix))).map((key) => [key.prefix, key]));
-        for (const [prefix, callers] of batch) for (const { resolve } of callers) resolve(found.get(prefix));
-      } catch (error) {
-        for (const [, callers] of batch) for (const { reject } of callers) reject(error);
-      }
-    }
-    this.isRunning = false;
   }
 }

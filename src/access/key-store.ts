@@ -2,9 +2,10 @@ import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { limits } from '../shared/limits.js';
 import { changeAccount } from './account-row.js';
-import { hashKey, keyPrefix, makeKey, type StoredKey } from './keys.js';
+import { hashKey, type KeyLimits, keyPrefix, makeKey, type StoredKey } from './keys.js';
 
-const columns = `id, kind, tenant, user_id as "userId", access, prefix, hash`;
+const limitColumns = `permissions, fields, max_event_value as "maxEventValue", expires`;
+const columns = `id, kind, tenant, user_id as "userId", access, ${limitColumns}, prefix, hash`;
 
 /** The valid admin keys of the account. Keys that are bound to a tenant are looked up when they are used. */
 export async function loadAdminKeys(pool: pg.Pool): Promise<StoredKey[]> {
@@ -98,44 +99,79 @@ async function insertGiven(pool: pg.Pool, key: string): Promise<void> {
 export type MadeApplicationKey =
   { readonly id: string; readonly userId: string; readonly key: string; readonly prefix: string } | { readonly problem: string };
 
+/** An application key to create. */
+export type NewApplicationKey = { readonly userId: string } & { readonly [L in keyof KeyLimits]?: KeyLimits[L] | undefined };
+
+interface KeyedItem {
+  readonly item: NewApplicationKey;
+  readonly key: string;
+}
+
+export interface NewApplicationKeys {
+  readonly tenant: number;
+  readonly items: readonly NewApplicationKey[];
+  /** The moment of the request (Account.now). */
+  readonly nowMs: number;
+}
+
 /**
  * Creates application keys of users of a tenant. They need no announcement: no process has them in memory, and each looks them up when they are used.
  */
-export async function createApplicationKeys(pool: pg.Pool, tenant: number, userIds: readonly string[]): Promise<MadeApplicationKey[]> {
+export async function createApplicationKeys(pool: pg.Pool, { tenant, items, nowMs }: NewApplicationKeys): Promise<MadeApplicationKey[]> {
+  const userIds = items.map(({ userId }) => userId);
   const { rows } = await pool.query<{ userId: string; count: number }>(
     `select user_id as "userId", count(*)::int from api_keys
-      where kind = 'application' and tenant = $1 and user_id = any($2::text[]) and revoked is null group by user_id`,
-    [tenant, textArray(userIds)],
+      where kind = 'application' and tenant = $1 and user_id = any($2::text[]) and revoked is null and (expires is null or expires > to_timestamp($3 / 1000.0))
+      group by user_id`,
+    [tenant, textArray(userIds), nowMs],
   );
   const counts = new Map(rows.map(({ userId, count }) => [userId, count]));
-  const keys = userIds.map((userId) => {
-    const count = (counts.get(userId) ?? 0) + 1;
-    counts.set(userId, count);
-    return count > limits.maxKeysPerUser ? undefined : { userId, key: makeKey() };
+  const keys = items.map((item): KeyedItem | { readonly problem: string } => {
+    if (item.expires && item.expires.getTime() <= nowMs)
+      return { problem: 'This key would have expired already: choose a later `expires`.' };
+    const count = (counts.get(item.userId) ?? 0) + 1;
+    counts.set(item.userId, count);
+    if (count > limits.maxKeysPerUser) return { problem: `A user has at most ${limits.maxKeysPerUser} keys: delete one first.` };
+    return { item, key: makeKey() };
   });
-  const made = keys.filter((key) => key !== undefined);
+  const rowsOf = keys.flatMap((one) => ('problem' in one ? [] : [rowOf(one)]));
   const inserted = await pool.query<{ id: string; prefix: string }>(
-    `insert into api_keys (kind, tenant, user_id, prefix, hash)
-     select 'application', $1, row.user_id, row.prefix, decode(row.hash, 'hex')
-       from unnest($2::text[], $3::text[], $4::text[]) as row (user_id, prefix, hash)
+    `insert into api_keys (kind, tenant, user_id, permissions, fields, max_event_value, expires, prefix, hash)
+     select 'application', $1, user_id, permissions, fields, max_event_value, expires, prefix, decode(hash, 'hex')
+       from jsonb_to_recordset($2::jsonb) as row (user_id text, permissions text[], fields text[], max_event_value double precision,
+                                                  expires timestamptz, prefix text, hash text)
      returning id, prefix`,
-    [
-      tenant,
-      textArray(made.map(({ userId }) => userId)),
-      textArray(made.map(({ key }) => keyPrefix(key))),
-      textArray(made.map(({ key }) => hashKey(key).toString('hex'))),
-    ],
+    [tenant, JSON.stringify(rowsOf)],
   );
   const ids = new Map(inserted.rows.map(({ id, prefix }) => [prefix, id]));
   return keys.map((one) => {
-    if (!one) return { problem: `A user has at most ${limits.maxKeysPerUser} keys: delete one first.` };
+    if ('problem' in one) return one;
     const prefix = keyPrefix(one.key);
-    return { ...one, prefix, id: ids.get(prefix) ?? '' };
+    return { userId: one.item.userId, key: one.key, prefix, id: ids.get(prefix) ?? '' };
   });
 }
 
+/** The row of a new key. One that is limited to some routes may write no field that it does not name. */
+function rowOf({ item, key }: KeyedItem): object {
+  const { userId, permissions = null, fields = null, maxEventValue = null, expires = null } = item;
+  return {
+    ...{ user_id: userId, permissions, fields: fields ?? (permissions && []), max_event_value: maxEventValue },
+    ...{ expires: expires?.toISOString() ?? null, prefix: keyPrefix(key), hash: hashKey(key).toString('hex') },
+  };
+}
+
+/** Deletes rows of application keys that expired or were revoked before a time, at most limits.accessPruneRows. Returns how many. */
+export async function pruneApplicationKeys(pool: pg.Pool, before: Date): Promise<number> {
+  const { rowCount } = await pool.query(
+    `delete from api_keys where id in (
+       select id from api_keys where kind = 'application' and least(revoked, expires) < $1 limit ${limits.accessPruneRows})`,
+    [before],
+  );
+  return rowCount ?? 0;
+}
+
 /** An application key as operators see it. */
-export interface ApplicationKey {
+export interface ApplicationKey extends KeyLimits {
   readonly id: string;
   readonly userId: string;
   readonly prefix: string;
@@ -158,7 +194,7 @@ export async function listApplicationKeys(
   { limit, skip, userId }: ApplicationKeyQuery,
 ): Promise<ApplicationKey[]> {
   const { rows } = await pool.query<ApplicationKey>(
-    `select id, user_id as "userId", prefix, created, last_used as "lastUsed" from api_keys
+    `select id, user_id as "userId", prefix, ${limitColumns}, created, last_used as "lastUsed" from api_keys
       where kind = 'application' and tenant = $1 and ($4::text is null or user_id = $4) and revoked is null
       order by created, id limit $2 offset $3`,
     [tenant, limit, skip, userId ?? null],

@@ -4,8 +4,25 @@ import { createHash, randomBytes } from 'node:crypto';
 export const keyAccesses = ['full', 'read'] as const;
 export type KeyAccess = (typeof keyAccesses)[number];
 
+/** Groups of routes that a limited application key may call. A route that is in none of them is closed to it. */
+export const keyPermissions = ['read', 'events', 'identify'] as const;
+export type KeyPermission = (typeof keyPermissions)[number];
+
+/** What a limited application key may write of its user. */
+export const keyFields = ['name', 'email', 'tz', 'subscribeToEmails', 'deviceTokens', 'attributes', 'preferences'] as const;
+export type KeyField = (typeof keyFields)[number];
+
+/** The limits of an application key; null: none (docs/keys.md). */
+export interface KeyLimits {
+  readonly permissions: readonly KeyPermission[] | null;
+  readonly fields: readonly KeyField[] | null;
+  /** Events have a value from 0 to this. */
+  readonly maxEventValue: number | null;
+  readonly expires: Date | null;
+}
+
 /** An API key as it is stored: never the key itself. */
-export interface StoredKey {
+export interface StoredKey extends KeyLimits {
   readonly id: string;
   /** `admin`: for the whole account or, when bound, for one tenant. `application`: for one user of one tenant. */
   readonly kind: 'admin' | 'application';

@@ -7,6 +7,7 @@ import { limits } from '../shared/limits.js';
 import type { Account } from './account.js';
 import type { Problem } from './account-row.js';
 import type { Principal } from './key-ring.js';
+import { Lookup } from './lookup.js';
 
 /** A session of the dashboard, and the key that it acts for. */
 export interface Session {
@@ -49,6 +50,7 @@ const unknown: Problem = { problem: 'There is no session with this id.' };
 
 interface SessionRow {
   readonly id: string;
+  readonly hash: string;
   readonly expires: Date;
   readonly lastUsed: Date;
   readonly keyId: string;
@@ -74,6 +76,7 @@ interface Remembered {
 export class Sessions {
   private readonly account: Account;
   private readonly aheadMs: () => number;
+  private readonly lookup: Lookup<SessionRow>;
   private readonly remembered = new LRUCache<string, Remembered>({ max: limits.maxCachedSessions });
   /** Counts what empties the memory: a read that one of them overlaps may be outdated. */
   private changes = 0;
@@ -81,6 +84,7 @@ export class Sessions {
   constructor({ account, aheadMs = () => 0 }: SessionsOptions) {
     this.account = account;
     this.aheadMs = aheadMs;
+    this.lookup = new Lookup((hashes) => account.store((pool) => this.readRows(pool, hashes)));
     account.onChange(() => {
       this.forget();
     });
@@ -123,8 +127,11 @@ export class Sessions {
 
   /** Ends the session with a token, if there is one. */
   async end(token: string): Promise<void> {
+    const hash = hashOf(token);
+    // Invented tokens must neither write nor empty the memory.
+    if (!(await this.lookup.find(hash.toString('hex')))) return;
     await this.account.store((pool) =>
-      pool.query('update dashboard_sessions set ended = $2 where hash = $1 and ended is null', [hashOf(token), this.now()]),
+      pool.query('update dashboard_sessions set ended = $2 where hash = $1 and ended is null', [hash, this.now()]),
     );
     this.forget();
   }
@@ -173,7 +180,7 @@ export class Sessions {
     for (;;) {
       const { changes } = this;
       const readMs = performance.now();
-      const row = await this.account.store((pool) => this.readRow(pool, hash));
+      const row = await this.lookup.find(hash.toString('hex'));
       if (changes !== this.changes) continue;
       if (!row) return undefined;
       const { id, expires, keyId, tenant, access } = row;
@@ -183,17 +190,22 @@ export class Sessions {
     }
   }
 
-  private async readRow(pool: pg.Pool, hash: Buffer): Promise<SessionRow | undefined> {
+  /** The open sessions with these hashes, in hexadecimal. */
+  private async readRows(pool: pg.Pool, hashes: readonly string[]): Promise<ReadonlyMap<string, SessionRow>> {
     const now = this.now();
     const { rows } = await pool.query<SessionRow>(
-      `select session.id, session.expires, session.last_used as "lastUsed", key.id as "keyId", key.tenant, key.access
-         ${open} and session.hash = $2`,
-      [now, hash],
+      `select session.id, encode(session.hash, 'hex') as hash, session.expires, session.last_used as "lastUsed",
+              key.id as "keyId", key.tenant, key.access
+         ${open} and session.hash = any($2::bytea[])`,
+      [now, hashes.map((hash) => Buffer.from(hash, 'hex'))],
     );
-    const [row] = rows;
-    if (row && now.getTime() - row.lastUsed.getTime() >= limits.keyUseMs)
-      await pool.query('update dashboard_sessions set last_used = $2 where id = $1', [row.id, now]);
-    return row;
+    const stale = rows.filter(({ lastUsed }) => now.getTime() - lastUsed.getTime() >= limits.keyUseMs);
+    if (stale.length > 0)
+      await pool.query('update dashboard_sessions set last_used = $2 where id = any($1::uuid[])', [
+        textArray(stale.map(({ id }) => id)),
+        now,
+      ]);
+    return new Map(rows.map((row) => [row.hash, row]));
   }
 }
 

@@ -5,7 +5,7 @@ import { completionShape } from '../responses/events.js';
 import { readUserAchievements } from '../engine/users.js';
 import { attributeFilters, keyText, onlyTrueText } from './query.js';
 import { defineRoute, type Route } from './route.js';
-import { idSchema, userPropertiesSchema } from '../engine/user-properties.js';
+import { idSchema, propertiesIn, userPropertiesSchema } from '../engine/user-properties.js';
 
 export const achievementRoutes: readonly Route[] = [
   defineRoute({
@@ -32,6 +32,7 @@ export const achievementRoutes: readonly Route[] = [
     responses: { 201: completionShape },
     summary: 'Complete an achievement for a user',
     access: ({ body }) => [body.user.id],
+    writes: ({ body }) => ({ fields: propertiesIn(body.user) }),
     params: z.object({ key: keyText('achievement') }),
     body: z.object({ user: userPropertiesSchema.extend({ id: idSchema }) }),
     handle: async ({ services, tenant, params, body }) => ({

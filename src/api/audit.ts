@@ -2,7 +2,7 @@ import type { Principal } from '../access/key-ring.js';
 import { limits } from '../shared/limits.js';
 import { JsonText } from '../shared/json.js';
 import { isRead } from './auth.js';
-import type { Api, Audited, Exchange, Route, Services } from './route.js';
+import type { Api, Audited, Exchange, Route, RouteResponse, Services } from './route.js';
 
 type AnyExchange = Exchange<unknown, unknown, unknown>;
 
@@ -95,23 +95,28 @@ function noting({ api, route }: AuditedEndpoint): Handle {
     const { services, principal, tenant } = request;
     const before = await versionOf(services, tenant, route);
     const response = await route.handle(request);
-    const audited = auditedOf(route, request, response.body);
+    const audited = auditedOf(route, request, response);
     if (!audited) return response;
     const version = await versionOf(services, tenant, route);
     await services.audit.note({
       ...{ tenant: isOfTenant ? tenant : null, keyId: principal.keyId, via: principal.sessionId === undefined ? 'api' : 'dashboard' },
-      ...{ operation: route.operation, ...audited, configurationVersion: version === before ? null : version },
+      ...{
+        operation: route.operation,
+        ...audited,
+        ignoredFields: request.ignoredFields,
+        configurationVersion: version === before ? null : version,
+      },
     });
     return response;
   };
 }
 
-function auditedOf(route: Route, { params, query, body }: AnyRequest, sent: unknown): Audited | undefined {
+function auditedOf(route: Route, { params, query, body }: AnyRequest, { body: sent, summary: noted }: RouteResponse): Audited | undefined {
   const exchange = { params, query, body, response: sent instanceof JsonText ? undefined : sent };
   if (route.audit) {
     const audited = route.audit(exchange);
     return audited && { users: usersOf(route, exchange), ...audited };
   }
-  const summary = summaryOf(route, exchange);
+  const summary = noted ?? summaryOf(route, exchange);
   return summary === undefined ? undefined : { summary, users: usersOf(route, exchange) };
 }

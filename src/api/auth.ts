@@ -57,6 +57,29 @@ export function checkCaller(principal: Principal, api: Api, route: Route): void 
         : 'This operation needs an admin key: an application key can’t call it.',
     );
   }
+  const permission = isRead(route) ? 'read' : route.permission;
+  if (principal.permissions && !(permission && principal.permissions.includes(permission))) {
+    throw forbidden(
+      permission
+        ? `This key is limited, and lacks the permission \`${permission}\`: use a key that has it.`
+        : 'This key is limited, and no permission allows this operation: use an application key without limits, or an admin key.',
+    );
+  }
+}
+
+/** Throws a 403 if a request with an application key writes what its limits don't allow. */
+export function checkWrites(principal: Principal, { writes }: Route, parts: Parameters<NonNullable<Route['writes']>>[0]): void {
+  const { fields, maxEventValue } = principal;
+  if (!writes || (!fields && typeof maxEventValue !== 'number')) return;
+  const written = writes(parts);
+  const others = fields ? written.fields.filter((field) => !fields.some((own) => own === field)) : [];
+  if (others.length > 0) {
+    throw forbidden(`This key is limited, and may not write ${others.map((field) => `\`${field}\``).join(', ')}: use a key that may.`);
+  }
+  const { eventValue } = written;
+  if (typeof maxEventValue === 'number' && eventValue !== undefined && !(eventValue >= 0 && eventValue <= maxEventValue)) {
+    throw forbidden(`This key is limited to events with a \`value\` from 0 to ${maxEventValue}: use a key that may send others.`);
+  }
 }
 
 /** Throws a 403 if a request with an application key concerns another user than the key's. */

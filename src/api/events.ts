@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { attributesSchema, idSchema, userPropertiesSchema } from '../engine/user-properties.js';
+import { attributesSchema, idSchema, propertiesIn, userPropertiesSchema } from '../engine/user-properties.js';
 import { trackEvent } from '../engine/events.js';
 import { eventShape } from '../responses/events.js';
 import { limits } from '../shared/limits.js';
@@ -30,6 +30,8 @@ export const metricRoutes: readonly Route[] = [
     idempotent: true,
     summary: 'Track an event of a user on a metric',
     access: ({ body }) => [body.user.id],
+    permission: 'events',
+    writes: ({ body: { user, value } }) => ({ fields: propertiesIn(user), eventValue: value }),
     params: z.object({ key: keyText('metric') }),
     body: eventSchema,
     handle: async ({ services, tenant, params, body, idempotencyKey }) => {

@@ -152,6 +152,8 @@ export interface RateLimitOptions {
   readonly redis: RedisConnection;
   /** REDIS_PREFIX. */
   readonly prefix: string;
+  /** What is counted: all requests, or those to costly routes. */
+  readonly counter: 'rate' | 'costly';
   /** Requests that one key may make in a window. */
   readonly requests: number;
   readonly windowS: number;
@@ -170,14 +172,14 @@ export class RateLimit {
   private readonly requests: number;
   private readonly windowS: number;
 
-  constructor({ redis, prefix, requests, windowS }: RateLimitOptions) {
+  constructor({ redis, prefix, counter, requests, windowS }: RateLimitOptions) {
     this.redis = redis;
     this.requests = requests;
     this.windowS = windowS;
     this.limiter = new RateLimiterRedis({
       storeClient: redis,
       // No hash tag: the counters of keys are spread over a cluster.
-      keyPrefix: `${prefix}:rate`,
+      keyPrefix: `${prefix}:${counter}`,
       points: requests,
       duration: windowS,
       inMemoryBlockOnConsumed: requests + 1,

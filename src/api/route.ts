@@ -3,6 +3,7 @@ import type { Account } from '../access/account.js';
 import type { AuditLog } from '../access/audit.js';
 import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../access/key-ring.js';
+import type { KeyPermission } from '../access/keys.js';
 import type { Sessions } from '../access/sessions.js';
 import type { Author } from '../config/author.js';
 import type { Clock } from '../engine/clock.js';
@@ -15,6 +16,7 @@ import type { HistoryReader } from '../ledger/reader.js';
 import type { BoardReader } from '../ledger/boards.js';
 import type { TimelineReader } from '../ledger/timeline.js';
 import type { UserDirectory } from '../ledger/user-directory.js';
+import type { ConfirmationAdmin } from '../messages/confirmation-admin.js';
 import type { MessageAdmin } from '../messages/admin.js';
 import type { DryRunTools } from '../messages/dry-run.js';
 import type { TestMessages } from '../messages/test-messages.js';
@@ -58,6 +60,8 @@ export interface Services {
   /** Addresses that receive no emails, and what providers report on addresses. */
   readonly suppressions: Suppressions;
   readonly feedback: FeedbackIntake;
+  /** The addresses that users have confirmed. */
+  readonly confirmations: ConfirmationAdmin;
   /** The state of the installation. */
   readonly status: () => Promise<AccountStatus>;
   /** Deletes a user for good, from both stores, on behalf of `author`. Throws a 404 for an unknown user. */
@@ -68,6 +72,8 @@ export interface RouteResponse {
   readonly status: number;
   /** Sent as JSON; a `JsonText` as it is. */
   readonly body: unknown;
+  /** What the audit log says, where it is more than the request and the response tell. */
+  readonly summary?: string;
 }
 
 export interface RouteRequest<P, Q, B> {
@@ -80,6 +86,8 @@ export interface RouteRequest<P, Q, B> {
   readonly body: B;
   /** The `Idempotency-Key` header, decoded and checked, of a route that is `idempotent`. */
   readonly idempotencyKey: string | undefined;
+  /** The fields of the body that the Admin API doesn't know, for the audit log. */
+  readonly ignoredFields: readonly string[];
 }
 
 /** Who changes what: the part of a request that changes of the configuration need. */
@@ -94,6 +102,13 @@ export type Api = 'application' | 'admin';
  */
 export type Access<P, Q, B> =
   'admin' | 'anyone' | ((parts: { readonly params: P; readonly query: Q; readonly body: B }) => readonly string[]);
+
+/** What a request writes that limited application keys may not all write (docs/keys.md). */
+export interface Written {
+  /** Names of keyFields. */
+  readonly fields: readonly string[];
+  readonly eventValue?: number;
+}
 
 /** A request that succeeded, and the body of its response. */
 export interface Exchange<P, Q, B> {
@@ -131,10 +146,16 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly idempotent?: true;
   /** `admin` without it. Application keys can never call the Admin API. */
   readonly access?: Access<P, Q, B>;
+  /** The permission of limited application keys that a route that changes something belongs to; without it, they can't call it. Reads are `read`. */
+  readonly permission?: KeyPermission;
+  /** What a request writes of its user, and the value of its event: what limited application keys are checked for. */
+  readonly writes?: (parts: { readonly params: P; readonly query: Q; readonly body: B }) => Written;
   /** Whether a route with another method than GET changes nothing, so that read-only keys may call it. */
   readonly reads?: true;
   /** Whether the route saves a version of the configuration: its entry in the audit log names the version. */
   readonly changesConfiguration?: true;
+  /** Whether a request may take a thread of the process for a second: RATE_LIMIT_COSTLY bounds those of a key, and they run one at a time. */
+  readonly costly?: true;
   /** Whether back ends call a route of the Admin API all the time: its calls are in the audit log only if they come from the dashboard. */
   readonly isTraffic?: true;
   /** What the audit log says about a success; undefined if nothing was changed. Without it, api/audit.ts derives it from the request and the response. */
@@ -153,6 +174,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly bodyOptional?: true;
   /** Maximum size of the body; limits.maxBodyBytes without it. */
   readonly maxBodyBytes?: number;
+  /** The field of the body that may be a JsonText instead of an object, for a thread to parse. */
+  readonly deferredField?: string;
   readonly handle: (request: RouteRequest<P, Q, B>) => Promise<RouteResponse>;
 }
 

@@ -1,13 +1,15 @@
 import type Koa from 'koa';
-import bodyParser from 'koa-bodyparser';
 import type { Principal } from '../access/key-ring.js';
 import { idProblem } from '../engine/user-properties.js';
 import { LaurelError } from '../shared/errors.js';
 import { JsonText } from '../shared/json.js';
 import { limits } from '../shared/limits.js';
-import { checkCaller, checkUsers, tenantFor } from './auth.js';
+import { checkCaller, checkUsers, checkWrites, tenantFor } from './auth.js';
 import { parsePart } from './errors.js';
 import { auditing } from './audit.js';
+import { bodyReader } from './body.js';
+import type { CostlyRequests } from './costly.js';
+import { auditedNames, headerOf, ignoredFields, ignoredFieldsHeader, withWarnings } from './ignored-fields.js';
 import { type RateLimit, commonHeaders } from './middleware.js';
 import { type Api, type Route, type RouteResponse, type Services, none } from './route.js';
 
@@ -15,6 +17,7 @@ export interface ServeOptions {
   readonly services: Services;
   /** Undefined: requests are not limited. */
   readonly rateLimit: RateLimit | undefined;
+  readonly costly: CostlyRequests;
   /** Returns the caller of a request, or throws; by the X-API-KEY header without it. */
   readonly authenticate?: Authenticate;
 }
@@ -31,18 +34,6 @@ export interface Endpoint {
 
 /** Serves a request to an endpoint, with the raw parameters of its path. */
 export type Serve = (context: Koa.Context, params: Readonly<Record<string, string>>) => Promise<void>;
-
-const nothing = (): Promise<void> => Promise.resolve();
-
-/** Parses the body as JSON whatever its Content-Type, since no route accepts anything else. The route's schema requires an object. */
-export function bodyReader(maxBytes: number): (context: Koa.Context) => Promise<void> {
-  const parse = bodyParser({ enableTypes: ['json'], detectJSON: () => true, strict: false, jsonLimit: String(maxBytes) });
-  return async (context) => {
-    const { headers } = context.req;
-    if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
-    await parse(context, nothing);
-  };
-}
 
 /** Throws a 400 for an invalid percent-encoding, which the router would pass on undecoded, as a wrong id. */
 function checkAddress({ url }: Koa.Context): void {
@@ -130,7 +121,7 @@ export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve 
   const { services } = options;
   const admitting: Admitting = { ...options, authenticate: options.authenticate ?? byKey(services) };
   const handle = auditing(endpoint);
-  const readBody = bodyReader(route.maxBodyBytes ?? limits.maxBodyBytes);
+  const readBody = bodyReader(route.maxBodyBytes ?? limits.maxBodyBytes, route.deferredField);
   return async (context, rawParams) => {
     context['_matchedRoute'] = pattern;
     const { principal, tenant } = await admit(context, endpoint, admitting);
@@ -140,8 +131,15 @@ export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve 
     const query = route.query === none ? {} : parsePart(route.query, context.search === '' ? {} : context.query, 'The query');
     const body = bodyOf(context, route);
     checkUsers(principal, route, { params, query, body });
+    checkWrites(principal, route, { params, query, body });
     const key = route.idempotent ? idempotencyKey(context) : undefined;
-    send(context, await handle({ services, principal, tenant, params, query, body, idempotencyKey: key }), route);
+    const ignored = endpoint.api === 'admin' && route.body ? ignoredFields(context.request.body, body) : [];
+    if (ignored.length > 0) context.set(ignoredFieldsHeader, headerOf(ignored));
+    const names = ignored.length > 0 ? auditedNames(ignored) : [];
+    const answer = (): Promise<RouteResponse> =>
+      handle({ services, principal, tenant, params, query, body, idempotencyKey: key, ignoredFields: names });
+    const response = await (route.costly ? options.costly.run(principal.keyId, answer) : answer());
+    send(context, withWarnings(response, ignored), route);
   };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { evaluationMode } from '../config/fields.js';
 import { channels, notificationTypes } from '../config/message-types.js';
-import { idSchema, userPropertiesSchema } from '../engine/user-properties.js';
+import { idSchema, propertiesIn, userPropertiesSchema } from '../engine/user-properties.js';
 import {
   type IdentifyMode,
   identifyUser,
@@ -30,6 +30,8 @@ function identifyRoute(method: 'put' | 'patch', operation: string, mode: Identif
     responses: { 200: userShape },
     summary,
     access: ({ params }) => [params.id],
+    permission: 'identify',
+    writes: ({ body }) => ({ fields: propertiesIn(body) }),
     params: userParams,
     body: userPropertiesSchema,
     handle: async ({ services, tenant, params, body }) => ({
@@ -48,6 +50,8 @@ export const userRoutes: readonly Route[] = [
     responses: { 201: userShape },
     summary: 'Create a user',
     access: ({ body }) => [body.id],
+    permission: 'identify',
+    writes: ({ body }) => ({ fields: propertiesIn(body) }),
     body: userPropertiesSchema.extend({ id: idSchema }),
     handle: async ({ services, tenant, body: { id, ...properties } }) => ({
       status: 201,
@@ -151,6 +155,8 @@ export const preferenceRoutes: readonly Route[] = [
     responses: { 200: preferencesShape },
     summary: "Change a user's preferences: only the fields you send",
     access: ofUser,
+    permission: 'identify',
+    writes: () => ({ fields: ['preferences'] }),
     params,
     body: z.object({ notifications: notifications.optional(), streak: streak.optional() }),
     handle: async ({ services, tenant, params: { id }, body }) => ({

@@ -2,11 +2,14 @@ import type Koa from 'koa';
 import { eraseUserKeys } from '../access/key-store.js';
 import { Sessions } from '../access/sessions.js';
 import { defaultTenant } from '../access/tenants.js';
+import { CostlyRequests } from '../api/costly.js';
 import { RateLimit } from '../api/middleware.js';
+import type { ServeOptions } from '../api/serve.js';
 import type { Services } from '../api/route.js';
 import { createApp } from '../api/router.js';
 import { startServer, type HttpServer, type Listen } from '../api/server.js';
 import { dashboard } from '../dashboard/dashboard.js';
+import { UntrustedProxy } from '../dashboard/untrusted-proxy.js';
 import { Deletion } from '../jobs/deletion.js';
 import type { Sweeper } from '../jobs/sweeper.js';
 import { BoardReader } from '../ledger/boards.js';
@@ -23,6 +26,7 @@ import { WebhookAdmin } from '../webhooks/admin.js';
 import { Transport } from '../webhooks/transport.js';
 import type { Context } from './context.js';
 import { feedbackIntake, messageServices, publicServices } from './messages.js';
+import { webhookReceivers } from './settings.js';
 
 interface ApiOptions {
   readonly sweeper: Sweeper;
@@ -42,11 +46,10 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
   });
   watch.ready(problem, { api: true });
   watch.refusals(refusals, (tenant) => engine.checkReady(tenant));
-  const transport = new Transport({ allowPrivate: settings.webhookAllowPrivate });
+  const transport = new Transport({ receivers: webhookReceivers(settings) });
   lifecycle.onStop('test webhooks', () => transport.stop());
   const deletion = deletionOf(context);
   const feedback = feedbackIntake(context);
-  const { rateLimit: requests, rateLimitWindowS: windowS } = settings;
   const services: Services = {
     ...{ engine, clock, history, aggregates, analytics, configuration, account, audit },
     sessions: new Sessions({ account, aheadMs: context.sessionAheadMs }),
@@ -62,10 +65,16 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     status: () => readAccountStatus({ redis, pool, engine, clock, prefix: settings.redisPrefix }),
     forget: (tenant, user, author) => deletion.run(tenant, user, author),
   };
-  const rateLimit = requests === 0 ? undefined : new RateLimit({ redis, prefix: settings.redisPrefix, requests, windowS });
+  const { redisPrefix: prefix, rateLimitWindowS: windowS } = settings;
+  const limitTo = (counter: 'rate' | 'costly', requests: number): RateLimit | undefined =>
+    requests === 0 ? undefined : new RateLimit({ redis, prefix, counter, requests, windowS });
+  const admission = {
+    rateLimit: limitTo('rate', settings.rateLimit),
+    costly: new CostlyRequests(limitTo('costly', settings.rateLimitCostly)),
+  };
   const app = createApp({
-    ...{ services, rateLimit },
-    more: settings.dashboard ? dashboardOf(context, services, rateLimit) : undefined,
+    ...{ services, ...admission },
+    more: settings.dashboard ? dashboardOf(context, services, admission) : undefined,
     health: { problem },
     messages: { ...publicServices(context), feedback },
     corsOrigins: settings.corsOrigins,
@@ -87,9 +96,12 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
   return { ...server, leave };
 }
 
-function dashboardOf({ settings, redis, pageFolder }: Context, services: Services, rateLimit: RateLimit | undefined): (app: Koa) => void {
+type Admission = Pick<ServeOptions, 'rateLimit' | 'costly'>;
+
+function dashboardOf({ settings, redis, log, pageFolder }: Context, services: Services, admission: Admission): (app: Koa) => void {
   const { redisPrefix: prefix, trustedProxies } = settings;
-  return dashboard({ services, rateLimit, signIn: { redis, prefix, trustedProxies }, folder: pageFolder });
+  const untrustedProxy = new UntrustedProxy({ redis, prefix, log });
+  return dashboard({ services, ...admission, signIn: { redis, prefix, trustedProxies, untrustedProxy }, folder: pageFolder });
 }
 
 function deletionOf(context: Context): Deletion {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { defaultTenant, findTenant } from '../access/tenants.js';
@@ -7,6 +8,7 @@ import { applyConfigText, type AppliedConfig } from '../config/store.js';
 import { messageOf } from '../redis/connection.js';
 import { OperatorError } from '../shared/errors.js';
 import type { Context } from './context.js';
+import { webhookReceivers } from './settings.js';
 
 export interface ApplyOptions {
   /** Archives what the file does not mention. */
@@ -25,10 +27,16 @@ export interface ConfigText {
   readonly text: string;
 }
 
-/** Throws an OperatorError when the file can't be read. */
+/** Throws an OperatorError when the file can't be read, or is not UTF-8. */
 export function readConfigText(file: string): ConfigText {
+  const bytes = readBytes(file);
+  if (!isUtf8(bytes)) throw new OperatorError(`The configuration file ${file} is not UTF-8: save it in that encoding.`);
+  return { name: file, text: bytes.toString('utf8') };
+}
+
+function readBytes(file: string): Buffer {
   try {
-    return { name: file, text: readFileSync(file, 'utf8') };
+    return readFileSync(file);
   } catch (error) {
     throw new OperatorError(`The configuration file ${file} can't be read: ${messageOf(error)}.`, { cause: error });
   }
@@ -54,8 +62,8 @@ export async function applyConfig(
 ): Promise<AppliedConfig> {
   const tenant = await tenantNamed(pool, named);
   const now = new Date(await clock.now(tenant)).toISOString();
-  const { webhookAllowPrivate: allowPrivateWebhooks } = settings;
-  const applied = await applyConfigText({ pool, tenant, text, fileName: name, now, allowPrivateWebhooks, ...options });
+  const allowed = { webhookReceivers: webhookReceivers(settings), checkCanSave: () => engine.checkCanChange(tenant) };
+  const applied = await applyConfigText({ pool, tenant, text, fileName: name, now, ...allowed, ...options });
   if (!options.dryRun) await engine.activate(await engine.refreshConfig(tenant));
   return applied;
 }

@@ -3,9 +3,9 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { Account, type StoreWatches } from '../access/account.js';
-import { AuditLog } from '../access/audit.js';
+import { AuditLog, type ServiceClock } from '../access/audit.js';
 import { defaultTenant, notedTestClock } from '../access/tenants.js';
-import { loadConfig } from '../config/store.js';
+import { loadConfig, mustLoadVersion } from '../config/store.js';
 import { Clock } from '../engine/clock.js';
 import { ConfigEditor } from '../engine/configuration.js';
 import { Engine } from '../engine/engine.js';
@@ -29,7 +29,7 @@ import { wakeWriteBehind } from '../redis/partition.js';
 import { checkRedisServers, keepDurable } from '../redis/server.js';
 import { LaurelError } from '../shared/errors.js';
 import { Lifecycle } from './lifecycle.js';
-import type { Settings } from './settings.js';
+import { type Settings, webhookReceivers } from './settings.js';
 
 export interface ContextOptions {
   readonly settings: Settings;
@@ -123,6 +123,7 @@ export class Context {
       testClock,
       maxLedgerEntries: settings.maxLedgerEntries,
       loadConfig: (tenant) => withPostgresErrors(loadConfig(pool, tenant)),
+      loadVersion: (tenant, version) => withPostgresErrors(mustLoadVersion(pool, tenant, version)),
       loadOffset: (tenant, isFinal) => withPostgresErrors(loadOffset(pool, tenant, isFinal)),
       isPastEpoch: (tenant, epoch) => withPostgresErrors(isPastEpoch(pool, tenant, epoch)),
       autoRestore: settings.autoRestore,
@@ -140,10 +141,10 @@ export class Context {
     this.clock = new Clock(this.engine, testClock);
     this.configuration = new ConfigEditor({
       ...{ pool, engine: this.engine, clock: this.clock, failure: postgresFailure },
-      allowPrivateWebhooks: settings.webhookAllowPrivate,
+      webhookReceivers: webhookReceivers(settings),
     });
-    this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log, watches });
-    this.audit = new AuditLog(this.account, log);
+    this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log, watches, aheadMs: options.sessionAheadMs });
+    this.audit = new AuditLog(this.account, log, serviceClock(this.clock));
   }
 
   /** Starts the built-in stores if none are configured, migrates Postgres and connects. When a step fails, the earlier ones stop again. */
@@ -184,6 +185,10 @@ export class Context {
     await this.lifecycle.stop();
   }
 }
+
+/** The test clock, if the service runs on it; otherwise that of the process, which does not depend on Redis. */
+export const serviceClock = (clock: Clock): ServiceClock =>
+  clock.settable ? () => clock.now(defaultTenant) : () => Promise.resolve(Date.now());
 
 /** Starts the built-in stores if none are configured, or joins them if they run. */
 export async function startStores(

@@ -9,7 +9,7 @@ import { runSupervised } from './processes/supervised.js';
 import { serve } from './processes/serve.js';
 import { parseSettings } from './settings.js';
 import { stopSignal } from './signals.js';
-import { createKey, listKeys, revokeKey, type Print } from './commands/keys.js';
+import { type ApplicationKeyOptions, createApplicationKey, createKey, listKeys, revokeKey, type Print } from './commands/keys.js';
 import { addDemo } from './commands/demo/command.js';
 import { countMessages, type CountOptions, preview, type PreviewOptions } from './commands/messages.js';
 import { openReport, restore, verify } from './commands/restore.js';
@@ -135,9 +135,18 @@ function program(): Command {
     .argument('[name]', 'a name for people', '')
     .option('--tenant <tenant>', 'bind the key to one tenant, by its id or customerId')
     .option('--read-only', 'a key that may change nothing')
-    .description('create an admin key; it is printed only once')
-    .action((name: string, how: { tenant?: string; readOnly?: boolean }) =>
-      withContext((context, print) => createKey(context, print, { name, tenantId: how.tenant, readOnly: how.readOnly })),
+    .option('--user <id>', 'create an application key of this user in place of an admin key')
+    .option('--permissions <list>', 'of an application key: read, events, identify, separated by commas; everything without it')
+    .option('--fields <list>', 'of an application key: what it may write of its user, such as name,tz')
+    .option('--max-event-value <number>', 'of an application key: the largest value of an event')
+    .option('--expires <time>', 'of an application key: when it stops being valid, such as 2027-01-31')
+    .description('create an admin key, or with --user an application key; it is printed only once')
+    .action((name: string, how: Partial<ApplicationKeyOptions> & { readOnly?: boolean }) =>
+      withContext((context, print) => {
+        const { user, readOnly, tenant: tenantId } = how;
+        if (user !== undefined) return createApplicationKey(context, print, { ...how, user });
+        return createKey(context, print, { name, tenantId, readOnly });
+      }),
     );
   keys
     .command('revoke')

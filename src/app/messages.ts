@@ -6,6 +6,10 @@ import { Links } from '../messages/links.js';
 import { MessageAdmin } from '../messages/admin.js';
 import { ReceiptReader } from '../messages/push/receipt-reader.js';
 import { Sender } from '../messages/sender.js';
+import { ConfirmationAdmin } from '../messages/confirmation-admin.js';
+import { ConfirmationSender } from '../messages/confirmation-email.js';
+import { Confirmations } from '../messages/confirmations.js';
+import type { EmailSender } from '../messages/message.js';
 import { TestMessages } from '../messages/test-messages.js';
 import { createTransports, type Transports } from '../messages/transports.js';
 import type { BounceServices } from '../api/messages/bounces.js';
@@ -98,9 +102,11 @@ export function startMessages(context: Context, watch: Observed): MessageDeliver
   const { messages: mode, publicUrl } = settings;
   if (mode === 'off') return { targets: new ChannelTargets({ sender: undefined, counts }), abort: () => Promise.resolve() };
   const transports = mode === 'on' ? transportsOf(context) : undefined;
+  const suppressions = new Suppressions(pool);
+  const confirming = confirmationSender(context, transports?.email);
   const sender = new Sender({
     ...{ stores: context, pool, log, mode, senders: transports ?? {} },
-    ...{ links: new Links(pool, publicUrl), suppressions: new Suppressions(pool) },
+    ...{ links: new Links(pool, publicUrl), suppressions, confirming: settings.confirmAddresses ? confirming : undefined },
   });
   const open = openChannels(settings);
   watch.messages({ open, isUp: (channel) => sender.isUp(channel) }, counts);
@@ -110,16 +116,30 @@ export function startMessages(context: Context, watch: Observed): MessageDeliver
   return { targets: new ChannelTargets({ sender, counts }), abort: async () => transports?.stop() };
 }
 
+/** What asks users to confirm their addresses. */
+function confirmationSender({ settings, pool, log }: Context, email: EmailSender | undefined): ConfirmationSender {
+  const confirmations = new Confirmations(pool, new Suppressions(pool));
+  return new ConfirmationSender({ confirmations, links: new Links(pool, settings.publicUrl), log, mode: settings.messages, email });
+}
+
 /** What the Admin API uses of messages. */
-export function messageServices(context: Context): Pick<Services, 'messages' | 'testMessages' | 'dryRun' | 'suppressions'> {
-  const { pool, lifecycle } = context;
+export function messageServices(
+  context: Context,
+): Pick<Services, 'messages' | 'testMessages' | 'dryRun' | 'suppressions' | 'confirmations'> {
+  const { pool, lifecycle, settings, log, redis, engine } = context;
   const transports = transportsOf(context);
   lifecycle.onStop('test messages', () => transports.stop());
   const suppressions = new Suppressions(pool);
+  const confirming = confirmationSender(context, transports.email);
+  const confirmations = settings.confirmAddresses ? confirming.confirmations : undefined;
   return {
+    confirmations: new ConfirmationAdmin({ engine, suppressions, confirming, isRequired: settings.confirmAddresses }),
     messages: new MessageAdmin(pool),
-    testMessages: new TestMessages(context, transports.email),
-    dryRun: { stores: context, pool, suppressions },
+    testMessages: new TestMessages({
+      ...{ stores: context, log, redis, suppressions, prefix: settings.redisPrefix, mode: settings.messages },
+      ...{ addresses: settings.testEmailAddresses, email: transports.email, confirmations },
+    }),
+    dryRun: { stores: context, pool, suppressions, confirmations },
     suppressions,
   };
 }
@@ -140,7 +160,8 @@ export function publicServices({
   const clicks = new ClickCounter(pool, log);
   lifecycle.onStop('counting of clicks', () => clicks.stop());
   return {
-    ...{ engine, clicks, links: new Links(pool, settings.publicUrl), postmarkToken: settings.postmarkWebhookToken },
+    ...{ engine, clicks, links: new Links(pool, settings.publicUrl), confirmations: new Confirmations(pool, new Suppressions(pool)) },
+    ...{ postmarkToken: settings.postmarkWebhookToken },
     ses: settings.sesTopicArn === null ? null : new SesNotifications(settings.sesTopicArn, snsAgent),
   };
 }

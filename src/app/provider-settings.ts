@@ -1,6 +1,6 @@
 /** The settings of messages to users (docs/messages-providers.md). */
 import { z } from 'zod';
-import { parseSender } from '../messages/address.js';
+import { isSmtpAddress, parseSender } from '../messages/address.js';
 import { limits } from '../shared/limits.js';
 import { onOrOff, wholeNumber } from './setting-types.js';
 
@@ -85,6 +85,15 @@ export const providerVariables = {
     .nullable()
     .default(null),
   EMAIL_RATE_LIMIT: wholeNumber(1, limits.maxEmailsPerS).default(limits.emailsPerS),
+  CONFIRM_ADDRESSES: onOrOff('0'),
+  TEST_EMAIL_ADDRESSES: z
+    .string()
+    .transform((value) => value.split(',').map((entry) => entry.trim()))
+    .refine((entries) => entries.every((entry) => isSmtpAddress(entry.startsWith('@') ? `any${entry}` : entry)), {
+      error: 'must be email addresses, or domains after an @, separated by commas, like ada@example.com,@staff.example.com',
+    })
+    .nullable()
+    .default(null),
   DKIM_DOMAIN: dnsName(),
   DKIM_SELECTOR: dnsName(),
   DKIM_KEY_FILE: text(),
@@ -134,6 +143,10 @@ export interface ProviderSettings {
   emailFrom: string | null;
   /** Emails that a worker sends in a second. */
   emailRateLimit: number;
+  /** Whether users confirm their email address before the first email. */
+  confirmAddresses: boolean;
+  /** Where keys that are bound to a tenant may send test emails, besides the user's own address: addresses, and domains after an `@`. */
+  testEmailAddresses: readonly string[];
   /** All three, or none. */
   dkimDomain: string | null;
   dkimSelector: string | null;
@@ -165,6 +178,8 @@ export const providerSettingsOf = (values: Values): ProviderSettings => ({
   smtpCaFile: values.SMTP_CA_FILE,
   emailFrom: values.EMAIL_FROM,
   emailRateLimit: values.EMAIL_RATE_LIMIT,
+  confirmAddresses: values.CONFIRM_ADDRESSES,
+  testEmailAddresses: values.TEST_EMAIL_ADDRESSES ?? [],
   dkimDomain: values.DKIM_DOMAIN,
   dkimSelector: values.DKIM_SELECTOR,
   dkimKeyFile: values.DKIM_KEY_FILE,
@@ -200,6 +215,12 @@ export function refusedTogether(values: Values): { variable: string; error: stri
   }
   if (values.SMTP_URL !== null && values.MESSAGES === 'on' && values.PUBLIC_URL === null) {
     missing.push({ variable: 'PUBLIC_URL', error: 'must be set when SMTP_URL is set and MESSAGES is on: links to unsubscribe lead there' });
+  }
+  if (values.CONFIRM_ADDRESSES && values.PUBLIC_URL === null && values.MESSAGES === 'on') {
+    missing.push({
+      variable: 'PUBLIC_URL',
+      error: 'must be set when CONFIRM_ADDRESSES is 1 and MESSAGES is on: links that confirm lead there',
+    });
   }
   return missing;
 }

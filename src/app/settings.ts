@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { WebhookReceivers } from '../config/webhook-url.js';
 import { parseRedisAddress, redisAddressForms } from '../redis/address.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
@@ -12,11 +13,20 @@ const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
 const builtIn = 'local';
 
 /** Whether a host is reachable from this machine only. */
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** Whether a value is a valid `Origin`: a scheme, a host and perhaps a port. */
 const isOrigin = (value: string): boolean =>
-  value === '*' || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).origin === value);
+  URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).origin === value;
+
+/** Origins, separated by commas. */
+const origins = (isAllowed: (value: string) => boolean, error: string) =>
+  z
+    .string()
+    .transform((value) => value.split(',').map((origin) => origin.trim()))
+    .refine((values) => values.every(isAllowed), { error })
+    .nullable()
+    .default(null);
 
 /** Every setting, by its variable. A test compares them with docs/settings.md. */
 const variables = z.object({
@@ -61,19 +71,17 @@ const variables = z.object({
   LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
   POSTGRES_POOL_SIZE: wholeNumber(1, 500).default(10),
   WEBHOOK_ALLOW_PRIVATE: onOrOff('0'),
+  WEBHOOK_ORIGINS: origins(isOrigin, 'must be origins separated by commas, like https://app.example.com,http://10.0.0.7:3000'),
   MAX_LEDGER_ENTRIES: wholeNumber(1_000, 500_000_000).default(limits.maxLedgerEntries),
   RATE_LIMIT: wholeNumber(0, 100_000_000, ' (0 for none)').default(0),
+  RATE_LIMIT_COSTLY: wholeNumber(0, 100_000_000, ' (0 for none)').default(limits.costlyRequests),
   RATE_LIMIT_WINDOW_S: wholeNumber(1, 86_400).default(60),
   DASHBOARD: onOrOff('1'),
   TRUSTED_PROXIES: wholeNumber(0, limits.maxTrustedProxies, ' (0 for none)').default(0),
-  CORS_ORIGINS: z
-    .string()
-    .transform((value) => value.split(',').map((origin) => origin.trim()))
-    .refine((origins) => origins.every(isOrigin), {
-      error: 'must be origins separated by commas, like https://app.example.com,http://localhost:3000, or * for any',
-    })
-    .nullable()
-    .default(null),
+  CORS_ORIGINS: origins(
+    (value) => value === '*' || isOrigin(value),
+    'must be origins separated by commas, like https://app.example.com,http://localhost:3000, or * for any',
+  ),
   SHUTDOWN_DELAY: wholeNumber(0, 300, ' (0 for none)').default(5),
   ACCESS_LOG: z.enum(['debug', 'info'], { error: 'must be debug or info: the level of the lines' }).default('debug'),
   METRICS_PORT: wholeNumber(0, 65_535, ' (0 for any free port)').nullable().default(null),
@@ -103,6 +111,10 @@ export const settingsSchema = variables
   .refine((values) => !alone(values.DATABASE_URL, values.REDIS_URL), {
     path: ['DATABASE_URL'],
     error: `must be set when REDIS_URL is set: to the Postgres that belongs to this Redis, or to ${builtIn} for the built-in Postgres`,
+  })
+  .refine((values) => !values.WEBHOOK_ALLOW_PRIVATE || values.WEBHOOK_ORIGINS === null, {
+    path: ['WEBHOOK_ORIGINS'],
+    error: 'must not be set when WEBHOOK_ALLOW_PRIVATE is 1, which allows every origin',
   })
   .superRefine((values, context) => {
     for (const { variable, error } of refusedTogether(values)) context.addIssue({ code: 'custom', path: [variable], message: error });
@@ -142,10 +154,13 @@ export interface Settings extends ProviderSettings {
   postgresPoolSize: number;
   /** Whether webhooks may be sent to private addresses, and over http. */
   webhookAllowPrivate: boolean;
+  /** The only origins that webhooks may be sent to. Empty: no such limit. */
+  webhookOrigins: readonly string[];
   /** Entries of a tenant's ledger that may wait for Postgres. */
   maxLedgerEntries: number;
   /** Requests of one key in a window; 0: unlimited. */
   rateLimit: number;
+  rateLimitCostly: number;
   rateLimitWindowS: number;
   /** Whether `/dashboard` is served. */
   dashboard: boolean;
@@ -168,6 +183,12 @@ export interface Settings extends ProviderSettings {
 
 /** The API processes for a machine with `cores` cores: one is left to the worker, Redis and Postgres. */
 export const defaultApiProcesses = (cores: number): number => Math.min(Math.max(cores - 1, 1), limits.maxApiProcesses);
+
+/** Where webhooks may be sent. */
+export function webhookReceivers({ webhookOrigins, webhookAllowPrivate }: Settings): WebhookReceivers {
+  if (webhookOrigins.length > 0) return webhookOrigins;
+  return webhookAllowPrivate ? 'any' : 'public';
+}
 
 /**
  * Reads the settings from the environment. Unknown variables are ignored, and an empty variable counts as unset, because that is what `VAR=` in a
@@ -198,8 +219,10 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
     logLevel: values.LOG_LEVEL,
     postgresPoolSize: values.POSTGRES_POOL_SIZE,
     webhookAllowPrivate: values.WEBHOOK_ALLOW_PRIVATE,
+    webhookOrigins: values.WEBHOOK_ORIGINS ?? [],
     maxLedgerEntries: values.MAX_LEDGER_ENTRIES,
     rateLimit: values.RATE_LIMIT,
+    rateLimitCostly: values.RATE_LIMIT_COSTLY,
     rateLimitWindowS: values.RATE_LIMIT_WINDOW_S,
     dashboard: values.DASHBOARD,
     trustedProxies: values.TRUSTED_PROXIES,

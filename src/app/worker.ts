@@ -11,8 +11,9 @@ import { Deliverer } from '../deliveries/deliverer.js';
 import { WebhookTargets } from '../webhooks/target.js';
 import { createPublisher } from '../webhooks/publisher.js';
 import { Transport } from '../webhooks/transport.js';
-import type { Context } from './context.js';
+import { type Context, serviceClock } from './context.js';
 import { openChannels, startMessages } from './messages.js';
+import { webhookReceivers } from './settings.js';
 
 interface WorkerOptions {
   readonly context: Context;
@@ -74,7 +75,7 @@ export function drainAsLast(context: Context): void {
 /** Delivers the outbox. It stops after the write-behind, so that it delivers the last messages too. */
 export function startDeliverer(context: Context, watch: Observed, aheadMs?: () => number): Deliverer {
   const { engine, pool, settings, lifecycle, log } = context;
-  const transport = new Transport({ allowPrivate: settings.webhookAllowPrivate });
+  const transport = new Transport({ receivers: webhookReceivers(settings) });
   const webhooks = new WebhookTargets({ transport, log, configuration: async (tenant) => (await engine.config(tenant)).document });
   const messages = startMessages(context, watch);
   const deliverer = new Deliverer({
@@ -92,8 +93,8 @@ export function startDeliverer(context: Context, watch: Observed, aheadMs?: () =
 }
 
 /** Sweeps once a second, and prunes sessions and the audit log when that is due. */
-export function startSweep({ pool, lifecycle, log, sessionAheadMs: aheadMs }: Context, sweeper: Sweeper): void {
-  const access = new AccessRetention({ pool, log, aheadMs });
+export function startSweep({ pool, clock, lifecycle, log, sessionAheadMs: aheadMs }: Context, sweeper: Sweeper): void {
+  const access = new AccessRetention({ pool, log, auditClock: serviceClock(clock), aheadMs });
   const seconds = eachSecond(() => {
     sweeper.sweepNext();
     access.runIfDue();

@@ -8,7 +8,7 @@ import { type ConfigDocument, type Leaderboard, type Lists, type Settings, type 
 import { type FileProblem, problemsError } from './problems.js';
 import { achievementProblems, firstDayOf, leaderboardProblems, type Refusal, scheduleProblems } from './transitions.js';
 import { validateConfig } from './validate.js';
-import { privateUrlFault } from './webhook-url.js';
+import { receiverFault, type WebhookReceivers } from './webhook-url.js';
 
 export { type PlanOptions } from './merge.js';
 
@@ -64,7 +64,7 @@ export function planChanges(
   const pointsSystems = merge('pointsSystems');
   const streaks = draft.mergeSingle('streaks', current.streaks, file.streaks);
   const leaderboards = merge('leaderboards', (making) => mergeLeaderboard(making, { today, weekStart: settings.weekStart, draft }));
-  const webhooks = merge('webhooks', (making) => mergeWebhook(making, options.allowPrivateWebhooks ?? false));
+  const webhooks = merge('webhooks', (making) => mergeWebhook(making, options.webhookReceivers ?? 'public'));
   const messages = draft.mergeSingle('messages', current.messages, file.messages);
   const templates = merge('templates');
   const document = {
@@ -92,8 +92,8 @@ function mergeLeaderboard(
   return board;
 }
 
-function mergeWebhook({ made, report }: Making<Webhook>, allowPrivate: boolean): Webhook {
-  const message = allowPrivate ? null : privateUrlFault(made.url);
+function mergeWebhook({ made, report }: Making<Webhook>, receivers: WebhookReceivers): Webhook {
+  const message = receiverFault(made.url, receivers);
   if (message !== null) report('url', { code: 'invalid_value', field: ['url'], message });
   return made;
 }

@@ -46,6 +46,12 @@ export function fieldChanges<T extends object>(fields: readonly Field[], from: T
     .filter((change) => !isDeepStrictEqual(change.from, change.to));
 }
 
+/** The change of the order of triggers, in which they award points: of those that both lists of keys have. */
+export function orderChanges(before: readonly string[], after: readonly string[]): FieldChange[] {
+  const [from, to] = [before.filter((key) => after.includes(key)), after.filter((key) => before.includes(key))];
+  return isDeepStrictEqual(from, to) ? [] : [{ field: 'triggers', from, to }];
+}
+
 /**
  * A line for each change: `+ metric flashcards-viewed`, `~ points system points: maxPoints 100 -> 200`, `- leaderboard old`. Levels,
  * triggers and boosts are named with their system: `+ level points/bronze`.

@@ -1,5 +1,5 @@
 /** What differs between two configurations, whichever way the one became the other: by kinds.ts, like the changes of a file (merge.ts). */
-import { type Change, type FieldChange, fieldChanges } from './changes.js';
+import { type Change, type FieldChange, fieldChanges, orderChanges } from './changes.js';
 import { type KeyOf } from './convert.js';
 import { type Kind, kindOf } from './kind.js';
 import { fileParts, isSingle, kinds, singles, type SingleName, topLists } from './kinds.js';
@@ -15,6 +15,8 @@ function keysIn(from: ConfigDocument, to: ConfigDocument): KeyOf {
 /** A key that the Admin API has changed. Files find objects by their key, so it is no field of theirs. */
 const keyChange = (from: ConfigObject, to: ConfigObject): FieldChange[] =>
   from.key === to.key ? [] : [{ field: 'key', from: from.key, to: to.key }];
+
+const triggersIn = (object: object): string[] => listIn(object, 'triggers').flatMap(({ key, archived }) => (archived ? [] : [key]));
 
 class Comparison {
   private readonly keyOf: KeyOf;
@@ -47,7 +49,9 @@ class Comparison {
     if (!shown || (isOver && (!from || from.archived))) return [];
     const name = { kind: kindOf(kind, shown), key: shown.key, within };
     if (isOver) return [{ action: 'archive', ...name, fields: [] }];
-    const fields = from ? [...keyChange(from, to), ...fieldChanges(kind.fields, from, to, this.keyOf)] : [];
+    const fields = from
+      ? [...keyChange(from, to), ...fieldChanges(kind.fields, from, to, this.keyOf), ...orderChanges(triggersIn(from), triggersIn(to))]
+      : [];
     const action = from ? (from.archived ? 'revive' : 'change') : 'add';
     const own: Change[] = action === 'change' && fields.length === 0 ? [] : [{ action, ...name, fields }];
     return [...own, ...kind.inside.flatMap((inside) => this.list(inside, from ?? {}, to, to.key))];

@@ -15,6 +15,7 @@ import { partsOf } from './parts.js';
 import { type Problem, requestSentence } from './problems.js';
 import { referrersOf } from './references.js';
 import { validateConfig } from './validate.js';
+import type { WebhookReceivers } from './webhook-url.js';
 
 /** A list of a configuration; `system` is the id of the points system that has it, for levels, triggers and boosts. */
 export interface Place<N extends ListName = ListName> {
@@ -27,7 +28,7 @@ export interface EditContext {
   readonly now: string;
   readonly newId: () => string;
   /** As of PlanOptions. */
-  readonly allowPrivateWebhooks?: boolean | undefined;
+  readonly webhookReceivers?: WebhookReceivers | undefined;
 }
 
 /** A changed document, and the object in it that was created or changed. */

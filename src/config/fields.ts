@@ -86,11 +86,17 @@ export const filledText = (maxChars: number = limits.maxTextChars) =>
     { minLength: 1, maxLength: maxChars },
   );
 
-/** A user id, or an idempotency key (docs/rules/users.md). */
+/** Refuses two ids of users that clients resolve in URLs, percent-encoded or not. */
+export const dotsFault = (value: string): string | null =>
+  value === '.' || value === '..' ? 'must not be . or .., which a URL can’t contain as a part of its path' : null;
+
+/** A user id (docs/rules/users.md). */
 export const userId = hinted(
   checkedText('a text', (value) => {
     if (value === '') return 'must not be empty';
-    return textFault(value, limits.maxIdChars) ?? (/\p{Cc}/u.test(value) ? 'must not contain control characters' : null);
+    return (
+      dotsFault(value) ?? textFault(value, limits.maxIdChars) ?? (/\p{Cc}/u.test(value) ? 'must not contain control characters' : null)
+    );
   }),
   { minLength: 1, maxLength: limits.maxIdChars },
 );
@@ -110,6 +116,15 @@ export const day = hinted(
     isDate(value) && !value.startsWith('0000') ? null : `must be a day of the calendar written YYYY-MM-DD, not ${shown(value)}`,
   ),
   { format: 'date' },
+);
+
+/** The URL of an image that browsers load. The URL parser would drop control characters, and spaces around it. */
+export const imageUrl = hinted(
+  checkedText('a text', (value) => {
+    const isUrl = /^https?:\/\//i.test(value) && !/\p{Cc}| $/u.test(value) && URL.canParse(value);
+    return isUrl ? textFault(value, limits.maxTextChars) : 'must be a URL that starts with https:// or http://';
+  }),
+  { format: 'uri', maxLength: limits.maxTextChars },
 );
 
 /** The URL of a webhook endpoint. Whether it may be private depends on the installation (apply.ts). */

@@ -1,9 +1,11 @@
 /** Deletes a user from a tenant's configuration: a boost for one user names that user, in old versions too. */
 import { type Pool } from 'pg';
 import { limits } from '../shared/limits.js';
-import { type Author } from './author.js';
 import { type ConfigDocument, type ConfigVersion } from './model.js';
-import { ConfigConflict, loadConfig, loadConfigVersion, saveConfig } from './store.js';
+import { ConfigConflict, loadConfig, loadConfigVersion, type NextConfig, saveConfig } from './store.js';
+
+/** By whom a version without the user is saved, and when. */
+type SavedBy = Pick<NextConfig, 'author' | 'now'>;
 
 const names = (document: ConfigDocument, user: string): boolean =>
   document.pointsSystems.some(({ boosts }) => boosts.some(({ userId }) => userId === user));
@@ -17,12 +19,12 @@ function without(document: ConfigDocument, user: string): ConfigDocument {
 }
 
 /** Saves a version without the user's boosts, if the latest has any. Throws ConfigConflict after limits.maxApplyAttempts conflicts. */
-async function saveWithout(pool: Pool, tenant: number, user: string, author: Author): Promise<void> {
+async function saveWithout(pool: Pool, tenant: number, user: string, by: SavedBy): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const { version, document } = await loadConfig(pool, tenant);
     if (!names(document, user)) return;
     try {
-      await saveConfig(pool, { tenant, expectedVersion: version, document: without(document, user), author });
+      await saveConfig(pool, { tenant, expectedVersion: version, document: without(document, user), ...by });
       return;
     } catch (error) {
       if (!(error instanceof ConfigConflict) || attempt >= limits.maxApplyAttempts) throw error;
@@ -42,10 +44,10 @@ export async function isInConfig(pool: Pool, tenant: number, user: string): Prom
 
 /**
  * Removes the boosts of a user from all versions of a tenant's configuration; if the latest version has some, a new version without them
- * by `author` follows it. Returns the versions that had some, as they were, so that the caller can forget the plans compiled from them.
+ * by the author follows it. Returns the versions that had some, as they were, so that the caller can forget the plans compiled from them.
  */
-export async function forgetInConfig(pool: Pool, tenant: number, user: string, author: Author): Promise<ConfigVersion[]> {
-  await saveWithout(pool, tenant, user, author);
+export async function forgetInConfig(pool: Pool, tenant: number, user: string, by: SavedBy): Promise<ConfigVersion[]> {
+  await saveWithout(pool, tenant, user, by);
   const { rows } = await pool.query<{ version: number }>(`select version ${versionsNaming} order by version`, [tenant, user]);
   const cleaned: ConfigVersion[] = [];
   for (const { version } of rows) {

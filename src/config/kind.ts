@@ -1,7 +1,7 @@
 /** How a kind of configuration object is declared (kinds.ts): its fields, and the schema made from them. */
 import { z } from 'zod';
 import { limits } from '../shared/limits.js';
-import { fieldsOfVariant, filledText, keySchema, list, object, text, type Variants, whatever } from './fields.js';
+import { fieldsOfVariant, imageUrl, keySchema, list, object, text, type Variants, whatever } from './fields.js';
 import { type ObjectKind, type ReferenceKind } from './kind-names.js';
 import { type AttributeFilter, type ConfigObject, type ListName } from './model.js';
 
@@ -65,7 +65,7 @@ const fieldsOf = (specs: object): Field[] =>
 
 export const given = (schema: z.ZodType): FieldSpec<never> => ({ schema });
 export const optional = <V>(schema: z.ZodType, absent: V): FieldSpec<V> => ({ schema, absent });
-export const badge: FieldSpec<string | null> = { schema: object({ url: filledText() }), file: 'badge', absent: null, wraps: 'url' };
+export const badge: FieldSpec<string | null> = { schema: object({ url: imageUrl }), file: 'badge', absent: null, wraps: 'url' };
 export const reference = (to: ReferenceKind, file: string): FieldSpec<string> => ({ schema: keySchema, file, refers: { to } });
 export const filters = (to: ReferenceKind): FieldSpec<readonly AttributeFilter[]> => ({
   schema: list(object({ attributeKey: keySchema, attributeValue: text() }), limits.maxFilters),

@@ -1,11 +1,12 @@
 /** The lists of a configuration, merged with those of a file: which objects keep their identity, get one, are archived. Part of apply.ts. */
-import { type Change, fieldChanges, objectName } from './changes.js';
+import { type Change, type FieldChange, fieldChanges, objectName, orderChanges } from './changes.js';
 import { type FileFields, type Identity, type KeyOf, type Resolve, storedObject, storedSingle } from './convert.js';
 import { type ConfigFile, type Placed, type PlacedSingle } from './file.js';
 import { identityOf, type Kind, kindOf, type ReferenceKind } from './kind.js';
 import { fileNames, kinds, type SingleName, singles } from './kinds.js';
 import { type ConfigDocument, type ConfigObject, type Lists, type ListName, listIn } from './model.js';
 import { type ConfigProblem, type FileProblem, type Problem, type Subject } from './problems.js';
+import type { WebhookReceivers } from './webhook-url.js';
 import { type Path } from './yaml.js';
 
 export interface PlanOptions {
@@ -15,8 +16,8 @@ export interface PlanOptions {
   readonly prune: boolean;
   /** Whether levels, triggers and boosts that the lists of their system don't mention are archived (as for a file) or kept. */
   readonly lists?: 'replaced' | 'extended';
-  /** Whether the URLs of webhooks may be http ones, or lead to private addresses (WEBHOOK_ALLOW_PRIVATE). */
-  readonly allowPrivateWebhooks?: boolean | undefined;
+  /** Public ones without it. */
+  readonly webhookReceivers?: WebhookReceivers | undefined;
   /** A new UUID at every call. */
   readonly newId: () => string;
 }
@@ -89,7 +90,10 @@ export class Draft {
     }
   }
 
-  /** The merged list: existing objects in their order, then new ones in the file's. It is `existing` itself if nothing changed. */
+  /**
+   * The merged list: existing objects in their order, then new ones in the file's; triggers that are replaced as a whole in the file's. It is
+   * `existing` itself if nothing changed.
+   */
   merge<N extends ListName>(list: MergeList<N>): readonly Lists[N][] {
     const { existing } = list;
     const members = this.members(list);
@@ -136,7 +140,7 @@ export class Draft {
   }
 
   /** Existing objects in their order, then new ones, which get their ids and numbers, in the file's. */
-  private members<N extends ListName>({ kind, existing, given }: MergeList<N>): Member<Lists[N]>[] {
+  private members<N extends ListName>({ kind, existing, given, absent }: MergeList<N>): Member<Lists[N]>[] {
     const byIdentity = new Map(given.map((placed) => [identityOf(kind, placed.value), placed]));
     const members = existing.map((object): Member<Lists[N]> => {
       const identity = identityOf(kind, object);
@@ -149,7 +153,10 @@ export class Draft {
       const identity = { id: this.options.newId(), no: this.nextNo++, key: placed.value.key, created: this.options.now };
       members.push({ given: placed, existing: undefined, identity });
     }
-    return members;
+    if (kind.list !== 'triggers' || absent !== 'archive') return members;
+    const place = new Map(given.map((placed, index) => [placed, index]));
+    const placeOf = (member: Member<Lists[N]>): number => (member.given && place.get(member.given)) ?? given.length;
+    return members.toSorted((a, b) => placeOf(a) - placeOf(b));
   }
 
   /** Makes an object available to references, also from the same list. */
@@ -173,13 +180,23 @@ export class Draft {
     const report = (field: string, problem: Problem): void => this.report([...given.path, field], { ...problem, subject });
     const plain: Lists[N] = { ...stored, ...lists };
     const made = complete ? complete({ made: plain, existing, given: given.value, report }) : plain;
-    const fields = existing ? fieldChanges(kind.fields, existing, made, this.keyOf) : [];
+    const fields = existing ? [...fieldChanges(kind.fields, existing, made, this.keyOf), ...this.reordered(existing, given)] : [];
     const action = existing ? (existing.archived ? 'revive' : 'change') : 'add';
     const unchanged = action === 'change' && fields.length === 0;
     if (!unchanged) this.changes.push({ action, ...nameIn(list, made), fields });
     const settled = this.mergeInside(kind, unchanged && existing ? existing : made, given);
     this.origins.set(settled, given.path);
     return settled;
+  }
+
+  /** The change of the order of an object's triggers. */
+  private reordered(existing: ConfigObject, { lists }: Placed): FieldChange[] {
+    if (this.options.lists === 'extended') return [];
+    const before = listIn(existing, 'triggers').flatMap(({ key, archived }) => (archived ? [] : [key]));
+    return orderChanges(
+      before,
+      (lists?.['triggers'] ?? []).map(({ value }) => value.key),
+    );
   }
 
   /** The object with the lists inside it merged. */

@@ -16,7 +16,7 @@ export type ReadContents = ConfigFile | readonly FileProblem[];
 export type PlannedContents = ApplyPlan & { readonly problems: readonly FileProblem[] };
 
 /** Whether plain values are nested deeper than a file may be. Plain recursion would overflow the stack. */
-function isTooDeep(contents: object): boolean {
+export function isTooDeep(contents: object): boolean {
   let level: unknown[] = [contents];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > limits.maxYamlLevels) return true;

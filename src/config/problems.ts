@@ -132,6 +132,8 @@ const words = {
   unknown_id: ({ kind, id }: { kind: string; id: string }) => `there is no ${kind} with the id ${JSON.stringify(id)}`,
   repeated_id: 'this id appears twice in the batch',
   exists: ' already exists: choose another key',
+  kept_field: ({ field, kind }: { field: string; kind: string }) =>
+    `${field} cannot change: create another ${kind} with the one that you need`,
   referred_to: ({ by }: { by: readonly Subject[] }) => ` cannot be deleted: it is used by ${listed(by.map(nameOf))}`,
 } satisfies Readonly<Record<string, string | ((values: never, name: NameOf) => string)>>;
 

@@ -9,6 +9,7 @@ import { type Author, commandAuthor } from './author.js';
 import { type Change } from './changes.js';
 import { parseConfigFile } from './file.js';
 import { type ConfigDocument, type ConfigVersion, emptyConfig } from './model.js';
+import type { WebhookReceivers } from './webhook-url.js';
 
 /** Another writer saved a version since this change started: load it, plan the change again, save again. */
 export class ConfigConflict extends Error {
@@ -57,12 +58,21 @@ export async function loadConfigVersion(pool: Pool | PoolClient, tenant: number,
   return row ? { tenant, version, document: row.document } : null;
 }
 
+/** A version that the tenant has had. Throws where it has not. */
+export async function mustLoadVersion(pool: Pool, tenant: number, version: number): Promise<ConfigVersion> {
+  const found = await loadConfigVersion(pool, tenant, version);
+  if (!found) throw new Error(`tenant ${tenant} has no version ${version} of its configuration`);
+  return found;
+}
+
 /** A document to save as the version after `expectedVersion`. */
 export interface NextConfig {
   readonly tenant: number;
   readonly expectedVersion: number;
   readonly document: ConfigDocument;
   readonly author: Author;
+  /** ISO 8601 instant of the tenant's clock. */
+  readonly now: string;
 }
 
 /**
@@ -72,16 +82,16 @@ export interface NextConfig {
  */
 export async function saveConfig(
   client: Pool | PoolClient,
-  { tenant, expectedVersion, document, author }: NextConfig,
+  { tenant, expectedVersion, document, author, now }: NextConfig,
 ): Promise<ConfigVersion> {
   // The condition refuses a number that would leave a gap; the primary key, one that a concurrent writer takes.
   const { rows } = await client.query<{ version: number }>(
-    `insert into config_versions (tenant, version, document, author)
-     select $1::integer, $2::integer + 1, $3::jsonb, $4::jsonb
+    `insert into config_versions (tenant, version, document, author, created)
+     select $1::integer, $2::integer + 1, $3::jsonb, $4::jsonb, $5::timestamptz
      where $2::integer = (select coalesce(max(version), 0) from config_versions where tenant = $1::integer)
      on conflict do nothing
      returning version`,
-    [tenant, expectedVersion, JSON.stringify(document), JSON.stringify(author)],
+    [tenant, expectedVersion, JSON.stringify(document), JSON.stringify(author), now],
   );
   const [row] = rows;
   if (!row) throw new ConfigConflict(tenant, expectedVersion);
@@ -99,11 +109,13 @@ export interface ApplyTextOptions {
   readonly now: string;
   readonly prune: boolean;
   /** As of PlanOptions. */
-  readonly allowPrivateWebhooks?: boolean;
+  readonly webhookReceivers?: WebhookReceivers;
   /** Plan and report, but save nothing. */
   readonly dryRun: boolean;
   /** `laurel apply` without it. */
   readonly author?: Author;
+  /** Called before a version is saved; throws where there can't be another one now. */
+  readonly checkCanSave?: () => Promise<void>;
   /** How often to plan again after a conflict. */
   readonly attempts?: number;
 }
@@ -122,15 +134,16 @@ export interface AppliedConfig {
  * of the file (planApply), or after `attempts` conflicts.
  */
 export async function applyConfigText(options: ApplyTextOptions): Promise<AppliedConfig> {
-  const { pool, tenant, text, fileName, now, prune, dryRun, allowPrivateWebhooks } = options;
+  const { pool, tenant, text, fileName, now, prune, dryRun, webhookReceivers } = options;
   const { author = commandAuthor, attempts = limits.maxApplyAttempts } = options;
   const file = parseConfigFile(text, fileName);
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const current = await loadConfig(pool, tenant);
-    const { document, changes, kept } = planApply(current.document, file, { now, prune, allowPrivateWebhooks, newId: randomUUID });
+    const { document, changes, kept } = planApply(current.document, file, { now, prune, webhookReceivers, newId: randomUUID });
     if (dryRun || changes.length === 0) return { config: current, saved: false, changes, kept };
+    await options.checkCanSave?.();
     try {
-      const config = await saveConfig(pool, { tenant, expectedVersion: current.version, document, author });
+      const config = await saveConfig(pool, { tenant, expectedVersion: current.version, document, author, now });
       return { config, saved: true, changes, kept };
     } catch (error) {
       if (!(error instanceof ConfigConflict)) throw error;

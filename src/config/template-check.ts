@@ -21,6 +21,8 @@ export interface KeyUse extends Position {
 export interface CheckedText {
   readonly faults: readonly TextFault[];
   readonly keys: readonly KeyUse[];
+  /** Whether the text reads the calendar of the streak, by whatever name. */
+  readonly readsStreakDays: boolean;
 }
 
 /** What has a place in the text. */
@@ -29,6 +31,7 @@ interface Placed {
 }
 
 const roots: Readonly<Record<string, Variable>> = templateVariables;
+const streakDays: Variable = templateVariables.streak.fields.days;
 const someText: Value = { value: 'text', description: '' };
 const someNumber: Value = { value: 'number', description: '' };
 const forloop: Variable = {
@@ -53,6 +56,7 @@ type Known = Variable | undefined;
 class TextCheck {
   readonly faults: TextFault[] = [];
   readonly keys: KeyUse[] = [];
+  readsStreakDays = false;
   private readonly type: NotificationType;
   private readonly own = new Map<string, Known>();
   private isInLoop = false;
@@ -121,6 +125,10 @@ class TextCheck {
     if (operands.length > 1 && operators === 0) this.fault(at, 'an operator, such as == or and, is missing between two values');
     // A condition is a text: true or false.
     let result: Known = operands.length > 1 || operators > 0 ? someText : known[0];
+    if (filters.length > limits.maxTemplateFilters) {
+      this.fault(at, `an expression has at most ${limits.maxTemplateFilters} filters, and this one has ${filters.length}`);
+      return undefined;
+    }
     for (const filter of filters) result = this.filtered(result, filter, at);
     return result;
   }
@@ -230,7 +238,9 @@ class TextCheck {
       if (segment === 'size') return someNumber;
       if (typeof segment === 'number' || segment === 'first' || segment === 'last') return known.items;
     } else if ('fields' in known && typeof segment === 'string' && Object.hasOwn(known.fields, segment)) {
-      return known.fields[segment];
+      const field = known.fields[segment];
+      if (field === streakDays) this.readsStreakDays = true;
+      return field;
     }
     const names = 'items' in known ? ['[0]', 'first', 'last', 'size'] : 'fields' in known ? Object.keys(known.fields) : [];
     this.fault(
@@ -259,11 +269,12 @@ function checked(type: NotificationType, text: string): CheckedText {
   try {
     const check = new TextCheck(type);
     check.visitAll(parseTemplate(text));
-    return { faults: check.faults, keys: check.keys };
+    const { faults, keys, readsStreakDays } = check;
+    return { faults, keys, readsStreakDays };
   } catch (error) {
     if (!(error instanceof TemplateSyntaxError)) throw error;
     const { line, column, message } = error;
-    return { faults: [{ line, column, message }], keys: [] };
+    return { faults: [{ line, column, message }], keys: [], readsStreakDays: false };
   }
 }
 

@@ -2,7 +2,7 @@
  * The template language of messages: Liquid with the tags and filters below, and nothing that reads files, keeps state or loops without
  * bounds (docs/messages-templates.md). template-check.ts checks the texts of a configuration; messages/render.ts renders them.
  */
-import { type Context, Liquid, LiquidError, type TagToken, type Template, Tokenizer, TypeGuards } from 'liquidjs';
+import { Context, type Emitter, Liquid, LiquidError, type TagToken, type Template, Tokenizer, toValueSync, TypeGuards } from 'liquidjs';
 import { isDate } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { Memo } from '../shared/memo.js';
@@ -36,6 +36,14 @@ export const filterNames = {
   list: ['size', 'first', 'last', 'map', 'join'],
 } as const;
 const allowedFilters: ReadonlySet<string> = new Set(Object.values(filterNames).flat());
+
+/** A text that takes more to render than templates may (limits.templateRenderMs, templateRenderItems). */
+export class TemplateOverrun extends Error {
+  constructor(cause: unknown) {
+    super('a text of a template takes too much to render', { cause });
+    this.name = 'TemplateOverrun';
+  }
+}
 
 /** A text that is not valid Liquid. Lines and columns count from 1. */
 export class TemplateSyntaxError extends Error {
@@ -141,9 +149,41 @@ export function parseTemplate(text: string): ParsedTemplate {
   }
 }
 
+/** The library checks its limits between nodes only, and counts what few filters return: these filters together return bounded texts. */
+for (const [name, filter] of Object.entries(engine.filters)) {
+  const handler = typeof filter === 'function' ? filter : filter.handler;
+  engine.registerFilter(name, function (...args) {
+    const result: unknown = handler.apply(this, args);
+    if (typeof result === 'string') this.context.memoryLimit.use(result.length);
+    return result;
+  });
+}
+
+/** A value that is no text, as templates write it: conditions and numbers. */
+const stringOf = (value: unknown): string => (typeof value === 'number' || typeof value === 'boolean' ? String(value) : '');
+
+/** Collects what a template writes, up to limits.maxRenderedChars: what is shown of it is far shorter. */
+class BoundedText implements Emitter {
+  buffer = '';
+
+  write(value: unknown): void {
+    const written = Array.isArray(value) ? value.join('') : typeof value === 'string' ? value : stringOf(value);
+    this.buffer += written.slice(0, Math.max(limits.maxRenderedChars - this.buffer.length, 0));
+  }
+}
+
 /**
- * The text that a parsed template makes of variables, as plain text: nothing is escaped. A variable that is not there is empty. Throws the
- * library's RenderError beyond limits.templateRenderMs or templateRenderItems.
+ * The text that a parsed template makes of variables, as plain text: nothing is escaped. A variable that is not there is empty. Throws a
+ * TemplateOverrun. One filter can still take long: texts of operators are rendered in a thread (src/threads).
  */
-export const renderTemplate = (template: ParsedTemplate, variables: object): string =>
-  String(engine.renderSync(template as Template[], variables));
+export function renderTemplate(template: ParsedTemplate, variables: object): string {
+  const written = new BoundedText();
+  try {
+    const context = new Context(variables, engine.options, { sync: true }, { liquid: engine });
+    toValueSync(engine.renderer.renderTemplates(template as Template[], context, written));
+    return written.buffer;
+  } catch (error) {
+    if (!LiquidError.is(error)) throw error;
+    throw new TemplateOverrun(error);
+  }
+}

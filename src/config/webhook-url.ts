@@ -3,6 +3,9 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { limits } from '../shared/limits.js';
 
+/** Where webhooks may be sent: over https to public addresses, anywhere, or only to these origins, whatever their addresses are. */
+export type WebhookReceivers = 'public' | 'any' | readonly string[];
+
 /** The global IPv6 addresses, and the ranges among them that stand for others: tunnels to IPv4, examples. */
 const openV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 const closedV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map((range) => ipaddr.IPv6.parseCIDR(range));
@@ -43,11 +46,13 @@ export function urlFault(text: string): string | null {
 }
 
 /**
- * What is wrong with a URL unless WEBHOOK_ALLOW_PRIVATE=1, as the rest of a sentence; null if nothing is. A name that resolves to a private
- * address is refused at delivery.
+ * Why webhooks may not be sent to a URL, as the rest of a sentence; null if they may. A name that resolves to a private address is refused at
+ * delivery.
  */
-export function privateUrlFault(text: string): string | null {
+export function receiverFault(text: string, receivers: WebhookReceivers): string | null {
   const url = new URL(text);
+  if (receivers === 'any') return null;
+  if (receivers !== 'public') return receivers.includes(url.origin) ? null : 'must be at an origin that WEBHOOK_ORIGINS lists';
   if (url.protocol !== 'https:') return 'must start with https:// (WEBHOOK_ALLOW_PRIVATE=1 allows http)';
   const host = hostOf(url);
   const isPrivate = isIP(host) !== 0 ? !isPublicAddress(host) : closedName.test(host);

@@ -1,5 +1,19 @@
 /** YAML with positions: a text as plain values, and the place of each in the text. Independent of what the values mean. */
-import { type Alias, type Document, isAlias, isMap, isNode, isScalar, isSeq, Lexer, LineCounter, parseDocument, Parser, visit } from 'yaml';
+import {
+  type Alias,
+  CST,
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  parseDocument,
+  Parser,
+  visit,
+} from 'yaml';
 import { limits } from '../shared/limits.js';
 
 /** Line and column count from 1; a column is a UTF-16 unit, as editors count them. */
@@ -34,8 +48,8 @@ export interface YamlText {
  * are refused. A text with faults has a value all the same if every fault leaves no doubt about the rest (a field given twice).
  */
 export function readYaml(text: string): YamlText {
-  const tooDeep = beyondDepth(text);
-  if (tooDeep) return broken({ ...tooDeep, sentence: `objects and lists are nested more than ${limits.maxYamlLevels} levels deep` });
+  const beyond = beyondLimits(text);
+  if (beyond) return broken(beyond);
 
   const lines = new LineCounter();
   const position = (offset: number): Position => {
@@ -105,15 +119,33 @@ function placeInText(file: string, value: string, { offset, start, within, block
   return { line: start.line, column: start.column + quotes + within.column - 1 };
 }
 
-/** The place where a text gets nested too deep, or null. Uses the parser's first stage, which does not recurse. */
-function beyondDepth(text: string): Position | null {
+/** The lexemes that begin a value, an item or a field: a document has at most a node for each. */
+const nodeLexemes: ReadonlySet<ReturnType<typeof CST.tokenType>> = new Set([
+  'scalar',
+  'alias',
+  'seq-item-ind',
+  'map-value-ind',
+  'explicit-key-ind',
+  'flow-seq-start',
+  'flow-map-start',
+  'comma',
+]);
+
+/** Why a text has too many values or is nested too deep, and where; or null. Uses the parser's first stage, which does not recurse or build. */
+function beyondLimits(text: string): YamlFault | null {
   const parser = new Parser();
+  let nodes = 0;
+  const fault = (sentence: string): YamlFault => {
+    const before = text.slice(0, parser.offset).split('\n');
+    return { line: before.length, column: (before.at(-1) ?? '').length + 1, sentence };
+  };
   for (const lexeme of new Lexer().lex(text)) {
+    if (nodeLexemes.has(CST.tokenType(lexeme))) nodes += 1;
     // The tokens are for the stage that recurses; only how many are open counts here.
     Array.from(parser.next(lexeme));
+    if (nodes > limits.maxYamlNodes) return fault(`the file has more than ${limits.maxYamlNodes.toLocaleString('en-US')} values`);
     if (parser.stack.length > limits.maxYamlLevels) {
-      const before = text.slice(0, parser.offset).split('\n');
-      return { line: before.length, column: (before.at(-1) ?? '').length + 1 };
+      return fault(`objects and lists are nested more than ${limits.maxYamlLevels} levels deep`);
     }
   }
   return null;

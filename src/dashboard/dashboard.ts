@@ -1,5 +1,6 @@
 import Router from '@koa/router';
 import type Koa from 'koa';
+import type { CostlyRequests } from '../api/costly.js';
 import type { RateLimit } from '../api/middleware.js';
 import type { Services } from '../api/route.js';
 import { endpoints, lookUp, registerAll, servesOf } from '../api/router.js';
@@ -13,6 +14,7 @@ export interface DashboardOptions {
   readonly services: Services;
   /** Undefined: requests are not limited. */
   readonly rateLimit: RateLimit | undefined;
+  readonly costly: CostlyRequests;
   readonly signIn: SignInOptions;
   /** The built page; that of the build without it. */
   readonly folder: string | undefined;
@@ -27,8 +29,8 @@ export const dashboardEndpoints = endpoints
  * What is served under `/dashboard`: the page and its assets, which hold no data and need no session; signing in and out; the frame for previews; and
  * both APIs, by session in place of an API key.
  */
-export function dashboard({ services, rateLimit, signIn, folder }: DashboardOptions): (app: Koa) => void {
-  const serves = servesOf(dashboardEndpoints, { services, rateLimit, authenticate: callerOf(services) });
+export function dashboard({ services, rateLimit, costly, signIn, folder }: DashboardOptions): (app: Koa) => void {
+  const serves = servesOf(dashboardEndpoints, { services, rateLimit, costly, authenticate: callerOf(services) });
   const router = new Router();
   sessionRoutes(router, services, signIn);
   previewFrame(router);

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import ipaddr from 'ipaddr.js';
 import type Koa from 'koa';
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Account } from '../access/account.js';
 import type { Principal } from '../access/key-ring.js';
 import { secondsOf } from '../api/middleware.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { redisFailure } from '../redis/failure.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import type { UntrustedProxy } from './untrusted-proxy.js';
 
 export interface SignInOptions {
   readonly redis: RedisConnection;
@@ -16,6 +17,8 @@ export interface SignInOptions {
   readonly prefix: string;
   /** TRUSTED_PROXIES. */
   readonly trustedProxies: number;
+  /** Notes that a sign-in came through a proxy while TRUSTED_PROXIES is 0. */
+  readonly untrustedProxy: UntrustedProxy;
 }
 
 const refused = 'This key can’t sign in: check it, or use another admin key.';
@@ -28,68 +31,96 @@ function clientAddress({ req }: Koa.Context, trustedProxies: number): string {
   return named === undefined || named === '' ? (req.socket.remoteAddress ?? '') : named;
 }
 
-/** A name for an address in Redis, of one length. */
-const nameOf = (address: string): string => createHash('sha256').update(address).digest('base64url');
+/** A port after an address, which some proxies add: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+const withPort = /^(?:(\d+(?:\.\d+){3})|\[(.*)\])(?::\d+)?$/;
 
-/** Checks the keys of those who sign in. Failures are limited across all processes: for each address, and for all of them together. */
+/** What failures are counted by: an IPv4 address, or the /64 of an IPv6 address, all of which one client can have. */
+export function networkOf(address: string): string {
+  const [, v4, v6] = withPort.exec(address) ?? [];
+  const bare = v4 ?? v6 ?? address;
+  if (!ipaddr.isValid(bare)) return address;
+  const parsed = ipaddr.process(bare);
+  return parsed instanceof ipaddr.IPv4
+    ? parsed.toString()
+    : ipaddr.IPv6.networkAddressFromCIDR(`${parsed.toNormalizedString()}/64`).toString();
+}
+
+/** A name for a network in Redis, of one length. */
+const nameOf = (network: string): string => createHash('sha256').update(network).digest('base64url');
+
+const tooMany = (exceeded: RateLimiterRes | undefined): LaurelError =>
+  new LaurelError('too_many_requests', 'Too many keys that can’t sign in: retry after the seconds in Retry-After.', {
+    retryAfterS: exceeded ? secondsOf(exceeded) : 1,
+  });
+
+/**
+ * Checks the keys of those who sign in. A valid key always signs in, and needs no Redis for it. Wrong keys are counted across all processes: too
+ * many from one network are a 429, and too many from all networks together take longer to refuse.
+ */
 export class SignIn {
   private readonly options: SignInOptions;
   private readonly account: Account;
-  private readonly byAddress: RateLimiterRedis;
-  private readonly all: RateLimiterRedis;
+  private readonly byNetwork: RateLimiterAbstract;
+  private readonly all: RateLimiterAbstract;
+  /** Refusals that wait. */
+  private waiting = 0;
 
   constructor(account: Account, options: SignInOptions) {
     this.options = options;
     this.account = account;
     const { redis: storeClient, prefix } = options;
-    const limiter = (points: number): RateLimiterRedis =>
-      new RateLimiterRedis({
-        ...{ storeClient, points, duration: limits.signInWindowS, inMemoryBlockOnConsumed: points + 1 },
-        // No hash tag: the counters are spread over a cluster.
-        keyPrefix: `${prefix}:sign-in`,
-      });
-    this.byAddress = limiter(limits.signInAttempts);
-    this.all = limiter(limits.allSignInAttempts);
+    const limiter = (points: number): RateLimiterAbstract => {
+      // No hash tag: the counters are spread over a cluster.
+      const common = { points, duration: limits.signInWindowS, keyPrefix: `${prefix}:sign-in` };
+      // While Redis is away, each process counts by itself.
+      const insuranceLimiter = new RateLimiterMemory(common);
+      return new RateLimiterRedis({ ...common, storeClient, insuranceLimiter, inMemoryBlockOnConsumed: points + 1 });
+    };
+    this.byNetwork = limiter(limits.signInFailures);
+    this.all = limiter(limits.allSignInFailures);
   }
 
   /**
-   * The caller with an admin key. Throws a 401 for every other text after limits.signInFailureMs, so that neither the answer nor its time says
-   * whether a key was ever valid, and a 429 after too many failures.
+   * The caller with an admin key. Throws a 401 or a 429 for every other text after limits.signInFailureMs, so that neither the answer nor its time
+   * says whether a key was ever valid. What fails for another reason than a wrong key is no attempt.
    */
   async check(context: Koa.Context, key: string): Promise<Principal> {
     const begunMs = performance.now();
-    const address = nameOf(clientAddress(context, this.options.trustedProxies));
-    await this.count(this.byAddress, address);
-    await this.count(this.all, everyone);
     try {
       const caller = await this.account.authenticate(key);
       if (caller.kind !== 'admin') throw new LaurelError('unauthorized', refused);
-      await this.uncount(address);
+      // Of valid keys only: strangers must not be able to cause a problem in the status.
+      const { trustedProxies, untrustedProxy } = this.options;
+      if (trustedProxies === 0 && context.req.headers['x-forwarded-for'] !== undefined) untrustedProxy.note();
       return caller;
     } catch (error) {
       if (!(error instanceof LaurelError) || error.code !== 'unauthorized') throw error;
-      await delay(limits.signInFailureMs - (performance.now() - begunMs));
-      throw new LaurelError('unauthorized', refused, { cause: error });
+      return this.refuse(context, begunMs);
     }
   }
 
-  private async count(limiter: RateLimiterRedis, name: string): Promise<void> {
+  /** Counts a wrong key: for all networks first, so that no more networks are counted than failures for all of them. */
+  private async refuse(context: Koa.Context, begunMs: number): Promise<never> {
+    const all = await this.count(this.all, everyone);
+    const network = nameOf(networkOf(clientAddress(context, this.options.trustedProxies)));
+    const own = all ? undefined : await this.count(this.byNetwork, network);
+    // Each refusal that waits holds a connection, and connections are limited.
+    if (this.waiting >= limits.maxWaitingSignIns) throw tooMany(own ?? all);
+    this.waiting += 1;
+    await delay((all ? limits.signInSlowedMs : limits.signInFailureMs) - (performance.now() - begunMs));
+    this.waiting -= 1;
+    if (!own) throw new LaurelError('unauthorized', refused);
+    throw tooMany(own);
+  }
+
+  /** Counts a failure. Returns the state of a limit that is exceeded. */
+  private async count(limiter: RateLimiterAbstract, name: string): Promise<RateLimiterRes | undefined> {
     try {
       await limiter.consume(name);
+      return undefined;
     } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw redisFailure(error, this.options.redis);
-      throw new LaurelError('too_many_requests', 'Too many attempts to sign in have failed: retry after the seconds in Retry-After.', {
-        retryAfterS: secondsOf(error),
-      });
-    }
-  }
-
-  /** A success is no failure. */
-  private async uncount(address: string): Promise<void> {
-    try {
-      await Promise.all([this.byAddress.reward(address), this.all.reward(everyone)]);
-    } catch (error) {
-      throw redisFailure(error, this.options.redis);
+      if (error instanceof RateLimiterRes) return error;
+      throw error;
     }
   }
 }

@@ -6,7 +6,10 @@ import { numberArray, textArray } from '../postgres/arrays.js';
 /** A message to subscribers. */
 export interface OutboxMessage {
   readonly kind: WebhookKind;
-  /** The unit of ordering: `user:<id>`, `leaderboard:<no>`, `boost:<no>`. An endpoint receives the messages of a subject in the order in which they were added. */
+  /**
+   * The unit of ordering: `user:<id>`, `leaderboard:<no>`, `boost:<no>`; of a message to a user its kind and recipient. An endpoint receives the messages
+   * of a subject in the order in which they were added.
+   */
   readonly subject: string;
   /** The user of the message, which is deleted with the user. */
   readonly user?: string;

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Author } from '../config/author.js';
-import { type EditContext, fitsIntoFile } from '../config/edits.js';
+import type { EditContext } from '../config/edits.js';
 import type { ConfigDocument, ConfigVersion } from '../config/model.js';
 import { requestSentence } from '../config/problems.js';
 import { ConfigConflict, loadConfig, saveConfig } from '../config/store.js';
 import { loadStored, type StoredVersion, summarizeVersions, type VersionPage, type VersionSummary } from '../config/versions.js';
+import type { WebhookReceivers } from '../config/webhook-url.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { configWork, objectsIn } from '../threads/threads.js';
 import type { Clock } from './clock.js';
 import type { Engine } from './engine.js';
 
@@ -38,7 +40,7 @@ export interface ConfigEditorOptions {
   readonly clock: Clock;
   /** Maps a failure of Postgres to an error of the API. */
   readonly failure: (error: unknown) => unknown;
-  readonly allowPrivateWebhooks: boolean;
+  readonly webhookReceivers: WebhookReceivers;
 }
 
 /** Reads and changes configurations, for the Admin API. Independent of what changes. */
@@ -96,8 +98,8 @@ export class ConfigEditor {
   }
 
   private async context(tenant: number): Promise<EditContext> {
-    const { clock, allowPrivateWebhooks } = this.options;
-    return { now: new Date(await clock.now(tenant)).toISOString(), newId: randomUUID, allowPrivateWebhooks };
+    const { clock, webhookReceivers } = this.options;
+    return { now: new Date(await clock.now(tenant)).toISOString(), newId: randomUUID, webhookReceivers };
   }
 
   private async editNow<T>(tenant: number, { author, expectedVersion }: EditOptions, change: ChangeConfig<T>): Promise<OfVersion<T>> {
@@ -108,9 +110,11 @@ export class ConfigEditor {
       checkExpected(current, expectedVersion);
       const { document, result } = await change(current.document, context);
       if (document === current.document) return { version: current.version, result };
-      if (!fitsIntoFile(document)) throw new LaurelError('unprocessable', requestSentence([{ code: 'whole_too_large' }]));
+      if (!(await configWork('fits', document, objectsIn(document))))
+        throw new LaurelError('unprocessable', requestSentence([{ code: 'whole_too_large' }]));
+      await engine.checkCanChange(tenant);
       try {
-        await this.stored(saveConfig(pool, { tenant, expectedVersion: current.version, document, author }));
+        await this.stored(saveConfig(pool, { tenant, expectedVersion: current.version, document, author, now: context.now }));
       } catch (error) {
         if (error instanceof ConfigConflict) continue;
         throw error;

@@ -1,7 +1,7 @@
 import { zoneDataVersion, zoneOffsets } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { ActiveConfig } from '../plan/active-config.js';
+import type { ActiveConfig } from '../plan/active-config.js';
 import type { ConfigVersion } from '../config/model.js';
 import {
   channelNames,
@@ -16,6 +16,7 @@ import {
 import type { RedisConnection } from '../redis/connection.js';
 import { packMessage } from '../redis/encoding.js';
 import { trimLedger } from '../redis/partition.js';
+import { activeConfig, ActiveConfigs } from './active-configs.js';
 import { FunctionCalls, text, type FunctionCallsOptions, type Reply } from './function-calls.js';
 import { ledgerFull } from './refusals.js';
 import { PartitionSync, type Comparison, type PartitionSyncOptions } from './sync.js';
@@ -35,6 +36,8 @@ export interface EngineOptions extends FunctionCallsOptions, PartitionSyncOption
   readonly maxLedgerEntries?: number;
   /** The newest configuration of a tenant, from Postgres. */
   readonly loadConfig: (tenant: number) => Promise<ConfigVersion>;
+  /** An earlier version of it. Throws when there has never been one. */
+  readonly loadVersion: (tenant: number, version: number) => Promise<ConfigVersion>;
 }
 
 /**
@@ -45,11 +48,12 @@ export class Engine {
   private readonly options: EngineOptions;
   private readonly calls: FunctionCalls;
   private readonly sync: PartitionSync;
-  private readonly configs = new Map<number, Promise<ActiveConfig>>();
+  private readonly configs: ActiveConfigs;
   private readonly contexts = new WeakMap<ActiveConfig, string>();
 
   constructor(options: EngineOptions) {
     this.options = options;
+    this.configs = new ActiveConfigs(options.loadConfig);
     this.calls = new FunctionCalls(options);
     this.sync = new PartitionSync(this.calls, options);
   }
@@ -89,42 +93,24 @@ export class Engine {
     return this.sync.outOfSync(tenant);
   }
 
-  /** The configurations that this process holds: tenant → version. Those that are being loaded for the first time are not among them. */
-  async heldConfigs(): Promise<ReadonlyMap<number, number>> {
-    const held = new Map<number, number>();
-    for (const [tenant, config] of this.configs) {
-      const version = await config.then(
-        (known) => known.version,
-        () => undefined,
-      );
-      if (version !== undefined) held.set(tenant, version);
-    }
-    return held;
+  /** See ActiveConfigs.held. */
+  heldConfigs(): Promise<ReadonlyMap<number, number>> {
+    return this.configs.held();
   }
 
-  /** Whether this process works with a tenant's configuration. */
+  /** See ActiveConfigs.holds. */
   holdsConfig(tenant: number): boolean {
-    return this.configs.has(tenant);
+    return this.configs.holds(tenant);
   }
 
-  /** The configuration that this process works with. */
+  /** See ActiveConfigs.get. */
   config(tenant: number): Promise<ActiveConfig> {
-    return this.configs.get(tenant) ?? this.refreshConfig(tenant);
+    return this.configs.get(tenant);
   }
 
-  /**
-   * Loads the newest configuration; running requests keep the one they began with until Redis sends them back. While Postgres is
-   * away, a process keeps the one that it has.
-   */
+  /** See ActiveConfigs.refresh. */
   refreshConfig(tenant: number): Promise<ActiveConfig> {
-    const before = this.configs.get(tenant);
-    const loading = this.options.loadConfig(tenant).then((version) => new ActiveConfig(version));
-    if (!before) this.configs.set(tenant, loading);
-    loading.then(
-      () => this.configs.set(tenant, loading),
-      () => this.configs.get(tenant) === loading && this.configs.delete(tenant),
-    );
-    return loading;
+    return this.configs.refresh(tenant);
   }
 
   /**
@@ -184,9 +170,26 @@ export class Engine {
     await this.calls.command((redis) => trimLedger(redis, this.partition(tenant), this.sync.epochOf(tenant) ?? '', upTo));
   }
 
-  /** Deletes plans that are not active, by their hashes. A process that still uses one gets `staleConfig` before it needs the plan. */
+  /**
+   * Deletes plans that are not active, by their hashes. A process that still uses one gets `staleConfig` before it needs the plan, and one that users
+   * are still settled under is compiled anew.
+   */
   async deletePlans(tenant: number, hashes: readonly string[]): Promise<void> {
-    for (const hash of hashes) await this.calls.command((redis) => redis.unlink(this.partition(tenant) + keyNames.plan + hash));
+    for (const name of hashes.flatMap((hash) => [hash, this.calls.earlierPlan(hash)]))
+      await this.calls.command((redis) => redis.unlink(this.partition(tenant) + keyNames.plan + name));
+  }
+
+  /**
+   * Throws a LaurelError `not_ready` while too many changes of the configuration wait for the worker to settle all users up to them: another one could
+   * not be kept (lua/modules/segments.lua).
+   */
+  async checkCanChange(tenant: number): Promise<void> {
+    const { values } = await this.call(tenant, 'readSegments', () => ({ args: {} }));
+    if (Number(values[2]) < limits.maxEndedSegments) return;
+    throw new LaurelError(
+      'not_ready',
+      `The last ${limits.maxEndedSegments} changes of the configuration still wait for the worker, which settles all users up to each. Try again shortly.`,
+    );
   }
 
   /** Activates a configuration version in Redis, for every process. */
@@ -241,15 +244,14 @@ export class Engine {
         await this.open(tenant);
         return true;
       case outcomes.unknownPlan:
-        await this.calls.command((redis) =>
-          redis.set(this.partition(tenant) + keyNames.plan + config.plan.hash, config.plan.blob, 'EX', limits.supersededPlanTtlS),
-        );
+        if (values.length > 0) await this.storeEarlierPlan(tenant, Number(values[0]), text(values[1]));
+        else await this.storePlan(tenant, config.plan.hash, config.plan.blob);
         return true;
       case outcomes.unknownZone:
         await this.storeZone(tenant, text(values[0]), Number(text(values[1])));
         return true;
       case outcomes.staleConfig:
-        await this.refreshConfig(tenant);
+        await this.configs.replace(config);
         return true;
       case outcomes.newerConfig:
         await this.activate(config);
@@ -259,6 +261,16 @@ export class Engine {
       default:
         return false;
     }
+  }
+
+  private async storePlan(tenant: number, name: string, blob: Buffer): Promise<void> {
+    await this.calls.command((redis) => redis.set(this.partition(tenant) + keyNames.plan + name, blob, 'EX', limits.supersededPlanTtlS));
+  }
+
+  /** Stores the plan of a version that is no longer active, which users are still settled under (lua/modules/segments.lua). */
+  private async storeEarlierPlan(tenant: number, version: number, name: string): Promise<void> {
+    const { plan } = await activeConfig(await this.options.loadVersion(tenant, version));
+    await this.storePlan(tenant, name, plan.blob);
   }
 
   private async storeZone(tenant: number, zone: string, aroundMs: number): Promise<void> {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EventEntry, streakFact, unpackFacts } from '../ledger/entry.js';
+import type { Metric } from '../config/model.js';
 import { type ActiveConfig, requireMetric } from '../plan/active-config.js';
 import { orderArguments, outcomes } from '../redis/contract.js';
 import { bytesOfUuid, storedKey, unpackMessage, uuidOfBytes } from '../redis/encoding.js';
@@ -28,22 +30,45 @@ export interface EventAnswer {
   readonly body: JsonText;
 }
 
-/** An event as a call of `track`. Throws a LaurelError for an unknown metric and for unknown attributes. */
+/** Why the configuration refuses an event: its metric or its attributes are not in use. */
+function refusedBy(config: ActiveConfig, request: EventRequest): LaurelError | undefined {
+  try {
+    requireMetric(config, request.metricKey);
+    checkAttributeKeys([request.user.attributes, config.userAttributes], [request.attributes, config.eventAttributes]);
+    return undefined;
+  } catch (error) {
+    if (error instanceof LaurelError) return error;
+    throw error;
+  }
+}
+
+/** The metric of an event, which may be a replay: archived metrics have keys that were used. Throws a 404. */
+function metricOf(config: ActiveConfig, { metricKey, idempotencyKey }: EventRequest): Metric {
+  const known = config.metrics.get(metricKey);
+  if (known || idempotencyKey === undefined) return known ?? requireMetric(config, metricKey);
+  return config.document.metrics.find(({ key }) => key === metricKey) ?? requireMetric(config, metricKey);
+}
+
+/**
+ * An event as a call of `track`. One that the configuration refuses may be a replay (docs/rules/idempotency.md): with a key, it is a call that
+ * only looks for this. Without one, throws a LaurelError for an unknown metric and for unknown attributes.
+ */
 export function trackCall(config: ActiveConfig, request: EventRequest, eventId: string): Call<'track'> {
-  const metric = requireMetric(config, request.metricKey);
-  checkAttributeKeys([request.user.attributes, config.userAttributes], [request.attributes, config.eventAttributes]);
-  const patch = userPatch(config, request.user);
+  const metric = metricOf(config, request);
+  const refused = refusedBy(config, request);
+  if (refused && request.idempotencyKey === undefined) throw refused;
+  const patch = refused ? [] : userPatch(config, request.user);
   return {
     args: {
       user: request.user.id,
       metric: metric.no,
-      value: request.value,
+      value: refused ? '' : request.value,
       eventId,
       idempotencyKey: request.idempotencyKey === undefined ? '' : storedKey(request.idempotencyKey),
       idBytes: bytesOfUuid(eventId),
       patchPairs: patch.length / 2,
     },
-    pairs: patch.concat(attributePairs(request.attributes, config.eventAttributes)),
+    pairs: refused ? [] : patch.concat(attributePairs(request.attributes, config.eventAttributes)),
   };
 }
 
@@ -54,7 +79,7 @@ export function trackCall(config: ActiveConfig, request: EventRequest, eventId: 
 export async function trackEvent(engine: Engine, tenant: number, request: EventRequest): Promise<EventAnswer> {
   const eventId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'track', (active) => trackCall(active, request, eventId));
-  const { id: metricId } = requireMetric(config, request.metricKey);
+  const { id: metricId } = metricOf(config, request);
   const { idempotencyKey } = request;
   switch (outcome) {
     case outcomes.ok: {
@@ -66,6 +91,8 @@ export async function trackEvent(engine: Engine, tenant: number, request: EventR
       const frame = { eventId: uuidOfBytes(values[0] as Buffer), metricId, idempotencyKey };
       return { replayed: true, body: replayJson(config, frame, now) };
     }
+    case outcomes.refused:
+      throw refusedBy(config, request) ?? refusal(outcome, request.user.id);
     default:
       throw refusal(outcome, request.user.id);
   }
@@ -147,7 +174,7 @@ class BatchRun {
   /** One round trip, and what has to be done after it. Returns whether it stopped at a user who is still being settled. */
   private async round(): Promise<boolean> {
     const config = await this.engine.config(this.tenant);
-    const { parts, end } = this.partsOf(config);
+    const { parts, end } = await this.partsOf(config);
     const replies = await this.send(config, parts);
     for (const [number, part] of parts.entries()) {
       const stop = this.take(part, replies[number]);
@@ -159,11 +186,15 @@ class BatchRun {
     return false;
   }
 
-  /** The next events in parts of bounded work, without those that the configuration refuses, and the place of the first one after them. */
-  private partsOf(config: ActiveConfig): { parts: Part[]; end: number } {
+  /**
+   * The next events in parts of bounded work, and the place of the first one after them. Of those that the configuration refuses, the parts have
+   * the ones that may be replays.
+   */
+  private async partsOf(config: ActiveConfig): Promise<{ parts: Part[]; end: number }> {
     const parts: Part[] = [];
     let [partUs, allUs, end] = [Infinity, 0, this.next];
     for (; end < this.items.length && allUs < limits.batchRoundTripWorkUs; end += 1) {
+      if ((end - this.next) % limits.batchTurnEvents === 0) await nextTurn();
       const item = this.items[end] as Item;
       try {
         const one = { item, args: itemArguments(config, item) };
@@ -171,7 +202,9 @@ class BatchRun {
         if (partUs + us <= limits.batchPartWorkUs) parts.at(-1)?.push(one);
         else [partUs] = [0, parts.push([one])];
         [partUs, allUs] = [partUs + us, allUs + us];
-        this.problems.delete(item.index);
+        const refused = refusedBy(config, item.request);
+        if (refused) this.problems.set(item.index, refused.message);
+        else this.problems.delete(item.index);
       } catch (error) {
         if (!(error instanceof LaurelError)) throw error;
         this.problems.set(item.index, error.message);
@@ -200,8 +233,11 @@ class BatchRun {
     const [counted, stop] = reply.values as [counted: readonly number[], stop?: readonly unknown[]];
     for (const [i, outcome] of counted.entries()) {
       const item = part[i]?.item;
-      const problem = item && problemOf(outcome, item);
-      if (item && problem !== undefined) this.problems.set(item.index, problem);
+      // Why the configuration refuses it is known already.
+      if (!item || outcome === outcomes.refused) continue;
+      const problem = problemOf(outcome, item);
+      if (problem === undefined) this.problems.delete(item.index);
+      else this.problems.set(item.index, problem);
     }
     const stoppedAt = part[counted.length];
     if (!stop || !stoppedAt) return undefined;

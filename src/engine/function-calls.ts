@@ -41,6 +41,11 @@ export class FunctionCalls {
     return partitionPrefix(this.options.prefix, tenant);
   }
 
+  /** The name of the plan of an earlier configuration, by its hash (lua/modules/segments.lua). */
+  earlierPlan(hash: string): string {
+    return `${hash}-${this.options.library.name}`;
+  }
+
   /** Calls a function for a tenant, with the arguments in the order of the contract. Throws a LaurelError `not_ready` while Redis is away. */
   async run(
     tenant: number,

@@ -20,12 +20,10 @@ function bucketsOf(rows: readonly DaySummary[], opening: number, { aggregation, 
   let next = 0;
   for (let period = periodOf(aggregation, first, shift); period <= periodOf(aggregation, last, shift); period += 1) {
     const end = firstDayOf(aggregation, period + 1, shift);
-    let change = 0;
-    for (let row = rows[next]; row && row.day < end; row = rows[(next += 1)]) {
-      change = addDecimals(change, row.change);
-      ({ total } = row);
-    }
-    buckets.push({ date: dayToDate(firstDayOf(aggregation, period, shift)), total, change });
+    const before = total;
+    for (let row = rows[next]; row && row.day < end; row = rows[(next += 1)]) ({ total } = row);
+    // The sum of the days' changes has been rounded at other places than the total.
+    buckets.push({ date: dayToDate(firstDayOf(aggregation, period, shift)), total, change: addDecimals(total, -before) });
   }
   return buckets;
 }
@@ -43,9 +41,10 @@ async function summarise(
   const { config, ledgerId } = await readUser(engine, tenant, user);
   const { no } = query.pick(config);
   await history.waitFor(tenant, ledgerId);
-  const rows = await aggregates.days(tenant, user, no, query);
-  const [oldest] = rows;
-  const opening = oldest ? addDecimals(oldest.total, -oldest.change) : await aggregates.totalBefore(tenant, user, no, query.first);
+  const [rows, opening] = await Promise.all([
+    aggregates.days(tenant, user, no, query),
+    aggregates.totalBefore(tenant, user, no, query.first),
+  ]);
   return bucketsOf(rows, opening, query, weekShiftOf(config.document.settings));
 }
 

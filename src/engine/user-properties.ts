@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { dotsFault } from '../config/fields.js';
 import type { Attribute } from '../config/model.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
@@ -27,13 +28,23 @@ export function idProblem(text: string): string | undefined {
 }
 
 /** An id that the caller chose: kept exactly as it was sent. */
-export const idSchema = z
-  .string()
-  .check((context) => {
-    const message = idProblem(context.value);
-    if (message !== undefined) context.issues.push({ code: 'custom', input: context.value, message });
-  })
-  .meta({ minLength: 1, maxLength: limits.maxIdChars, description: 'An id that the caller chose, without control characters.' });
+const chosenId = (problem: (text: string) => string | null | undefined, description: string) =>
+  z
+    .string()
+    .check((context) => {
+      const message = problem(context.value);
+      if (typeof message === 'string') context.issues.push({ code: 'custom', input: context.value, message });
+    })
+    .meta({ minLength: 1, maxLength: limits.maxIdChars, description });
+
+/** An id that no path of the API contains: an idempotency key, an id of a tenant. */
+export const callersIdSchema = chosenId(idProblem, 'An id that the caller chose, without control characters.');
+
+/** The id of a user. */
+export const idSchema = chosenId(
+  (text) => idProblem(text) ?? dotsFault(text),
+  'An id that the caller chose, without control characters; not `.` or `..`.',
+);
 
 /** What is wrong with a text of the caller's, or undefined: Postgres takes no NUL and no half of a surrogate pair. */
 function textProblem(text: string, maxChars: number): string | undefined {
@@ -63,10 +74,10 @@ export const attributesSchema = boundedTexts(limits.maxConfigObjects, (text) => 
   description: `Attribute key → value of at most ${limits.maxTextChars} characters. Every key must be one of the configuration.`,
 });
 
-/** The properties of a user that a caller may send (contract, UpdatedUser). */
+/** The properties of a user that a caller may send (contract, UpdatedUser). A null clears, so a caller can send what a response contains. */
 export const userPropertiesSchema = z.object({
-  name: textSchema(0).optional(),
-  email: textSchema(1, limits.maxEmailChars).optional(),
+  name: textSchema(0).nullable().optional(),
+  email: textSchema(1, limits.maxEmailChars).nullable().optional(),
   tz: zoneSchema.nullable().optional(),
   subscribeToEmails: z
     .boolean()
@@ -77,6 +88,9 @@ export const userPropertiesSchema = z.object({
 });
 
 export type UserProperties = z.infer<typeof userPropertiesSchema>;
+
+/** The names of the properties that a caller sent. */
+export const propertiesIn = (user: object): string[] => Object.keys(user).filter((name) => name !== 'id');
 
 export type AttributeValues = Readonly<Record<string, string>>;
 
@@ -111,8 +125,9 @@ export function attributePairs(values: AttributeValues | undefined, known: Reado
  */
 export function userPatch(config: ActiveConfig, user: UserProperties): string[] {
   const pairs: string[] = [];
-  if (user.name !== undefined) pairs.push(userFields.name, user.name);
-  if (user.email !== undefined && user.subscribeToEmails !== false) pairs.push(userFields.email, user.email);
+  if (user.name !== undefined) pairs.push(userFields.name, user.name ?? '');
+  if (user.email === null) pairs.push(userFields.email, '');
+  else if (user.email !== undefined && user.subscribeToEmails !== false) pairs.push(userFields.email, user.email);
   if (user.tz !== undefined) pairs.push(userFields.tz, user.tz ?? '');
   if (user.subscribeToEmails !== undefined) pairs.push(userFields.subscribeToEmails, user.subscribeToEmails ? '1' : '0');
   if (user.deviceTokens !== undefined) pairs.push(userFields.deviceTokens, user.deviceTokens ? JSON.stringify(user.deviceTokens) : '');

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { pruneAudit } from '../access/audit.js';
+import { pruneAudit, type ServiceClock } from '../access/audit.js';
+import { pruneApplicationKeys } from '../access/key-store.js';
 import { pruneSessions } from '../access/sessions.js';
 import { FailureLog } from '../logging/failure-log.js';
 import { limits } from '../shared/limits.js';
@@ -8,6 +9,8 @@ import { limits } from '../shared/limits.js';
 export interface AccessRetentionOptions {
   readonly pool: pg.Pool;
   readonly log: Logger;
+  /** The clock of the audit log. */
+  readonly auditClock: ServiceClock;
   /** How far the clock of the sessions is ahead of the process' clock. */
   readonly aheadMs?: (() => number) | undefined;
 }
@@ -15,14 +18,16 @@ export interface AccessRetentionOptions {
 /** Prunes expired sessions of the dashboard and old entries of the audit log, every limits.accessPruneMs. Several processes may do it at once. */
 export class AccessRetention {
   private readonly pool: pg.Pool;
+  private readonly auditClock: ServiceClock;
   private readonly aheadMs: () => number;
   private readonly failures: FailureLog;
   private nextMs = -Infinity;
   private running: Promise<void> | undefined;
   private isStopping = false;
 
-  constructor({ pool, log, aheadMs = () => 0 }: AccessRetentionOptions) {
+  constructor({ pool, log, auditClock, aheadMs = () => 0 }: AccessRetentionOptions) {
     this.pool = pool;
+    this.auditClock = auditClock;
     this.aheadMs = aheadMs;
     this.failures = new FailureLog(log, {
       failed: 'pruning of sessions and audit log failed, will retry',
@@ -54,7 +59,9 @@ export class AccessRetention {
 
   private async run(nowMs: number): Promise<void> {
     await this.untilNone(() => pruneSessions(this.pool, new Date(nowMs)));
-    await this.untilNone(() => pruneAudit(this.pool, new Date(nowMs - limits.auditRetentionMs)));
+    await this.untilNone(() => pruneApplicationKeys(this.pool, new Date(nowMs - limits.endedKeyRetentionMs)));
+    const keptFrom = new Date((await this.auditClock()) + this.aheadMs() - limits.auditRetentionMs);
+    await this.untilNone(() => pruneAudit(this.pool, keptFrom));
   }
 
   private async untilNone(prune: () => Promise<number>): Promise<void> {

@@ -5,26 +5,19 @@ import { utcDate } from '../shared/calendar.js';
 import type { Leaderboard } from '../config/model.js';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
+import { text } from '../engine/function-calls.js';
 import { statusOn } from '../responses/leaderboards.js';
 import type { HistoryReader } from '../ledger/reader.js';
 import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
 import { readAllUsers } from '../postgres/pool.js';
 import { mustGet, type ActiveConfig } from '../plan/active-config.js';
-import {
-  achievementDefinition,
-  boardDefinition,
-  conditionsDefinition,
-  definitionOf,
-  entersAchievement,
-  entersBoard,
-} from '../plan/activation.js';
+import { achievementDefinition, boardDefinition, entersAchievement, entersBoard } from '../plan/activation.js';
 import { perpetualRun } from '../plan/boards.js';
 import type { JobTools } from './job.js';
 
-/** Objects have numbers from 1; these are the rules of time (streaks and time triggers) and the conditions of streaks. */
+/** Objects have numbers from 1; this is what time does to users. */
 const timeNo = 0;
-const conditionsNo = -1;
 
 /** The reserved range of the tie sequence for users who are entered on a leaderboard, in the order in which they reached their values. */
 interface SequenceRange {
@@ -93,37 +86,10 @@ function usersOf(config: ActiveConfig, board: Leaderboard): string {
   }
 }
 
-/** Streaks and time triggers: when they change, the next due time of every user must be recomputed. */
-function timeActivations(config: ActiveConfig): Activation[] {
-  const { streaks, pointsSystems, settings } = config.document;
-  const triggers = pointsSystems.flatMap((system) =>
-    system.archived ? [] : system.triggers.filter(({ archived, status, type }) => !archived && status === 'active' && type === 'time'),
-  );
-  if (!streaks.enabled && triggers.length === 0) return [];
-  const { enabled, frequency, freezes } = streaks;
-  const definition = definitionOf([
-    enabled,
-    frequency,
-    freezes,
-    settings.weekStart,
-    settings.defaultTimeZone,
-    triggers.map(({ no, updated }) => [no, updated]),
-  ]);
-  return [{ no: timeNo, key: 'streaks and time triggers', kind: 'time', definition, users: allUsers, pageSize: limits.activationUsers }];
-}
-
-function conditionActivations({ document }: ActiveConfig): Activation[] {
-  if (!document.streaks.enabled) return [];
-  const definition = conditionsDefinition(document);
-  return [{ no: conditionsNo, key: 'streak conditions', kind: 'time', definition, users: allUsers, pageSize: limits.activationUsers }];
-}
-
 /** The objects that are active on a date (UTC) and that users may already qualify for. */
 function activationsOf(config: ActiveConfig, today: string): Activation[] {
   const { achievements, leaderboards } = config.document;
   return [
-    ...timeActivations(config),
-    ...conditionActivations(config),
     ...achievements.filter(entersAchievement).map((one): Activation => ({
       no: one.no,
       key: one.key,
@@ -177,7 +143,8 @@ export class Activations {
       [tenant],
     );
     const saved = new Map(rows.map((row) => [row.object, row]));
-    const activations = activationsOf(config, utcDate(await this.clock.now(tenant)));
+    const [pass, running] = await this.timePass(tenant);
+    const activations = [...pass, ...activationsOf(config, utcDate(await this.clock.now(tenant)))];
     await this.deleteInactive(
       tenant,
       [...saved.keys()].filter((no) => !activations.some((activation) => activation.no === no)),
@@ -186,7 +153,21 @@ export class Activations {
       const progress = saved.get(activation.no);
       const isSame = progress?.definition === activation.definition;
       if (!isSame || progress.completed === null) await this.enter(tenant, activation, isSame ? progress : undefined);
+      if (activation.no === timeNo) await this.engine.call(tenant, 'dropSegments', () => ({ args: { upTo: running } }));
     }
+  }
+
+  /**
+   * The pass that takes all users over the ends of segments of time (lua/modules/segments.lua), if there are ended ones, and the number of the segment
+   * that runs. A restore may bring back users as they were before the pass: it starts over in a new epoch.
+   */
+  private async timePass(tenant: number): Promise<[Activation[], number]> {
+    const { values } = await this.engine.call(tenant, 'readSegments', () => ({ args: {} }));
+    const [epoch, running] = [text(values[0]), Number(values[1])];
+    if (running === 0) return [[], 0];
+    const definition = `${epoch} ${running}`;
+    const pass: Activation = { no: timeNo, key: 'time', kind: 'time', definition, users: allUsers, pageSize: limits.activationUsers };
+    return [[pass], running];
   }
 
   /** Deletes the progress of inactive objects: their activation starts over when they become active again. */

@@ -82,7 +82,8 @@ export class Deletion {
 
   private async removeFromConfig(tenant: number, user: string, author: Author): Promise<void> {
     try {
-      const versions = await forgetInConfig(this.pool, tenant, user, author);
+      const now = new Date(await this.clock.now(tenant)).toISOString();
+      const versions = await forgetInConfig(this.pool, tenant, user, { author, now });
       if (versions.length === 0) return;
       const config = await this.engine.refreshConfig(tenant);
       await this.engine.activate(config);

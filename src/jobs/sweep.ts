@@ -10,8 +10,10 @@ import { statusOn } from '../responses/leaderboards.js';
 import { runEnd, runOf } from '../responses/leaderboards.js';
 import { DueMessages } from '../webhooks/due.js';
 import { DueNotifications } from '../messages/due.js';
+import { type Attempts, untilAttempted } from '../deliveries/attempted.js';
 import { saveClock } from '../ledger/offsets.js';
 import type { HistoryReader } from '../ledger/reader.js';
+import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { Activations } from './activations.js';
 import { Levels } from './levels.js';
@@ -40,6 +42,13 @@ function shared<T>(running: Map<number, Promise<T>>, tenant: number, start: () =
   return started;
 }
 
+/** Where the test clock stops on its way. */
+interface Moments {
+  readonly boardStarts: ReadonlySet<number>;
+  /** The next one after another, in milliseconds since 1970. */
+  after(moment: number): Promise<number>;
+}
+
 /**
  * Does the work that has become due: settles due users, found in a sorted set, and ends the runs of leaderboards. Safe to run twice, in several processes
  * at once, and late: the result depends on the clock and not on the time of the call.
@@ -55,10 +64,13 @@ export class Sweep {
   private readonly messages: DueMessages;
   private readonly notifications: DueNotifications;
   private readonly log: Logger;
+  private readonly open: ReadonlySet<Channel>;
   /** Tenant → the configuration version, and up to which day the runs of each leaderboard were over at the last check. */
   private readonly checked = new Map<number, string>();
   /** Tenant → the configuration version and the active leaderboards at the last activation. */
   private readonly activated = new Map<number, string>();
+  /** Tenant → how many segments of time had ended, which some users may still live in, when its users were settled last. */
+  private readonly ended = new Map<number, number>();
   /** Tenant → the running settlement of its users, and the running publication of its messages. */
   private readonly settling = new Map<number, Promise<number>>();
   private readonly publishing = new Map<number, Promise<void>>();
@@ -77,6 +89,7 @@ export class Sweep {
     this.messages = new DueMessages(pool, onMessages);
     this.notifications = new DueNotifications({ stores: { engine, clock, history }, pool, open, onMessages });
     this.log = log;
+    this.open = open;
   }
 
   /**
@@ -90,7 +103,7 @@ export class Sweep {
 
   /** Settles all due users; returns how many. Concurrent callers share one pass. */
   private settle(tenant: number): Promise<number> {
-    return shared(this.settling, tenant, () => this.settleUsers(tenant, ''));
+    return shared(this.settling, tenant, () => this.settleUsers(tenant));
   }
 
   /** Publishes what is due by now. Concurrent callers share one pass. */
@@ -115,21 +128,71 @@ export class Sweep {
     if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'swept');
   }
 
-  /** Moves the test clock from one due time to the next, so that everything happens in order, and does the work that is due at `toMs`. */
-  async advance(tenant: number, toMs: number): Promise<number> {
-    const now = await this.clock.now(tenant);
-    for (const moment of [...(await this.boardStarts(tenant, now, toMs)), toMs]) {
-      if (moment >= now) await this.settleUsers(tenant, moment);
-      await this.updateLeaderboards(tenant, await this.clock.set(tenant, moment));
+  /** Throws a 422 if the test clock of a tenant is later than a time. */
+  async checkForward(tenant: number, toMs: number): Promise<void> {
+    if (toMs < (await this.clock.now(tenant))) await this.clock.set(tenant, toMs);
+  }
+
+  /**
+   * Moves the test clock from one due moment to the next, so that everything happens in order, and does the work that is due at each. Stops after the
+   * step during which `deadline`, a time of the process's clock, passes. Returns the time that is reached.
+   */
+  async advance(tenant: number, toMs: number, deadline = Infinity): Promise<number> {
+    let now = await this.clock.now(tenant);
+    // What a new configuration does at once is done before time passes under it.
+    await this.settle(tenant);
+    await this.activate(tenant, now);
+    const moments = await this.momentsBetween(tenant, now, toMs);
+    let attempts: Attempts = this.open.size > 0 ? 'made' : 'none';
+    for (let isFirst = true; isFirst || (now < toMs && Date.now() < deadline); isFirst = false) {
+      const moment = await moments.after(now);
+      // What has been queued is attempted before the clock moves on: afterwards it may be too old.
+      if (moment > now && attempts === 'made') attempts = await untilAttempted(this.pool, tenant, deadline);
+      if (attempts === 'unfinished') break;
+      if (moment >= now && !(await this.settleUntil(tenant, moment, deadline))) break;
+      now = await this.moveClock(tenant, moment, toMs);
+      if (moments.boardStarts.has(moment) || moment === toMs) await this.updateLeaderboards(tenant, now);
+      if (await this.hasMessages(tenant)) {
+        await this.waitForWrites(tenant);
+        await this.publish(tenant, now, Infinity);
+      }
     }
-    await this.retention.run(tenant, Infinity);
-    if (await this.hasMessages(tenant)) {
-      // Messages must include everything that happened until then.
-      await this.history.waitFor(tenant, (await this.clock.ledgerId(tenant)).ledgerId);
-      await this.publish(tenant, toMs, Infinity);
+    now = await this.clock.now(tenant);
+    if (now === toMs) await this.retention.run(tenant, Infinity);
+    await saveClock(this.pool, tenant, now);
+    return now;
+  }
+
+  /** Moves the test clock, unless another process that moves it at the same time has moved it further, but not beyond `toMs`. */
+  private async moveClock(tenant: number, moment: number, toMs: number): Promise<number> {
+    try {
+      return await this.clock.set(tenant, moment);
+    } catch (error) {
+      const now = await this.clock.now(tenant);
+      if (error instanceof LaurelError && error.code === 'unprocessable' && now <= toMs) return now;
+      throw error;
     }
-    await saveClock(this.pool, tenant, toMs);
-    return toMs;
+  }
+
+  /** The moments at which the test clock stops on its way: starts of leaderboards, what becomes due to users, and the end. */
+  private async momentsBetween(tenant: number, fromMs: number, toMs: number): Promise<Moments> {
+    const config = await this.engine.config(tenant);
+    const boardStarts = new Set(await this.boardStarts(tenant, fromMs, toMs));
+    const isQuiet = toMs <= fromMs || this.notifications.isIdle(config);
+    if (!isQuiet) await this.waitForWrites(tenant);
+    const due = isQuiet ? undefined : await this.notifications.momentsOf(config);
+    return {
+      boardStarts,
+      after: async (moment) => {
+        const next = [...boardStarts].filter((start) => start > moment);
+        return Math.min(toMs, ...next, (await due?.after(moment)) ?? Infinity);
+      },
+    };
+  }
+
+  /** Waits until Postgres, from which messages are made, has everything that happened so far. */
+  private async waitForWrites(tenant: number): Promise<void> {
+    await this.history.waitFor(tenant, (await this.clock.ledgerId(tenant)).ledgerId);
   }
 
   private async hasMessages(tenant: number): Promise<boolean> {
@@ -154,16 +217,31 @@ export class Sweep {
     return [...moments].filter((moment) => moment > fromMs && moment < toMs).sort((a, b) => a - b);
   }
 
-  /** Settles users in bounded calls until none is due, now or at a time of the test clock; returns how many. */
-  private async settleUsers(tenant: number, upTo: number | ''): Promise<number> {
+  /** Settles users in bounded calls until none is due; returns how many. */
+  private async settleUsers(tenant: number): Promise<number> {
     let settled = 0;
     for (;;) {
-      this.stopping.signal.throwIfAborted();
-      const ids = Array.from({ length: limits.sweepUsers }, () => randomUUID());
-      const { values } = await this.engine.call(tenant, 'sweep', () => ({ args: { upTo }, pairs: ids }));
-      settled += Number(values[0]);
-      if (Number(values[1]) === 1) return settled;
+      const { users, isDone } = await this.settleSome(tenant, '');
+      settled += users;
+      if (isDone) return settled;
     }
+  }
+
+  /** Settles users until none is due at a time to which the test clock moves; false if `deadline` has passed before. */
+  private async settleUntil(tenant: number, upTo: number, deadline: number): Promise<boolean> {
+    for (;;) {
+      const { isDone } = await this.settleSome(tenant, upTo);
+      if (isDone) return true;
+      if (Date.now() >= deadline) return false;
+    }
+  }
+
+  private async settleSome(tenant: number, upTo: number | ''): Promise<{ users: number; isDone: boolean }> {
+    this.stopping.signal.throwIfAborted();
+    const ids = Array.from({ length: limits.sweepUsers }, () => randomUUID());
+    const { values } = await this.engine.call(tenant, 'sweep', () => ({ args: { upTo }, pairs: ids }));
+    this.ended.set(tenant, Number(values[2]));
+    return { users: Number(values[0]), isDone: Number(values[1]) === 1 };
   }
 
   /** Fills leaderboards that start, and ends runs that are over. Returns how many runs. */
@@ -172,13 +250,13 @@ export class Sweep {
     return this.finaliseRuns(tenant, now);
   }
 
-  /** Runs activations after a new configuration or on the first day of a leaderboard, and recounts changed levels. */
+  /** Runs activations after a new configuration, on the first day of a leaderboard and after a restore, and recounts changed levels. */
   private async activate(tenant: number, now: number): Promise<void> {
     const { version, document } = await this.engine.config(tenant);
     const today = utcDate(now);
     const running = activeBoards(document.leaderboards).filter((board) => statusOn(board, today) === 'active');
     const key = [version, ...running.map(({ no }) => no)].join(' ');
-    if (this.activated.get(tenant) === key) return;
+    if (this.activated.get(tenant) === key && (this.ended.get(tenant) ?? 0) === 0) return;
     await this.activations.run(tenant);
     await this.levels.run(tenant);
     this.activated.set(tenant, key);

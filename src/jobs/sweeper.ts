@@ -49,12 +49,17 @@ export class Sweeper {
     await Promise.all([...this.working.values(), ...this.due.values()]);
   }
 
-  /** Moves the test clock of all tenants, as Sweep.advance does for one. */
+  /**
+   * Moves the test clock of all tenants, as Sweep.advance does for one, for about limits.clockRequestMs. Returns the time that all have reached. The
+   * first tenant rejects a time before its clock, before anything is changed.
+   */
   async advance(first: number, toMs: number): Promise<number> {
-    // The first tenant rejects a time before its clock, before anything is changed.
-    const now = await this.sweep.advance(first, toMs);
-    for (const tenant of this.tenants()) if (tenant !== first) await this.sweep.advance(tenant, toMs);
-    return now;
+    const deadline = Date.now() + limits.clockRequestMs;
+    await this.sweep.checkForward(first, toMs);
+    const tenants = [...new Set([first, ...this.tenants()])];
+    const slots = pLimit(limits.sweepTenantsAtOnce);
+    const reached = await Promise.all(tenants.map((tenant) => slots(() => this.sweep.advance(tenant, toMs, deadline))));
+    return Math.min(...reached);
   }
 
   private start(tenant: number): void {

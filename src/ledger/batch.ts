@@ -13,6 +13,8 @@ import {
   type PeriodFact,
   type PointsFact,
   type ProfileFact,
+  type SegmentEntry,
+  type SegmentsDroppedEntry,
   type StoredStreaks,
   type UserEntry,
 } from './entry.js';
@@ -109,6 +111,8 @@ export interface Batch {
   newestAt: number;
   /** Written in order, after everything else. */
   readonly finals: FinalEntry[];
+  /** Written in order. */
+  readonly segments: (SegmentEntry | SegmentsDroppedEntry)[];
 }
 
 export function emptyBatch(): Batch {
@@ -130,6 +134,7 @@ export function emptyBatch(): Batch {
     analytics: new Map(),
     newestAt: 0,
     finals: [],
+    segments: [],
   };
 }
 
@@ -143,6 +148,10 @@ function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
   if ('at' in entry) batch.newestAt = Math.max(batch.newestAt, entry.at);
   switch (entry.kind) {
     case 'limits':
+      return;
+    case 'segment':
+    case 'segmentsDropped':
+      batch.segments.push(entry);
       return;
     case 'final':
       batch.finals.push(entry);

@@ -46,6 +46,9 @@ export const withAttributes = (attributes: readonly number[]): Count => ({
 
 export const withoutZone: Count = { text: `select count(*) from users where tenant = $1 and coalesce(tz, '') = ''`, values: [] };
 
+/** All users. */
+export const everyone: Count = { text: 'select count(*) from users where tenant = $1', values: [] };
+
 /** Users with a current streak of a frequency. */
 export const withStreak = (frequency: Frequency): Count => ({
   text: 'select coalesce(sum(users), 0) as count from streak_lengths where tenant = $1 and frequency = $2',

@@ -108,6 +108,8 @@ export interface StreakFact {
   /** Whether this event extended it. */
   readonly extended: boolean;
   readonly freezes: number;
+  /** The first local day that is in the configured weeks; absent where all are (docs/rules/streaks.md). */
+  readonly weeksFrom?: number;
 }
 
 /** Field (contract.ts, userFields) → text: the whole profile, attributes included. */
@@ -185,6 +187,30 @@ export interface LimitsEntry {
   readonly boards: readonly { readonly no: number; readonly before: number }[];
 }
 
+/** A segment of time ended with the activation of a configuration (lua/modules/segments.lua). */
+export interface SegmentEntry {
+  readonly kind: 'segment';
+  /** Milliseconds since 1970: the moment of its end. */
+  readonly at: number;
+  readonly segment: SegmentFact;
+}
+
+export interface SegmentFact {
+  readonly no: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The version of the configuration in the segment, the hash of its plan, and the version that followed. */
+  readonly version: number;
+  readonly plan: string;
+  readonly next: number;
+}
+
+/** No user lives in a segment before `no` any more. */
+export interface SegmentsDroppedEntry {
+  readonly kind: 'segmentsDropped';
+  readonly no: number;
+}
+
 /** A run of a leaderboard ended: its rankings are final. */
 export interface FinalEntry {
   readonly kind: 'final';
@@ -204,7 +230,7 @@ export interface DeletionEntry {
   readonly at: number;
 }
 
-export type LedgerEntry = EventEntry | UserEntry | LimitsEntry | FinalEntry | DeletionEntry;
+export type LedgerEntry = EventEntry | UserEntry | LimitsEntry | SegmentEntry | SegmentsDroppedEntry | FinalEntry | DeletionEntry;
 
 type List = readonly unknown[];
 
@@ -231,6 +257,7 @@ const unpackPlaces: readonly (readonly [Place<'entry'>, (packed: never) => unkno
   ['periods', (lists: readonly List[]) => lists.map(periodFact)],
   ['streak', streakFact],
   ['key', keyOfStored],
+  ['segment', (list: List) => named('segment', list)],
 ];
 
 /** Unpacks the facts of an entry. Throws when it is not a ledger entry. */

@@ -84,7 +84,6 @@ function preferencesOf(profile: ProfileFact): string {
 
 type ProfileColumn = InsertedColumn<UserFact<ProfileFact>>;
 
-const profileText = (name: string, field: string): ProfileColumn => ({ name, type: 'text', value: ({ fact }) => fact[field] ?? null });
 const profileFlag = (name: string, field: string): ProfileColumn => ({
   name,
   type: 'boolean',
@@ -98,24 +97,30 @@ const profileClearable = (name: string, field: string, type: 'text' | 'jsonb' = 
 });
 const profileMoment = (name: string, field: string): ProfileColumn => ({ name, type: 'moment', value: ({ fact }) => Number(fact[field]) });
 
+const profileColumns: readonly ProfileColumn[] = [
+  revColumn,
+  profileClearable('name', userFields.name),
+  profileClearable('email', userFields.email),
+  profileClearable('tz', userFields.tz),
+  profileFlag('subscribe_to_emails', userFields.subscribeToEmails),
+  profileClearable('device_tokens', userFields.deviceTokens, 'jsonb'),
+  { name: 'attributes', type: 'jsonb', value: ({ fact }) => attributesOf(fact) },
+  { name: 'preferences', type: 'jsonb', value: ({ fact }) => preferencesOf(fact) },
+  profileFlag('control', userFields.control),
+  profileMoment('created', userFields.created),
+  { name: 'created_day', type: 'integer', value: ({ fact }) => Number(fact[userFields.createdDay] ?? 0) },
+  profileMoment('updated', userFields.updated),
+];
+
 export const users: Table<UserFact<ProfileFact>> = {
   name: 'users',
-  columns: [
-    { name: 'id', type: 'text', value: ({ entry }) => entry.user },
-    revColumn,
-    profileText('name', userFields.name),
-    profileText('email', userFields.email),
-    profileClearable('tz', userFields.tz),
-    profileFlag('subscribe_to_emails', userFields.subscribeToEmails),
-    profileClearable('device_tokens', userFields.deviceTokens, 'jsonb'),
-    { name: 'attributes', type: 'jsonb', value: ({ fact }) => attributesOf(fact) },
-    { name: 'preferences', type: 'jsonb', value: ({ fact }) => preferencesOf(fact) },
-    profileFlag('control', userFields.control),
-    profileMoment('created', userFields.created),
-    { name: 'created_day', type: 'integer', value: ({ fact }) => Number(fact[userFields.createdDay] ?? 0) },
-    profileMoment('updated', userFields.updated),
-  ],
-  conflict: { key: ['id'], replaceWhen: newer('users') },
+  columns: [{ name: 'id', type: 'text', value: ({ entry }) => entry.user }, ...profileColumns],
+  conflict: {
+    key: ['id'],
+    replace: [...profileColumns.map(({ name }) => name), 'moved'],
+    assign: { moved: 'case when users.tz is distinct from excluded.tz then excluded.updated else users.moved end' },
+    replaceWhen: newer('users'),
+  },
 };
 
 /** Replaces the position only if the batch contains a newer one. */
@@ -238,7 +243,8 @@ export const leaderboardHistory: Table<HistoryRow> = {
     { name: 'previous_rank', type: 'integer', value: ({ previousRank }) => previousRank },
     { name: 'rank', type: 'integer', value: ({ board }) => board.rank ?? null },
     { name: 'previous_value', type: 'float8', value: ({ previousValue }) => previousValue },
-    { name: 'value', type: 'float8', value: ({ board }) => board.value ?? null },
+    // A user beyond the limit has a value, and is no participant.
+    { name: 'value', type: 'float8', value: ({ board }) => (board.rank === undefined ? null : (board.value ?? null)) },
   ],
   conflict: {
     key: ['leaderboard', 'run', 'user_id', 'day'],

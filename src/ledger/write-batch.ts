@@ -6,6 +6,7 @@ import { queryAllUsers } from '../postgres/pool.js';
 import { analyticsDays } from './analytics-days.js';
 import type { Batch, ParticipantRow, ScoredParticipant } from './batch.js';
 import { summaryWrites } from './days.js';
+import { writeSegment } from './segments.js';
 import type { FinalEntry } from './entry.js';
 import * as tables from './tables.js';
 
@@ -36,6 +37,7 @@ export async function writeBatch(client: pg.ClientBase, tenant: number, batch: B
     ...insertsOf(client, tenant, tables.leaderboardEntries, scored),
     ...insert(tables.leaderboardHistory, batch.history),
     ...batch.finals.map((final) => () => writeFinal(client, tenant, final)),
+    ...batch.segments.map((entry) => () => writeSegment(client, tenant, entry)),
   ]);
 }
 

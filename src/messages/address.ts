@@ -17,6 +17,16 @@ const hostName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a
 /** The domain of an address, in ASCII; the empty string for an invalid one. */
 export const domainOf = (address: string): string => domainToASCII(address.slice(address.lastIndexOf('@') + 1));
 
+/**
+ * An address in the form that is compared: in lower case, since no usual provider tells mailboxes apart by letter case (RFC 5321 allows it), and with
+ * the domain in ASCII, as providers report it.
+ */
+export function canonicalAddress(address: string): string {
+  const text = address.trim().toLowerCase();
+  const at = text.lastIndexOf('@') + 1;
+  return text.slice(0, at) + (domainToASCII(text.slice(at)) || text.slice(at));
+}
+
 /** Whether SMTP can carry an address as it is. Local parts in quotes and addresses at IP addresses in brackets are refused. */
 export function isSmtpAddress(address: string): boolean {
   if (!z.regexes.unicodeEmail.test(address) || specials.test(address)) return false;

@@ -60,11 +60,20 @@ function boundValue(name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, boundValue(key, item)]));
 }
 
+/** What mail clients make links of: a dot before letters, the colon of a scheme, the @ of an address. */
+const linked = /[.\u3002\uff0e\uff61](?=\p{L}{2})|:(?=\/\/)|@(?=\S)/gu;
+const zeroWidthSpace = '\u200b';
+
+/** A name that its user has chosen: short, and broken invisibly wherever a mail client would make a link of it. */
+const nameOfUser = (name: string): string =>
+  oneLine(name, limits.maxMessageNameChars).replace(linked, (character) => character + zeroWidthSpace);
+
 /** The values of templates, every text of which is on one line and has at most limits.maxMessageValueChars characters. */
 export function boundVariables(variables: MessageVariables): MessageVariables {
   // An attribute may have the key `url`, and is a text all the same.
   const { attributes } = variables.user;
   const texts = Object.entries(attributes).map(([key, text]) => [key, oneLine(text, limits.maxMessageValueChars)]);
   const bounded = boundValue('', variables) as MessageVariables;
-  return { ...bounded, user: { ...bounded.user, attributes: Object.fromEntries(texts) as typeof attributes } };
+  const name = nameOfUser(variables.user.name);
+  return { ...bounded, user: { ...bounded.user, name, attributes: Object.fromEntries(texts) as typeof attributes } };
 }

@@ -8,6 +8,7 @@ const ofPeriod = "{% case streak.frequency %}{% when 'weekly' %}This week{% when
 const ofRecap =
   '{% if period.name == "day" %}on {{ period.start | date: "full" }}' +
   '{% else %}from {{ period.start | date: "day" }} to {{ period.end | date: "day" }}{% endif %}';
+const idleDays = '{{ reactivation.daysSinceLastActive }} day{% if reactivation.daysSinceLastActive != 1 %}s{% endif %}';
 /** Whether there is progress to show. */
 const hasNext = 'next.progress > 0';
 
@@ -39,7 +40,7 @@ export const defaultTexts: Readonly<Record<NotificationType, MessageTexts>> = {
     subject: `{% if ${hasNext} %}You are {{ next.progress }}% of the way to “{{ next.name }}”{% else %}Pick up where you left off{% endif %}`,
     heading: 'Ready to continue{% if user.name != "" %}, {{ user.name }}{% endif %}?',
     body: [
-      'It has been {{ reactivation.daysSinceLastActive }} days since you were last active. Your progress is saved: pick up where you left off.',
+      `It has been ${idleDays} since you were last active. Your progress is saved: pick up where you left off.`,
       `{% if streak.length > 0 %}Your ${streakName} is still alive.{% endif %}`,
     ].join('\n\n'),
     button: 'Continue',
@@ -47,7 +48,7 @@ export const defaultTexts: Readonly<Record<NotificationType, MessageTexts>> = {
     pushTitle: 'Pick up where you left off',
     pushBody:
       `{% if ${hasNext} %}You are {{ next.progress }}% of the way to “{{ next.name }}”.` +
-      '{% else %}It has been {{ reactivation.daysSinceLastActive }} days since you were last active.{% endif %}',
+      `{% else %}It has been ${idleDays} since you were last active.{% endif %}`,
   },
   streak_reminder: {
     subject: `Keep your ${streakName}`,

@@ -9,12 +9,15 @@ import { configuredChannels } from './channels.js';
 import { reachOf, readProfiles } from './profiles.js';
 import { readPage, typeOf, type UserScheduleKind, zonesOf } from './recipients.js';
 import { isScheduledDay, localDayOf, scheduleKinds } from './schedules.js';
+import type { Confirmations } from './confirmations.js';
 import type { Suppressions } from './suppressions.js';
 
 export interface DryRunTools {
   readonly stores: Stores;
   readonly pool: pg.Pool;
   readonly suppressions: Suppressions;
+  /** Undefined unless CONFIRM_ADDRESSES is on. */
+  readonly confirmations: Confirmations | undefined;
 }
 
 /** How many users messages of a type reach by each channel. */
@@ -24,23 +27,27 @@ const none: RecipientCounts = { email: 0, push: 0 };
 
 const sum = (a: RecipientCounts, b: RecipientCounts): RecipientCounts => ({ email: a.email + b.email, push: a.push + b.push });
 
-/** Counts those users whom messages of a type reach; users of suppressed addresses are not reached by email. */
+/** Counts those users whom messages of a type reach; users of suppressed addresses, and of those that are not confirmed, are not reached by email. */
 async function countReached(
-  { pool, suppressions }: DryRunTools,
+  { pool, suppressions, confirmations }: DryRunTools,
   { tenant, document }: ActiveConfig,
   type: NotificationType,
   ids: readonly string[],
 ): Promise<RecipientCounts> {
   const profiles = await readProfiles(pool, tenant, ids);
   const channels = configuredChannels(document, type);
-  const reached = [...profiles.values()].map((profile) => ({
-    address: profile[userFields.email] ?? '',
-    channels: reachOf(profile, type, channels),
+  const reached = Array.from(profiles, ([user, profile]) => ({
+    ...{ user, address: profile[userFields.email] ?? '', channels: reachOf(profile, type, channels) },
   }));
-  const emails = reached.filter(({ channels: by }) => by.includes('email')).map(({ address }) => address);
-  const suppressed = await suppressions.among(pool, tenant, emails);
+  const emails = reached.filter(({ channels: by }) => by.includes('email'));
+  const suppressed = await suppressions.among(
+    pool,
+    tenant,
+    emails.map(({ address }) => address),
+  );
+  const confirmed = await confirmations?.among(tenant, new Map(emails.map(({ user, address }) => [user, address])));
   return {
-    email: emails.filter((address) => !suppressed.has(address)).length,
+    email: emails.filter(({ user, address }) => !suppressed.has(address) && confirmed?.has(user) !== false).length,
     push: reached.filter(({ channels: by }) => by.includes('push')).length,
   };
 }
@@ -61,14 +68,14 @@ async function countZone(
   tools: DryRunTools,
   config: ActiveConfig,
   kind: UserScheduleKind,
-  at: { zone: string; day: number },
+  place: { readonly zone: string; readonly day: number; readonly at: number },
 ): Promise<RecipientCounts> {
   const type = typeOf[kind];
   const channels = configuredChannels(config.document, type);
   const isReachable = (profile: Parameters<typeof reachOf>[0]): boolean => reachOf(profile, type, channels).length > 0;
   let counts = none;
   for (let after: string | undefined = ''; after !== undefined;) {
-    const page = await readPage(tools.pool, config, { kind, isReachable, ...at, after });
+    const page = await readPage(tools.pool, config, { kind, isReachable, ...place, after });
     const all = page.recipients.map(({ id }) => id);
     const ids = type === 'streak_reminder' ? await withEndingStreak(tools.stores, config.tenant, all) : all;
     counts = sum(counts, await countReached(tools, config, type, ids));
@@ -111,7 +118,7 @@ export async function countRecipients(
   let counts = none;
   for (const zone of await zonesOf(tools.pool, tenant)) {
     const day = localDayOf(now, zone || document.settings.defaultTimeZone);
-    if (isScheduledDay(kind, document, day)) counts = sum(counts, await countZone(tools, config, kind, { zone, day }));
+    if (isScheduledDay(kind, document, day)) counts = sum(counts, await countZone(tools, config, kind, { zone, day, at: now }));
   }
   return counts;
 }

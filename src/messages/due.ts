@@ -28,6 +28,7 @@ import {
   type UserScheduleKind,
   zonesOf,
 } from './recipients.js';
+import { DueMoments } from './due-moments.js';
 import { addToOutbox, subscribedKinds, type OutboxMessage } from '../deliveries/outbox.js';
 import { deletePending, deleteAllPending, readPending } from './pending-achievements.js';
 import { isSent, type Notification, queueNotifications } from './notifications.js';
@@ -100,6 +101,11 @@ export class DueNotifications {
     return scheduleKinds.filter(
       (kind) => subscribed.has(kind) || (kind !== 'emails.achievement_due' && isSent(config, typeOf[kind], this.options.open)),
     );
+  }
+
+  /** The moments at which something may become due from now on, unless users do something. */
+  momentsOf(config: ActiveConfig): Promise<DueMoments> {
+    return DueMoments.read(this.options.pool, config, this.kindsOf(config));
   }
 
   /** Publishes what is due at a time of the engine's clock, in at most `pages` pages; the rest is left to the next call. */
@@ -201,7 +207,7 @@ export class DueNotifications {
       return { contents, last: isLast ? undefined : ids.at(-1), pending: ids };
     }
     const isReachable = this.reachableBy(config, kind);
-    const { recipients, last } = await readPage(pool, config, { kind, isReachable, zone, day, after: cursor });
+    const { recipients, last } = await readPage(pool, config, { kind, isReachable, zone, day, at, after: cursor });
     return { contents: await this.contentsOf(config, kind, day, recipients), last, pending: [] };
   }
 

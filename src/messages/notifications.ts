@@ -81,9 +81,10 @@ function messagesOf(
     ...(isOverLimit ? { isOverLimit: true as const } : {}),
   };
   return reach.flatMap((channel): AddressedMessage[] => {
-    const of = (subject: string, more: Pick<StoredMessage, 'token'>): AddressedMessage => {
+    // Ordered within a type only: a message that waits for its hour must not hold back those of other types.
+    const of = (recipient: string, more: Pick<StoredMessage, 'token'>): AddressedMessage => {
       const payload: StoredMessage = { channel, ...stored, ...more };
-      return { ...base, subject, payload, queues: [queueOf(channel)] };
+      return { ...base, subject: `${base.kind} ${recipient}`, payload, queues: [queueOf(channel)] };
     };
     return channel === 'email' ? [of(`user:${user}`, {})] : deviceTokensOf(profile).map((token) => of(`device:${token}`, { token }));
   });

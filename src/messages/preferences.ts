@@ -1,7 +1,7 @@
 import { type Channel, type NotificationType, channels, notificationTypes } from '../config/message-types.js';
 import type { ConfigDocument } from '../config/model.js';
 import type { Engine } from '../engine/engine.js';
-import { identifyUser, readUser, setPreferences } from '../engine/users.js';
+import { identifyUser, readUser, setPreferences, type UserState } from '../engine/users.js';
 import { userFields } from '../redis/contract.js';
 import { LaurelError } from '../shared/errors.js';
 import type { LinkTarget } from './links.js';
@@ -18,38 +18,49 @@ export interface MessagePreferences {
   readonly document: ConfigDocument;
 }
 
-type Owner = Pick<LinkTarget, 'tenant' | 'user'>;
+/** The user of a link. Another user who has the id now is not the owner; `created` is null for a link that is known to belong to the user. */
+type Owner = Pick<LinkTarget, 'tenant' | 'user' | 'created'>;
 
 /** Whether an error says that the user does not exist. */
 const isUnknownUser = (error: unknown): boolean => error instanceof LaurelError && error.code === 'not_found';
 
-/** Reads what a user prefers; undefined for a user who was deleted. */
-export async function readMessagePreferences(engine: Engine, { tenant, user }: Owner): Promise<MessagePreferences | undefined> {
+/** The state of the user of a link; undefined for a user who was deleted. */
+export async function readOwner(engine: Engine, { tenant, user, created }: Owner): Promise<UserState | undefined> {
   try {
-    const { config, profile } = await readUser(engine, tenant, user);
-    const chosen = (type: NotificationType): readonly Channel[] => {
-      const list = profile[userFields.notification + type];
-      return list === undefined ? channels : (JSON.parse(list) as Channel[]);
-    };
-    return {
-      name: profile[userFields.name] ?? '',
-      hasAddress: (profile[userFields.email] ?? '') !== '',
-      isSubscribed: profile[userFields.subscribeToEmails] === '1',
-      hasDevices: !['', '[]'].includes(profile[userFields.deviceTokens] ?? ''),
-      notifications: new Map(notificationTypes.map((type) => [type, chosen(type)])),
-      document: config.document,
-    };
+    const state = await readUser(engine, tenant, user);
+    return created === null || Number(state.profile[userFields.created]) === created ? state : undefined;
   } catch (error) {
     if (isUnknownUser(error)) return undefined;
     throw error;
   }
 }
 
+/** Reads what a user prefers; undefined for a user who was deleted. */
+export async function readMessagePreferences(engine: Engine, owner: Owner): Promise<MessagePreferences | undefined> {
+  const state = await readOwner(engine, owner);
+  if (!state) return undefined;
+  const { config, profile } = state;
+  const chosen = (type: NotificationType): readonly Channel[] => {
+    const list = profile[userFields.notification + type];
+    return list === undefined ? channels : (JSON.parse(list) as Channel[]);
+  };
+  return {
+    name: profile[userFields.name] ?? '',
+    hasAddress: (profile[userFields.email] ?? '') !== '',
+    isSubscribed: profile[userFields.subscribeToEmails] === '1',
+    hasDevices: !['', '[]'].includes(profile[userFields.deviceTokens] ?? ''),
+    notifications: new Map(notificationTypes.map((type) => [type, chosen(type)])),
+    document: config.document,
+  };
+}
+
 /** Subscribes a user to emails, or unsubscribes the user. A user who was deleted needs nothing. */
-export async function subscribe(engine: Engine, { tenant, user }: Owner, subscribeToEmails: boolean): Promise<void> {
+export async function subscribe(engine: Engine, owner: Owner, subscribeToEmails: boolean): Promise<void> {
+  if (!(await readOwner(engine, owner))) return;
   try {
-    await identifyUser(engine, tenant, 'update', { id: user, subscribeToEmails });
+    await identifyUser(engine, owner.tenant, 'update', { id: owner.user, subscribeToEmails });
   } catch (error) {
+    // The user was deleted after the read.
     if (!isUnknownUser(error)) throw error;
   }
 }

@@ -96,5 +96,5 @@ export async function previewMessage(
   if (!read) throw new LaurelError('not_found', `There is no user with the id ${JSON.stringify(user)}.`);
   const { variables, state } = read;
   const config = texts(state.config);
-  return { email: await renderEmail(config, variables, links), push: renderPush(config, variables) };
+  return { email: await renderEmail(config, variables, links), push: await renderPush(config, variables) };
 }

@@ -108,7 +108,7 @@ function totals({ config, hash }: UserState, changes: Changes): Pick<MessageVari
 }
 
 /** The locale of a user: that of the attribute which the settings name, or the default one. */
-function localeOf({ config, profile }: UserState): string {
+export function localeOfUser({ config, profile }: UserState): string {
   const { defaultLocale, localeAttribute } = config.document.messages;
   const attribute = localeAttribute === null ? undefined : config.attributeById.get(localeAttribute);
   const own = attribute && localeOfAttribute(profile[userFields.attribute + String(attribute.no)] ?? '');
@@ -190,7 +190,7 @@ export async function readVariables(
   const state = await stateOfUser(stores, tenant, user);
   if (!state) return undefined;
   const { config, streak } = state;
-  const locale = chosen ?? localeOf(state);
+  const locale = chosen ?? localeOfUser(state);
   const uses = usesOf(texts?.(config) ?? config, about.type, locale);
   const days = typesWithCalendar.has(about.type) || uses.streakDays ? await readDays(stores, state, user) : [];
   const changes = await readChanges(stores, state, user, about);

@@ -53,6 +53,8 @@ interface PageQuery {
   readonly zone: string;
   /** The local day, in days since 1970-01-01. */
   readonly day: number;
+  /** Users who have moved into the zone since this moment, in milliseconds since 1970, are left out: the hour had passed there. */
+  readonly at: number;
   /** The last user of the previous page; empty for the first page. */
   readonly after: string;
 }
@@ -60,10 +62,12 @@ interface PageQuery {
 interface Row {
   readonly id: string;
   readonly created_day: number;
+  readonly isTooLate: boolean;
 }
 
 const usersOfZone = `
-  select id, created_day from users where tenant = $1 and coalesce(tz, '') = $2 and id collate "C" > $3
+  select id, created_day, coalesce(moved > to_timestamp($4 / 1000.0), false) as "isTooLate" from users
+   where tenant = $1 and coalesce(tz, '') = $2 and id collate "C" > $3
    order by id collate "C" limit ${limits.emailPageUsers}`;
 
 type Client = pg.ClientBase | pg.Pool;
@@ -124,14 +128,14 @@ const filters: Readonly<Record<UserScheduleKind, Filter>> = {
 
 /** Reads the next users of a zone, and selects the recipients of an occurrence. */
 export async function readPage(client: Client, config: ActiveConfig, query: PageQuery): Promise<Page> {
-  const { kind, isReachable, zone, day, after } = query;
-  const { rows } = await client.query<Row>(usersOfZone, [config.tenant, zone, after]);
+  const { kind, isReachable, zone, day, at, after } = query;
+  const { rows } = await client.query<Row>(usersOfZone, [config.tenant, zone, after, at]);
   const profiles = await readProfiles(
     client,
     config.tenant,
     rows.map(({ id }) => id),
   );
-  const reachable = rows.filter(({ id }) => isReachable(profiles.get(id) ?? {}));
+  const reachable = rows.filter(({ id, isTooLate }) => !isTooLate && isReachable(profiles.get(id) ?? {}));
   return {
     recipients: reachable.length === 0 ? [] : await filters[kind](client, config, reachable, day),
     last: rows.length === limits.emailPageUsers ? rows.at(-1)?.id : undefined,

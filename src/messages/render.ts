@@ -1,10 +1,11 @@
 import type { Push } from './message.js';
 import { limits } from '../shared/limits.js';
-import { boundVariables, cut } from './bounds.js';
+import { boundVariables, cut, oneLine, paragraphsOf } from './bounds.js';
 import { renderLayout } from './layout.js';
 import { directionOf } from './locales.js';
 import { isAllowedLink } from '../config/links.js';
-import { type MessageConfig, localeOf, renderLine, renderParagraphs, renderText } from './texts.js';
+import type { SwitchedOff } from './rendering.js';
+import { type MessageConfig, localeOf, renderTexts } from './texts.js';
 import type { MessageVariables } from './variables.js';
 import { brandColors, brandView, detailsView } from './view.js';
 import { wordsFor } from './words.js';
@@ -34,9 +35,8 @@ interface Target {
 }
 
 /** The template's link, or that of the brand. A link to a host that is not allowed is left out. */
-function targetOf(config: MessageConfig, variables: MessageVariables, maxChars: number): Target {
-  const { messages } = config.document;
-  const url = renderText(config, variables, 'buttonUrl').trim() || (messages.brandUrl ?? '');
+function targetOf({ document: { messages } }: MessageConfig, buttonUrl: string, maxChars: number): Target {
+  const url = buttonUrl.trim() || (messages.brandUrl ?? '');
   if (url === '') return { url: null, warnings: [] };
   if (url.length > maxChars) return { url: null, warnings: [`the link of the template is longer than ${maxChars} characters`] };
   if (isAllowedLink(messages, url)) return { url, warnings: [] };
@@ -47,24 +47,33 @@ function targetOf(config: MessageConfig, variables: MessageVariables, maxChars: 
   };
 }
 
+const emailFields = ['subject', 'heading', 'body', 'button', 'buttonUrl'] as const;
+const pushFields = ['pushTitle', 'pushBody', 'buttonUrl'] as const;
+
 /**
  * Renders an email with the templates of a configuration, or the built-in texts. Every text of the result is bounded and escaped, whatever the
- * variables are; the HTML has at most limits.maxEmailBytes bytes.
+ * variables are; the HTML has at most limits.maxEmailBytes bytes. Throws a TextOverrun; `off` as of renderFields (rendering.ts).
  */
-export async function renderEmail(config: MessageConfig, variables: MessageVariables, links: MessageLinks): Promise<RenderedEmail> {
+export async function renderEmail(
+  config: MessageConfig,
+  variables: MessageVariables,
+  links: MessageLinks,
+  off?: SwitchedOff,
+): Promise<RenderedEmail> {
   const { messages } = config.document;
   const bounded = boundVariables(variables);
   const locale = localeOf(config, bounded, 'body');
-  const subject = renderLine(config, bounded, 'subject', limits.maxSubjectChars);
-  const paragraphs = renderParagraphs(config, bounded);
-  const { url, warnings } = targetOf(config, bounded, limits.maxMessageLinkChars);
-  const text = renderLine(config, bounded, 'button', limits.maxButtonChars);
+  const texts = await renderTexts(config, bounded, emailFields, off);
+  const subject = oneLine(texts.subject, limits.maxSubjectChars);
+  const paragraphs = paragraphsOf(texts.body, limits.maxMessageBodyChars, limits.maxMessageParagraphs);
+  const { url, warnings } = targetOf(config, texts.buttonUrl, limits.maxMessageLinkChars);
+  const text = oneLine(texts.button, limits.maxButtonChars);
   const dir = directionOf(locale);
   const words = wordsFor(locale);
   const view = {
     ...{ locale, dir, start: dir === 'rtl' ? 'right' : 'left', end: dir === 'rtl' ? 'left' : 'right' },
     ...{ subject, paragraphs, words },
-    heading: renderLine(config, bounded, 'heading', limits.maxHeadingChars),
+    heading: oneLine(texts.heading, limits.maxHeadingChars),
     preheader: cut(paragraphs.flat().join(' '), limits.maxPreheaderChars),
     brand: brandView(messages),
     colors: brandColors(messages),
@@ -76,12 +85,12 @@ export async function renderEmail(config: MessageConfig, variables: MessageVaria
   return { subject, ...renderLayout(view), warnings };
 }
 
-/** Renders a push notification with the templates of a configuration, or the built-in texts; bounded as an email is. */
-export function renderPush(config: MessageConfig, variables: MessageVariables): RenderedPush {
-  const bounded = boundVariables(variables);
+/** Renders a push notification with the templates of a configuration, or the built-in texts; bounded as an email is. Throws as renderEmail. */
+export async function renderPush(config: MessageConfig, variables: MessageVariables, off?: SwitchedOff): Promise<RenderedPush> {
+  const texts = await renderTexts(config, boundVariables(variables), pushFields, off);
   return {
-    title: renderLine(config, bounded, 'pushTitle', limits.maxPushTitleChars),
-    body: renderLine(config, bounded, 'pushBody', limits.maxPushBodyChars),
-    ...targetOf(config, bounded, limits.maxPushLinkChars),
+    title: oneLine(texts.pushTitle, limits.maxPushTitleChars),
+    body: oneLine(texts.pushBody, limits.maxPushBodyChars),
+    ...targetOf(config, texts.buttonUrl, limits.maxPushLinkChars),
   };
 }

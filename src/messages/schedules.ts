@@ -88,6 +88,12 @@ function hourOf(kind: ScheduleKind, { settings, streaks }: Rules): number {
   }
 }
 
+/** A local time as a moment. Where clocks are put back, a time occurs twice: the first one that is not before `from` counts. */
+function firstOf(local: DateTime, from = -Infinity): number {
+  const moments = local.getPossibleOffsets().map((possible) => possible.toMillis());
+  return Math.min(...moments.filter((moment) => moment >= from || moment === moments.at(-1)));
+}
+
 /** Whether two occurrences count as one: users receive only one of them, also when the configured hour or day changes in between. */
 export function isSameOccurrence(kind: ScheduleKind, rules: Rules, one: Occurrence, other: Occurrence): boolean {
   switch (kind) {
@@ -113,10 +119,31 @@ export function newestOccurrence(kind: ScheduleKind, rules: Rules, zone: string,
   for (let back = 0; back <= 1; back += 1) {
     const { year, month, day } = today.minus({ days: back });
     const local = Date.UTC(year, month - 1, day) / dayMs;
-    const at = DateTime.fromObject({ year, month, day, hour }, { zone }).toMillis();
+    const at = firstOf(DateTime.fromObject({ year, month, day, hour }, { zone }));
     if (at > now || !isScheduledDay(kind, rules, local)) continue;
     const isOver = now - at >= dayMs || (kind === 'emails.streak_reminder_due' && local < currentPeriod.first);
     return isOver ? undefined : { at, day: local };
+  }
+  return undefined;
+}
+
+/** The longest time between two occurrences of a kind (a yearly recap), or until a user is inactive for the longest of `reactivationDays`. */
+const farthestDays = 366;
+
+/** The first occurrence of a kind in a zone after a moment, among the days that are wanted; undefined if there is none for a year. */
+export function nextOccurrence(
+  kind: ScheduleKind,
+  rules: Rules,
+  { zone, after }: { readonly zone: string; readonly after: number },
+  isWanted: (day: number) => boolean,
+): number | undefined {
+  const hour = hourOf(kind, rules);
+  const today = localDayOf(after, zone);
+  for (let local = today; local <= today + farthestDays; local += 1) {
+    if (!isScheduledDay(kind, rules, local) || !isWanted(local)) continue;
+    const [year, month, day] = dayToDate(local).split('-').map(Number);
+    const at = firstOf(DateTime.fromObject({ year, month, day, hour }, { zone }));
+    if (at > after) return at;
   }
   return undefined;
 }
@@ -127,7 +154,7 @@ const dayHours = 24;
 /** The time at which an hour of the local day of `from` begins, `days` later; `hour` may be 24, the start of the next day. */
 function hourAt(from: DateTime, days: number, hour: number): number {
   const { year, month, day } = from.plus({ days: days + Math.floor(hour / dayHours) });
-  return DateTime.fromObject({ year, month, day, hour: hour % dayHours }, { zone: from.zone }).toMillis();
+  return firstOf(DateTime.fromObject({ year, month, day, hour: hour % dayHours }, { zone: from.zone }), from.toMillis());
 }
 
 /** When quiet hours that contain a time end; undefined outside of them. */

@@ -80,8 +80,17 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** The hosts at which SNS confirms subscriptions. */
-const snsHost = /^sns\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?$/;
+/** The hosts of SNS, by region. `sns.s3-eu-west-1.amazonaws.com` is not one of them, but a bucket of S3 that anyone may have. */
+const snsHost = /^sns\.[a-z]+(?:-[a-z]+)+-\d{1,2}\.amazonaws\.com(?:\.cn)?$/;
+
+/** The address of SNS that a text is; undefined for any other text. */
+function snsAddress(text: string): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url?.protocol === 'https:' && url.port === '' && snsHost.test(url.hostname) ? url : undefined;
+}
+
+const wrongSignature = (cause?: unknown): LaurelError =>
+  new LaurelError('unauthorized', 'The signature of this message of SNS is not valid.', { cause });
 
 const isNetworkError = (error: unknown): boolean => error instanceof Error && 'code' in error;
 
@@ -114,6 +123,8 @@ export class SesNotifications {
   }
 
   private async verify(message: SnsMessage): Promise<void> {
+    // The validator also accepts names of buckets.
+    if (!snsAddress(message.SigningCertURL)) throw wrongSignature();
     const stop = new AbortController();
     const tooLate = delay(limits.bounceFetchMs, undefined, { signal: stop.signal, ref: false }).then(() => {
       throw amazonAway();
@@ -125,7 +136,7 @@ export class SesNotifications {
       this.validator = this.newValidator();
       if (error instanceof LaurelError) throw error;
       if (isNetworkError(error)) throw amazonAway(error);
-      throw new LaurelError('unauthorized', 'The signature of this message of SNS is not valid.', { cause: error });
+      throw wrongSignature(error);
     } finally {
       tooLate.catch(() => undefined);
       stop.abort();
@@ -133,10 +144,8 @@ export class SesNotifications {
   }
 
   private async confirm(address: string): Promise<void> {
-    const url = URL.canParse(address) ? new URL(address) : undefined;
-    if (url?.protocol !== 'https:' || url.port !== '' || !snsHost.test(url.hostname)) {
-      throw new LaurelError('unprocessable', '`SubscribeURL` must be an address of SNS at amazonaws.com.');
-    }
+    const url = snsAddress(address);
+    if (!url) throw new LaurelError('unprocessable', '`SubscribeURL` must be an address of SNS at amazonaws.com.');
     const status = await this.statusOf(url);
     if (status !== 200) throw new LaurelError('not_ready', `SNS has not confirmed the subscription: it responded with ${status}.`);
   }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { domainToASCII } from 'node:url';
 import type pg from 'pg';
 import { withPostgresErrors } from '../postgres/pool.js';
+import { canonicalAddress } from './address.js';
 import { Secret } from './secret.js';
 
 /** Why an address is suppressed, as the check of the table has it. */
@@ -12,16 +12,6 @@ export type SuppressionReason = (typeof suppressionReasons)[number];
 export interface Suppression {
   readonly reason: SuppressionReason;
   readonly created: Date;
-}
-
-/**
- * An address in the form that is compared: in lower case, since no usual provider tells mailboxes apart by letter case (RFC 5321 allows it), and with
- * the domain in ASCII, as providers report it.
- */
-function canonical(address: string): string {
-  const text = address.trim().toLowerCase();
-  const at = text.lastIndexOf('@') + 1;
-  return text.slice(0, at) + (domainToASCII(text.slice(at)) || text.slice(at));
 }
 
 /**
@@ -84,9 +74,10 @@ export class Suppressions {
     return new Set(addresses.filter((_, i) => found.has(hashes[i]?.toString('hex') ?? '')));
   }
 
-  private async hash(address: string): Promise<Buffer> {
+  /** The hash of an address, by which it is stored. */
+  async hash(address: string): Promise<Buffer> {
     return createHmac('sha256', await this.secret.read())
-      .update(canonical(address))
+      .update(canonicalAddress(address))
       .digest();
   }
 

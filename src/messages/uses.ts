@@ -13,9 +13,9 @@ export interface Uses {
 /** What the texts of a type, in a locale and for both channels, use. */
 export function usesOf(config: MessageConfig, type: NotificationType, locale: string): Uses {
   const texts = textFields.map((field) => textOf(config, { type, locale }, field)?.text ?? '');
-  const keys = texts.flatMap((text) => (text.includes('leaderboards') ? checkText(type, text).keys : []));
+  const checked = texts.map((text) => checkText(type, text));
   return {
-    leaderboards: keys.flatMap(({ kind, key }) => (kind === 'leaderboard' ? key : [])),
-    streakDays: texts.some((text) => text.includes('days')),
+    leaderboards: checked.flatMap(({ keys }) => keys).flatMap(({ kind, key }) => (kind === 'leaderboard' ? key : [])),
+    streakDays: checked.some(({ readsStreakDays }) => readsStreakDays),
   };
 }

@@ -48,6 +48,8 @@ interface StatView {
 /** What the layout shows besides the texts of the template. Everything is plain text. */
 export interface DetailsView {
   readonly achievements: readonly AchievementVariables[];
+  /** How many further achievements there are; empty for none. */
+  readonly moreAchievements: string;
   readonly calendar: CalendarView | null;
   readonly stats: readonly StatView[];
   readonly progress: readonly ProgressView[];
@@ -170,6 +172,11 @@ function achievementsOf({ achievements = [] }: MessageVariables): AchievementVar
   }));
 }
 
+function moreOf({ achievements = [] }: MessageVariables, { number, words }: Format): string {
+  const more = achievements.length - limits.maxMessageAchievements;
+  return more > 0 ? fill(words.more, { n: number.format(more) }) : '';
+}
+
 /** The types whose layout shows the calendar of the streak. */
 export const typesWithCalendar: ReadonlySet<NotificationType> = new Set(['recap', 'reactivation', 'streak_reminder']);
 const withProgress: ReadonlySet<NotificationType> = new Set(['recap', 'reactivation', 'achievement_completed']);
@@ -180,6 +187,7 @@ export function detailsView(variables: MessageVariables, locale: string, words: 
   const format = { number: formatNumber(locale), words };
   return {
     achievements: achievementsOf(variables),
+    moreAchievements: moreOf(variables, format),
     calendar: typesWithCalendar.has(type) ? calendarView(streak, locale, words) : null,
     stats: type === 'recap' ? statsOf(variables, format) : [],
     progress: withProgress.has(type) ? progressOf(variables, format) : [],

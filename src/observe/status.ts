@@ -4,7 +4,7 @@ import { readLag } from '../ledger/lag.js';
 import { loadOffsets } from '../ledger/offsets.js';
 import { mastersOf } from '../redis/cluster.js';
 import { messageOf, type RedisConnection } from '../redis/connection.js';
-import { keyNames, metaFields, partitionPrefix, restoringFields } from '../redis/contract.js';
+import { accountKeyNames, accountPrefix, keyNames, metaFields, partitionPrefix, restoringFields } from '../redis/contract.js';
 import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/partition.js';
 import { infoFields } from '../redis/server.js';
 import { limits } from '../shared/limits.js';
@@ -86,6 +86,21 @@ async function postgresStatus(pool: pg.Pool): Promise<PostgresStatus> {
   return { ...row, leases };
 }
 
+/** The templates of messages that are switched off, as of the newest configuration of each tenant: `welcome of the tenant 5f…`. */
+async function switchedOffTemplates(pool: pg.Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ key: string; tenant: string }>(
+    `select found ->> 'key' as key, case when off.tenant = $1 then 'default' else tenants.id::text end as tenant
+       from switched_off_templates as off
+       join tenants on tenants.no = off.tenant
+      cross join lateral (select document from config_versions where tenant = off.tenant order by version desc limit 1) as newest
+      cross join jsonb_array_elements(newest.document -> 'templates') as found
+      where found ->> 'id' = off.template and found ->> 'updated' = off.template_updated and not (found ->> 'archived')::boolean
+      order by off.at limit $2`,
+    [defaultTenant, limits.maxComplaints],
+  );
+  return rows.map(({ key, tenant }) => `${JSON.stringify(key)} of the tenant ${tenant}`);
+}
+
 async function processesOf(pool: pg.Pool): Promise<ProcessStatus[]> {
   const { rows } = await pool.query<ProcessStatus>(
     `select host, pid, role, address as redis, prefix
@@ -161,6 +176,9 @@ export async function readStatus({ redis, pool, prefix, problems: known }: Statu
   const redisState = redis ? await orProblem(redisStatus(redis), (reason) => `Redis does not answer: ${reason}.`) : null;
   const postgres = await orProblem(postgresStatus(pool));
   const processes = (postgres && (await orProblem(processesOf(pool)))) ?? [];
+  const templates = (postgres && (await orProblem(switchedOffTemplates(pool)))) ?? [];
+  const isProxied = redis && redisState && (await orProblem(redis.exists(accountPrefix(prefix) + accountKeyNames.untrustedProxy)));
+  if (isProxied) problems.push(untrustedProxy);
   const tenants = (redis && redisState && postgres && (await orProblem(tenantStatuses(redis, pool, prefix)))) ?? [];
   const status = {
     ...{ redis: redisState, postgres, processes, tenants: tenants.length },
@@ -168,9 +186,12 @@ export async function readStatus({ redis, pool, prefix, problems: known }: Statu
     lagSeconds: tenants.reduce((max, one) => Math.max(max, one.lagSeconds), 0),
     listed: tenants.filter((one, at) => at === 0 || one.state !== 'in sync' || one.lagSeconds > limits.statusLagS),
   };
-  return { ...status, problems: [...problems, ...problemsOf(status)] };
+  const off = templates.map((template) => `The template ${template} is switched off: it takes too much to render. Change it.`);
+  return { ...status, problems: [...problems, ...problemsOf(status), ...off] };
 }
 
+const untrustedProxy =
+  'Sign-ins to the dashboard came with X-Forwarded-For in the last hour while TRUSTED_PROXIES is 0: if a proxy is in front, set it to the number of proxies.';
 const failedRead = (reason: string): string => `Reading the status from Postgres failed: ${reason}.`;
 
 function problemsOf({ redis, postgres, processes, listed, lagSeconds }: Omit<Status, 'problems'>): string[] {

@@ -28,9 +28,12 @@ export function achievementDefinition(achievement: Achievement): string {
 /** Whether an open leaderboard ranks a value that users have anyway. Others start empty. */
 export const entersBoard = (board: Leaderboard): boolean => !board.archived && board.status === 'active' && boardKind(board) !== 'gain';
 
-/** When it changes, all users are entered again: a leaderboard of streaks is refilled when the frequency changes. */
+/**
+ * When it changes, all users are entered again: a leaderboard of streaks is refilled when the frequency changes, and is empty while streaks are
+ * not enabled.
+ */
 export const boardDefinition = ({ rankBy }: Leaderboard, { streaks }: ConfigDocument): string =>
-  rankBy === 'streak' ? streaks.frequency : '';
+  rankBy !== 'streak' ? '' : streaks.enabled ? streaks.frequency : 'none';
 
 /** The conditions of streaks: when they change, events already counted in the current period may extend the streak. */
 export const conditionsDefinition = ({ streaks: { evaluationMode, metrics } }: ConfigDocument): string =>

@@ -22,6 +22,17 @@ const byKey = <T extends { readonly key: string; readonly archived: boolean }>(o
 const byNo = <T extends { readonly no: number }>(objects: readonly T[]): ReadonlyMap<number, T> =>
   new Map(objects.map((object) => [object.no, object]));
 
+/** What takes long in making a configuration ready. */
+export interface Compiled {
+  readonly plan: CompiledPlan;
+  readonly work: ConfigWork;
+}
+
+export const compiled = (config: ConfigVersion): Compiled => ({
+  plan: compilePlan(config),
+  work: estimateWork(partsOf(config.document)),
+});
+
 /**
  * A configuration version, made ready for answering requests: compiled, and indexed by the keys that callers use and the numbers that
  * Redis answers with. Archived objects are found by number, so that what they once awarded can be named, but not by key.
@@ -54,13 +65,14 @@ export class ActiveConfig {
   readonly webhooks: readonly Webhook[];
   private readonly work: ConfigWork;
 
-  constructor(config: ConfigVersion) {
+  /** `compiled` is what `compiled(config)` returns. */
+  constructor(config: ConfigVersion, { plan, work }: Compiled = compiled(config)) {
     const { document } = config;
     this.tenant = config.tenant;
     this.version = config.version;
     this.document = document;
-    this.plan = compilePlan(config);
-    this.work = estimateWork(partsOf(document));
+    this.plan = plan;
+    this.work = work;
     this.userAttributes = byKey(document.attributes.filter(({ type }) => type === 'user'));
     this.eventAttributes = byKey(document.attributes.filter(({ type }) => type === 'event'));
     this.metrics = byKey(document.metrics);
@@ -82,10 +94,10 @@ export class ActiveConfig {
     this.webhooks = document.webhooks.filter(({ archived }) => !archived);
   }
 
-  /** What an event on a metric may take of Redis' time at the most, in µs (config/work.ts). */
+  /** What an event on a metric may take of Redis' time at the most, in µs (config/work.ts). One on an archived metric can only be a replay. */
   eventWorkUs(metricKey: string): number {
-    const { id } = requireMetric(this, metricKey);
-    return mustGet(this.work.events, id, 'metric').us;
+    const metric = this.metrics.get(metricKey);
+    return metric ? mustGet(this.work.events, metric.id, 'metric').us : this.work.cascade.us;
   }
 }
 

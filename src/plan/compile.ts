@@ -6,6 +6,7 @@ import { partsOf } from '../config/parts.js';
 import { estimateWork } from '../config/work.js';
 import { limits } from '../shared/limits.js';
 import { userRecords } from '../redis/contract.js';
+import { definitionOf } from './activation.js';
 import { compileBoard, isBrokenDown, type PlanBoard } from './boards.js';
 import {
   type PlanFilter,
@@ -83,6 +84,8 @@ export interface Plan {
   readonly streaks?: PlanStreaks;
   /** Whether time alone does something to users. */
   readonly isTimed: boolean;
+  /** Stands for what time does to users: when it changes, a segment of time ends (lua/modules/segments.lua). */
+  readonly time: string;
   /** Hours of a user's time that one call settles, and what that takes by config/work.ts: for the user, and for each award of a time trigger. */
   readonly settleHours: number;
   readonly settleWorkUs: number;
@@ -94,6 +97,20 @@ export interface Plan {
 
 const byNo = <T extends { readonly no: number }>(objects: readonly T[]): Record<string, T> =>
   Object.fromEntries(objects.map((object) => [String(object.no), object]));
+
+/** What settling looks at of leaderboards that it enters users on: all but how many have a rank. */
+const enteredBoards = (boards: readonly PlanBoard[]): unknown => boards.map(({ max: _, lastPlace: __, ...board }) => board);
+
+/** What passing time does to streaks, and what an activation does to them at its moment. */
+const timeOfStreaks = (streaks: PlanStreaks | undefined, boards: readonly PlanBoard[]): unknown =>
+  streaks ? [streaks.frequency, streaks.mode, streaks.metrics, streaks.freezes, enteredBoards(boards)] : null;
+
+/** What passing time does to points. */
+const timeOfPoints = (systems: readonly PlanSystem[], triggers: Plan['timeTriggers']): unknown =>
+  systems.flatMap(({ at, no, cap, boosts, ownBoosts, boards }) => {
+    const own = triggers.filter(({ system }) => system === at).map(({ trigger }) => trigger);
+    return own.length === 0 ? [] : [[no, cap, own, boosts, [...ownBoosts], enteredBoards(boards)]];
+  });
 
 /** Compiles one tenant's configuration. The document has passed config/validate.ts: a reference that leads nowhere is a fault of ours. */
 class Compiler implements References {
@@ -120,9 +137,11 @@ class Compiler implements References {
     const achievements = this.achievements();
     const streaks = this.streaks();
     const isTimed = streaks !== undefined || timeTriggers.length > 0;
+    const streakBoards = this.boards.filter(({ isStreak }) => isStreak);
+    const weekShift = weekShiftOf(settings);
     return {
       controlRatio: settings.controlRatio,
-      weekShift: weekShiftOf(settings),
+      weekShift,
       zone: settings.defaultTimeZone,
       ...(settings.idempotencyRetentionDays === null ? {} : { keyLifeMs: settings.idempotencyRetentionDays * dayMs }),
       records: [userRecords.core, ...(isTimed ? [userRecords.due] : [])],
@@ -133,9 +152,15 @@ class Compiler implements References {
       streakAchievements: achievements.filter(({ kind }) => kind === 'streak').map(({ key }) => key),
       ...(streaks ? { streaks } : {}),
       isTimed,
+      time: definitionOf([
+        weekShift,
+        isTimed ? settings.defaultTimeZone : '',
+        timeOfStreaks(streaks, streakBoards),
+        timeOfPoints(compiled, timeTriggers),
+      ]),
       ...this.settleWork(timeTriggers.length),
       boards: byNo(this.boards),
-      streakBoards: this.boards.filter(({ isStreak }) => isStreak),
+      streakBoards,
       brokenDown: this.boards.filter(isBrokenDown),
     };
   }
@@ -242,6 +267,8 @@ export interface CompiledPlan {
   readonly version: number;
   readonly hash: string;
   readonly blob: Buffer;
+  /** `time` of the plan. */
+  readonly time: string;
 }
 
 const dayMs = 86_400_000;
@@ -250,6 +277,7 @@ const packr = new Packr({ useRecords: false });
 
 /** Compiles a configuration version into the plan that the function library runs. */
 export function compilePlan({ document, version }: ConfigVersion): CompiledPlan {
-  const blob = packr.pack(new Compiler(document).compile());
-  return { version, hash: createHash('sha256').update(blob).digest('hex').slice(0, 24), blob };
+  const plan = new Compiler(document).compile();
+  const blob = packr.pack(plan);
+  return { version, hash: createHash('sha256').update(blob).digest('hex').slice(0, 24), blob, time: plan.time };
 }

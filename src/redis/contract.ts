@@ -122,6 +122,8 @@ export const metaFields = {
   past: 'past',
   /** The ledger id of the newest deletion of a user in this epoch: a user who is created after it is not the one before it. */
   deleted: 'deleted',
+  /** MessagePack: the number of the segment of time that runs, and those that some users may still live in (redis/layout.ts, `segment`). */
+  segments: 'segments',
 } as const;
 
 /** The first value of a function's reply. */
@@ -131,7 +133,7 @@ export const outcomes = {
   replay: 1,
   /** This Redis has not been compared with Postgres since its start, or since it was emptied: call `open`. */
   notOpen: 2,
-  /** The plan is not in Redis: store it and call again. */
+  /** The plan is not in Redis: store it and call again. Of an earlier configuration, it carries the version and the name of the plan. */
   unknownPlan: 3,
   /** The offsets of a time zone are missing for this moment: store them and call again. Carries the zone and the moment. */
   unknownZone: 4,
@@ -165,6 +167,8 @@ export const outcomes = {
   /** The pause starts before the user's local date. */
   pauseTooEarly: 33,
   noFreeze: 34,
+  /** `track`: the configuration refuses the event, and its key has not been used. */
+  refused: 35,
   userExists: 22,
   userUnknown: 23,
   clockBackward: 24,
@@ -216,7 +220,8 @@ export const functions = {
   /** Activates a configuration version, unless a newer one is active. `blob` is the plan; the switch is published on `channel`. */
   activate: [...context, 'blob', 'planTtlS', 'channel'],
   /**
-   * One event. `idempotencyKey` is in the form of redis/encoding.ts, empty for none; `idBytes` is the event's id as bytes.
+   * One event. `value` is empty for an event that the configuration refuses unless its key has been used, and which has nothing after the
+   * named arguments. `idempotencyKey` is in the form of redis/encoding.ts, empty for none; `idBytes` is the event's id as bytes.
    * After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value.
    */
   track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'idBytes', 'patchPairs'],
@@ -258,6 +263,10 @@ export const functions = {
   levelsCounted: [...context, 'system', 'definition'],
   /** What users have been counted by in a points system, and how many have each of the levels, which are listed last by their `no`. */
   readLevels: [...context, 'system'],
+  /** Whether users live in segments that have ended: the epoch, and the number of the segment that runs, 0 when none does. */
+  readSegments: [...context],
+  /** Drops the segments before `upTo`: all users have been taken over their ends. */
+  dropSegments: [...context, 'upTo'],
   /** Settles users to whom something is due, now or as the test clock moves `upTo` a moment; then an id for the entry of each, as many as may be. */
   sweep: [...context, 'upTo'],
   /** Ends a run of a leaderboard; `max` is how many participants its final rankings have. */
@@ -331,6 +340,8 @@ export const channelNames = {
 export const accountKeyNames = {
   /** String, empty: processes write it to notice that Redis refuses writes. Expires. */
   probe: 'probe',
+  /** String, empty: a sign-in came with X-Forwarded-For while TRUSTED_PROXIES was 0. Expires. */
+  untrustedProxy: 'untrusted-proxy',
 } as const;
 
 /** The start of the account's keys and channels. */

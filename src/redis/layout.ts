@@ -35,6 +35,10 @@ export const userLayouts = {
     ...streakOf('daily'),
     ...streakOf('weekly'),
     ...streakOf('monthly'),
+    /** The number of the segment that the user lives in (lua/modules/segments.lua); absent for 0. */
+    'segment',
+    /** The first day that is numbered by the configured weeks, where `weekStart` has changed since; days before it by the other weeks. */
+    'weeksFrom',
   ],
   /** One metric. Maps are by `no`, as text. */
   metric: [
@@ -92,13 +96,16 @@ const layouts = {
     'no',
     'run',
     'max',
+    'segment',
   ],
   /** Facts in entries: PointsFact, AwardFact, BoardFact, PeriodFact and StreakFact of ledger/entry.ts. */
   pointsFact: ['no', 'before', 'total', 'level', 'levelBefore', 'same', 'awards'],
   awardFact: ['trigger', 'ordinal', 'awarded', 'total', 'boosts', 'at', 'day'],
   boardFact: ['no', 'run', 'group', 'seq', 'value', 'rank', 'previousRank', 'previousValue', 'threshold'],
   periodFact: ['frequency', 'period', 'length', 'how'],
-  streakFact: ['length', 'started', 'current', 'isExtended', 'extendedAt', 'extended', 'freezes'],
+  streakFact: ['length', 'started', 'current', 'isExtended', 'extendedAt', 'extended', 'freezes', 'weeksFrom'],
+  /** SegmentFact of ledger/entry.ts. */
+  segment: ['no', 'at', 'version', 'plan', 'next'],
   /**
    * An element of a list of recent awards (ledger/recent-awards.ts): no list, but one MessagePack value after the other, the last of them boosts, as
    * many as there are. After the values come the id of the entry, 16 bytes, and the moment in milliseconds since 1970. `dayOffset` is the user's

@@ -17,6 +17,7 @@ const luaLimits = {
   maxCachedContexts: limits.maxCachedContexts,
   maxCachedZones: limits.maxCachedZones,
   maxFreezes: limits.maxFreezes,
+  maxHistoryPeriods: limits.maxHistoryPeriods,
   maxGroupBytes: limits.maxGroupBytes,
   maxPausesPerUser: limits.maxPausesPerUser,
   callWorkUs: limits.callWorkUs,

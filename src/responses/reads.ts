@@ -22,21 +22,16 @@ export interface RankingRows {
   readonly names: readonly (string | false)[];
 }
 
-const rankingJson = (user: string, name: string | null, rank: number, value: number): string =>
-  `{"userId":${JSON.stringify(user)},"userName":${name === null ? 'null' : JSON.stringify(name)},"rank":${rank},"value":${value}}`;
+/** An empty name is none (docs/rules/users.md). */
+const rankingJson = (user: string, name: string | null | false, rank: number, value: number): string =>
+  `{"userId":${JSON.stringify(user)},"userName":${name ? JSON.stringify(name) : 'null'},"rank":${rank},"value":${value}}`;
 
 /** The contract's `LeaderboardResponseWithRankings`; `open` is the leaderboard (PreparedJson.openRankedBoard). */
 export function rankingsJson(open: string, { firstRank, usersAndValues, names }: RankingRows): JsonText {
   let rows = '';
   for (let i = 0; 2 * i < usersAndValues.length; i += 1) {
-    const name = names[i];
     if (i > 0) rows += ',';
-    rows += rankingJson(
-      usersAndValues[2 * i] ?? '',
-      name === false ? null : (name ?? null),
-      firstRank + i,
-      Number(usersAndValues[2 * i + 1]),
-    );
+    rows += rankingJson(usersAndValues[2 * i] ?? '', names[i] ?? null, firstRank + i, Number(usersAndValues[2 * i + 1]));
   }
   return new JsonText(`${open},"rankings":[${rows}]}`);
 }

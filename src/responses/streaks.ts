@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type StoredStreaks, type StreakFact, streakPlace } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { at } from '../redis/encoding.js';
-import { datesOf, periodOf, weekShiftOf } from '../shared/calendar.js';
+import { datesIn, periodIn, weekShiftOf, type Weeks } from '../shared/calendar.js';
 import { dateShape, instantShape } from '../shared/shapes.js';
 
 /** The contract's `BaseStreakResponse`. */
@@ -80,20 +80,22 @@ function freezeFields(config: ActiveConfig, fact: StreakFact | undefined): Parti
   return { freezes, maxFreezes: Math.max(maximum, freezes), freezeAutoEarnInterval: earnInterval, freezeAutoEarnAmount: earnAmount };
 }
 
+const weeksOf = ({ document }: ActiveConfig, from: number | undefined): Weeks => ({ shift: weekShiftOf(document.settings), from });
+
 /** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (docs/rules/streaks.md). */
 export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): BaseStreak {
   const { frequency } = config.document.streaks;
   const shown = freezeFields(config, fact);
   if (!fact || fact.length === 0) return { ...none, frequency, ...shown };
-  const shift = weekShiftOf(config.document.settings);
-  const current = datesOf(frequency, fact.current, shift);
+  const weeks = weeksOf(config, fact.weeksFrom);
+  const current = datesIn(frequency, fact.current, weeks);
   return {
     length: fact.length,
     frequency,
-    started: datesOf(frequency, fact.started, shift).first,
+    started: datesIn(frequency, fact.started, weeks).first,
     periodStart: current.first,
     periodEnd: current.last,
-    expires: fact.isExtended ? datesOf(frequency, fact.current + 1, shift).last : current.last,
+    expires: fact.isExtended ? datesIn(frequency, fact.current + 1, weeks).last : current.last,
     ...shown,
   };
 }
@@ -116,12 +118,12 @@ export function historyResponse(
   rows: ReadonlyMap<number, PeriodRow>,
   count: number,
 ): StreakPeriodResponse[] {
-  const { settings, streaks } = config.document;
-  const shift = weekShiftOf(settings);
+  const { streaks } = config.document;
+  const weeks = weeksOf(config, fact.weeksFrom);
   return Array.from({ length: count }, (_, i) => {
     const period = fact.current - count + 1 + i;
     const row = rows.get(period);
-    const { first, last } = datesOf(streaks.frequency, period, shift);
+    const { first, last } = datesIn(streaks.frequency, period, weeks);
     const usedFreeze = row?.how === 'freeze';
     return {
       periodStart: first,
@@ -137,7 +139,8 @@ export function historyResponse(
 export function shownStreak(config: ActiveConfig, stored: StoredStreaks, extended: boolean): StreakFact {
   const { frequency } = config.document.streaks;
   const shown = (place: 'length' | 'started' | 'last' | 'extendedAt'): number => streakPlace(stored, frequency, place);
-  const current = periodOf(frequency, at(stored, 'core', 'streakDay') as number, weekShiftOf(config.document.settings));
+  const weeksFrom = at(stored, 'core', 'weeksFrom') as number | undefined;
+  const current = periodIn(frequency, at(stored, 'core', 'streakDay') as number, weeksOf(config, weeksFrom));
   return {
     length: shown('length'),
     started: shown('started'),
@@ -146,6 +149,7 @@ export function shownStreak(config: ActiveConfig, stored: StoredStreaks, extende
     extendedAt: shown('extendedAt'),
     extended,
     freezes: at(stored, 'core', 'freezes') as number,
+    ...(weeksFrom === undefined ? {} : { weeksFrom }),
   };
 }
 

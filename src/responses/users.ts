@@ -59,8 +59,8 @@ export function userResponse(config: ActiveConfig, id: string, fields: ProfileFa
   const tokens = fields[userFields.deviceTokens];
   return {
     id,
-    email: fields[userFields.email] ?? null,
-    name: fields[userFields.name] ?? null,
+    email: fields[userFields.email] || null,
+    name: fields[userFields.name] || null,
     tz: fields[userFields.tz] || null,
     deviceTokens: tokens ? (JSON.parse(tokens) as string[]) : null,
     subscribeToEmails: fields[userFields.subscribeToEmails] === '1',

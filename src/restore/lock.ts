@@ -16,7 +16,7 @@ export function luaScript(name: string): string {
 const script = luaScript('restore');
 
 /** A Redis command: its name, key and values. */
-export type Command = readonly [name: string, key: string, ...values: string[]];
+export type Command = readonly [name: string, key: string, ...values: (string | Buffer)[]];
 
 /** One command with all values, or no command without values. */
 export function commandsOf(name: string, key: string, values: readonly string[]): Command[] {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { loadConfig } from '../config/store.js';
+import { loadConfig, mustLoadVersion } from '../config/store.js';
 import type { Comparison } from '../engine/sync.js';
 import type { ConfigDocument } from '../config/model.js';
 import type { ActiveRedis } from '../ledger/active-redis.js';
@@ -8,6 +8,8 @@ import { objectionMessage, type ClaimPurpose, type Objection } from '../ledger/a
 import { acquireRestoreLease, advanceOffset, releaseLeases, splitId, type Lease, type StreamId } from '../ledger/offsets.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { readSegments, storedSegments } from '../ledger/segments.js';
+import { compilePlan } from '../plan/compile.js';
 import { levelsDefinition, levelsOf } from '../plan/points.js';
 import { inTransaction, readAllUsers } from '../postgres/pool.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -104,6 +106,7 @@ async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: Strea
   await restoreUsers(options, lock, start);
   await restoreCounters(options, lock);
   await restoreLevelCounts(options, lock, document);
+  await restoreSegments(options, lock);
   await finish(options, lock, start.epoch);
   return { users: start.users, resumed: start.resumed, saved: start.saved };
 }
@@ -250,6 +253,25 @@ async function restoreLevelCounts({ pool, tenant, partition }: RestoreOptions, l
     if (isRight && !system.archived) counts.push(`${levelsDefinitionField}${system.no}`, levelsDefinition(system));
   }
   await lock.write(commandsOf('HSET', partition + keyNames.levels, counts));
+}
+
+/**
+ * Restores the segments of time that users may still live in (lua/modules/segments.lua). Where the end of the newest one is lost, or a configuration was
+ * saved while Redis was away, the configuration of that segment is put back as the active one: the activation that follows ends it.
+ */
+async function restoreSegments({ pool, tenant, partition }: RestoreOptions, lock: RestoreLock): Promise<void> {
+  const segments = await lock.renewWhile(readSegments(pool, tenant));
+  const stored = storedSegments(segments);
+  const newest = segments.at(-1);
+  if (!stored || !newest) return;
+  const meta = partition + keyNames.meta;
+  await lock.write([['HSET', meta, metaFields.segments, stored]]);
+  const was = compilePlan(await mustLoadVersion(pool, tenant, newest.next));
+  if (was.time === compilePlan(await loadConfig(pool, tenant)).time) return;
+  await lock.write([
+    ['SET', partition + keyNames.plan + was.hash, was.blob],
+    ['HSET', meta, metaFields.version, String(was.version), metaFields.plan, was.hash],
+  ]);
 }
 
 /** Begins the new epoch: in Postgres first, so that a Redis without it is never considered in sync. */

@@ -23,11 +23,20 @@ export const limits = {
   maxBreakdownAttributes: 10,
   /** Bytes of a request body. */
   maxBodyBytes: 128 * 1024,
+  /**
+   * Characters of a body that are parsed in one turn of the event loop: 64 KiB of different keys take about 10 ms; and values of a larger body, where a
+   * field counts as two: 1,000 events of 100 fields each, or any file that has maxYamlNodes.
+   */
+  parsedAtOnceChars: 64 * 1024,
+  maxBodyValues: 200_000,
   /** Reactivation e-mails of a tenant, and the longest inactivity that triggers one. */
   maxReactivations: 10,
   maxReactivationDays: 365,
   /** Users that one step of an e-mail schedule reads. */
   emailPageUsers: 500,
+  /** RATE_LIMIT_COSTLY: requests of one key to costly routes in a window of RATE_LIMIT_WINDOW_S; and those that wait for one of the same key. */
+  costlyRequests: 120,
+  maxCostlyWaiting: 10,
   /** Bytes of all request headers together. */
   maxHeaderBytes: 16 * 1024,
   /** Timeouts for the headers and for the whole of a request, and how often they are checked. */
@@ -50,6 +59,8 @@ export const limits = {
   maxFreezes: 100,
   /** Conditions of a streak. */
   maxStreakConditions: 20,
+  /** Changes of the configuration that time is settled by, and that the worker has not settled all users up to (docs/rules/time.md). */
+  maxEndedSegments: 20,
   /** Pauses that one user can have, past ones included. */
   maxPausesPerUser: 100,
   /** Awards in the response to a read of a user's points (docs/rules/points.md). */
@@ -78,6 +89,8 @@ export const limits = {
    */
   batchPartWorkUs: 5_000,
   batchRoundTripWorkUs: 20_000,
+  /** Events of a batch that a process prepares in one turn of its event loop, each up to 0.05 ms. */
+  batchTurnEvents: 100,
   /** Concurrent batches whose next part the function library tracks. */
   maxOpenBatches: 1_000,
   /** Rows of a deleted user that one Postgres transaction deletes. */
@@ -166,10 +179,19 @@ export const limits = {
   countEffectsMs: 400,
   /** How far back the awards of a trigger are counted that is switched off. */
   effectAwardDays: 30,
+  /**
+   * Time and heap of one task of the thread that processes configurations, of which the largest takes about 1 s and 200 MB; and objects of a
+   * configuration, times its edits, that are processed without the thread, in a few ms.
+   */
+  configWorkMs: 10_000,
+  configThreadMb: 768,
+  inPlaceObjects: 50,
   /** Bytes of a configuration file. */
   maxConfigFileBytes: 1024 * 1024,
   /** Nesting of a configuration file. A valid file has 7 levels, and the recursive parser overflows at some thousands. */
   maxYamlLevels: 32,
+  /** Scalars, items and fields of a configuration file: building the document of 1 MiB of short nested ones would take seconds and 500 MB. */
+  maxYamlNodes: 200_000,
   /** Uses of aliases in a configuration file, each of which may expand to a large object. */
   maxYamlAliases: 100,
   /** Attempts of a change that conflicts with concurrent ones. Each attempt lets one writer succeed, so this many can collide. */
@@ -255,14 +277,24 @@ export const limits = {
   maxCachedSessions: 1_000,
   /** Open sessions of one key. Another one ends the oldest. */
   maxSessionsPerKey: 100,
-  /** Failed attempts to sign in: from one address, and from all together, in a window. A failed attempt takes at least signInFailureMs. */
-  signInAttempts: 10,
-  allSignInAttempts: 1_000,
+  /** Wrong keys in a window: from one address (of IPv6: one /64) before they are a 429, and from all before refusing them takes signInSlowedMs. */
+  signInFailures: 10,
+  allSignInFailures: 1_000,
   signInWindowS: 300,
   signInFailureMs: 250,
+  signInSlowedMs: 2_000,
+  /** Refusals of one process that wait. Further ones are a 429 at once. */
+  maxWaitingSignIns: 1_000,
+  /** How often a process notes X-Forwarded-For while TRUSTED_PROXIES is 0, and for how long it is a problem in the status. */
+  untrustedProxyNoteMs: 30 * 60_000,
+  untrustedProxyShownS: 3_600,
   /** Proxies in front of the service that TRUSTED_PROXIES can count. */
   maxTrustedProxies: 10,
+  /** How long rows of application keys stay after the key has expired or was revoked. */
+  endedKeyRetentionMs: 30 * 86_400_000,
   maxAuditSummaryChars: 500,
+  /** Hexadecimal digits of the hash of an address in an entry of the audit log: too many for two addresses to share one. */
+  auditHashChars: 32,
   /** Labels of objects in the summary of an entry of the audit log. It counts the rest. */
   maxAuditLabels: 10,
   /** Retention of the audit log, how often old entries and sessions are pruned, and how many rows one statement deletes. */
@@ -379,6 +411,11 @@ export const limits = {
   /** Tenants that the sweep starts each second, and sweeps concurrently: 1,000 idle tenants are swept every 10 s. */
   sweepTenants: 100,
   sweepTenantsAtOnce: 8,
+  /** How long one request moves the test clock before it responds with the time that is reached. */
+  clockRequestMs: 30_000,
+  /** How long the test clock waits for an attempt at a message before it moves on, and how often it looks. */
+  clockAttemptMs: 2_000,
+  clockAttemptPollMs: 25,
   /** Users that one step of a leaderboard's activation adds. */
   activationUsers: 200,
   /** Users that an activation reads at once; each read sorts all users of the tenant. */

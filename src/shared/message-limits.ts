@@ -8,9 +8,16 @@ export const messageLimits = {
   maxTemplateBodyChars: 5_000,
   /** Nesting of the tags of a template: the library parses and renders recursively. */
   maxTemplateLevels: 8,
-  /** Time that rendering one text of a template may take, and the items and characters that its filters may allocate. */
-  templateRenderMs: 1_000,
+  /** Filters of one expression of a template. */
+  maxTemplateFilters: 10,
+  /**
+   * Time that rendering the texts of a message may take in a thread, of which a message needs some 1 ms; the items and characters that the filters of
+   * one text may allocate, the characters that it may write, and the heap of the thread.
+   */
+  templateRenderMs: 500,
   templateRenderItems: 1_000_000,
+  maxRenderedChars: 64 * 1024,
+  renderThreadMb: 128,
   /** Checked texts of templates that a process caches. */
   maxCheckedTexts: 2_048,
   /** Characters of a locale (RFC 5646, 4.4.1), of the name and of the postal address in emails, and of a URL. */
@@ -24,7 +31,7 @@ export const messageLimits = {
   maxMessagesPerUserDay: 100,
   /** Bytes of a generated key. */
   secretBytes: 32,
-  /** Messages that a worker sends concurrently by one channel. */
+  /** Messages of a tenant that a worker has claimed by one channel: it sends them, or has not saved yet that they are sent. A kill doubles no others. */
   messageConcurrency: 20,
   /** For how long sent messages are collected before they are saved; a worker that is killed sends them again. */
   messageCollectMs: 500,
@@ -95,6 +102,11 @@ export const messageLimits = {
   /** EMAIL_RATE_LIMIT: its default is below the first limit of most providers (Amazon SES: 14 a second). */
   emailsPerS: 10,
   maxEmailsPerS: 10_000,
+  /** The pause after a confirmation of an address before an operator may send another one. */
+  confirmationPauseMs: 600_000,
+  /** Test emails that a tenant may send in a window: enough for an afternoon with a template, too few for a mailing. */
+  maxTestEmails: 30,
+  testEmailWindowS: 3_600,
   /** Connections of one worker to the SMTP server, and emails that one connection sends before it is replaced. */
   emailConnections: 5,
   emailsPerConnection: 100,

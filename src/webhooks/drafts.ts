@@ -56,9 +56,9 @@ export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, 
 
 /**
  * Freezes are earned before they are used; but freezes that remain after a streak was lost were earned later. A new streak can start in the entry that
- * lost the old one (docs/rules/streaks.md).
+ * lost the old one (docs/rules/streaks.md). Time extends no streak: where a settled user's streak is extended, the conditions have changed, which is silent.
  */
-function emitStreak(config: ActiveConfig, { streaks, periods = [], freezes: earned }: EntryOfUser, emit: Emit): void {
+function emitStreak(config: ActiveConfig, { kind: entryKind, streaks, periods = [], freezes: earned }: EntryOfUser, emit: Emit): void {
   if (streaks === undefined) return;
   const shown = periods.filter(({ frequency }) => frequency === config.document.streaks.frequency);
   const freezes = at(streaks, 'core', 'freezes') as number;
@@ -72,7 +72,7 @@ function emitStreak(config: ActiveConfig, { streaks, periods = [], freezes: earn
   if (isLost) emit('streak.lost', () => ({ length: lostLength(config, streaks) }));
   if (isLost && freezes > 0) emitEarned();
   const extension = shown.find(({ how }) => how === 'extended');
-  if (!extension) return;
+  if (!extension || entryKind === 'settle') return;
   const kind = extension.length === 1 ? 'streak.started' : 'streak.extended';
   emit(kind, () => ({ streak: baseStreak(config, shownStreak(config, streaks, true)) }));
 }

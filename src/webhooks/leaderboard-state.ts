@@ -59,6 +59,8 @@ export function boardChangesOf(entries: readonly LedgerEntry[]): BoardChanges {
       case 'final':
         ended.set(`${entry.no}:${entry.run}`, { no: entry.no, run: entry.run, at: entry.at });
         break;
+      case 'segment':
+      case 'segmentsDropped':
       case 'deletion':
         break;
       default:

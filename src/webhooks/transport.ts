@@ -3,7 +3,7 @@ import { type LookupAddress, lookup as dnsLookup } from 'node:dns';
 import { type LookupFunction, isIP } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { Agent, type Dispatcher, buildConnector, request } from 'undici';
-import { isPublicAddress, privateUrlFault } from '../config/webhook-url.js';
+import { isPublicAddress, receiverFault, type WebhookReceivers } from '../config/webhook-url.js';
 import { limits } from '../shared/limits.js';
 
 /** The secrets of an endpoint. */
@@ -50,8 +50,7 @@ export interface Outcome {
 export type Resolver = (name: string) => Promise<readonly LookupAddress[]>;
 
 export interface TransportOptions {
-  /** Whether private addresses and http are allowed. */
-  readonly allowPrivate: boolean;
+  readonly receivers: WebhookReceivers;
   readonly resolve?: Resolver;
   /** The response timeout of a receiver. */
   readonly responseMs?: number;
@@ -106,8 +105,8 @@ export function lookupOf(resolve: Resolver, isOpen: (address: string) => boolean
  * Connects to allowed addresses only. The check applies to the connection's own address: one in the URL, or those that the name resolves to for this
  * connection, so that a name that resolves elsewhere the next time gains nothing; and, once connected, the remote address.
  */
-function connectorOf({ allowPrivate, resolve = systemResolver }: TransportOptions): buildConnector.connector {
-  const isOpen = (address: string): boolean => allowPrivate || isPublicAddress(address);
+function connectorOf({ receivers, resolve = systemResolver }: TransportOptions): buildConnector.connector {
+  const isOpen = (address: string): boolean => receivers !== 'public' || isPublicAddress(address);
   const connect = buildConnector({ timeout: limits.webhookConnectMs, lookup: lookupOf(deduplicated(resolve), isOpen) });
   return (options, callback) => {
     const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -165,7 +164,7 @@ function statusError(status: number): string | null {
 
 /**
  * Sends messages to receivers, whose URLs may come from people who must not reach this machine's network: only over https and to public addresses,
- * unless private ones are allowed. Follows no redirects, uses no proxy of the environment, and limits what it reads of a response.
+ * unless the settings allow others. Follows no redirects, uses no proxy of the environment, and limits what it reads of a response.
  */
 export class Transport {
   private readonly options: TransportOptions;
@@ -203,7 +202,7 @@ export class Transport {
       durationMs: Math.round(performance.now() - startedAt),
     });
     try {
-      const fault = this.options.allowPrivate ? null : privateUrlFault(url);
+      const fault = receiverFault(url, this.options.receivers);
       if (fault !== null) return done({ isAccepted: false, status: null, answer: null, error: `the url ${fault}` });
       const { statusCode, body: answer } = await request(url, {
         ...{ method: 'POST', body, dispatcher: this.agent, signal: aborting.signal },

@@ -37,7 +37,13 @@ export const rows: Readonly<Record<string, Row>> = {
       [{ name: 'Plan', key: 'plan', type: 'user' }, {}],
       [{ name: 'Plan', key: 'plan', type: 'event' }, {}],
     ],
-    update: () => [[{ name: 'Tarif' }, { name: 'Tarif', key: 'plan', type: 'user' }]],
+    update: () => [
+      [{ name: 'Tarif' }, { name: 'Tarif', key: 'plan', type: 'user' }],
+      [
+        { type: 'user', key: 'plan' },
+        { name: 'Tarif', key: 'plan', type: 'user' },
+      ],
+    ],
     refused: () => [
       [{ name: 1 }, /`0.name` must be a string/],
       [{ name: ' ' }, /`0.name` must not be empty/],
@@ -47,7 +53,10 @@ export const rows: Readonly<Record<string, Row>> = {
       [{ type: 'metric' }, /`0.type` must be one of user, event/],
     ],
     issues: () => [[{ name: 'P', key: 'plan', type: 'user' }, /Attribute "plan" already exists/]],
-    bad: () => [],
+    bad: () => [
+      [{ name: 'P', type: 'event' }, /^Attribute "plan": type cannot change: create another attribute with the one that you need\.$/],
+      [{ name: 'P', key: 'tariff' }, /^Attribute "plan": key cannot change/],
+    ],
   },
   metrics: {
     path: '/metrics',
@@ -103,6 +112,8 @@ export const rows: Readonly<Record<string, Row>> = {
       [{ maxPoints: 1.5 }, /`0.maxPoints` must be a/],
       [{ badge: 'x' }, /`0.badge` must be an object/],
       [{ badge: {} }, /`0.badge.url` is required/],
+      [{ badge: { url: 'javascript:alert(1)' } }, /`0.badge.url` must be a URL that starts with https:\/\/ or http:\/\//],
+      [{ badge: { url: 'https://x.test/\u0000' } }, /`0.badge.url` must be a URL that starts with https:\/\/ or http:\/\//],
       [{ levels: 5 }, /`0.levels` must be an array/],
       [{ levels: [{ name: 'L', key: 'l', points: -1 }] }, /`0.levels.0.points` must be a whole number from 0/],
     ],
@@ -121,7 +132,7 @@ export const rows: Readonly<Record<string, Row>> = {
     path: '/points/{system}/levels',
     hosted: true,
     create: () => [
-      [{ name: 'One', key: 'one', points: 10, description: 'First', badge: { url: 'u' } }, {}],
+      [{ name: 'One', key: 'one', points: 10, description: 'First', badge: { url: 'http://x.test/b.png' } }, {}],
       [
         { name: 'Two', key: 'two', points: 20 },
         { description: '', badge: null },
@@ -183,7 +194,10 @@ export const rows: Readonly<Record<string, Row>> = {
       [{ name: 'B', start: '2040-01-02', multiplier: 2, userAttributes: filters(kind) }, /no user attribute with the id/],
       [{ name: 'B', start: '2040-01-02', multiplier: 2, userAttributes: [...filters(city), ...filters(city)] }, /"city" is filtered twice/],
     ],
-    bad: () => [[{ end: '2039-01-01' }, /is before the start/]],
+    bad: () => [
+      [{ end: '2039-01-01' }, /is before the start/],
+      [{ userId: 'bo' }, /^Boost "happy-hour": userId cannot change/],
+    ],
   },
   triggers: {
     path: '/points/{system}/triggers',
@@ -374,7 +388,15 @@ export const rows: Readonly<Record<string, Row>> = {
     create: ({ metric, city, kind, achievement }) => [
       [
         {
-          ...{ name: 'Ten', key: 'ten', description: 'D', badge: { url: 'u' }, trigger: 'metric', metricId: metric, metricValue: 10.5 },
+          ...{
+            name: 'Ten',
+            key: 'ten',
+            description: 'D',
+            badge: { url: 'http://x.test/b.png' },
+            trigger: 'metric',
+            metricId: metric,
+            metricValue: 10.5,
+          },
           ...{ userAttributes: filters(city), eventAttributes: filters(kind), status: 'active' },
         },
         {},

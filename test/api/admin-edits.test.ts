@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { bodyOf, configText, readBoard, readPoints, track, until } from '../support/answers.js';
-import { startHost, startTenant, type World } from '../support/world.js';
+import { startSecond } from '../support/second.js';
+import { adminKey, startHost, startTenant, type World } from '../support/world.js';
 
 const base = '/admin/v1';
 
@@ -46,6 +47,31 @@ describe('A change through the Admin API', () => {
     return rows[0]?.version ?? 0;
   };
   const triggerBy = (metricId: string, points: number) => ({ type: 'metric', points, metricId, metricThreshold: 1, status: 'active' });
+
+  it('leaves alone a badge that was stored before its scheme was refused, also at a start', async () => {
+    const badge = { url: 'https://example.com/1.png' };
+    const [id = ''] = await create('/points', { name: 'Gems', key: 'gems', badge });
+    const stored = 'javascript:alert(1)';
+    await world.pool.query(
+      `update config_versions set document = replace(document::text, '${badge.url}', '${stored}')::jsonb where tenant = $1`,
+      [world.tenant],
+    );
+    const restarted = await startSecond(host);
+    try {
+      const { rows } = await world.pool.query<{ id: string }>('select id from tenants where no = $1', [world.tenant]);
+      const headers = { 'x-api-key': adminKey, 'tenant-id': rows[0]!.id };
+      const reply = await fetch(`${restarted.address!}${base}/points/${id}`, { headers });
+      expect(await reply.json()).to.deep.include({ key: 'gems', badge: { url: stored } });
+    } finally {
+      await restarted.stop();
+    }
+    await create('/points', { name: 'XP', key: 'xp' });
+    const { issues } = await send('PATCH', '/points', [{ id, name: 'Jewels' }]);
+    expect(issues.map(({ message }) => message)).to.deep.equal([
+      'Points system "gems": badge.url must be a URL that starts with https:// or http://.',
+    ]);
+    expect((await send('PATCH', '/points', [{ id, name: 'Jewels', badge }])).issues).to.deep.equal([]);
+  });
 
   it('lists the boosts of one user, and of no other user', async () => {
     const [system = ''] = await create('/points', { name: 'Gems', key: 'gems' });

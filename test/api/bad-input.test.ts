@@ -168,8 +168,6 @@ const properties: readonly (readonly [what: string, body: Readonly<Record<string
   ),
   ['a zone that is a number', { tz: 2 }, '`@tz` must be a string.'],
   ['an empty email', { email: '' }, '`@email` must not be empty.'],
-  ['an email of null', { email: null }, '`@email` must be a string.'],
-  ['a name of null', { name: null }, '`@name` must be a string.'],
   ['an email of 321 characters', { email: 'x'.repeat(321) }, '`@email` must have at most 320 characters.'],
   ['a name of 1,001 characters', { name: 'x'.repeat(1001) }, '`@name` must have at most 1000 characters.'],
   ['a name of 1,001 emoji', { name: '🙂'.repeat(1001) }, '`@name` must have at most 1000 characters.'],

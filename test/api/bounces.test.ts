@@ -246,6 +246,13 @@ describe('Bounces and complaints', () => {
         { SigningCertURL: `https://sns.eu-west-1.amazonaws.com.evil.example${certificatePath}` },
         401,
       ],
+      ['a certificate of a bucket of S3', { SigningCertURL: `https://sns.s3-eu-west-1.amazonaws.com${certificatePath}` }, 401],
+      [
+        'a certificate of a bucket of a website',
+        { SigningCertURL: `https://sns.s3-website-eu-west-1.amazonaws.com${certificatePath}` },
+        401,
+      ],
+      ['a certificate of another port', { SigningCertURL: `https://sns.eu-west-1.amazonaws.com:8443${certificatePath}` }, 401],
       ['a certificate without TLS', { SigningCertURL: certificateUrl.replace('https', 'http') }, 401],
       ['a certificate at another path', { SigningCertURL: 'https://sns.eu-west-1.amazonaws.com/bucket/cert.pem' }, 401],
     ];
@@ -293,6 +300,9 @@ describe('Bounces and complaints', () => {
         'http://sns.eu-west-1.amazonaws.com',
         'https://127.0.0.1',
         'https://s3.amazonaws.com',
+        'https://sns.s3.amazonaws.com',
+        'https://sns.s3-eu-west-1.amazonaws.com',
+        'https://sns.s3-website-eu-west-1.amazonaws.com',
         'x',
       ]) {
         expect((await post(confirmation(host + subscribePath))).status, host).to.equal(422);
@@ -330,6 +340,24 @@ describe('Bounces and complaints', () => {
       expect(answer(await world.request('DELETE', path))).to.deep.equal([200, { email: ana }]);
       expect(answer(await world.request('DELETE', path))).to.deep.equal(missing);
     });
+
+    for (const text of ['not an address', 'ana', 'ana@', '@example.com', 'Ana <ana@example.com>', 'a@b@example.com', 'ana@exa mple.com'])
+      it(`which refuses ${JSON.stringify(text)} as an address`, async () => {
+        const refused = await world.request('POST', '/admin/v1/suppressions', { body: { email: text } });
+        expect(answer(refused)).to.deep.equal([422, { error: '`email` must be an email address such as ana@example.com.' }]);
+        expect((await world.get(`/admin/v1/suppressions?email=${encodeURIComponent(text)}`)).status).to.equal(404);
+      });
+
+    for (const text of [
+      "o'hara+news@example.com",
+      'ana@müller.example',
+      'ana@xn--mller-kva.example',
+      ' Ana@Example.com ',
+      'анна@пример.рф',
+    ])
+      it(`which accepts ${JSON.stringify(text)} as an address`, async () => {
+        expect((await world.request('POST', '/admin/v1/suppressions', { body: { email: text } })).status).to.equal(200);
+      });
 
     it('which unsubscribes the users of a complaint, in this tenant only', async () => {
       const other = await startTenant(world);

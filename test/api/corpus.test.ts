@@ -14,6 +14,14 @@ const isRecording = process.env['RECORD_CORPUS'] === '1';
 /** Services by the names of their files: most requests go to a usual one. */
 const services: Readonly<Record<string, Omit<WorldOptions, 'config'>>> = {
   service: { settings: { corsOrigins: ['https://app.example.com'], messages: 'log', emailFrom: 'Laurel <laurel@example.com>' } },
+  confirmation: {
+    settings: {
+      messages: 'log',
+      emailFrom: 'Laurel <laurel@example.com>',
+      publicUrl: 'https://laurel.example.com',
+      confirmAddresses: true,
+    },
+  },
   'rate-limit': { settings: { rateLimit: 4, rateLimitWindowS: 600 }, roles: { api: true, worker: false } },
   'full-ledger': { settings: { maxLedgerEntries: 5 }, roles: { api: true, worker: false } },
 };

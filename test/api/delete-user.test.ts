@@ -11,13 +11,13 @@ import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { answer, bodyOf, configText, read, readBoard, track, userPath, type Rankings } from '../support/answers.js';
 import { batchOf, first } from '../support/admin.js';
 import { inParallel } from '../support/client.js';
-import { addEmailDelivery } from '../support/email-deliveries.js';
+import { addEmailDelivery, unsubscribeLink } from '../support/email-deliveries.js';
 import { differences } from '../support/differences.js';
 import { messagesOf, subscription } from '../support/messages.js';
 import { until } from '../support/stage.js';
 import { tracesOf } from '../support/traces.js';
 import { startWorker } from '../support/worker.js';
-import { startWorld, type Reply, type World, type WorldOptions } from '../support/world.js';
+import { defaultNow, startWorld, type Reply, type World, type WorldOptions } from '../support/world.js';
 
 const config = {
   attributes: [
@@ -152,7 +152,7 @@ describe('Deleting a user', () => {
     await track(world, 'm', { user: zoe, value: 1 });
     await track(world, 'm', { user: 'ana', value: 1 });
     await world.drain();
-    await forgetInConfig(world.pool, 1, zoe, commandAuthor);
+    await forgetInConfig(world.pool, 1, zoe, { author: commandAuthor, now: defaultNow });
     // Any change makes the version without the boosts known.
     await world.configure(configText({ metrics: [...config.metrics, { key: 'o', name: 'O' }] }));
     const { awards } = await read<{ awards: { awarded: number; boosts: unknown[] }[] }>(world, userPath(zoe, '/points/p?awards=100'));
@@ -193,11 +193,11 @@ describe('Deleting a user', () => {
     const suppressions = new Suppressions(world.pool);
     const feedback = { pool: world.pool, engine: world.engine, suppressions, log: pino({ level: 'silent' }) };
     await new FeedbackIntake(feedback).record({ kind: 'bounced', address: 'Zimmer@example.com', delivery, detail: '5.1.1' });
-    const link = await new Links(world.pool, world.address).unsubscribeUrl({ tenant: world.tenant, user: zoe, delivery });
+    const link = await unsubscribeLink(world, new Links(world.pool, world.address), { user: zoe, delivery });
     expect(answer(await remove(world))).to.deep.equal([200, { id: zoe }]);
     expect(await tracesOf(world.redis, world.pool, world.partition, [...texts, 'Zimmer@example.com', delivery])).to.deep.equal([]);
     expect(await suppressions.has(world.tenant, 'zimmer@example.com')).to.equal(true);
-    expect((await fetch(link!, { method: 'POST' })).status).to.equal(200);
+    expect((await fetch(link, { method: 'POST' })).status).to.equal(200);
     expect(await traces(world)).to.deep.equal([]);
   });
 

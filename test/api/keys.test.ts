@@ -136,7 +136,18 @@ describe('Keys', () => {
         [lea.id, false],
         [other.id, true],
       ]);
-      expect(Object.keys(ofLea[0] ?? {}).sort()).to.deep.equal(['created', 'id', 'lastUsed', 'prefix', 'status', 'userId']);
+      expect(Object.keys(ofLea[0] ?? {}).sort()).to.deep.equal([
+        'created',
+        'expires',
+        'fields',
+        'id',
+        'lastUsed',
+        'maxEventValue',
+        'permissions',
+        'prefix',
+        'status',
+        'userId',
+      ]);
       expect(ofLea[0]).to.include({ userId: 'lea', prefix: lea.prefix, status: 'active' });
       expect((await list('userId=lea&limit=1&skip=1')).map(({ id }) => id)).to.deep.equal([other.id]);
       expect((await list('limit=100')).filter(({ userId }) => /^le/.test(userId)).map(({ id }) => id)).to.deep.equal([
@@ -347,6 +358,11 @@ describe('An account whose ADMIN_API_KEY is revoked', () => {
     expect((await keys('revoke', 'test')).output).to.equal('test is revoked: every process refuses it within a second.\n');
     await until('the service refuses the key', async () => (await status(world, adminKey)) === 401);
     expect(await status(world, made!)).to.equal(200);
+    const limited = await keys('create', '--user', 'ana', '--permissions', 'read', '--fields', 'tz', '--expires', '2090-01-31');
+    const [, ofAna] = /application key, which is shown only this once: (\S+)/.exec(limited.output)!;
+    expect((await world.request('GET', '/v1/leaderboards', { key: ofAna! })).status).to.equal(200);
+    expect((await world.request('PUT', '/v1/users/ana', { key: ofAna!, body: {} })).status).to.equal(403);
+    expect((await keys('create', '--user', 'ana', '--permissions', 'write')).log).to.contain('"write" is none of read, events, identify.');
     const { id } = first(
       batchOf(await world.request('POST', '/admin/v1/tenants', { key: made!, body: [{ customerId: 'c', name: 'C' }] })).created,
     );

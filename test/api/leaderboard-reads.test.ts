@@ -65,9 +65,9 @@ describe('Reading a leaderboard', () => {
     await track(world, 'names', { user: { id: 'carl', name: '' }, value: 1 });
     const names = async (): Promise<(string | null)[]> =>
       (await read<Rankings>(world, '/v1/leaderboards/names')).rankings.map(({ userName }) => userName);
-    expect(await names()).to.deep.equal(['Ana', null, '']);
+    expect(await names()).to.deep.equal(['Ana', null, null]);
     bodyOf(await world.request('PUT', '/v1/users/ben', { body: { name: 'Benedikt' } }), 200);
-    expect(await names()).to.deep.equal(['Ana', 'Benedikt', '']);
+    expect(await names()).to.deep.equal(['Ana', 'Benedikt', null]);
   });
 
   it('shows the board itself, by metric and by points', async () => {

@@ -3,12 +3,13 @@ import { expect } from 'chai';
 import { SignJWT, UnsecuredJWT, decodeJwt } from 'jose';
 import { EmailTransport } from '../../src/messages/email-transport.js';
 import { Links } from '../../src/messages/links.js';
+import { Secret } from '../../src/messages/secret.js';
 import { limits } from '../../src/shared/limits.js';
 import { configText, readProfile, userPath } from '../support/answers.js';
-import { addEmailDelivery, readEmailDelivery } from '../support/email-deliveries.js';
+import { addEmailDelivery, readEmailDelivery, unsubscribeLink } from '../support/email-deliveries.js';
 import { startMailServer } from '../support/mail-server.js';
 import { until } from '../support/stage.js';
-import { freshDatabase, startWorld, type World } from '../support/world.js';
+import { defaultNow, freshDatabase, startWorld, type World } from '../support/world.js';
 
 const oneClick = 'List-Unsubscribe=One-Click';
 const form = 'application/x-www-form-urlencoded';
@@ -35,7 +36,8 @@ describe('The links of messages', () => {
     delivery = await addEmailDelivery(world, 'ana');
   });
 
-  const unsubscribeUrl = async (user = 'ana'): Promise<string> => (await links.unsubscribeUrl({ tenant: 1, user, delivery }))!;
+  /** The link of an email to a user, as the user is now. */
+  const unsubscribeUrl = async (user = 'ana'): Promise<string> => unsubscribeLink(world, links, { user, delivery });
   const clickUrl = (url: string): Promise<string> => links.clickUrl({ tenant: 1, delivery, url });
   /** A request without a key. */
   async function open(url: string, init: RequestInit = {}): Promise<Page> {
@@ -98,7 +100,7 @@ describe('The links of messages', () => {
     });
 
     it('respond with 200 after the user was deleted, and create no user', async () => {
-      const url = await unsubscribeUrl('gone');
+      const url = (await links.unsubscribeUrl({ tenant: 1, user: 'gone', created: 1, delivery }))!;
       await world.drain();
       const before = await world.snapshot();
       for (const reply of [await post(url), await open(url)]) {
@@ -107,6 +109,59 @@ describe('The links of messages', () => {
       }
       expect((await post(`${url}/preferences`, 'shown=emails')).status).to.equal(303);
       expect(await world.snapshot()).to.equal(before);
+    });
+
+    describe('a user who was deleted, once another has the id,', () => {
+      /** Deletes Ben, and lets another person have the id. */
+      async function replaced(): Promise<void> {
+        expect((await world.request('DELETE', `/admin/v1/users/ben`)).status).to.equal(200);
+        await world.setClock(new Date((clockMs += 60_000)).toISOString());
+        await world.request('PUT', userPath('ben'), { body: { name: 'Benedikta', email: 'benedikta@example.com' } });
+        await world.drain();
+      }
+      let clockMs = Date.parse(defaultNow);
+      let benDelivery: string;
+      beforeEach(async () => {
+        await world.request('PUT', userPath('ben'), { body: { name: 'Ben', email: 'ben@example.com', subscribeToEmails: true } });
+        await world.drain();
+        benDelivery = await addEmailDelivery(world, 'ben');
+      });
+      /** A link as it was before links named the creation of their user. */
+      const oldUrl = async (): Promise<string> => {
+        const token = await new SignJWT({ t: 1, sub: 'ben', jti: benDelivery })
+          .setProtectedHeader({ alg: 'HS256' })
+          .setAudience('u')
+          .sign(await new Secret(world.pool, 'message-links').read());
+        return `${world.address}/m/u/${token}`;
+      };
+
+      it('show and change nothing of the new one', async () => {
+        const url = await unsubscribeLink(world, links, { user: 'ben', delivery: benDelivery });
+        expect((await open(url)).text).to.contain('to Ben');
+        await replaced();
+        const before = await world.snapshot();
+        for (const reply of [await open(url), await post(url)]) {
+          expect(reply.status).to.equal(200);
+          expect(reply.text).to.contain('This account no longer exists.').and.not.contain('Benedikta');
+        }
+        expect((await post(`${url}/preferences`, 'shown=emails')).status).to.equal(303);
+        expect(await world.snapshot()).to.equal(before);
+        expect((await post(await unsubscribeLink(world, links, { user: 'ben', delivery: benDelivery }))).text).to.contain('unsubscribed');
+        expect((await readProfile(world, 'ben')).subscribeToEmails).to.equal(false);
+      });
+
+      it('without the creation in them work while their message is stored, and are no longer valid after that', async () => {
+        const url = await oldUrl();
+        expect((await post(url)).text).to.contain('You are unsubscribed');
+        expect((await readProfile(world, 'ben')).subscribeToEmails).to.equal(false);
+        await replaced();
+        const before = await world.snapshot();
+        for (const reply of [await open(url), await post(url), await post(`${url}/preferences`, 'shown=emails')]) {
+          expect(reply.status).to.equal(404);
+          expect(reply.text).to.contain('This link is no longer valid').and.not.contain('Benedikta');
+        }
+        expect(await world.snapshot()).to.equal(before);
+      });
     });
 
     it('keep odd ids apart', async () => {
@@ -118,7 +173,8 @@ describe('The links of messages', () => {
     });
 
     it('fit into a line of a header for ids of 255 ASCII characters', async () => {
-      const url = await unsubscribeUrl('x'.repeat(limits.maxIdChars));
+      const target = { tenant: 1, user: 'x'.repeat(limits.maxIdChars), created: Date.now(), delivery };
+      const url = (await links.unsubscribeUrl(target))!;
       expect(`List-Unsubscribe: <${url}>`.length).to.be.lessThan(998);
     });
   });
@@ -142,6 +198,17 @@ describe('The links of messages', () => {
         'a broken escape': '%ff',
       };
     }
+
+    it('save no preferences from a form that is not UTF-8, and unsubscribe with any body', async () => {
+      const url = await unsubscribeUrl();
+      const body = Buffer.from('shown=emails&on=\xe9', 'latin1');
+      const headers = { 'Content-Type': form };
+      const subscribed = await isSubscribed();
+      expect((await open(`${url}/preferences`, { method: 'POST', body, headers })).status).to.equal(400);
+      expect(await isSubscribed()).to.equal(subscribed);
+      expect((await open(url, { method: 'POST', body, headers })).status).to.equal(200);
+      expect(await isSubscribed()).to.equal(false);
+    });
 
     it('are refused with a page, and change nothing', async () => {
       await world.drain();
@@ -259,7 +326,7 @@ describe('The links of messages', () => {
   it('belong to the installation: processes that start at once sign with the same key', async () => {
     const database = await freshDatabase();
     const all = Array.from({ length: 8 }, () => new Links(database.pool, 'https://laurel.example/base'));
-    const target = { tenant: 1, user: 'ana', delivery: randomUUID() };
+    const target = { tenant: 1, user: 'ana', created: 1_700_000_000_000, delivery: randomUUID() };
     const urls = await Promise.all(all.map((each) => each.unsubscribeUrl(target)));
     expect(new Set(urls).size).to.equal(1);
     expect(urls[0]).to.match(/^https:\/\/laurel\.example\/base\/m\/u\/[\w.-]+$/);
@@ -269,7 +336,7 @@ describe('The links of messages', () => {
 
   it('without PUBLIC_URL lead to their targets, and there is none to unsubscribe', async () => {
     const without = new Links(world.pool, null);
-    expect(await without.unsubscribeUrl({ tenant: 1, user: 'ana', delivery })).to.equal(null);
+    expect(await without.unsubscribeUrl({ tenant: 1, user: 'ana', created: 1, delivery })).to.equal(null);
     expect(await without.clickUrl({ tenant: 1, delivery, url: 'https://study.example/' })).to.equal('https://study.example/');
   });
 });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { Links } from '../../src/messages/links.js';
 import { configText, readProfile, userPath } from '../support/answers.js';
-import { addEmailDelivery } from '../support/email-deliveries.js';
+import { addEmailDelivery, unsubscribeLink } from '../support/email-deliveries.js';
 import { type Browser, chromiumProgram, startChromium } from '../support/chromium.js';
 import { startWorld, type World } from '../support/world.js';
 
@@ -37,7 +37,7 @@ describe('The page of message preferences', () => {
     const delivery = await addEmailDelivery(world, user);
     page = await browser!.context.newPage();
     await page.setViewportSize({ width: 360, height: 740 });
-    await page.goto((await links.unsubscribeUrl({ tenant: world.tenant, user, delivery }))!);
+    await page.goto(await unsubscribeLink(world, links, { user, delivery }));
   }
   afterEach(() => page.close());
 

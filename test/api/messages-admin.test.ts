@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type Channel, channels, notificationTypes, type NotificationType } from '../../src/config/message-types.js';
 import { Suppressions } from '../../src/messages/suppressions.js';
+import { limits } from '../../src/shared/limits.js';
 import { batchOf, errorOf, first } from '../support/admin.js';
 import { bodyOf, configText, track } from '../support/answers.js';
 import { type MailServer, parseEmail, startMailServer } from '../support/mail-server.js';
@@ -28,6 +29,13 @@ interface Shown {
   readonly attempts: number;
   readonly about: unknown;
   readonly tries: readonly { readonly error: string | null }[];
+}
+
+/** A new admin key that is bound to the tenant of a world. */
+async function keyBoundTo(host: World, world: World): Promise<string> {
+  const { rows } = await world.pool.query<{ id: string }>('select id from tenants where no = $1', [world.tenant]);
+  const body = [{ name: 'Bound', tenantId: rows[0]!.id }];
+  return first(batchOf(await host.request('POST', '/admin/v1/admin-api-keys', { body })).created).key;
 }
 
 describe('The Admin API of messages to users', () => {
@@ -105,10 +113,7 @@ describe('The Admin API of messages to users', () => {
       expect(bodyOf(await other.get(`${path}/totals`), 200)).to.deep.equal([]);
       const [{ id }] = (await list()) as [Shown];
       expect((await other.request('POST', `${path}/${id}/resend`)).status).to.equal(404);
-      const { rows } = await world.pool.query<{ id: string }>('select id from tenants where no = $1', [world.tenant]);
-      const body = [{ name: 'Bound', tenantId: rows[0]!.id }];
-      const { created } = batchOf(await host.request('POST', '/admin/v1/admin-api-keys', { body }));
-      const { key } = first(created);
+      const key = await keyBoundTo(host, world);
       const reply = await host.request('GET', path, { key });
       expect(bodyOf<Shown[]>(reply, 200).map(brief)).to.deep.equal((await list()).map(brief));
       await other.stop();
@@ -133,6 +138,13 @@ describe('The Admin API of messages to users', () => {
         expect(errorOf(reply)).to.match(/[.:]/);
       });
     }
+
+    it('logs a test of a key that is bound to a tenant, and does not send it', async () => {
+      await identify(world, 'ana');
+      const body = { type: 'recap', userId: 'ana', email: 'ana@example.com' };
+      const reply = await world.request('POST', `${path}/test`, { body, key: await keyBoundTo(host, world) });
+      expect(bodyOf(reply, 200)).to.deep.include({ sent: false, status: null, detail: 'MESSAGES=log: the email was logged and not sent.' });
+    });
 
     it('refuses a test without an SMTP server, and says what to set', async () => {
       await identify(world, 'ana');
@@ -202,13 +214,20 @@ describe('The Admin API of messages to users', () => {
       server = await startMailServer();
       host = await startHost({
         ...{ messages: 'on', smtpUrl: server.url, emailFrom: 'Laurel <laurel@example.com>' },
-        publicUrl: 'https://laurel.example.com',
+        ...{ publicUrl: 'https://laurel.example.com', testEmailAddresses: ['ops@example.com', '@study.example'] },
       });
     });
     after(async () => {
       await host.stop();
       await server.stop();
     });
+    const boundKey = (): Promise<string> => keyBoundTo(host, world);
+    /** What the audit log of the tenant says of an operation, the newest first. */
+    const auditOf = async (operation: string): Promise<string[]> => {
+      const reply = await host.request('GET', '/admin/v1/audit-log', { key: await boundKey() });
+      const { entries } = bodyOf<{ entries: { operation: string; summary: string }[] }>(reply, 200);
+      return entries.filter((entry) => entry.operation === operation).map(({ summary }) => summary);
+    };
     beforeEach(async () => {
       world = await startTenant(host, { config: config({ recap: [], streakReminder: [] }), now: '2040-01-02T12:00:00Z' });
       server.messages.length = 0;
@@ -239,6 +258,80 @@ describe('The Admin API of messages to users', () => {
       expect(bodyOf(await test('ana'), 200)).to.deep.include({ sent: false, status: 550, detail: '550 5.1.1 No such user' });
       expect((await test('zoe')).status).to.equal(404);
       expect(await new Suppressions(world.pool).has(world.tenant, 'ops@example.com')).to.equal(false);
+    });
+
+    it('sends no test to a suppressed address, and the audit log has a hash of the recipient', async () => {
+      await identify(world, 'ana');
+      const test = (email: string) => world.request('POST', `${path}/test`, { body: { type: 'recap', userId: 'ana', email } });
+      await new Suppressions(world.pool).add(world.tenant, 'ops@example.com', 'complained');
+      expect(bodyOf(await test('Ops@Example.com'), 200)).to.deep.include({
+        sent: false,
+        status: null,
+        detail: 'The address is suppressed.',
+      });
+      expect(server.messages).to.deep.equal([]);
+      for (const email of ['dev@example.com', 'DEV@EXAMPLE.COM']) bodyOf(await test(email), 200);
+      const summaries = await auditOf('admin_messages_test');
+      expect(summaries[0])
+        .to.match(/^Test email sent to an address with the hash [\da-f]{32}$/)
+        .and.equal(summaries[1]);
+      expect(summaries[2]).to.match(/^Test email not sent to an address with the hash [\da-f]{32}$/);
+      expect(new Set(summaries.map((summary) => summary.slice(-32))).size).to.equal(2);
+    });
+
+    describe('by a key that is bound to the tenant', () => {
+      let key: string;
+      beforeEach(async () => {
+        key = await boundKey();
+        await identify(world, 'ana');
+      });
+      const test = (email: string, more: object = {}) =>
+        world.request('POST', `${path}/test`, { body: { type: 'recap', userId: 'ana', email, ...more }, key });
+
+      it('sends a test to the address of its user and to those of TEST_EMAIL_ADDRESSES, and to no other', async () => {
+        const phishing = { template: { subject: 'Your bank account', body: 'Log in at https://evil.example' } };
+        const own = ['ana@example.com', 'Ana@EXAMPLE.com'];
+        const listed = ['ops@example.com', 'OPS@example.com', 'anyone@study.example'];
+        const foreign = [
+          'ben@example.com',
+          'ops@example.com.evil.example',
+          'ops@sub.study.example',
+          'ops@example.com, ben@example.com',
+          '@study.example',
+        ];
+        for (const email of foreign) {
+          const reply = await test(email, phishing);
+          expect([reply.status, errorOf(reply)], email).to.deep.equal([
+            403,
+            'This key is bound to a tenant, and sends tests only to the address of the user and to those of TEST_EMAIL_ADDRESSES: use one of them, or an admin key of the account.',
+          ]);
+        }
+        expect(server.messages).to.deep.equal([]);
+        for (const email of [...own, ...listed]) expect(bodyOf(await test(email), 200), email).to.deep.include({ sent: true, status: 250 });
+        expect(server.messages.map(({ to }) => to[0]!.toLowerCase())).to.deep.equal(
+          [...own, ...listed].map((email) => email.toLowerCase()),
+        );
+      });
+
+      it('sends no more than a tenant may in an hour, and each tenant has its own limit', async () => {
+        for (let sent = 0; sent < limits.maxTestEmails; sent += 1) expect((await test('ana@example.com')).status).to.equal(200);
+        const refused = await test('ana@example.com');
+        expect([refused.status, errorOf(refused)]).to.deep.equal([
+          429,
+          `A tenant may send ${limits.maxTestEmails} test emails in an hour: retry after the seconds in Retry-After.`,
+        ]);
+        expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 3_600);
+        expect(
+          (await world.request('POST', `${path}/test`, { body: { type: 'recap', userId: 'ana', email: 'x@example.com' } })).status,
+        ).to.equal(429);
+        expect(server.messages.length).to.equal(limits.maxTestEmails);
+        const other = await startTenant(host, { config: config(), now: '2040-01-02T12:00:00Z' });
+        await identify(other, 'ana');
+        expect(
+          (await other.request('POST', `${path}/test`, { body: { type: 'recap', userId: 'ana', email: 'x@example.com' } })).status,
+        ).to.equal(200);
+        await other.stop();
+      });
     });
 
     it('sends a failed message again, also one that is old', async () => {

@@ -1,10 +1,11 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { accountPrefix, keyNames, userFields } from '../../src/redis/contract.js';
 import { profileOf } from '../../src/redis/encoding.js';
-import { configText, type EventBody, type Profile, type Rankings, track, type UserPlace } from '../support/answers.js';
+import { bodyOf, configText, type EventBody, type Profile, type Rankings, track, type UserPlace } from '../support/answers.js';
 import { sendRaw } from '../support/raw-http.js';
-import { keysOf, startWorld, type World } from '../support/world.js';
+import { adminKey, keysOf, startWorld, type World } from '../support/world.js';
 
 const config = {
   attributes: [
@@ -39,8 +40,7 @@ const oddities: Readonly<Record<string, string>> = {
   slashes: '/a//b/',
   'a query and a fragment': 'a?b=c&d#e',
   'a plus sign': 'ana+test@example.com',
-  'a dot': '.',
-  'two dots': '..',
+  'three dots': '...',
   'a path': '../../etc/passwd',
   SQL: "'; drop table users; --",
   'a dollar and a number': '$1 ${x} %s',
@@ -60,6 +60,19 @@ const oddities: Readonly<Record<string, string>> = {
   'a list of JSON': '["ana"]',
 };
 
+/** Whatever accepts the id of a user. */
+const takers: readonly (readonly [method: string, path: string, body?: (id: string) => unknown])[] = [
+  ['POST', '/v1/users', (id) => ({ id })],
+  ['PUT', '/v1/users/{id}', () => ({})],
+  ['PATCH', '/v1/users/{id}', () => ({})],
+  ['POST', '/v1/metrics/m0/event', (id) => ({ user: { id }, value: 1 })],
+  ['POST', '/v1/achievements/a/complete', (id) => ({ user: { id } })],
+  ['POST', '/admin/v1/metrics/events', (id) => [{ key: 'm0', user: { id }, value: 1 }]],
+  ['POST', '/admin/v1/application-api-keys', (id) => [{ userId: id }]],
+  ['POST', '/admin/v1/streaks/freezes', (id) => ({ freezes: [{ userId: id }] })],
+  ['POST', '/admin/v1/points/{system}/boosts', (id) => [{ name: 'B', start: '2040-01-01', multiplier: 2, userId: id }]],
+];
+
 /** The Idempotency-Key that goes with a text. HTTP drops white space at the ends of a header. */
 const keyOf = (text: string): string => (text === text.trim() ? text : `<${text}>`);
 
@@ -75,11 +88,11 @@ const idsLikeKeys = (partition: string): string[] =>
 
 describe('Odd characters', () => {
   let world: World;
-  let others: string[];
+  let others: ReadonlySet<string>;
   before(async () => {
     world = await startWorld({ config: configText(config) });
     await track(world, 'm0', { user: 'ana', value: 1, key: 'k' });
-    others = await keysElsewhere();
+    others = new Set(await keysElsewhere());
   });
   after(() => world.stop());
 
@@ -172,6 +185,35 @@ describe('Odd characters', () => {
       for (const text of used) await expectStored(text);
     });
 
+    it('but `.` and `..` are no ids of users, which no client reaches by a URL, and are refused everywhere', async () => {
+      const [{ id: system }] = bodyOf<[{ id: string }]>(await world.get('/admin/v1/points'), 200);
+      const file = (id: string): string =>
+        configText({
+          points: [{ key: 'p', name: 'P', boosts: [{ key: 'b', name: 'B', start: '2040-01-01', multiplier: 2, userId: id }] }],
+        });
+      await world.drain();
+      const before = await world.snapshot();
+      for (const id of ['.', '..']) {
+        for (const [method, path, body] of takers) {
+          const address = path.replace('{id}', encodeURIComponent(id)).replace('{system}', system);
+          const sent = body ? { body: JSON.stringify(body(id)) } : {};
+          const reply = await sendRaw(world.address, { method, path: address, ...sent });
+          expect(reply.status, `${method} ${path} ${id}`).to.equal(422);
+          expect((reply.body as { error: string }).error).to.match(/^`[\w.]+` must not be \. or \.\.[,:]/);
+        }
+        const dry = await world.request('POST', '/admin/v1/configuration/dry-run', { body: { file: file(id) } });
+        expect(JSON.stringify(dry.body), id).to.contain('must not be . or ..');
+      }
+      expect(await world.snapshot()).to.equal(before);
+    });
+
+    it('and as Idempotency-Keys, `.` and `..` are as good as any', async () => {
+      for (const key of ['.', '..']) {
+        const [status, { idempotencyKey }] = await send<EventBody>('POST', '/metrics/m1/event', { user: { id: 'ana' }, value: 1 }, key);
+        expect([status, idempotencyKey]).to.deep.equal([201, key]);
+      }
+    });
+
     it('bytes of a header that are not UTF-8 are read as Latin-1', async () => {
       const body = { user: { id: 'latin' }, value: 1 };
       const reply = await world.event('m0', body, { 'idempotency-key': 'caf\u00e9' });
@@ -183,7 +225,8 @@ describe('Odd characters', () => {
   describe('reach no other key', () => {
     it('of Redis: all keys are in the one slot of the tenant', async () => {
       const keys = await keysOf(world.redis, '');
-      expect(await keysElsewhere()).to.deep.equal(others);
+      // Counters of other tests expire by the wall clock.
+      expect((await keysElsewhere()).filter((key) => !others.has(key))).to.deep.equal([]);
       // Redis Cluster hashes what is between the first brace and the first one that closes it, if there is something between them.
       const tags = keys.filter((key) => key.startsWith(world.partition)).map((key) => /\{([^}]*)\}/.exec(key)?.[1]);
       expect(new Set(tags)).to.deep.equal(new Set([world.partition.slice(1, -2)]));
@@ -209,6 +252,44 @@ describe('Odd characters', () => {
       }
       const [, ana] = await send<{ current: number }>('GET', '/users/ana/metrics/m0');
       expect(ana.current).to.equal(1);
+    });
+  });
+
+  describe('that are not UTF-8 are refused with a 400 that changes nothing, and are not taken for one another', () => {
+    const latin = (text: string): Buffer => Buffer.from(text, 'latin1');
+    const packings: Readonly<Record<string, (body: Buffer) => Buffer>> = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+
+    async function post(path: string, body: Buffer, headers: Readonly<Record<string, string>> = {}): Promise<readonly [number, unknown]> {
+      const response = await fetch(`${world.address}${path}`, { method: 'POST', body, headers: { 'X-API-KEY': adminKey, ...headers } });
+      return [response.status, await response.json()];
+    }
+    const refused = [400, { error: 'The body is not valid UTF-8.' }];
+
+    const file = JSON.stringify({ file: 'metrics: [{ key: m0, name: M\u00e9 }]' }).replace('\\u00e9', '\u00e9');
+    const bodies: readonly (readonly [what: string, path: string, body: string])[] = [
+      ['the id of a user', '/v1/metrics/m0/event', '{"user":{"id":"m\xe9"},"value":1}'],
+      ['the name of a user', '/v1/users', '{"id":"latin","name":"Am\xe9lie"}'],
+      ['an event of a batch', '/admin/v1/metrics/events', '[{"key":"m0","user":{"id":"m\xe8"},"value":1}]'],
+      ['a part of the Admin API', '/admin/v1/attributes', '[{"key":"latin","name":"\xe9","type":"user"}]'],
+      ['a configuration file', '/admin/v1/configuration/apply', file],
+      ['half of a character', '/v1/users', '{"id":"\xf0\x9f\x99"}'],
+      ['a surrogate', '/v1/users', '{"id":"\xed\xa0\x80"}'],
+    ];
+    for (const [what, path, body] of bodies) {
+      it(what, async () => {
+        const before = await world.snapshot();
+        expect(await post(path, latin(body))).to.deep.equal(refused);
+        for (const [name, pack] of Object.entries(packings)) {
+          expect(await post(path, pack(latin(body)), { 'Content-Encoding': name }), name).to.deep.equal(refused);
+        }
+        expect(await world.snapshot()).to.deep.equal(before);
+      });
+    }
+
+    it('but a replacement character that was sent is one', async () => {
+      const body = (id: string): Buffer => Buffer.from(JSON.stringify({ id }));
+      expect((await post('/v1/users', body('m\ufffd')))[0]).to.equal(201);
+      expect((await post('/v1/users', gzipSync(body('n\ufffd')), { 'Content-Encoding': 'gzip' }))[0]).to.equal(201);
     });
   });
 });

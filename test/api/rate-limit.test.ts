@@ -1,7 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
+import { CostlyRequests } from '../../src/api/costly.js';
 import type { Service } from '../../src/app/service.js';
 import { batchOf, errorOf, first } from '../support/admin.js';
 import { startSecond } from '../support/second.js';
+import { LaurelError } from '../../src/shared/errors.js';
+import { limits } from '../../src/shared/limits.js';
 import { adminKey, startWorld, type Reply, type World } from '../support/world.js';
 
 const config = JSON.stringify({ metrics: [{ key: 'm', name: 'M' }] });
@@ -70,5 +74,60 @@ describe('Without a rate limit', () => {
   it('no header speaks of one', async () => {
     const { headers } = await world.get('/v1/leaderboards');
     expect([...headers.keys()].filter((name) => name.startsWith('ratelimit'))).to.deep.equal([]);
+  });
+});
+
+describe('The rate limit of costly routes', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ config, now: null, settings: { rateLimitCostly: 15, rateLimitWindowS: 600 } });
+  });
+  after(() => world.stop());
+
+  const dryRun = (): Promise<Reply> => world.request('POST', '/admin/v1/configuration/dry-run', { body: { file: config } });
+  const statuses = async (count: number): Promise<number[]> => {
+    const replies = await Promise.all(Array.from({ length: count }, dryRun));
+    return replies.map(({ status }) => status).sort();
+  };
+
+  it('refuses what is beyond it, and counts no other route', async () => {
+    expect(await statuses(5)).to.deep.equal(Array<number>(5).fill(200));
+    for (let sent = 0; sent < 5; sent += 1) expect((await world.get('/admin/v1/metrics')).status).to.equal(200);
+    expect(await statuses(10)).to.deep.equal(Array<number>(10).fill(200));
+    const refused = await dryRun();
+    expect(refused.status).to.equal(429);
+    expect(Number(refused.headers.get('Retry-After'))).to.be.within(500, 600);
+    expect(errorOf(refused)).to.equal('This key may make 15 requests in 600 s: retry after the seconds in Retry-After.');
+    expect((await world.get('/admin/v1/metrics')).status).to.equal(200);
+    expect((await world.event('m', { user: { id: 'ana' }, value: 1 })).status).to.equal(201);
+  });
+});
+
+describe('Costly requests of one key', () => {
+  it('run one at a time in a process, and 10 wait, beside those of other keys', async () => {
+    const costly = new CostlyRequests(undefined);
+    let running = 0;
+    let most = 0;
+    const ends: (() => void)[] = [];
+    const request = async (): Promise<string> => {
+      running += 1;
+      most = Math.max(most, running);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      running -= 1;
+      return 'done';
+    };
+    const first = costly.run('ana', request);
+    await nextTurn();
+    const waiting = Array.from({ length: limits.maxCostlyWaiting }, () => costly.run('ana', request));
+    await nextTurn();
+    const refused = await costly.run('ana', request).catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(LaurelError).with.property('code', 'too_many_requests');
+    expect(await costly.run('ben', () => Promise.resolve('at once'))).to.equal('at once');
+    for (let ended = 0; ended <= limits.maxCostlyWaiting; ended += 1) {
+      ends[ended]?.();
+      await nextTurn();
+    }
+    expect(await Promise.all([first, ...waiting])).to.deep.equal(Array<string>(limits.maxCostlyWaiting + 1).fill('done'));
+    expect(most).to.equal(1);
   });
 });

@@ -58,7 +58,7 @@ describe('A webhook is sent', function () {
     const metadata = ['168.63.129.16', '::ffff:168.63.129.16', '64:ff9b::a83f:8110', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254'];
     for (const address of [...byName, ...byName6, ...metadata]) {
       it(`that a name leads to: ${address}`, async () => {
-        const outcome = await post(`https://hooks.example.com:${port()}/`, { allowPrivate: false, resolve: leadingTo([address]) });
+        const outcome = await post(`https://hooks.example.com:${port()}/`, { receivers: 'public', resolve: leadingTo([address]) });
         expect(outcome).to.include({ isAccepted: false, status: null });
         expect(outcome.error).to.include('hooks.example.com is, or resolves to, a private address');
         expect(receiver.received).to.deep.equal([]);
@@ -79,8 +79,8 @@ describe('A webhook is sent', function () {
     for (const host of [...literal, 'localhost', 'localhost.', 'a.localhost']) {
       it(`in the URL: ${host}`, async () => {
         const resolve = leadingTo(['127.0.0.1']);
-        expect((await post(`https://${host}:${port()}/`, { allowPrivate: false, resolve })).error).to.include('must not lead to a private');
-        expect((await post(`http://${host}:${port()}/`, { allowPrivate: false, resolve })).error).to.include('must start with https://');
+        expect((await post(`https://${host}:${port()}/`, { receivers: 'public', resolve })).error).to.include('must not lead to a private');
+        expect((await post(`http://${host}:${port()}/`, { receivers: 'public', resolve })).error).to.include('must start with https://');
         expect(receiver.received).to.deep.equal([]);
       });
     }
@@ -112,7 +112,7 @@ describe('A webhook is sent', function () {
         it(`that an answer redirects to: ${status} ${to}`, async () => {
           const target = to.endsWith('data') ? to : `${to}:${port()}/target`;
           receiver.answers['/redirect'] = (_, response) => response.writeHead(status, { location: target }).end('over there');
-          const outcome = await post(`${receiver.url}/redirect`, { allowPrivate: true });
+          const outcome = await post(`${receiver.url}/redirect`, { receivers: 'any' });
           expect(outcome).to.deep.include({ isAccepted: false, status, answer: 'over there' });
           expect(outcome.error).to.include('redirects are not followed');
           expect(receiver.received.map(({ path }) => path)).to.deep.equal(['/redirect']);
@@ -122,9 +122,9 @@ describe('A webhook is sent', function () {
   });
 
   it('to private addresses, and over http, where that is allowed', async () => {
-    expect(await post(`${receiver.url}/a`, { allowPrivate: true })).to.include({ isAccepted: true, status: 204, error: null });
+    expect(await post(`${receiver.url}/a`, { receivers: 'any' })).to.include({ isAccepted: true, status: 204, error: null });
     const resolve = leadingTo(['127.0.0.1']);
-    expect(await post(`http://hooks.example.com:${port()}/b`, { allowPrivate: true, resolve })).to.include({ isAccepted: true });
+    expect(await post(`http://hooks.example.com:${port()}/b`, { receivers: 'any', resolve })).to.include({ isAccepted: true });
     expect(receiver.received.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
   });
 
@@ -132,7 +132,7 @@ describe('A webhook is sent', function () {
     const before = { ...process.env };
     Object.assign(process.env, { http_proxy: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', ALL_PROXY: 'http://127.0.0.1:9' });
     try {
-      expect(await post(`${receiver.url}/a`, { allowPrivate: true })).to.include({ isAccepted: true });
+      expect(await post(`${receiver.url}/a`, { receivers: 'any' })).to.include({ isAccepted: true });
     } finally {
       process.env = before;
     }
@@ -150,7 +150,7 @@ describe('A webhook is sent', function () {
   ] as const) {
     it(`and an answer of ${status} is ${isAccepted ? 'a' : 'no'} success`, async () => {
       receiver.answers['/status'] = (_, response) => response.writeHead(status).end('so\0 be it');
-      expect(await post(`${receiver.url}/status`, { allowPrivate: true })).to.deep.include({
+      expect(await post(`${receiver.url}/status`, { receivers: 'any' })).to.deep.include({
         isAccepted,
         status,
         answer: 'so\u{fffd} be it',
@@ -160,20 +160,20 @@ describe('A webhook is sent', function () {
 
   it('and has failed without an answer in time', async () => {
     receiver.answers['/hang'] = 'hang';
-    const outcome = await post(`${receiver.url}/hang`, { allowPrivate: true, responseMs: 60 });
+    const outcome = await post(`${receiver.url}/hang`, { receivers: 'any', responseMs: 60 });
     expect(outcome).to.include({ isAccepted: false, status: null, error: 'no response within 0.06 s' });
   });
 
   it('and has failed if there is no server, or the connection breaks', async () => {
     receiver.answers['/break'] = (_, response) => response.destroy();
-    expect((await post(`${receiver.url}/break`, { allowPrivate: true })).error).to.not.equal(null);
+    expect((await post(`${receiver.url}/break`, { receivers: 'any' })).error).to.not.equal(null);
     const closed = createServer();
     await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
     const { port: free } = closed.address() as AddressInfo;
     await new Promise((resolve) => closed.close(resolve));
-    expect((await post(`http://127.0.0.1:${free}/`, { allowPrivate: true })).error).to.include('ECONNREFUSED');
+    expect((await post(`http://127.0.0.1:${free}/`, { receivers: 'any' })).error).to.include('ECONNREFUSED');
     const resolve: Resolver = () => Promise.reject(new Error('getaddrinfo ENOTFOUND'));
-    expect((await post('http://nobody.example.com/', { allowPrivate: true, resolve })).error).to.include('ENOTFOUND');
+    expect((await post('http://nobody.example.com/', { receivers: 'any', resolve })).error).to.include('ENOTFOUND');
   });
 
   it('and its name is looked up once for all who wait for it, and anew for those who come later', async () => {
@@ -187,7 +187,7 @@ describe('A webhook is sent', function () {
         };
       });
     };
-    const transport = new Transport({ allowPrivate: true, resolve });
+    const transport = new Transport({ receivers: 'any', resolve });
     const url = `http://hooks.example.com:${port()}/a`;
     try {
       for (const lookups of [1, 2]) {
@@ -212,7 +212,7 @@ describe('A webhook is sent', function () {
       },
       destroy: (id) => void timers.delete(id),
     });
-    const transport = new Transport({ allowPrivate: true });
+    const transport = new Transport({ receivers: 'any' });
     hook.enable();
     try {
       for (let i = 0; i < 50; i += 1) await transport.post(`${receiver.url}/a`, {}, '{}');
@@ -227,7 +227,7 @@ describe('A webhook is sent', function () {
 
   it('and is broken off when the worker stops', async () => {
     receiver.answers['/hang'] = 'hang';
-    const transport = new Transport({ allowPrivate: true });
+    const transport = new Transport({ receivers: 'any' });
     const sending = transport.post(`${receiver.url}/hang`, {}, '{}');
     await until('the message', () => receiver.received.length === 1);
     await transport.stop();
@@ -252,7 +252,7 @@ describe('A webhook is sent', function () {
       };
       more();
     };
-    const outcome = await post(`${receiver.url}/long`, { allowPrivate: true });
+    const outcome = await post(`${receiver.url}/long`, { receivers: 'any' });
     expect(outcome).to.include({ isAccepted: true, status: 200 });
     expect(outcome.answer).to.equal('x'.repeat(4096));
     expect(sent).to.be.below(32 * 1024 * 1024);

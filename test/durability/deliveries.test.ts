@@ -53,7 +53,7 @@ describe('Webhook deliveries', () => {
     );
     const file = readConfigFile(`webhooks:\n${list.join('\n')}`, 'f.yaml');
     const { document } = planApply(config.document, file, {
-      ...{ now: monday, prune: true, newId: idsFrom1(), allowPrivateWebhooks: true },
+      ...{ now: monday, prune: true, newId: idsFrom1(), webhookReceivers: 'any' },
     });
     config = new ActiveConfig({ tenant: 1, version: 1, document });
   }
@@ -63,7 +63,7 @@ describe('Webhook deliveries', () => {
 
   function makeWorker(responseMs = 10_000): Worker {
     const log = pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line) as { msg: string; level: number }) });
-    const transport = new Transport({ allowPrivate: true, responseMs });
+    const transport = new Transport({ receivers: 'any', responseMs });
     const targets = new WebhookTargets({ transport, log, configuration: () => Promise.resolve(config.document) });
     const deliverer = new Deliverer({
       ...{ pool: database.pool, log, aheadMs: () => aheadMs },

@@ -342,7 +342,7 @@ describe("A user's state in words", () => {
       ['c', `core${none} streakPreferences`, { enabled: true, mode: 'OR', metrics: [{ key: 'minutes', threshold: 20 }] }],
       ['c', `streaks${none} streakDay`, '2040-01-06'],
       ['c', `streaks${none} freezes`, 1],
-      ['c', `streaks${none} earnedUpTo`, '2040-01-02'],
+      ['c', `streaks${none} earnedUpTo`, '2040-01-06'],
       [
         'c',
         `streaks${none} daily`,

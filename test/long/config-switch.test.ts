@@ -1,5 +1,5 @@
 import { applyConfig } from '../../src/app/apply.js';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect } from 'chai';
@@ -203,6 +203,12 @@ describe('laurel apply', () => {
     expect(lines.some((line) => line.includes(`${basename(file)}:7`) && line.includes('name'))).to.be.true;
     const missing = await runLaurel(['apply', 'nowhere.yaml'], env());
     expect([missing.code, missing.log]).to.match(/^1,The configuration file nowhere.yaml can't be read: /);
+    const latin = join(await mkdtemp(join(tmpdir(), 'laurel-latin-')), 'latin.yaml');
+    await writeFile(latin, Buffer.from('metrics: [{ key: m, name: M\xe9 }]', 'latin1'));
+    const unreadable = await runLaurel(['apply', latin], env());
+    expect([unreadable.code, unreadable.log]).to.match(
+      /^1,The configuration file \S+latin\.yaml is not UTF-8: save it in that encoding\.$/m,
+    );
     expect(await stored()).to.deep.equal(before);
     expect(rateOf(await send())).to.equal(7);
   });

@@ -10,6 +10,7 @@ import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../../src/local-stores/local-redis.js';
 import { ProcessHandle } from '../../src/local-stores/processes.js';
 import { fromBin, killChildren, LaurelProcess } from '../support/process.js';
+import { configFile } from '../support/stage.js';
 import { removeStores } from '../support/stores.js';
 import { tenant } from '../support/world.js';
 
@@ -150,5 +151,20 @@ describe('The first start of Laurel', () => {
     expect([status, body.total]).to.deep.equal([201, 20]);
     expect(await laurel.stop()).to.deep.equal({ code: 0, signal: null });
     expect(living(survivors)).to.deep.equal([]);
+  });
+
+  it('is given a request for a metric of CONFIG', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'laurel-newcomer-'));
+    try {
+      const CONFIG = await configFile({ metrics: [{ key: 'Laps_1', name: 'Laps' }] });
+      const own = new LaurelProcess(fromBin, ['serve'], { PORT: '0', DATA_DIR: other, API_PROCESSES: '1', CONFIG });
+      await own.says(/-d '.*'\n\n$/);
+      const { url, headers, body } = readCurl(own.output);
+      expect(url).to.equal(`${await own.address()}/v1/metrics/Laps_1/event`);
+      expect((await fetch(url, { method: 'POST', headers, body })).status).to.equal(201);
+    } finally {
+      await killChildren();
+      await removeStores(other);
+    }
   });
 });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
 import type { Service } from '../../src/app/service.js';
+import { signIn } from '../support/dashboard.js';
 import { differences } from '../support/differences.js';
 import { Network } from '../support/network.js';
 import { OwnPostgres } from '../support/own-postgres.js';
@@ -83,9 +84,13 @@ describe('While Postgres is away', () => {
     // A change of keys, or of the configuration, can't be stored.
     expectNotReady(await world.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'New' }] }));
     expectNotReady(await world.request('POST', '/admin/v1/metrics', { body: [{ key: 'new', name: 'New' }] }));
+    // An attempt to sign in that Postgres fails is no wrong key.
+    for (let i = 0; i <= limits.signInFailures; i += 1) expectNotReady(await signIn(world, unknown));
     await postgres.startAgain();
     await expectNothingLost();
     expect((await world.request('GET', '/v1/users/ana', { key: unknown })).status).to.equal(200);
+    expect((await signIn(world, unknown)).status).to.equal(401);
+    expect((await signIn(world, adminKey)).status).to.equal(201);
   });
 });
 

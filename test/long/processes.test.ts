@@ -1,20 +1,22 @@
-import cluster from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import pg from 'pg';
 import pino from 'pino';
-import { Supervisor } from '../../src/app/processes/supervisor.js';
+import { Supervisor, type RestartLimits } from '../../src/app/processes/supervisor.js';
 import { parseSettings } from '../../src/app/settings.js';
 import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../../src/local-stores/local-redis.js';
 import { listProcesses, processStart } from '../../src/local-stores/processes.js';
 import { limits } from '../../src/shared/limits.js';
-import { Client, inParallel } from '../support/client.js';
+import { Client, inParallel, type Answer, type NoAnswer } from '../support/client.js';
 import { fromSources, killChildren, serve, type LaurelProcess } from '../support/process.js';
+import { OwnRedis } from '../support/own-redis.js';
 import { scrape, type Scrape } from '../support/scrape.js';
 import { configFile, setStage, until, type Stage } from '../support/stage.js';
 import { removeStores } from '../support/stores.js';
@@ -45,23 +47,27 @@ async function metricsOf(service: LaurelProcess): Promise<Scrape> {
 const eventsIn = (answer: Scrape): number =>
   answer.value('laurel_http_requests_total', { method: 'POST', route: '/v1/metrics/:key/event', status: '201' }) ?? 0;
 
-/** Events from some kept connections and some new ones, until stopped. */
+/** The pace of clients that open a connection for each request, and of those that try again what has failed. */
+const paceMs = 20;
+
+/** Events of eight clients until stopped: from some kept connections and some new ones, or each from a new one at a slower pace. */
 class Load {
-  readonly failures: unknown[] = [];
+  readonly failures: (Answer | NoAnswer)[] = [];
   acknowledged = 0;
   private going = true;
-  private readonly client = new Client(adminKey, 4);
+  private readonly client = new Client(adminKey, 8);
   private readonly done: Promise<void>;
 
-  constructor(address: string) {
+  constructor(address: string, isEachFresh = false) {
     this.done = inParallel(8, async (loop) => {
       while (this.going) {
         const event = { user: { id: `u${loop}` }, value: 1 };
         const answer = await this.client
-          .event(address, metric, event, loop % 2 === 0 ? fresh : {})
-          .catch((error: unknown) => error as Error);
+          .event(address, metric, event, isEachFresh || loop % 2 === 0 ? fresh : {})
+          .catch((error: unknown) => error as NoAnswer);
         if ('status' in answer && answer.status === 201) this.acknowledged += 1;
         else this.failures.push(answer);
+        if (isEachFresh || answer instanceof Error) await delay(paceMs);
       }
     });
   }
@@ -200,6 +206,125 @@ describe('The processes of a service', () => {
   });
 });
 
+/** A supervisor in this process, which replaces its processes without a delay. Close it at the end. */
+class OwnSupervisor {
+  readonly supervisor: Supervisor;
+  /** Its log. */
+  readonly lines: LogLine[] = [];
+  private readonly environment = process.env;
+  /** Those that listen, by their names. */
+  private readonly serving = new Map<string, Worker>();
+  private readonly note = (worker: Worker): void => {
+    this.serving.set(worker.process.spawnargs.at(-1) ?? '', worker);
+  };
+
+  constructor(env: Readonly<Record<string, string>>, restarts: Partial<RestartLimits>) {
+    const [exec = ''] = fromSources();
+    cluster.setupPrimary({ exec });
+    cluster.on('listening', this.note);
+    process.env = { ...this.environment, ...env };
+    const settings = parseSettings({ ...env, PORT: '0', LOG_LEVEL: 'silent' });
+    const log = pino({ level: 'error' }, { write: (line: string) => this.lines.push(JSON.parse(line) as LogLine) });
+    const options = { settings, log, print: () => undefined };
+    this.supervisor = new Supervisor(
+      options,
+      { api: true, worker: false },
+      { ...limits, processRestartMs: 1, processRestartMaxMs: 1, ...restarts },
+    );
+  }
+
+  /** Kills an API process. Returns a function that waits until another one listens in its place. */
+  kill(name: string): () => Promise<void> {
+    const killed = this.serving.get(name)!;
+    killed.process.kill('SIGKILL');
+    return () => until(`another ${name}`, () => this.serving.get(name) !== killed).then(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    await this.supervisor.stop(0);
+    cluster.off('listening', this.note);
+    process.env = this.environment;
+  }
+}
+
+describe('An API process that is killed while clients open a connection for each request', () => {
+  const kills = 20;
+
+  for (const [names, text] of [
+    [['api-1'], 'the only one'],
+    [['api-1', 'api-2'], 'one of two'],
+  ] as const) {
+    it(`is replaced, ${kills} times of ${kills}: ${text}`, async function () {
+      this.timeout(600_000);
+      const env = { CONFIG: await configFile(config), API_PROCESSES: String(names.length), METRICS_PORT: '0' };
+      const stage = await setStage({ env });
+      const own = new OwnSupervisor(stage.env, {});
+      let load: Load | undefined;
+      try {
+        const { address = '', metricsAddress = '' } = await own.supervisor.start();
+        load = new Load(address, true);
+        for (let kill = 0; kill < kills; kill += 1) {
+          await load.more();
+          await own.kill(names[kill % names.length]!)();
+        }
+        await load.more();
+        const failed = [...load.failures];
+        await own.supervisor.reload();
+        await load.more();
+        await load.stop();
+        // Clients of the process that was killed notice at once, and those of another one notice nothing.
+        const statuses = failed.map((answer) => ('status' in answer ? answer.status : answer.message));
+        expect(statuses.filter((status) => !/ECONNRESET|ECONNREFUSED|socket hang up/.test(String(status)))).to.deep.equal([]);
+        if (names.length > 1) expect(statuses.length).to.be.at.most(8 * kills);
+        expect(load.failures.length, 'failures during the reload').to.equal(failed.length);
+        expect(own.lines.map(({ name, end, msg }) => [name, end, msg])).to.deep.equal(
+          Array.from({ length: kills }, (_, kill) => [names[kill % names.length], 'signal SIGKILL', 'process ended, will be replaced']),
+        );
+        const answer = await scrape(metricsAddress);
+        expect(answer.value('laurel_process_failures_total', { role: 'api' })).to.equal(kills);
+      } finally {
+        await load?.stop();
+        await own.close();
+        await stage.stop();
+      }
+    });
+  }
+});
+
+describe('An API process that is killed together with Redis', () => {
+  it('is replaced once Redis is back, and the service reloads and stops', async () => {
+    const redis = await OwnRedis.start();
+    const stage = await setStage({ env: { CONFIG: await configFile(config), API_PROCESSES: '1', LOG_LEVEL: 'info' }, redisUrl: redis.url });
+    const service = serve(stage.env);
+    let load: Load | undefined;
+    try {
+      const address = await service.address();
+      load = new Load(address, true);
+      await load.more();
+      const before = service.processes();
+      process.kill(before.get('api-1')!, 'SIGKILL');
+      await redis.kill();
+      await redis.startAgain();
+      await load.more();
+      expect(service.processes().get('worker')).to.equal(before.get('worker'));
+      const ended = linesOf(service).find(({ msg }) => msg === 'process ended, will be replaced');
+      expect(ended).to.include({ name: 'api-1', end: 'signal SIGKILL' });
+      service.signal('SIGHUP');
+      await until('the end of the reload', () => linesOf(service).some(({ msg }) => msg === 'all processes were replaced'));
+      await load.more();
+      await load.stop();
+      await stage.drain();
+      expect(await stage.differences()).to.deep.equal([]);
+      expect(await service.stop()).to.deep.equal({ code: 0, signal: null });
+    } finally {
+      await load?.stop();
+      await killChildren();
+      await stage.stop();
+      await redis.stop();
+    }
+  });
+});
+
 describe('A rate limit with several processes', () => {
   it('is that of all of them', async () => {
     const stage = await setStage({ env: { CONFIG: await configFile(config), API_PROCESSES: '3', RATE_LIMIT: '10' } });
@@ -260,24 +385,15 @@ describe('A process that cannot be started again', () => {
   });
 
   it('ends the service with the reason when nothing else runs', async () => {
-    const [exec = ''] = fromSources();
-    cluster.setupPrimary({ exec });
-    const settings = parseSettings({ ...stage.env, PORT: '0', LOG_LEVEL: 'silent' });
-    const restarts = { ...limits, processRestartMs: 1, maxFailedStarts: 2 };
-    const options = { settings, log: pino({ level: 'silent' }), print: () => undefined };
-    const environment = process.env;
-    process.env = { ...environment, ...stage.env };
-    const supervisor = new Supervisor(options, { api: true, worker: false }, restarts);
+    const own = new OwnSupervisor(stage.env, { maxFailedStarts: 2 });
     try {
-      const { address = '' } = await supervisor.start();
-      const [running] = Object.values(cluster.workers ?? {});
-      running?.process.kill('SIGKILL');
+      const { address = '' } = await own.supervisor.start();
+      void own.kill('api-1');
       blocker = await takePort(address);
-      const reason = await supervisor.failure.catch((error: unknown) => error as Error);
+      const reason = await own.supervisor.failure.catch((error: unknown) => error as Error);
       expect(reason.message).to.match(/^Port \d+ of 127\.0\.0\.1 is in use/);
     } finally {
-      await supervisor.stop(0);
-      process.env = environment;
+      await own.close();
     }
   });
 });

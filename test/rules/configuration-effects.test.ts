@@ -83,6 +83,33 @@ describe('The effect of a change, in numbers', () => {
     });
   }
 
+  it('says that a points system which is archived and returns pays its time triggers for nothing in between', async () => {
+    const paid = system([], { triggers: [{ key: 'd', type: 'time', timeUnit: 'days', timeInterval: 1, points: 1, status: 'active' }] });
+    const world = await started({ ...base, points: [paid] }, play.slice(0, 2));
+    await world.setClock('2040-01-04T12:00:00Z');
+    await world.drain();
+    const sentences = async (file: Config, prune?: true): Promise<string[]> =>
+      (await dryRun(world, file, prune)).map(({ kind, sentence }) => `${kind}: ${sentence}`);
+    const without = { attributes: base.attributes, metrics: base.metrics };
+    const change = async (file: Config, prune: boolean, now: string): Promise<void> => {
+      bodyOf(await world.request('POST', '/admin/v1/configuration/apply', { body: { file, prune } }), 200);
+      await world.setClock(now);
+      await world.drain();
+    };
+    expect(await sentences(without, true)).to.deep.equal([
+      'points system: 2 users have points in it, which would no longer be shown.',
+      'trigger: 2 users got points from it in the last 30 days; it would award no more.',
+    ]);
+    await change(without, true, '2040-01-08T12:00:00Z');
+    expect(await sentences({ points: [paid] })).to.deep.equal([
+      'points system: 2 users have points in it, which would be shown again.',
+      'trigger: It would award 2 users points from now on, and nothing for the time in which the points system was archived.',
+    ]);
+    await change({ points: [paid] }, false, '2040-01-09T12:00:00Z');
+    expect((await readPoints(world, 'ana', 'xp')).total).to.equal(3);
+    await world.stop();
+  });
+
   it('says what is not counted beforehand', async () => {
     const world = await started({ ...base, streaks }, play);
     const effects = await dryRun(world, {

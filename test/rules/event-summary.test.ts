@@ -300,6 +300,26 @@ describe('An event summary', () => {
   });
 });
 
+describe('An event summary of more digits than a total has', () => {
+  it('has nothing before the first event: total − change is what was there', async () => {
+    const world = await startWorld({ config: config('monday'), now: '2040-01-03T08:00:00Z' });
+    try {
+      await track(world, 'm', { user: 'ana', value: 1e14 });
+      await world.drain();
+      // The total rounds each of them away, and their sum is 1.
+      const event = { key: 'm', user: { id: 'ana' }, value: 0.4 };
+      bodyOf(await world.request('POST', '/admin/v1/metrics/events', { body: [event, event] }), 202);
+      const days = range('daily', '2040-01-02', '2040-01-03');
+      expect(rows(await summary(world, 'ana', 'metrics/m', days))).to.deep.equal([
+        '2040-01-02 0 0',
+        `2040-01-03 100000000000000 100000000000000`,
+      ]);
+    } finally {
+      await world.stop();
+    }
+  });
+});
+
 describe('An event summary of weeks from Sunday', () => {
   it('names them by their Sunday', async () => {
     const world = await startWorld({ config: config('sunday') });

@@ -253,6 +253,31 @@ describe('Leaderboards', () => {
     expect((await readPlace(world, 'ana', 'points-b')).rank).to.equal(null);
   });
 
+  it('that a user held and lost on one day leave a row without a rank and a value', async () => {
+    await world.configure(
+      configText({
+        metrics: [{ key: 'fallen', name: 'Fallen' }],
+        leaderboards: [{ key: 'fallen', name: 'Fallen', status: 'active', rankBy: 'metric', metricKey: 'fallen', maxParticipants: 2 }],
+      }),
+    );
+    for (const [user, value] of [
+      ['cy', 9],
+      ['ana', 3],
+      ['bo', 2],
+      ['ana', -2],
+    ] as const)
+      await track(world, 'fallen', { user, value });
+    const rows = async (user: string): Promise<unknown[]> =>
+      (await readPlace(world, user, 'fallen')).history.map(({ previousRank, rank, previousValue, value }) => [
+        ...[previousRank, rank, previousValue, value],
+      ]);
+    expect(await rows('ana')).to.deep.equal([[null, null, null, null]]);
+    expect(await rows('cy')).to.deep.equal([[null, 1, null, 9]]);
+    // The next day has what was before it.
+    await track(world, 'fallen', { user: 'ana', value: 5 });
+    expect(await rows('ana')).to.deep.equal([[null, 2, null, 6]]);
+  });
+
   it('hold a thousand with one value in the order in which they reached it', async () => {
     await world.configure(
       configText({

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { configText, track } from '../support/answers.js';
+import { configText, readBoard, readPlace, track } from '../support/answers.js';
 import type { BoardSpec } from '../support/model/documents.js';
 import { tablesOnRealStores, type Given } from '../support/rules.js';
 import { startWorld } from '../support/world.js';
@@ -107,6 +107,26 @@ describe('Leaderboards', () => {
       rule: 'who has no streak of the frequency that is now configured leaves the board',
       given: { streaks: { frequency: 'weekly' }, boards: [board({ rankBy: 'streak' })] },
       lines: [' | ana cards 1 | board ana 1', '01-04 12:00 | bo cards 1 | board ana 1, bo 1', ' | operator: frequency daily | board bo 1'],
+    },
+    {
+      rule: 'no user has a streak while streaks are not enabled',
+      given: { streaks: {}, boards: [board({ rankBy: 'streak' })] },
+      lines: [
+        ' | ana cards 1 |',
+        ' | bo cards 1 | board ana 1, bo 1',
+        ' | operator: streaks off | board -',
+        '01-05 12:00 | operator: streaks on | board ana 1, bo 1',
+      ],
+    },
+    {
+      rule: 'a board that opens while streaks are not enabled has the streaks that go on',
+      given: { streaks: {}, boards: [board({ rankBy: 'streak', status: 'inactive' })] },
+      lines: [
+        ' | ana cards 1 |',
+        ' | operator: streaks off |',
+        '01-05 12:00 | operator: opens all | board -',
+        '01-05 13:00 | operator: streaks on | board ana 1',
+      ],
     },
     {
       rule: 'a streak that is lost after the end of the board changes nothing on it',
@@ -470,6 +490,31 @@ describe('Leaderboards', () => {
         await world.stop();
       }
     });
+  });
+
+  it('Final rankings close up when a participant is deleted, and take in no user from beyond the limit.', async () => {
+    const day = { ...{ key: 'day', name: 'Day', status: 'active', rankBy: 'metric', metricKey: 'cards', maxParticipants: 3 } };
+    const world = await startWorld({
+      ...{ now: '2040-01-02T12:00:00.000Z' },
+      config: configText({
+        metrics: [{ key: 'cards', name: 'Cards' }],
+        leaderboards: [{ ...day, start: '2040-01-02', runUnit: 'day', runInterval: 1 }],
+      }),
+    });
+    try {
+      const run = '?run=2040-01-02';
+      for (const [index, user] of ['ana', 'bo', 'cy', 'dora', 'ed', 'flo'].entries())
+        await track(world, 'cards', { user, value: 9 - index });
+      await world.request('DELETE', '/admin/v1/users/ana');
+      expect(await readBoard(world, 'day', run), 'an open run is refilled').to.deep.equal(['1 bo 8', '2 cy 7', '3 dora 6']);
+      await world.setClock('2040-01-03T12:00:00.000Z');
+      await world.request('DELETE', '/admin/v1/users/bo');
+      expect(await readBoard(world, 'day', run)).to.deep.equal(['1 cy 7', '2 dora 6']);
+      expect(await readPlace(world, 'dora', 'day', run)).to.include({ rank: 2, value: 6 });
+      expect(await readPlace(world, 'ed', 'day', run)).to.include({ rank: null, value: null });
+    } finally {
+      await world.stop();
+    }
   });
 
   says(

@@ -59,8 +59,10 @@ describe('Messages to users that are queued', () => {
       await identify(world, user);
       await event(user);
     }
+    await setEngineClock('2040-01-08T12:00:00Z');
     await world.setClock('2040-01-08T12:00:00Z');
     await event('ana');
+    await setEngineClock(due);
     await world.setClock(due);
     expect((await sentMessages(world)).map(({ status }) => status)).to.deep.equal(Array.from({ length: 8 }, () => 'pending'));
     await setEngineClock('2040-01-09T21:59:00Z');
@@ -124,6 +126,7 @@ describe('Messages to users that are queued', () => {
   it('are skipped when they are a day late', async () => {
     await identify(world, 'ana', { deviceTokens: [] });
     await event('ana');
+    await setEngineClock(due);
     await world.setClock(due);
     await setEngineClock('2040-01-10T20:00:01Z');
     const reason = 'skipped: It could not be sent in time.';
@@ -133,6 +136,7 @@ describe('Messages to users that are queued', () => {
   it('wait for the end of quiet hours that have begun, by the clock of deliveries', async () => {
     await identify(world, 'ana', { deviceTokens: [] });
     await event('ana');
+    await setEngineClock(due);
     await world.setClock(due);
     await setEngineClock('2040-01-09T22:00:00Z');
     await writeBehind.stop();
@@ -140,10 +144,10 @@ describe('Messages to users that are queued', () => {
     const options = { settings: world.settings, log: silent, print: () => undefined, deliveryAheadMs: () => aheadMs };
     const service = await startService(options, { api: false, worker: true });
     try {
-      await until('an attempt', async () => (await sentMessages(world)).some(({ attempts }) => attempts > 0));
+      await until('an attempt of both', async () => (await sentMessages(world)).every(({ attempts }) => attempts > 0));
       expect((await sentMessages(world)).map(({ status, reason }) => `${status} ${reason}`)).to.have.members([
         'pending Quiet hours.',
-        'pending null',
+        'pending Quiet hours.',
       ]);
       await setEngineClock('2040-01-10T08:00:00Z');
       aheadMs = 10 * 3_600_000;

@@ -21,6 +21,7 @@ const email = (config: MessageConfig, variables: MessageVariables) => renderEmai
 /** Characters that HTML, attributes and headers give a meaning, and the text of a script. */
 const hostile = `<script>alert(1)</script>"'&amp; {{ user.id }}`;
 const long = (char: string): string => char.repeat(10_000);
+const cutTo = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1)}…`);
 
 /** The contents of a page in the order of the source: of elements, without comments, styles, what is hidden and column headings. */
 function shownTexts(html: string): string[] {
@@ -31,6 +32,52 @@ function shownTexts(html: string): string[] {
     .map((text) => text.replaceAll('&#39;', "'").replaceAll('&amp;', '&').trim());
   return shown.filter((text) => text !== '');
 }
+
+describe('The name of a user, who may choose it,', () => {
+  const config = messageConfig({}, [
+    {
+      ...{
+        type: 'recap',
+        subject: '{{ user.name }}: your week',
+        heading: 'Hello {{ user.name }}!',
+        body: 'To {{ user.name }}, {{ user.email }}.',
+      },
+      ...{ pushTitle: '{{ user.name }}', pushBody: 'Hello {{ user.name }}' },
+    },
+  ]);
+  const names: readonly (readonly [what: string, name: string, shown: string])[] = [
+    ['a plain one', 'Ana-María O’Neill', 'Ana-María O’Neill'],
+    ['one with initials and titles', 'Dr. J.R.R. Tolkien, Ph.D.', 'Dr. J.R.R. Tolkien, Ph.D.'],
+    ['one with a line break', 'Ana\r\nBcc: ben@example.com', 'Ana Bcc: ben@\u200bexample.\u200bcom'],
+    ['one with control characters and a turned direction', 'A\u0000n\u202ea\u001b[31m', 'Ana[31m'],
+    ['one with an address of a site', 'Win at https://evil.example/x.php', 'Win at https:\u200b//evil.\u200bexample/x.\u200bphp'],
+    ['one with a site without a scheme', 'www.evil.example', 'www.\u200bevil.\u200bexample'],
+    ['one with another kind of dot', 'evil。example', 'evil。\u200bexample'],
+    ['one of 200 characters', 'x'.repeat(200), `${'x'.repeat(79)}…`],
+  ];
+  for (const [what, name, shown] of names) {
+    it(`leads nowhere and is short in the subject, the heading and the texts: ${what}`, async () => {
+      const plain = messageVariables('recap');
+      const variables = { ...plain, user: { ...plain.user, name, email: 'ana@example.com' } };
+      const { subject, html, text } = await email(config, variables);
+      expect(subject).to.equal(`${shown}: your week`);
+      const texts = shownTexts(html);
+      expect(texts).to.include(`Hello ${shown}!`).and.include(`To ${shown}, ana@example.com.`);
+      expect(text).to.include(`Hello ${shown}!`);
+      expect(await renderPush(config, variables)).to.deep.include({
+        title: cutTo(shown, limits.maxPushTitleChars),
+        body: `Hello ${shown}`,
+      });
+    });
+  }
+
+  it('is a text in HTML', async () => {
+    const plain = messageVariables('recap');
+    const name = '<a href="https://evil.example">Log in</a><img src=x onerror=alert(1)>';
+    const { html } = await email(config, { ...plain, user: { ...plain.user, name } });
+    expect(html).to.not.include('<a href="https://evil').and.not.include('<img src=x').and.not.include('evil.example');
+  });
+});
 
 describe('The language of a message', () => {
   const all: readonly Partial<MessageTemplate>[] = [
@@ -103,9 +150,9 @@ describe('The language of a message', () => {
     expect([wordsFor('de-AT').locale, wordsFor('ja').locale, wordsFor('constructor').locale]).to.deep.equal(['de', 'en', 'en']);
   });
 
-  it('has a push notification of its own', () => {
+  it('has a push notification of its own', async () => {
     const config = messageConfig({}, [{ locale: 'de', pushTitle: 'Titel', pushBody: 'Text\nin zwei Zeilen' }]);
-    const push = renderPush(config, messageVariables('recap', { locale: 'de' }));
+    const push = await renderPush(config, messageVariables('recap', { locale: 'de' }));
     expect(push).to.deep.equal({ title: 'Titel', body: 'Text in zwei Zeilen', url: 'https://app.example.com/', warnings: [] });
   });
 });
@@ -136,8 +183,42 @@ describe('The built-in texts', () => {
       const { subject, text } = await email(messageConfig(), messageVariables(type, empty));
       expect(subject).to.equal(withoutAnything);
       expect(text).to.not.match(/ ,|, [!?.]|\( |“”|undefined|null|NaN/);
-      const { title, body } = renderPush(messageConfig(), messageVariables(type, empty));
+      const { title, body } = await renderPush(messageConfig(), messageVariables(type, empty));
       expect([title, body].filter((part) => part === '')).to.deep.equal([]);
+    });
+  }
+});
+
+describe('The built-in texts about inactive users', () => {
+  for (const [days, shown] of [
+    [1, 'It has been 1 day since'],
+    [2, 'It has been 2 days since'],
+  ] as const) {
+    it(`say ${shown}`, async () => {
+      const next = { name: '', description: '', current: 0, target: 0, progress: 0 };
+      const variables = messageVariables('reactivation', { next, reactivation: { daysSinceLastActive: days, messageNumber: 1 } });
+      expect((await email(messageConfig(), variables)).text).to.include(shown);
+      expect((await renderPush(messageConfig(), variables)).body).to.include(shown);
+    });
+  }
+});
+
+describe('The list of achievements', () => {
+  const achievements = (count: number): Partial<MessageVariables> => ({
+    achievements: Array.from({ length: count }, (_, i) => ({ name: `Achievement ${i + 1}`, description: '', badgeUrl: '' })),
+  });
+  const more: Readonly<Record<string, string>> = {
+    ...{ en: 'and 1 more', ar: `و${new Intl.NumberFormat('ar').format(1)} غيرها`, de: 'und 1 mehr', es: 'y 1 más' },
+    ...{ fr: 'et 1 de plus', pt: 'e mais 1' },
+  };
+  for (const locale of wordLocales) {
+    it(`says in ${locale} how many it leaves out`, async () => {
+      const config = messageConfig({}, [{ type: 'achievement_completed', locale, body: 'x' }]);
+      const rendered = (count: number) => email(config, messageVariables('achievement_completed', { locale, ...achievements(count) }));
+      const six = await rendered(6);
+      expect(six.text).to.include(`★ Achievement 5\n\n${more[locale]}\n`).and.not.include('Achievement 6');
+      expect(shownTexts(six.html)).to.include(more[locale]);
+      expect((await rendered(5)).html).to.not.include('<p class="muted"');
     });
   }
 });
@@ -203,7 +284,7 @@ describe('A rendered message', () => {
         expect(Buffer.byteLength(html)).to.be.below(limits.maxEmailBytes);
         expect(Array.from(subject).length).to.be.at.most(limits.maxSubjectChars);
         expect(warnings).to.deep.equal([]);
-        const push = renderPush(config, variables);
+        const push = await renderPush(config, variables);
         expect(Buffer.byteLength(JSON.stringify(push))).to.be.below(3_500);
       });
     }
@@ -214,7 +295,7 @@ describe('A rendered message', () => {
     const config = messageConfig({}, [{ subject: 'For\n{{ user.name }} {{ user.attributes.city }}' }]);
     const user = { id: 'ana', name, email: '', attributes: { city: name } };
     const { subject } = await email(config, messageVariables('recap', { user }));
-    expect(subject).to.equal('For Ana Bcc: all@example.com x y Ana Bcc: all@example.com x y');
+    expect(subject).to.equal('For Ana Bcc: all@\u200bexample.\u200bcom x y Ana Bcc: all@example.com x y');
   });
 
   it('cuts a huge attribute, and never in the middle of a character', async () => {
@@ -259,7 +340,7 @@ describe('The link of a message', () => {
     it(`${url === null ? 'is left out, with a warning,' : 'is kept'} for ${String(buttonUrl)}`, async () => {
       const config = messageConfig({ linkHosts: ['shop.example.com'] }, [{ buttonUrl }]);
       const { html, text, warnings } = await email(config, messageVariables('recap', { user }));
-      const push = renderPush(config, messageVariables('recap', { user }));
+      const push = await renderPush(config, messageVariables('recap', { user }));
       expect(push.url).to.equal(url);
       expect(warnings)
         .to.deep.equal(warning === undefined ? [] : [warning])
@@ -276,9 +357,9 @@ describe('The link of a message', () => {
     expect(warnings).to.deep.equal([]);
   });
 
-  it('of a push notification is shorter, so that the payload fits', () => {
+  it('of a push notification is shorter, so that the payload fits', async () => {
     const config = messageConfig({}, [{ buttonUrl: `https://app.example.com/${'a'.repeat(limits.maxPushLinkChars)}` }]);
-    const { url, warnings } = renderPush(config, messageVariables('recap'));
+    const { url, warnings } = await renderPush(config, messageVariables('recap'));
     expect([url, warnings]).to.deep.equal([null, ['the link of the template is longer than 1000 characters']]);
   });
 });

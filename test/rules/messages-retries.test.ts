@@ -5,6 +5,7 @@ import { Suppressions } from '../../src/messages/suppressions.js';
 import { limits } from '../../src/shared/limits.js';
 import { bodyOf, configText, track } from '../support/answers.js';
 import { type MailServer, startMailServer } from '../support/mail-server.js';
+import { type ExpoStandIn, startExpo } from '../support/push-providers.js';
 import { scrape } from '../support/scrape.js';
 import { briefly, identify, sentMessages, untilEnded } from '../support/sent-messages.js';
 import { until } from '../support/stage.js';
@@ -21,24 +22,26 @@ const due = '2040-01-03T09:00:00Z';
 
 describe('Emails to users through an SMTP server', () => {
   let server: MailServer;
+  let expo: ExpoStandIn;
   let host: World;
   let world: World;
   let aheadMs = 0;
   const lines: { readonly msg: string; readonly level: number }[] = [];
   before(async () => {
-    server = await startMailServer();
+    [server, expo] = await Promise.all([startMailServer(), startExpo()]);
     const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
     host = await startWorld({
       ...{ now: null, log, deliveryAheadMs: () => aheadMs },
       settings: {
         ...{ testClock: true, metricsPort: 0, messages: 'on', smtpUrl: server.url },
+        ...{ pushExpo: true, expoUrl: expo.url },
         ...{ emailFrom: 'Laurel <laurel@example.com>', publicUrl: 'https://laurel.example.com' },
       },
     });
   });
   after(async () => {
     await host.stop();
-    await server.stop();
+    await Promise.all([server.stop(), expo.stop()]);
   });
   beforeEach(async () => {
     world = await startTenant(host, { config: config(), now: '2040-01-02T12:00:00Z' });
@@ -136,6 +139,25 @@ describe('Emails to users through an SMTP server', () => {
     expect(await outcomes()).to.deep.equal(['reactivation email ana failed: 451 4.3.0 Later']);
   });
 
+  it('fail when they could not be rendered within their time, each attempt being recorded', async () => {
+    server.refuse('to', { code: 451, text: '4.3.0 Later' });
+    await queue('ana');
+    await untilAttempts(1);
+    const unreadable = { type: 'recap', periodStart: 'x', periodEnd: 'x' };
+    await world.pool.query("update outbox set payload = jsonb_set(payload::jsonb, '{about}', $2) where tenant = $1", [
+      world.tenant,
+      JSON.stringify(unreadable),
+    ]);
+    retry();
+    await untilAttempts(2);
+    const pending = 'reactivation email ana pending: The message could not be rendered: see the log.';
+    expect(await outcomes()).to.deep.equal([pending]);
+    await world.setClock('2040-01-04T08:59:00Z');
+    retry();
+    await untilAttempts(3);
+    expect(await outcomes()).to.deep.equal([pending.replace('pending', 'failed')]);
+  });
+
   it('wait for the next hours for achievements if a retry is due after them', async () => {
     server.refuse('to', { code: 451, text: '4.3.0 Later' });
     await identify(world, 'ana', { deviceTokens: [] });
@@ -169,6 +191,36 @@ describe('Emails to users through an SMTP server', () => {
     await untilEnded(world);
     expect((await sentMessages(world)).map(({ status }) => status)).to.deep.equal(['delivered', 'delivered']);
   });
+
+  const providers: readonly (readonly [channel: 'email' | 'push', refuse: () => void, deviceTokens: readonly string[]])[] = [
+    ['email', () => server.refuse('to', { code: 451, text: '4.3.0 Later', times: 1 }), []],
+    ['push', () => void expo.failures.push({ status: 503, body: {} }), ['ExponentPushToken[ana]']],
+  ];
+  for (const [channel, refuse, deviceTokens] of providers) {
+    it(`hold back no message of another type while they wait, by ${channel}`, async () => {
+      const streaks = { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'm', threshold: 1 }] };
+      const messages = { achievementCompleted: [channel], streakReminder: [channel], recap: [], reactivation: [] };
+      await world.configure(configText({ ...(JSON.parse(config()) as object), streaks, messages }));
+      await identify(world, 'ana', { deviceTokens });
+      await track(world, 'm', { user: 'ana', value: 1 });
+      await world.setClock('2040-01-03T18:50:00Z');
+      bodyOf(await world.request('POST', '/v1/achievements/api/complete', { body: { user: { id: 'ana' } } }), 201);
+      await world.drain();
+      refuse();
+      await world.setClock('2040-01-03T19:00:00Z');
+      await untilAttempts(1);
+      await world.setClock('2040-01-03T20:01:00Z');
+      const reminded = async (): Promise<boolean> => (await outcomes()).includes(`streak_reminder ${channel} ana`);
+      await until('the reminder', reminded);
+      await world.setClock('2040-01-03T21:00:00Z');
+      retry();
+      await until('the retry', async () => (await sentMessages(world))[0]?.attempts === 2);
+      expect(await outcomes()).to.deep.equal([
+        `achievement_completed ${channel} ana pending: Outside of the hours for achievements.`,
+        `streak_reminder ${channel} ana`,
+      ]);
+    });
+  }
 
   it('leave nothing of a user who is deleted', async () => {
     await queue('ana');

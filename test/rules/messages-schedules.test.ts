@@ -1,7 +1,11 @@
 import { expect } from 'chai';
+import pino from 'pino';
+import { Context } from '../../src/app/context.js';
+import { openChannels } from '../../src/app/messages.js';
+import { Sweep } from '../../src/jobs/sweep.js';
 import { limits } from '../../src/shared/limits.js';
 import { bodyOf, configText, track } from '../support/answers.js';
-import { briefly, identify, sentMessages, Timeline } from '../support/sent-messages.js';
+import { briefly, identify, sentMessages, Timeline, untilEnded } from '../support/sent-messages.js';
 import { startHost, startTenant, type World } from '../support/world.js';
 
 interface Parts {
@@ -208,6 +212,88 @@ describe('Messages to users by the calendar', () => {
     await identify(world, 'ben', { tz: 'Europe/Berlin' });
     expect(await timeline.at('2040-01-04T06:30:00Z')).to.deep.equal([]);
     expect(await timeline.at('2040-01-04T07:00:00Z')).to.deep.equal(['reactivation email ana']);
+  });
+
+  const moves: readonly (readonly [type: string, parts: Parts, hour: string])[] = [
+    ['recap', { settings: { recapFrequency: 'daily' }, messages: { recap: email } }, '08'],
+    ['reactivation', { settings: { reactivationDays: [1] }, messages: { reactivation: email } }, '08'],
+    ['streak_reminder', { streaks: {}, messages: reminders }, '19'],
+  ];
+  for (const [type, parts, hour] of moves) {
+    for (const others of [[], ['ben']]) {
+      it(`${type}: not on the day on which a user moves to a zone whose hour has passed, ${others.length} other users living there`, async () => {
+        await start(parts);
+        await identify(world, 'ana', { tz: 'Europe/Lisbon' });
+        for (const id of others) await identify(world, id, { tz: 'Europe/Berlin' });
+        for (const id of ['ana', ...others]) await event(id);
+        await timeline.at(`2040-01-03T${hour}:30:00Z`);
+        await identify(world, 'ana', { tz: 'Europe/Berlin' });
+        expect(await timeline.users(type, `2040-01-03T${hour}:45:00Z`)).to.deep.equal([]);
+        expect(await timeline.users(type, '2040-01-03T22:30:00Z')).to.deep.equal([]);
+        expect((await sentMessages(world)).filter(({ user }) => user === 'ana')).to.deep.equal([]);
+      });
+    }
+  }
+
+  describe('in a jump of the clock', () => {
+    const all = { achievementCompleted: email, recap: email, reactivation: ['push'], streakReminder: email };
+    const parts = { streaks: { frequency: 'daily' }, settings: { reactivationDays: [1, 3, 7] }, messages: all };
+    const zones = { ana: 'UTC', ben: 'Asia/Tokyo', cleo: 'America/New_York' };
+    const shown = async (): Promise<string[]> =>
+      (await sentMessages(world))
+        .map((one) => `${one.timestamp} ${briefly(one)} ${one.type === 'achievement_completed' ? names(one.about).join() : ''}`)
+        .sort();
+    /** Two events, and achievements that wait for 17:00 and for others to join them. */
+    async function begin(): Promise<void> {
+      await start(parts);
+      for (const [id, tz] of Object.entries(zones)) await identify(world, id, { tz });
+      for (const id of Object.keys(zones)) await event(id);
+      await complete('ana');
+      await complete('cleo');
+      await world.drain();
+    }
+
+    it('are what they would have been without it, each at its time', async () => {
+      await begin();
+      await world.setClock('2040-02-14T12:00:00Z');
+      await untilEnded(world);
+      expect(await shown()).to.deep.equal([
+        '2040-01-02T12:00:00.000Z achievement_completed email ana Api',
+        '2040-01-02T12:00:00.000Z achievement_completed email cleo Api',
+        '2040-01-03T00:00:00.000Z reactivation push ben ',
+        '2040-01-03T09:00:00.000Z reactivation push ana ',
+        '2040-01-03T11:00:00.000Z streak_reminder email ben ',
+        '2040-01-03T14:00:00.000Z reactivation push cleo ',
+        '2040-01-03T20:00:00.000Z streak_reminder email ana ',
+        '2040-01-04T01:00:00.000Z streak_reminder email cleo ',
+        '2040-01-05T00:00:00.000Z reactivation push ben ',
+        '2040-01-05T09:00:00.000Z reactivation push ana ',
+        '2040-01-05T14:00:00.000Z reactivation push cleo ',
+        '2040-01-09T00:00:00.000Z reactivation push ben ',
+        '2040-01-09T00:00:00.000Z recap email ben ',
+        '2040-01-09T09:00:00.000Z reactivation push ana ',
+        '2040-01-09T09:00:00.000Z recap email ana ',
+        '2040-01-09T14:00:00.000Z reactivation push cleo ',
+        '2040-01-09T14:00:00.000Z recap email cleo ',
+      ]);
+    });
+
+    it('stop with the request, and go on with the next one', async () => {
+      await begin();
+      const context = await Context.start({ settings: host.settings, log: pino({ level: 'silent' }), print: () => undefined });
+      await context.engine.loadLibrary();
+      await context.engine.refreshConfig(world.tenant);
+      const sweep = new Sweep(context, openChannels(host.settings));
+      const to = Date.parse('2040-02-14T12:00:00Z');
+      const reached: number[] = [];
+      // Each deadline has passed before the first step ends.
+      while (reached.at(-1) !== to) reached.push(await sweep.advance(world.tenant, to, 0));
+      await untilEnded(world);
+      await context.stop();
+      expect(reached).to.deep.equal(reached.toSorted((one, other) => one - other));
+      expect(new Set(reached).size).to.be.above(10);
+      expect(await shown()).to.have.length(17);
+    });
   });
 
   it('are at most maxPerUserDay on a local day of a user, whatever the channels and devices', async () => {

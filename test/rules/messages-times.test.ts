@@ -81,6 +81,27 @@ describe('The time from which a message may be sent', () => {
       '2040-04-26T21:00:00Z',
       '2040-04-26T22:00:00Z',
     ],
+    [
+      'with quiet hours that end at an hour which the day has twice',
+      { quietFromHour: 22, quietToHour: 1 },
+      'America/New_York',
+      '2040-11-04T04:30:00Z',
+      '2040-11-04T05:00:00Z',
+    ],
+    [
+      'when the hour comes again at which quiet hours have ended',
+      { quietFromHour: 22, quietToHour: 1 },
+      'America/New_York',
+      '2040-11-04T06:30:00Z',
+      '2040-11-04T06:30:00Z',
+    ],
+    [
+      'with quiet hours that end within two hours which come again',
+      { quietFromHour: 22, quietToHour: 2 },
+      'Antarctica/Troll',
+      '2040-10-28T01:30:00Z',
+      '2040-10-28T02:00:00Z',
+    ],
     ['in the night before a day that Apia skipped', over, 'Pacific/Apia', '2011-12-30T09:00:00Z', '2011-12-30T18:00:00Z'],
   ];
   for (const [what, messages, zone, at, sendable] of recaps) {

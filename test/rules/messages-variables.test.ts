@@ -2,9 +2,11 @@ import { expect } from 'chai';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
 import { notificationTypes, type NotificationType } from '../../src/config/message-types.js';
+import { emptyConfig } from '../../src/config/model.js';
 import { namedValues } from '../../src/config/template-variables.js';
 import { type MessageAbout } from '../../src/messages/about.js';
 import { previewMessage } from '../../src/messages/preview.js';
+import { usesOf } from '../../src/messages/uses.js';
 import { readVariables, type UserVariables } from '../../src/messages/read-variables.js';
 import { bodyOf, configText, track, userPath } from '../support/answers.js';
 import { startHost, startTenant, type World } from '../support/world.js';
@@ -73,6 +75,11 @@ const abouts: Readonly<Record<NotificationType, MessageAbout>> = {
   recap: { type: 'recap', periodStart: '2040-01-02', periodEnd: '2040-01-08' },
   reactivation: { type: 'reactivation', messageNumber: 2, daysSinceLastActive: 9 },
   streak_reminder: { type: 'streak_reminder' },
+};
+
+const noTexts = {
+  ...{ locale: 'en', archived: false, subject: null, heading: null, body: null, button: null, buttonUrl: null },
+  ...{ pushTitle: null, pushBody: null },
 };
 
 /** The names of the values in variables, as the tree that templates are checked against has them. */
@@ -167,6 +174,22 @@ describe('The variables of a message', () => {
     expect(read!.variables.streak.days.at(-1)).to.deep.equal({ date: '2040-01-02', state: 'extended' });
     await other.stop();
   });
+
+  const calendarUses: readonly (readonly [text: string, reads: boolean])[] = [
+    ['Three more days, as on other days', false],
+    ['{% assign days = streak.length %}{{ days }} days', false],
+    ['{% comment %}{{ streak.days }}{% endcomment %}{{ "streak.days" }}', false],
+    ['{% if streak.days.size > 0 %}x{% endif %}', true],
+    ['{{ streak["days"] | size }}', true],
+    ['{% assign mine = streak %}{% for day in mine.days %}{{ day.state }}{% endfor %}', true],
+    ['{% if user.name == "Ana" %}{{ streak.days.last.state }}{% endif %}', true],
+  ];
+  for (const [pushBody, reads] of calendarUses) {
+    it(`${reads ? 'include' : 'leave out'} the calendar of the streak for the text ${pushBody}`, () => {
+      const document = { messages: emptyConfig.messages, templates: [{ ...noTexts, type: 'achievement_completed', pushBody } as const] };
+      expect(usesOf({ document }, 'achievement_completed', 'en').streakDays).to.equal(reads);
+    });
+  }
 
   for (const type of notificationTypes) {
     it(`are those that templates of ${type} may use, and no others`, async () => {

@@ -74,6 +74,18 @@ describe('Points', () => {
           ' | ana cards 1 | points 1',
         ],
       },
+      {
+        rule: 'with another metric it starts again, and goes on where the metric comes back',
+        given: system([perCards(5, 1)]),
+        lines: [
+          ' | ana cards 4 | points 0',
+          ' | operator: trigger 1 counts pages |',
+          ' | ana pages 4 | points 0',
+          ' | ana pages 1 | points 1',
+          ' | operator: trigger 1 counts cards |',
+          ' | ana cards 1 | points 2',
+        ],
+      },
     ],
   );
 

@@ -103,7 +103,7 @@ describe('Streaks', () => {
       given: { streaks: { conditions: { cards: 5 } } },
       lines: [
         '01-02 12:00 | ana cards 3 | streak 0',
-        '01-02 13:00 | operator: threshold 3 | streak 1',
+        '01-02 13:00 | operator: conditions cards 3 | streak 1',
         '01-02 14:00 | ana cards 3 | streak 1',
       ],
     },
@@ -454,6 +454,28 @@ describe('Streaks', () => {
         '01-06 12:00 | ana restores the streak | refused 422; streak 2; started 01-05; expires 01-07',
         '01-08 00:00 | nothing | streak 0',
         '01-08 00:00 | ana restores the streak | streak 2; started 01-05',
+      ],
+    },
+  ]);
+
+  says('When `weekStart` changes, the week that is running ends as it would have.', { streaks: { frequency: 'weekly' } }, [
+    {
+      rule: 'for those who have one, and not for who comes later',
+      lines: [
+        '01-02 12:00 | ana pages 1 | streak 0',
+        ' | operator: weeks start on sunday | streak 0',
+        ' | bo cards 1 | saidPeriod 01-01..01-07',
+        ' | ana cards 1 | saidPeriod 01-02..01-08; period 01-02..01-08',
+      ],
+    },
+    {
+      rule: 'the next one is a day shorter from Monday to Sunday',
+      lines: [
+        '01-05 12:00 | ana cards 1 | period 01-02..01-08',
+        ' | operator: weeks start on sunday | period 01-02..01-08; expires 01-14',
+        '01-08 12:00 | ana cards 1 | streak 1',
+        '01-09 00:00 | ana cards 1 | streak 2; period 01-09..01-14; history 1 2',
+        '01-15 00:00 | ana cards 1 | streak 3; period 01-15..01-21',
       ],
     },
   ]);

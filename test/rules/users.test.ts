@@ -137,7 +137,10 @@ describe('Users', () => {
     const changes: readonly (readonly [what: string, sent: Properties, expected: Properties])[] = [
       ['one property', { name: 'Anna' }, { name: 'Anna' }],
       ['to a name of 1,000 emoji', { name: '🙂'.repeat(1000) }, { name: '🙂'.repeat(1000) }],
-      ['to an empty name', { name: '' }, { name: '' }],
+      ['the name to an empty one, which is none', { name: '' }, { name: null }],
+      ['the name to none', { name: null }, { name: null }],
+      ['the email address to none', { email: null }, { email: null }],
+      ['the email address to none, and to no emails', { email: null, subscribeToEmails: false }, { email: null, subscribeToEmails: false }],
       ['one of several attributes', { attributes: { city: 'Porto' } }, { attributes: { city: 'Porto', plan: 'pro' } }],
       ['an attribute to an empty text', { attributes: { plan: '' } }, { attributes: { city: 'Lisbon', plan: '' } }],
       ['the time zone', { tz: 'Asia/Tokyo' }, { tz: 'Asia/Tokyo' }],
@@ -244,6 +247,15 @@ describe('Users', () => {
       expect(await readProfile(world, id)).to.include({ email: 'old@b.c', subscribeToEmails: false });
       await ways['PUT /users/{id}'](world, id, { email: 'newer@b.c' });
       expect(await readProfile(world, id)).to.include({ email: 'newer@b.c', subscribeToEmails: false });
+    });
+    it('an address that is cleared does not count', async () => {
+      const id = fresh();
+      await ways['PUT /users/{id}'](world, id, { email: 'a@b.c' });
+      const both = { email: null, subscribeToEmails: true };
+      expect(answer(await ways['PUT /users/{id}'](world, id, both))).to.deep.equal([422, { error }]);
+      await ways['PUT /users/{id}'](world, id, { email: null });
+      expect(answer(await ways['PUT /users/{id}'](world, id, { subscribeToEmails: true }))).to.deep.equal([422, { error }]);
+      expect(await readProfile(world, id)).to.include({ email: null, subscribeToEmails: true });
     });
     it('being subscribed by default asks for none', async () => {
       const id = fresh();

@@ -34,7 +34,7 @@ describe('What a tenant far ahead in time knows of a zone', () => {
       // What is cached is forgotten, and the tenant ahead is the first to ask again.
       await redis.function('LOAD', 'REPLACE', bundleLibrary().source);
       await ahead.subject.points('ben', 'p1', 10);
-      await here.drift(at('2040-01-17T04:00:00Z'));
+      await here.subject.drift(at('2040-01-17T04:00:00Z'));
       const { body } = await here.subject.points('ana', 'p1', 10);
       expect((body as { awards: { date: string }[] }).awards.map(({ date }) => date)).to.deep.equal(['2040-01-17T00:00:00.000Z']);
     } finally {

@@ -3,6 +3,7 @@ import { type ApplyPlan, planApply } from '../../src/config/apply.js';
 import { describeChanges } from '../../src/config/changes.js';
 import { parseConfigFile, readConfigFile } from '../../src/config/file.js';
 import { type ConfigDocument, emptyConfig } from '../../src/config/model.js';
+import type { WebhookReceivers } from '../../src/config/webhook-url.js';
 import { OperatorError } from '../../src/shared/errors.js';
 
 export const monday = '2026-11-23T23:59:00.000Z';
@@ -19,7 +20,7 @@ export interface Options {
   readonly now?: string;
   readonly prune?: boolean;
   readonly newId?: () => string;
-  readonly allowPrivateWebhooks?: boolean;
+  readonly webhookReceivers?: WebhookReceivers;
 }
 
 export function apply(current: ConfigDocument, text: string, { now = monday, prune = false, newId = newIds }: Options = {}): ApplyPlan {

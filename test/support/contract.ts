@@ -18,7 +18,7 @@ export const contractWebhooks = (): string[] => Object.keys(read('application').
 
 /**
  * Where docs/rules/limits-and-errors.md differs from the contract: values of metrics, and of the leaderboards that rank by them, are numbers, decimals included.
- * What a leaderboard does not rank by is null in the rankings call. (The contract allows by itself what else the rules require: a description that is null, and 0 for a run interval.)
+ * Callers may send null for a user's name and email address, which responses have. What a leaderboard does not rank by is null in the rankings call. (The contract allows by itself what else the rules require: a description that is null, and 0 for a run interval.)
  */
 const relaxed: Readonly<Record<ContractName, readonly (readonly [pointer: string, type: string | readonly string[]])[]>> = {
   application: [
@@ -29,11 +29,13 @@ const relaxed: Readonly<Record<ContractName, readonly (readonly [pointer: string
     ['LeaderboardEvent/properties/previousValue', ['number', 'null']],
     ['LeaderboardEvent/properties/value', ['number', 'null']],
     ['PointsTrigger/properties/metricThreshold', 'number'],
+    ...['name', 'email'].map((field) => [`UpdatedUser/properties/${field}`, ['string', 'null']] as const),
     ...['metricKey', 'metricName', 'pointsSystemKey', 'pointsSystemName'].map(
       (field) => [`LeaderboardResponse/properties/${field}`, ['string', 'null']] as const,
     ),
   ],
   admin: [
+    ...['name', 'email'].map((field) => [`BatchMetricEventUser/properties/${field}`, ['string', 'null']] as const),
     ['CreatePointsTriggerRequestItem/properties/metricThreshold', 'number'],
     ['PatchPointsTriggersRequest/items/properties/metricThreshold', 'number'],
     ['AdminPointsTrigger/properties/metricThreshold', 'number'],

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type Decimal, decimalOf, errorOfSum, numberOf, sum, zero } from './decimal.js';
+import { addDecimals } from '../../src/shared/decimal.js';
+import { limits } from '../../src/shared/limits.js';
+import { decimalOf, numberOf, sum, zero } from './decimal.js';
 import { loadLuaFunctions, type LuaFunctions } from './lua-functions.js';
 
 type Rounding = 'down' | 'up' | 'nearest';
@@ -118,36 +120,61 @@ export function describeDecimal(numRuns: number): void {
     });
     after(() => decimal.stop());
 
-    /** The total after each of some values. */
-    const totals = async (values: readonly Decimal[]): Promise<number[]> =>
-      (await decimal.call('totals', values.map(numberOf))).split(' ').map(Number);
-    const valueOf = (maxDigits: number, maxPlaces: number): fc.Arbitrary<Decimal> =>
-      fc.record({
-        digits: fc.integer({ min: 1, max: maxDigits }).chain((n) => fc.bigInt({ min: 1n - 10n ** BigInt(n), max: 10n ** BigInt(n) - 1n })),
-        places: fc.integer({ min: 0, max: maxPlaces }),
+    /** The total after each of some values: of the function library, and of the processes. */
+    async function totals(values: readonly number[]): Promise<{ library: number[]; processes: number[] }> {
+      let total = 0;
+      const processes = values.map((value) => (total = addDecimals(total, value)));
+      return { library: (await decimal.call('totals', values)).split(' ').map(Number), processes };
+    }
+    /** The same, rounded once after each addition. */
+    function exactTotals(values: readonly number[]): number[] {
+      let total = zero;
+      return values.map((value) => numberOf((total = sum(total, decimalOf(value)))));
+    }
+    /** Values, and how large they may be for their total to be one that is kept. */
+    const maxValues = 20;
+    const largest = limits.maxAbsoluteTotal / maxValues;
+    const valueOf = (maxDigits: number, maxPlaces: number): fc.Arbitrary<number> =>
+      fc
+        .record({
+          digits: fc
+            .integer({ min: 1, max: maxDigits })
+            .chain((n) => fc.bigInt({ min: 1n - 10n ** BigInt(n), max: 10n ** BigInt(n) - 1n })),
+          places: fc.integer({ min: 0, max: maxPlaces }),
+        })
+        .map((value) => numberOf(value))
+        .filter((value) => Math.abs(value) <= largest);
+
+    const histories: readonly (readonly [what: string, value: fc.Arbitrary<number>])[] = [
+      ['of few digits', valueOf(8, 5)],
+      ['of money, up to the largest totals', fc.oneof(valueOf(15, 2), valueOf(9, 6))],
+      ['of as many digits as a total has', valueOf(15, 20)],
+      ['of as many digits as a number has', valueOf(17, 25)],
+      ['of any size', fc.oneof(fc.double({ min: -largest, max: largest, noNaN: true }), valueOf(3, 300))],
+    ];
+    for (const [what, value] of histories) {
+      it(`${what} are rounded once`, () =>
+        fc.assert(
+          fc.asyncProperty(fc.array(value, { minLength: 1, maxLength: maxValues }), async (values) => {
+            const expected = exactTotals(values);
+            expect(await totals(values)).to.deep.equal({ library: expected, processes: expected });
+          }),
+          { numRuns },
+        ));
+    }
+
+    const examples: readonly (readonly [what: string, values: readonly number[], total: number])[] = [
+      ['just above a half', [17_941_205_337_421.7, 350.450148], 17_941_205_337_772.2],
+      ['a half', [1_234_567_890.12345, 0.000005], 1_234_567_890.12346],
+      ['a half below zero', [-1_234_567_890.12345, -0.000005], -1_234_567_890.12346],
+      ['just below a power of ten', [100_000_000_000_000, -0.0500001], 99_999_999_999_999.9],
+      ['one digit more than before', [9.99999999999999, 0.00000000000000501], 9.99999999999999 + 1e-14],
+    ];
+    for (const [what, values, total] of examples) {
+      it(what, async () => {
+        const { library, processes } = await totals(values);
+        expect([library.at(-1), processes.at(-1)]).to.deep.equal([total, total]);
       });
-    const historyOf = (value: fc.Arbitrary<Decimal>): fc.Arbitrary<Decimal[]> => fc.array(value, { minLength: 1, maxLength: 20 });
-
-    it('are exact as long as they have fifteen digits', () =>
-      fc.assert(
-        fc.asyncProperty(historyOf(valueOf(8, 5)), async (values) => {
-          let total = zero;
-          const expected = values.map((value) => numberOf((total = sum(total, value))));
-          expect(await totals(values)).to.deep.equal(expected);
-        }),
-        { numRuns },
-      ));
-
-    it('are the nearest of fifteen digits otherwise, or its neighbour', () =>
-      fc.assert(
-        fc.asyncProperty(historyOf(valueOf(15, 20)), async (values) => {
-          const found = (await totals(values)).map(decimalOf);
-          for (const [i, value] of values.entries()) {
-            const error = errorOfSum(found[i] ?? zero, found[i - 1] ?? zero, value);
-            expect(error, `sum ${i}`).to.be.at.most(1);
-          }
-        }),
-        { numRuns },
-      ));
+    }
   });
 }

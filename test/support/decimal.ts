@@ -21,25 +21,12 @@ export function decimalOf(number: number): Decimal {
 
 const scaledTo = (places: number, { digits, places: own }: Decimal): bigint => digits * 10n ** BigInt(places - own);
 
-/** The exact sum, and its number of digits beyond those of a total. */
-function exactSum(a: Decimal, b: Decimal): Decimal & { readonly excess: number } {
-  const places = Math.max(a.places, b.places);
-  const digits = scaledTo(places, a) + scaledTo(places, b);
-  return { digits, places, excess: Math.max(String(digits).replace('-', '').length - kept, 0) };
-}
-
 /** The sum, rounded to the digits of a total, half away from zero. */
 export function sum(a: Decimal, b: Decimal): Decimal {
-  const { digits, places, excess } = exactSum(a, b);
+  const places = Math.max(a.places, b.places);
+  const digits = scaledTo(places, a) + scaledTo(places, b);
+  const excess = Math.max(String(digits).replace('-', '').length - kept, 0);
   const unit = 10n ** BigInt(excess);
   const rounded = (digits + (digits < 0n ? -unit : unit) / 2n) / unit;
   return places < excess ? { digits: rounded * 10n ** BigInt(excess - places), places: 0 } : { digits: rounded, places: places - excess };
-}
-
-/** The error of a sum, in units of the last digit of a total; 0 if it is exact. */
-export function errorOfSum(found: Decimal, a: Decimal, b: Decimal): number {
-  const exact = exactSum(a, b);
-  const places = Math.max(exact.places, found.places);
-  const difference = scaledTo(places, found) - scaledTo(places, exact);
-  return Math.abs(Number(difference) / 10 ** (exact.excess + places - exact.places));
 }

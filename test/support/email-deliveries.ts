@@ -1,3 +1,5 @@
+import type { Links } from '../../src/messages/links.js';
+import { readProfile } from './answers.js';
 import type { World } from './world.js';
 
 /** What was sent of an email delivery, and what has been heard of it since. */
@@ -27,4 +29,16 @@ export async function readEmailDelivery({ pool }: World, id: string): Promise<Em
     [id],
   );
   return rows[0]!;
+}
+
+/** The unsubscribe link of an email to a user, as the user is now. */
+export async function unsubscribeLink(
+  world: World,
+  links: Links,
+  { user, delivery }: { readonly user: string; readonly delivery: string },
+): Promise<string> {
+  const { created } = await readProfile(world, user);
+  const url = await links.unsubscribeUrl({ tenant: world.tenant, user, created: Date.parse(created), delivery });
+  if (url === null) throw new Error('there are no links without PUBLIC_URL');
+  return url;
 }

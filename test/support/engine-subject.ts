@@ -5,7 +5,7 @@ import pino from 'pino';
 import { dateToDay } from '../../src/shared/calendar.js';
 import { commandAuthor } from '../../src/config/author.js';
 import type { ConfigDocument } from '../../src/config/model.js';
-import { loadConfig, saveConfig } from '../../src/config/store.js';
+import { loadConfig, mustLoadVersion, saveConfig } from '../../src/config/store.js';
 import { completeAchievement, listAchievements } from '../../src/engine/achievements.js';
 import { Clock } from '../../src/engine/clock.js';
 import { Engine } from '../../src/engine/engine.js';
@@ -86,8 +86,8 @@ export type Loss = 'empty' | 'emptyByHand' | 'older';
 /** One tenant of the engine, comparable with the model. */
 export interface Session {
   readonly subject: Subject;
-  /** Moves the clock without a sweep: due work waits for an event, a read or the next sweep. */
-  drift(ms: number): Promise<void>;
+  /** Does what is due, and everything that a new configuration starts. */
+  sweep(): Promise<void>;
   /** Replaces the copy of the tenant's keys by one of their current state. */
   keepCopy(): Promise<void>;
   /** Loses the tenant's keys once Postgres has everything, and restores them. */
@@ -124,19 +124,27 @@ interface Tools extends Stores {
   readonly aggregates: AggregateReader;
 }
 
+async function activate({ engine, database }: Tools, tenant: number, document: ConfigDocument): Promise<void> {
+  const { version } = await engine.config(tenant);
+  await saveConfig(database.pool, { tenant, expectedVersion: version, document, author: commandAuthor, now: new Date().toISOString() });
+  await engine.activate(await engine.refreshConfig(tenant));
+}
+
 function subjectOf(tools: Tools, tenant: number): Subject {
-  const { engine, database } = tools;
+  const { engine } = tools;
   const pauses = new Map<string, string>();
   return {
     setNow: async (ms) => {
       await tools.sweep.advance(tenant, ms);
     },
+    drift: async (ms) => {
+      await tools.clock.set(tenant, ms);
+    },
     configure: async (document) => {
-      const { version } = await engine.config(tenant);
-      await saveConfig(database.pool, { tenant, expectedVersion: version, document, author: commandAuthor });
-      await engine.activate(await engine.refreshConfig(tenant));
+      await activate(tools, tenant, document);
       await tools.sweep.run(tenant);
     },
+    activate: (document) => activate(tools, tenant, document),
     event: async ({ metricKey, user, value, attributes, idempotencyKey }) => {
       const answer = await answered(async () => {
         if (Math.abs(value) > limits.maxAbsoluteTotal) throw new LaurelError('unprocessable', 'the schema refuses this');
@@ -276,6 +284,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
     library: functions,
     testClock: true,
     loadConfig: (tenant) => loadConfig(pool, tenant),
+    loadVersion: (tenant, version) => mustLoadVersion(pool, tenant, version),
     loadOffset: (tenant, isFinal) => loadOffset(pool, tenant, isFinal),
     isPastEpoch: (tenant, epoch) => isPastEpoch(pool, tenant, epoch),
     autoRestore: true,
@@ -322,9 +331,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
       };
       return {
         subject,
-        drift: async (ms) => {
-          await clock.set(tenant, ms);
-        },
+        sweep: () => sweep.run(tenant),
         keepCopy: async () => {
           copy = await copyOf(redis, partition);
         },
@@ -343,8 +350,8 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           }
           await reconciler.resync(tenant);
           await engine.open(tenant);
-          // Redis is in sync where nothing has happened at all, or since the copy, and no process has saved the test clock. Time goes on.
-          if (how === 'older' || ledgerId === '0-0') await clock.set(tenant, nowMs);
+          // No process has saved the test clock since it was last swept. Time goes on.
+          await clock.set(tenant, nowMs);
         },
         verify: async () => {
           const waitForLedger = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);

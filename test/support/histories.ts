@@ -10,8 +10,8 @@ export interface Plan<T> {
   readonly play: (history: T) => Promise<void>;
   readonly histories: number;
   readonly seed: number;
-  /** Whether to search for a shorter failing history. */
-  readonly shrink?: boolean;
+  /** Makes a failing history shorter. */
+  readonly shrink?: (history: T, fails: (candidate: T) => Promise<boolean>) => Promise<T>;
   readonly print: (history: T) => string;
 }
 
@@ -19,7 +19,7 @@ export interface Plan<T> {
 const lanes = 6;
 
 /** Plays all histories. Prints progress, and each failure at once with its seed. Throws all failures at the end. */
-export async function playHistories<T>({ name, arbitrary, play, histories, seed, shrink = false, print }: Plan<T>): Promise<void> {
+export async function playHistories<T>({ name, arbitrary, play, histories, seed, shrink, print }: Plan<T>): Promise<void> {
   const perLane = Math.ceil(histories / lanes);
   const report = progress(`${name}, histories`, perLane * lanes);
   let played = 0;
@@ -27,13 +27,24 @@ export async function playHistories<T>({ name, arbitrary, play, histories, seed,
     await play(history);
     report((played += 1));
   });
+  const errorOf = async (history: T): Promise<string | undefined> =>
+    play(history).then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
   const lane = async (laneSeed: number): Promise<string[]> => {
-    const result = await fc.check(property, { numRuns: perLane, seed: laneSeed, endOnFailure: !shrink });
+    const result = await fc.check(property, { numRuns: perLane, seed: laneSeed, endOnFailure: true });
     if (!result.failed) return [];
+    const failed = result.counterexample?.[0];
     const error = result.errorInstance instanceof Error ? result.errorInstance.message : String(result.errorInstance);
-    const history = result.counterexample ? print(result.counterexample[0]) : '';
-    const failure = `seed ${laneSeed}, path ${result.counterexamplePath}\n${error}\n${history}`;
-    console.error(`${name}, after ${played} histories: ${failure}`);
+    let text = failed ? `${error}\n${print(failed)}` : error;
+    if (failed && shrink) {
+      const again = await errorOf(failed);
+      const short = again === undefined ? failed : await shrink(failed, async (candidate) => (await errorOf(candidate)) !== undefined);
+      text = again === undefined ? `${error}\nIt does not fail again.` : `${await errorOf(short)}\n${print(short)}`;
+    }
+    const failure = `seed ${laneSeed}, path ${result.counterexamplePath}\n${text}`;
+    console.error(`${name}, after ${played} histories: ${failure}\n`);
     return [failure];
   };
   const failures = (await Promise.all(Array.from({ length: lanes }, (_, no) => lane(seed + no)))).flat();

@@ -4,13 +4,14 @@ import { historyArbitrary } from './model/arbitraries.js';
 import { baseMs } from './model/documents.js';
 import { printHistory, runHistory } from './model/history.js';
 import { Model } from './model/index.js';
+import { shrink } from './model/shrink.js';
 
 /** Plays random histories on the engine and on the model: every response and the final state must be equal. */
 export async function playOnModel(
   arena: Arena,
   run: { histories: number; maxSteps: number; seed: number; shrink?: boolean },
 ): Promise<void> {
-  const { maxSteps, ...rest } = run;
+  const { maxSteps, shrink: isShort = false, ...rest } = run;
   await playHistories({
     ...rest,
     name: 'The model',
@@ -24,5 +25,6 @@ export async function playOnModel(
       }
     },
     print: printHistory,
+    ...(isShort ? { shrink } : {}),
   });
 }

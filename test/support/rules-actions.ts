@@ -1,5 +1,5 @@
 /** The actions of the tables of test/rules (see rules.ts). */
-import type { ConfigDocument, StreakSettings } from '../../src/config/model.js';
+import type { ConfigDocument, ListName } from '../../src/config/model.js';
 import { eventAttributeValues, userAttributeValues } from './model/documents.js';
 import { applyEdit, type Edit } from './model/edits.js';
 import { zoneNamed } from './model/examples.js';
@@ -57,40 +57,80 @@ const pause: Action = async (scene, user = '', start, end) => {
   return answer;
 };
 
-const position = (list: readonly { readonly key: string }[], key: string): number => list.findIndex((object) => object.key === key);
+/** The key of a trigger or level of the first system, counted from 1. */
+const nth = ({ pointsSystems }: ConfigDocument, list: 'triggers' | 'levels', no = ''): string =>
+  pointsSystems[0]?.[list][Number(no) - 1]?.key ?? '';
 
-/** Changes by the operator: triggers and levels are those of the first system, counted from 1. */
+const set = (field: string, value: unknown): Edit => ({ edit: 'set', part: 'streaks', field, value });
+const change = (list: ListName, which: string, field: string, value: unknown): Edit => ({ edit: 'change', list, which, field, value });
+
+const nextStatus = { inactive: 'active', active: 'locked', locked: 'active' } as const;
+
+/** Changes by the operator. */
 const operations: readonly (readonly [pattern: RegExp, edit: (document: ConfigDocument, words: readonly string[]) => Edit])[] = [
-  [/^frequency (\S+)$/, (_, [frequency]) => ({ edit: 'frequency', frequency: frequency as StreakSettings['frequency'] })],
-  [/^mode (\S+)$/, (_, [mode]) => ({ edit: 'evaluationMode', mode: mode as StreakSettings['evaluationMode'] })],
-  [/^threshold (\S+)$/, (_, [threshold]) => ({ edit: 'condition', condition: 0, threshold: Number(threshold) })],
-  [/^trigger (\d+) off or on$/, (_, [no]) => ({ edit: 'triggerStatus', system: 0, trigger: Number(no) - 1 })],
+  [/^frequency (\S+)$/, (_, [frequency]) => set('frequency', frequency)],
+  [/^mode (\S+)$/, (_, [mode]) => set('evaluationMode', mode)],
+  [/^conditions (\S+) (\d+)$/, (_, [key = '', threshold]) => set('metrics', { [key]: Number(threshold) })],
+  [/^streaks (on|off)$/, (_, [state]) => set('enabled', state === 'on')],
+  [
+    /^freezes (\d+) (\d+) (\d+) (\d+)$/,
+    (_, words) => {
+      const [initial, maximum, earnInterval, earnAmount] = words.map(Number);
+      return set('freezes', { initial, maximum, earnInterval, earnAmount });
+    },
+  ],
+  [/^weeks start on (\S+)$/, (_, [weekStart]) => ({ edit: 'set', part: 'settings', field: 'weekStart', value: weekStart })],
+  [/^default zone (\S+)$/, (_, [zone = '']) => ({ edit: 'set', part: 'settings', field: 'defaultTimeZone', value: zoneNamed(zone) })],
+  [
+    /^trigger (\d+) off or on$/,
+    (document, [no]) => {
+      const key = nth(document, 'triggers', no);
+      const isOn = document.pointsSystems[0]?.triggers.find((trigger) => trigger.key === key)?.status === 'active';
+      return change('triggers', key, 'status', isOn ? 'inactive' : 'active');
+    },
+  ],
   [
     /^trigger (\d+) per (\d+)$/,
-    (_, [no, threshold]) => ({ edit: 'threshold', system: 0, trigger: Number(no) - 1, threshold: Number(threshold) }),
+    (document, [no, threshold]) => change('triggers', nth(document, 'triggers', no), 'metricThreshold', Number(threshold)),
   ],
-  [/^level (\d+) at (\d+)$/, (_, [no, points]) => ({ edit: 'level', system: 0, level: Number(no) - 1, points: Number(points) })],
-  [/^at most (\d+) points$/, (_, [most]) => ({ edit: 'maxPoints', system: 0, maxPoints: Number(most) })],
+  [
+    /^trigger (\d+) every (\d+)$/,
+    (document, [no, interval]) => change('triggers', nth(document, 'triggers', no), 'timeInterval', Number(interval)),
+  ],
+  [/^trigger (\d+) counts (\S+)$/, (document, [no, metric]) => change('triggers', nth(document, 'triggers', no), 'metricId', metric)],
+  [/^trigger (\d+) pays (-?\d+)$/, (document, [no, points]) => change('triggers', nth(document, 'triggers', no), 'points', Number(points))],
+  [/^level (\d+) at (\d+)$/, (document, [no, points]) => change('levels', nth(document, 'levels', no), 'points', Number(points))],
+  [
+    /^at most (\d+) points$/,
+    ({ pointsSystems }, [most]) => change('pointsSystems', pointsSystems[0]?.key ?? '', 'maxPoints', Number(most)),
+  ],
+  [/^archives (\S+) (\S+)$/, (_, [list, key = '']) => ({ edit: 'archive', list: list as ListName, which: key })],
+  [/^revives (\S+) (\S+)$/, (_, [list, key = '']) => ({ edit: 'revive', list: list as ListName, which: key })],
   [
     /^achievement (\S+) at (\d+)$/,
-    ({ achievements }, [key = '', value]) => ({ edit: 'achievementValue', achievement: position(achievements, key), value: Number(value) }),
+    ({ achievements }, [key = '', value]) => {
+      const isStreak = achievements.some((one) => one.key === key && one.trigger === 'streak');
+      return change('achievements', key, isStreak ? 'streakLength' : 'metricValue', Number(value));
+    },
   ],
   // Inactive → active ↔ locked.
   [
     /^achievement (\S+) moves on$/,
-    ({ achievements }, [key = '']) => ({ edit: 'achievementStatus', achievement: position(achievements, key) }),
+    ({ achievements }, [key = '']) => {
+      const { status } = achievements.find((one) => one.key === key) ?? { status: 'inactive' };
+      return change('achievements', key, 'status', nextStatus[status]);
+    },
   ],
-  [/^opens (\S+)$/, ({ leaderboards }, [key = '']) => ({ edit: 'openLeaderboard', leaderboard: position(leaderboards, key) })],
-  [
-    /^(\S+) for (\d+)$/,
-    ({ leaderboards }, [key = '', max]) => ({ edit: 'participants', leaderboard: position(leaderboards, key), max: Number(max) }),
-  ],
+  [/^opens (\S+)$/, (_, [key = '']) => change('leaderboards', key, 'status', 'active')],
+  [/^(\S+) for (\d+)$/, (_, [key = '', max]) => change('leaderboards', key, 'maxParticipants', Number(max))],
 ];
 
 const operate: Action = async (scene, what = '') => {
   const [pattern, edit] = operations.find(([known]) => known.test(what)) ?? [];
   if (!pattern || !edit) throw new Error(`no operation is written like "${what}"`);
-  scene.document = applyEdit(scene.document, edit(scene.document, (pattern.exec(what) ?? []).slice(1)), scene.nowMs);
+  const before = scene.document;
+  scene.document = applyEdit(before, edit(before, (pattern.exec(what) ?? []).slice(1)), scene.nowMs);
+  if (scene.document === before) throw new Error(`"${what}" changes nothing`);
   await scene.subject.configure(scene.document);
   return { status: 200 };
 };

@@ -109,6 +109,11 @@ const views: Readonly<Record<string, View>> = {
     const { periodStart, periodEnd } = await streak(look);
     return `${short(periodStart)}..${short(periodEnd)}`;
   },
+  /** What the event says of the period. */
+  saidPeriod: (look) => {
+    const { periodStart, periodEnd } = event(look).currentStreak;
+    return `${short(periodStart)}..${short(periodEnd)}`;
+  },
   /** As many of the last periods as are expected. */
   history: async (look) => periods(await streak(look, look.expected.split(' ').length)),
   pauses: async (look) =>

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import pino from 'pino';
-import { loadConfig } from '../../src/config/store.js';
+import { loadConfig, mustLoadVersion } from '../../src/config/store.js';
 import { Engine } from '../../src/engine/engine.js';
 import { isPastEpoch, loadOffset } from '../../src/ledger/offsets.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
@@ -40,6 +40,7 @@ export function startWorker(
   const engine = new Engine({
     ...{ redis, prefix, testClock, maxLedgerEntries, library: bundleLibrary() },
     loadConfig: (no) => loadConfig(pool, no),
+    loadVersion: (no, version) => mustLoadVersion(pool, no, version),
     loadOffset: (no, isFinal) => loadOffset(pool, no, isFinal),
     isPastEpoch: (no, epoch) => isPastEpoch(pool, no, epoch),
     autoRestore: false,

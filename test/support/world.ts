@@ -173,8 +173,10 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     postgresPoolSize: 6,
     maxLedgerEntries: 1_000_000,
     rateLimit: 0,
+    rateLimitCostly: 0,
     rateLimitWindowS: 60,
     webhookAllowPrivate: true,
+    webhookOrigins: [],
     corsOrigins: [],
     shutdownDelayS: 0,
     accessLog: 'debug',
@@ -312,7 +314,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     get: (path) => send(address, 'GET', path, {}),
     event: (metric, body, headers = {}) => send(address, 'POST', `/v1/metrics/${metric}/event`, { body, headers }),
     setClock: async (iso) => {
-      const reply = await world.request('PUT', '/admin/v1/clock', { body: { now: iso } });
+      let reply: Reply;
+      do reply = await world.request('PUT', '/admin/v1/clock', { body: { now: iso } });
+      while (reply.status === 202);
       if (reply.status !== 200) throw new Error(`the clock refused ${iso}: ${JSON.stringify(reply.body)}`);
     },
     advance: async (no, iso) => {

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { describeChanges } from '../../src/config/changes.js';
+import { compareConfigs } from '../../src/config/compare.js';
+import { exportConfig } from '../../src/config/export.js';
 import { type ConfigObject, emptyConfig } from '../../src/config/model.js';
 import {
   after,
@@ -19,6 +21,24 @@ import {
 } from '../support/config.js';
 
 describe('Applying a configuration file', () => {
+  it('keeps the order of triggers of the file, and names the change', () => {
+    const trigger = (key: string, award: number): string => `{key: ${key}, type: user_creation, points: ${award}, status: active}`;
+    const file = (...triggers: string[]): string => `points: [{key: p, name: P, triggers: [${triggers.join(', ')}]}]`;
+    const [a, b, c] = [trigger('a', 10), trigger('b', -5), trigger('c', 1)] as const;
+    const order = ({ pointsSystems }: typeof emptyConfig): string[] =>
+      pointsSystems.flatMap(({ triggers }) => triggers.map(({ key }) => key));
+    const first = apply(emptyConfig, file(a, b)).document;
+    const turned = apply(first, file(b, a));
+    expect(describeChanges(turned.changes)).to.deep.equal(['~ points system p: triggers [a, b] -> [b, a]']);
+    expect(describeChanges(compareConfigs(first, turned.document))).to.deep.equal(describeChanges(turned.changes));
+    expect(order(turned.document)).to.deep.equal(['b', 'a']);
+    expect(apply(turned.document, file(b, a)).changes).to.deep.equal([]);
+    expect(exportConfig(turned.document)).to.match(/key: b[^]*key: a/);
+    const added = apply(turned.document, file(c, b));
+    expect(describeChanges(added.changes)).to.have.members(['+ trigger p/c', '- trigger p/a']);
+    expect(order(added.document)).to.deep.equal(['c', 'b', 'a']);
+  });
+
   it('adds what is new, with ids, numbers that are never given twice, and defaults', () => {
     const text = `settings: {weekStart: sunday}
 attributes: [{key: city, name: City, type: user}]
@@ -103,7 +123,7 @@ points:
       - {key: user, type: user_creation, points: 1}
 achievements:
   - {key: all, name: All, trigger: achievement, achievementKeys: [call, ten-days], status: locked}
-  - {key: call, name: Call, trigger: api, badge: {url: u}}
+  - {key: call, name: Call, trigger: api, badge: {url: http://u.test}}
   - {key: ten-days, name: Ten days, trigger: streak, streakLength: 10, status: active}
 leaderboards:
   - {key: streaks, name: Streaks, rankBy: streak, status: active, breakdownAttributes: [plan, city]}
@@ -124,7 +144,7 @@ leaderboards:
     const common = { description: null, badgeUrl: null, userAttributes: [] };
     expect(achievements.map(own)).to.deep.equal([
       { ...common, key: 'all', status: 'locked', trigger: 'achievement', achievementIds: [idOf('call'), idOf('ten-days')] },
-      { ...common, key: 'call', status: 'inactive', trigger: 'api', badgeUrl: 'u' },
+      { ...common, key: 'call', status: 'inactive', trigger: 'api', badgeUrl: 'http://u.test' },
       { ...common, key: 'ten-days', status: 'active', trigger: 'streak', streakLength: 10 },
     ]);
     const board = { description: null, maxParticipants: 1000, start: '2026-11-23', end: null };
@@ -160,11 +180,11 @@ leaderboards:
   it('replaces an object as a whole: a field left out gets its default again', () => {
     const document = after(
       `metrics: [{key: m, name: M, unitType: currency, units: EUR}]`,
-      points('description: D, badge: {url: u}, maxPoints: 5'),
+      points('description: D, badge: {url: http://u.test}, maxPoints: 5'),
     );
     expect(lines(document, metric('m') + points())).to.deep.equal([
       '~ metric m: name "M" -> "m", unitType "currency" -> "number", units "EUR" -> ""',
-      '~ points system p: description "D" -> none, badge.url "u" -> none, maxPoints 5 -> none',
+      '~ points system p: description "D" -> none, badge.url "http://u.test" -> none, maxPoints 5 -> none',
     ]);
   });
 

@@ -97,7 +97,15 @@ describe('An exported configuration', () => {
             points: [
               {
                 ...{ key: 'p', name, description: other },
-                levels: [{ key: 'true', name, points: 0, description: other, badge: { url: name } }],
+                levels: [
+                  {
+                    key: 'true',
+                    name,
+                    points: 0,
+                    description: other,
+                    badge: { url: `https://example.com/${encodeURIComponent(name)}` },
+                  },
+                ],
                 boosts: [
                   {
                     ...{

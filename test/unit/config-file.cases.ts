@@ -201,6 +201,17 @@ templates: [{key: t, name: T, type: recap, locale: en, subject: §"", body: §" 
 @system badge: §{§alt: y}
 = points system "p": badge.url is missing
 = points system "p": unknown field "alt" (in badge)
+# a badge of a script
+@system badge: {url: §"javascript:alert(1)"}
+= points system "p": badge.url must be a URL that starts with https:// or http://
+# a badge of a level without a scheme
+@level points: 7, badge: {url: §gold.png}
+= level "b": badge.url must be a URL that starts with https:// or http://
+# badges of achievements with other schemes, a space or a control character
+achievements: [{key: a, name: A, trigger: api, badge: {url: §"data:image/png;base64,AAAA"}}, {key: b, name: B, trigger: api, badge: {url: §" https://example.com/a.png"}}, {key: c, name: C, trigger: api, badge: {url: §"https://example.com/\ta.png"}}]
+= achievement "a": badge.url must be a URL that starts with https:// or http://
+= achievement "b": badge.url must be a URL that starts with https:// or http://
+= achievement "c": badge.url must be a URL that starts with https:// or http://
 # maxPoints of 0
 @system maxPoints: §0
 = points system "p": maxPoints must be a whole number from 1 to 1,000,000,000,000,000, not the number 0

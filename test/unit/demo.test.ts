@@ -1,5 +1,13 @@
 import { expect } from 'chai';
+import { checkDemo, demoEnvironment } from '../../src/app/commands/demo/demo.js';
+import { startWebhookReceiver, type WebhookReceiver } from '../../src/app/commands/demo/receiver.js';
 import { planStory, type Story, storyDays } from '../../src/app/commands/demo/story.js';
+import { parseSettings, webhookReceivers } from '../../src/app/settings.js';
+import { emptyConfig } from '../../src/config/model.js';
+import type { WebhookReceivers } from '../../src/config/webhook-url.js';
+import { Transport } from '../../src/webhooks/transport.js';
+import { messageOf } from '../support/config.js';
+import { type Receiver, startReceiver } from '../support/receiver.js';
 
 const options = { seed: 3, users: 100, until: '2026-07-31' };
 const dayMs = 86_400_000;
@@ -58,5 +66,88 @@ describe('The story of the demo', () => {
     expect(days).to.have.lengthOf(options.users);
     expect(days.filter((count) => count <= 5)).to.have.length.above(options.users / 6);
     expect(days.filter((count) => count >= storyDays * 0.8)).to.have.length.above(options.users / 20);
+  });
+});
+
+describe('The environment of the demo', () => {
+  for (const [variable, value] of [
+    ['HOST', '0.0.0.0'],
+    ['METRICS_HOST', '0.0.0.0'],
+    ['ADMIN_API_KEY', 'admin.4f1c09b2a7e85d36'],
+    ['DATA_DIR', '.laurel'],
+  ] as const) {
+    it(`may not have ${variable}=${value}`, () => {
+      expect(() => checkDemo({ [variable]: value })).to.throw(new RegExp(`^${variable} must `));
+    });
+  }
+
+  it('may be empty, or have a loopback address', () => {
+    checkDemo({ HOST: '127.0.0.1', DATA_DIR: '' });
+    checkDemo({});
+  });
+});
+
+describe('The demo contacts', () => {
+  let own: WebhookReceiver;
+  let other: Receiver;
+  let receivers: WebhookReceivers;
+  let otlpEndpoint: string | null;
+  before(async () => {
+    [own, other] = [await startWebhookReceiver(), await startReceiver()];
+    const operator = { WEBHOOK_ALLOW_PRIVATE: '1', WEBHOOK_ORIGINS: other.url, OTEL_EXPORTER_OTLP_ENDPOINT: other.url };
+    const place = { folder: '/nowhere', key: `demo.${'k'.repeat(16)}`, receiver: own.url };
+    const settings = parseSettings({ ...operator, ...demoEnvironment(place) });
+    [receivers, otlpEndpoint] = [webhookReceivers(settings), settings.otlpEndpoint];
+  });
+  after(() => Promise.all([own.stop(), other.stop()]));
+
+  const endpoint = (url: string): string => `webhooks: [{key: w, name: W, url: "${url}", events: [streak.lost]}]`;
+  const refusal = (url: string): string => messageOf(emptyConfig, endpoint(url), { webhookReceivers: receivers });
+
+  it('its own receiver, whatever the operator has set', async () => {
+    const transport = new Transport({ receivers });
+    expect(await transport.post(own.url, {}, '{}')).to.include({ isAccepted: true, status: 204 });
+    expect(refusal(own.url)).to.equal('');
+    await transport.stop();
+  });
+
+  it('no other port, address or name', async () => {
+    const asked: string[] = [];
+    const resolve = (name: string) => {
+      asked.push(name);
+      return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+    };
+    const transport = new Transport({ receivers, resolve });
+    const [ownPort, otherPort] = [own.url, other.url].map((url) => new URL(url).port);
+    const others = [other.url, `http://127.0.0.2:${ownPort}`, `http://[::ffff:127.0.0.1]:${otherPort}`];
+    const named = [
+      `http://localhost:${otherPort}`,
+      `http://hooks.example.com:${otherPort}`,
+      'https://hooks.example.com',
+      'http://10.0.0.1',
+    ];
+    for (const url of [...others, ...named, own.url.replace('http:', 'https:')]) {
+      const reason = 'must be at an origin that WEBHOOK_ORIGINS lists';
+      expect(await transport.post(url, {}, '{}'), url).to.include({ isAccepted: false, status: null, error: `the url ${reason}` });
+      expect(refusal(url), url).to.include(`webhook "w": url ${reason}`);
+    }
+    expect([other.received, asked]).to.deep.equal([[], []]);
+    await transport.stop();
+  });
+
+  it('no receiver of traces', () => {
+    expect(otlpEndpoint).to.equal(null);
+  });
+});
+
+describe('The receiver of the demo', () => {
+  it('has the port of the earlier run, or a free one while another program has that', async () => {
+    const first = await startWebhookReceiver();
+    const second = await startWebhookReceiver(first.url);
+    expect(second.url).not.to.equal(first.url);
+    await first.stop();
+    const again = await startWebhookReceiver(first.url);
+    expect(again.url).to.equal(first.url);
+    await Promise.all([second.stop(), again.stop()]);
   });
 });

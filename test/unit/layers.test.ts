@@ -21,7 +21,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['dashboard', '*'],
 
   // What callers reach.
-  ['api', 'observe messages webhooks deliveries engine responses plan ledger access config redis logging'],
+  ['api', 'observe messages webhooks deliveries engine responses threads plan ledger access config redis logging'],
 
   // What watches the others.
   ['observe', 'deliveries restore engine ledger access redis logging'],
@@ -29,13 +29,14 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   // What works beside the requests.
   ['jobs', 'messages webhooks deliveries engine responses plan ledger access config redis postgres logging'],
   ['webhooks', 'messages deliveries engine responses plan ledger config redis postgres logging'],
-  ['messages', 'deliveries engine responses plan ledger config redis postgres logging'],
+  ['messages', 'deliveries engine responses threads plan ledger config redis postgres logging'],
   ['deliveries', 'plan config postgres logging'],
   ['restore', 'engine plan ledger config redis postgres logging'],
 
   // One event, from a valid request to its response.
-  ['engine', 'responses plan ledger config redis'],
+  ['engine', 'responses threads plan ledger config redis'],
   ['responses', 'plan ledger config redis'],
+  ['threads', 'plan config'],
   ['plan', 'config redis'],
 
   // From Redis to Postgres.
@@ -62,6 +63,7 @@ const luaModules = [
   'worker_commands',
   'command',
   'settle',
+  'segments',
   'users',
   'achievements',
   'leaderboards',

@@ -56,9 +56,9 @@ describe('The model: time', () => {
 
   it('periods are days, weeks from Monday or Sunday, and months', () => {
     const numbers = (date: string): number[] => [
-      periodOf('weekly', dayOf(date), 'monday'),
-      periodOf('weekly', dayOf(date), 'sunday'),
-      periodOf('monthly', dayOf(date), 'monday'),
+      periodOf('weekly', dayOf(date), { start: 'monday' }),
+      periodOf('weekly', dayOf(date), { start: 'sunday' }),
+      periodOf('monthly', dayOf(date), { start: 'monday' }),
     ];
     expect(numbers('1970-01-01')).to.deep.equal([0, 0, 0]);
     expect(numbers('1970-01-04'), 'the first Sunday').to.deep.equal([0, 1, 0]);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { changeOf, draftChanges } from '../../src/dashboard/page/configuration/draft-changes.js';
-import { type DraftStorage, loadDraft, saveDraft } from '../../src/dashboard/page/configuration/draft-storage.js';
+import { type DraftStorage, forgetDrafts, hasDrafts, loadDraft, saveDraft } from '../../src/dashboard/page/configuration/draft-storage.js';
 import { isSame, type Json, type JsonObject, valueAt, withValueAt } from '../../src/dashboard/page/configuration/json.js';
 import { keyProblem, suggestKey } from '../../src/dashboard/page/configuration/keys.js';
 import { mergeFiles } from '../../src/dashboard/page/configuration/merge.js';
@@ -83,25 +83,40 @@ describe('The draft of a configuration', () => {
   it('is kept for each tenant, survives a broken entry, and says when the browser refuses it', () => {
     const entries = new Map<string, string>();
     const storage: DraftStorage = {
+      get length() {
+        return entries.size;
+      },
+      key: (no) => [...entries.keys()][no] ?? null,
       getItem: (name) => entries.get(name) ?? null,
       setItem: (name, text) => void entries.set(name, text),
       removeItem: (name) => void entries.delete(name),
     };
-    expect(saveDraft(storage, 'a', { version: 3, file })).to.equal(true);
-    expect([loadDraft(storage, 'a'), loadDraft(storage, 'b')]).to.deep.equal([{ version: 3, file }, undefined]);
-    saveDraft(storage, 'a', undefined);
-    expect(entries.size).to.equal(0);
+    const owner = { key: 'k', tenant: 'a' };
+    const others = [
+      { key: 'k', tenant: 'b' },
+      { key: 'other', tenant: 'a' },
+    ];
+    expect(saveDraft(storage, owner, { version: 3, file })).to.equal(true);
+    expect([owner, ...others].map((each) => loadDraft(storage, each))).to.deep.equal([{ version: 3, file }, undefined, undefined]);
+    saveDraft(storage, owner, undefined);
+    expect([entries.size, hasDrafts(storage)]).to.deep.equal([0, false]);
+    for (const each of [owner, ...others]) saveDraft(storage, each, { version: 3, file });
+    entries.set('of something else', '1');
+    forgetDrafts(storage, 'k');
+    expect([owner, ...others].map((each) => loadDraft(storage, each) !== undefined)).to.deep.equal([true, true, false]);
+    forgetDrafts(storage);
+    expect([[...entries.keys()], hasDrafts(storage)]).to.deep.equal([['of something else'], false]);
     for (const text of ['{', '[]', '{"version":"3","file":{}}', 'null']) {
-      entries.set('laurel-draft:a', text);
-      expect(loadDraft(storage, 'a')).to.equal(undefined);
+      entries.set('laurel-draft:k:a', text);
+      expect(loadDraft(storage, owner)).to.equal(undefined);
     }
-    const full = {
+    const full: DraftStorage = {
       ...storage,
       setItem: () => {
         throw new Error('QuotaExceededError');
       },
     };
-    expect(saveDraft(full, 'a', { version: 3, file })).to.equal(false);
+    expect(saveDraft(full, owner, { version: 3, file })).to.equal(false);
   });
 });
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
+import { CostlyRequests } from '../../src/api/costly.js';
 import { type Services, defineRoute } from '../../src/api/route.js';
 import { serveEndpoint } from '../../src/api/serve.js';
 
@@ -14,7 +15,7 @@ describe('A response that can’t be serialized', () => {
     const account = { authenticate: () => ({ kind: 'admin', keyId: 'key', tenant: null }) };
     const serve = serveEndpoint(
       { api: 'application', route, pattern: '/broken' },
-      { services: { account } as unknown as Services, rateLimit: undefined },
+      { services: { account } as unknown as Services, rateLimit: undefined, costly: new CostlyRequests(undefined) },
     );
     const app = new Koa();
     app.use(async (context) => {

@@ -24,8 +24,10 @@ const defaults: Settings = {
   postgresPoolSize: 10,
   maxLedgerEntries: 1_000_000,
   rateLimit: 0,
+  rateLimitCostly: 120,
   rateLimitWindowS: 60,
   webhookAllowPrivate: false,
+  webhookOrigins: [],
   dashboard: true,
   trustedProxies: 0,
   corsOrigins: [],
@@ -41,6 +43,8 @@ const defaults: Settings = {
   smtpCaFile: null,
   emailFrom: null,
   emailRateLimit: 10,
+  testEmailAddresses: [],
+  confirmAddresses: false,
   dkimDomain: null,
   dkimSelector: null,
   dkimKeyFile: null,
@@ -108,10 +112,14 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
   [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [{ POSTGRES_POOL_SIZE: '1' }, { postgresPoolSize: 1 }],
   [{ WEBHOOK_ALLOW_PRIVATE: '1' }, { webhookAllowPrivate: true }],
+  [
+    { WEBHOOK_ORIGINS: 'https://app.example.com, http://10.0.0.7:3000', WEBHOOK_ALLOW_PRIVATE: '0' },
+    { webhookOrigins: ['https://app.example.com', 'http://10.0.0.7:3000'] },
+  ],
   [{ MAX_LEDGER_ENTRIES: '1000' }, { maxLedgerEntries: 1_000 }],
   [
-    { RATE_LIMIT: '600', RATE_LIMIT_WINDOW_S: '10' },
-    { rateLimit: 600, rateLimitWindowS: 10 },
+    { RATE_LIMIT: '600', RATE_LIMIT_COSTLY: '0', RATE_LIMIT_WINDOW_S: '10' },
+    { rateLimit: 600, rateLimitCostly: 0, rateLimitWindowS: 10 },
   ],
   [
     { CORS_ORIGINS: 'https://app.example.com, http://localhost:3000' },
@@ -145,6 +153,7 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
     { SMTP_URL: 'smtps://ada%40b:p%2Fss@[::1]', EMAIL_FROM: '"Laurel, Inc." <a@b.example>', MESSAGES: 'on', PUBLIC_URL: 'http://l.test' },
     { smtpUrl: 'smtps://ada%40b:p%2Fss@[::1]', emailFrom: '"Laurel, Inc." <a@b.example>', messages: 'on', publicUrl: 'http://l.test' },
   ],
+  [{ TEST_EMAIL_ADDRESSES: 'ops@example.com, @Staff.example.com' }, { testEmailAddresses: ['ops@example.com', '@Staff.example.com'] }],
   [
     { DKIM_DOMAIN: 'example.com', DKIM_SELECTOR: 'a.b_1', DKIM_KEY_FILE: '/dkim.pem' },
     { dkimDomain: 'example.com', dkimSelector: 'a.b_1', dkimKeyFile: '/dkim.pem' },
@@ -175,6 +184,7 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
     ['app.example.com', 'https://app.example.com/', 'https://a.example,', 'ftp://a.example', 'null'],
     'origins separated by commas',
   ],
+  ['WEBHOOK_ORIGINS', ['*', 'app.example.com', 'https://app.example.com/hooks', 'https://a.example,'], 'origins separated by commas'],
   ['HOST', [' ', 'a b', '127.0.0.1 '], 'a host name or an IP address'],
   [
     'REDIS_URL',
@@ -252,6 +262,8 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
     'one email address',
   ],
   ['EMAIL_RATE_LIMIT', ['0', '10001', '1.5', 'none'], 'a whole number from 1 to 10000'],
+  ['CONFIRM_ADDRESSES', ['yes', '2'], '1 (on) or 0 (off)'],
+  ['TEST_EMAIL_ADDRESSES', ['example.com', '@', 'a@b.example,', 'Ada <a@b.example>', '*'], 'email addresses, or domains after an @'],
   ['DKIM_DOMAIN', ['a b', 'a;b', '.a', 'a..b'], 'a name of letters'],
   ['POSTMARK_WEBHOOK_TOKEN', ['short', 'a token with some spaces'], '16 to 256 visible ASCII characters'],
   [
@@ -337,6 +349,11 @@ describe('The settings', () => {
       expect(defaultApiProcesses(cores)).to.equal(processes);
     });
   }
+
+  it('refuse WEBHOOK_ORIGINS beside WEBHOOK_ALLOW_PRIVATE=1', () => {
+    const both = { WEBHOOK_ORIGINS: 'http://10.0.0.7:3000', WEBHOOK_ALLOW_PRIVATE: '1' };
+    expect(refusalOf(both)).to.equal('WEBHOOK_ORIGINS must not be set when WEBHOOK_ALLOW_PRIVATE is 1, which allows every origin.');
+  });
 
   it('name every bad variable at once', () => {
     const bad = Object.fromEntries(refused.map(([variable, values]) => [variable, values[0]]));

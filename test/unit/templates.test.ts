@@ -7,7 +7,7 @@ import { notificationTypes, type NotificationType } from '../../src/config/messa
 import { emptyConfig } from '../../src/config/model.js';
 import { checkText } from '../../src/config/template-check.js';
 import { namedValues } from '../../src/config/template-variables.js';
-import { filterNames, parseTemplate, renderTemplate, tagNames, TemplateSyntaxError } from '../../src/config/templates.js';
+import { filterNames, parseTemplate, renderTemplate, tagNames, TemplateOverrun, TemplateSyntaxError } from '../../src/config/templates.js';
 import { validateConfig } from '../../src/config/validate.js';
 import { limits } from '../../src/shared/limits.js';
 import { after, apply, lines, messageOf } from '../support/config.js';
@@ -75,6 +75,7 @@ describe('A text of a template', () => {
       '{{ __proto__ }}{{ user.constructor }}',
       ['1, column 4: there is no variable "__proto__"', '1, column 19: there is no variable "user.constructor"'],
     ],
+    [`{{ user.name${' | upcase'.repeat(11)} }}`, ['1, column 1: an expression has at most 10 filters, and this one has 11']],
     ['a\n\n {{ user.nam }}', ['3, column 5: there is no variable "user.nam" (allowed: id, name, email, attributes)']],
     ['{{ user.name.first }}', ['1, column 4: there is no variable "user.name.first": user.name has no fields']],
     ['{{ metrics.cats.total }}', ['1, column 4: there is no metric "cats"']],
@@ -255,9 +256,17 @@ describe('A template renders', () => {
 
   it('nothing more than its memory allows', () => {
     const days = Array.from({ length: limits.templateRenderItems + 1 }, () => ({ state: 'x' }));
-    expect(() => renderTemplate(parseTemplate('{{ streak.days | map: "state" | join }}'), { streak: { days } })).to.throw(
-      /memory alloc limit exceeded/,
-    );
+    expect(() => renderTemplate(parseTemplate('{{ streak.days | map: "state" | join }}'), { streak: { days } })).to.throw(TemplateOverrun);
+  });
+
+  it('no more than 65,536 characters, however often it repeats a long value', () => {
+    const text = `{% assign a = "${'x'.repeat(2_000)}" %}${'{{ a }}'.repeat(100)}`;
+    expect(rendered(text)).to.have.length(limits.maxRenderedChars);
+  });
+
+  it('no text whose filters make one text ever longer', () => {
+    const text = `{% assign a = "${'😀'.repeat(100)}" %}${'{% assign a = a | url_encode %}'.repeat(150)}{{ a | size }}`;
+    expect(() => rendered(text)).to.throw(TemplateOverrun);
   });
 
   it('no text that is not Liquid', () => {

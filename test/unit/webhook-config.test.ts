@@ -92,10 +92,10 @@ describe('Webhooks in a configuration', () => {
 
   it('may be private where that is allowed', () => {
     for (const url of ['http://example.com', 'http://localhost:3000', 'https://10.0.0.1/x', 'http://[::1]:80']) {
-      const options = { allowPrivateWebhooks: true };
+      const options = { webhookReceivers: 'any' } as const;
       expect(messageOf(emptyConfig, at(url), options), url).to.equal('');
     }
-    expect(messageOf(emptyConfig, at('http://a:b@localhost'), { allowPrivateWebhooks: true })).to.include('user name or a password');
+    expect(messageOf(emptyConfig, at('http://a:b@localhost'), { webhookReceivers: 'any' })).to.include('user name or a password');
   });
 
   const addresses: Readonly<Record<string, boolean>> = {

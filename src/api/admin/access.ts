@@ -43,6 +43,7 @@ const entrySchema = z
     summary: z.string(),
     userId: z.string().nullable().meta({ description: 'The user, of a change that is about one user who was not deleted since.' }),
     users: z.array(z.string()).meta({ description: 'All users that the change is about.' }),
+    ignoredFields: z.array(z.string()).meta({ description: 'The fields of the request that the API does not know, and ignored.' }),
     configurationVersion: z.number().int().nullable().meta({ description: 'The version of the configuration that the change saved.' }),
   })
   .meta({ id: 'AuditEntry' });
@@ -51,6 +52,7 @@ const showEntry = ({ at, users, ...entry }: ListedAuditEntry): z.infer<typeof en
   ...entry,
   at: at.toISOString(),
   users: [...users],
+  ignoredFields: [...entry.ignoredFields],
   userId: users.length === 1 ? (users[0] ?? null) : null,
 });
 

@@ -1,11 +1,13 @@
 /** Dry runs of a configuration file, and applying it. */
 import { z } from 'zod';
-import { describeChanges, nameChanges } from '../../config/changes.js';
-import { type Contents, planContents, type PlannedContents, problemsSentence, readContents } from '../../config/plan-contents.js';
-import { type FileProblem, fileSentence } from '../../config/problems.js';
+import { nameChanges } from '../../config/changes.js';
+import { type Contents, isTooDeep, type PlannedContents } from '../../config/plan-contents.js';
 import { countEffects } from '../../engine/effects/effects.js';
 import { LaurelError } from '../../shared/errors.js';
+import { JsonText } from '../../shared/json.js';
 import { limits } from '../../shared/limits.js';
+import type { FileOrder, FilePlan } from '../../threads/config-tasks.js';
+import { configWork } from '../../threads/threads.js';
 import { type Audited, type Caller, defineRoute, type Route } from '../route.js';
 import { authorOf } from './author.js';
 import { changesFields, versionFields } from './configuration-shapes.js';
@@ -14,7 +16,7 @@ const isContents = (value: unknown): value is Contents =>
   typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value));
 
 const bodySchema = z.object({
-  file: z.custom<Contents>(isContents, 'must be the YAML text of a file, or its contents as an object').meta({
+  file: z.custom<Contents | JsonText>(isContents, 'must be the YAML text of a file, or its contents as an object').meta({
     description: 'A configuration file: its YAML text, or its contents as an object.',
     override: { anyOf: [{ type: 'string' }, { type: 'object', additionalProperties: true }] },
   }),
@@ -51,44 +53,34 @@ const effectSchema = z
   })
   .meta({ id: 'ConfigurationEffect' });
 
-const shownProblem = ({ problem, position, path, unknown }: FileProblem): object => ({
-  message: fileSentence(problem),
-  path: unknown ?? path,
-  line: position?.line ?? null,
-  column: position?.column ?? null,
-});
+/** Plans a file in the thread, whatever it turns out to hold. What is nested too deep to be copied there is refused at once. */
+function plan(file: Contents | JsonText, order: Omit<FileOrder, 'file' | 'isJson'>): Promise<FilePlan> {
+  if (file instanceof JsonText) return configWork('plan', { ...order, file: file.text, isJson: true }, Infinity);
+  return configWork('plan', { ...order, file, isJson: false }, typeof file === 'object' && isTooDeep(file) ? 0 : Infinity);
+}
 
 async function dryRun({ services, tenant }: Pick<Caller, 'services' | 'tenant'>, { file, prune }: Body): Promise<object> {
-  const read = readContents(file);
-  const { version, document, context } = await services.configuration.preview(tenant);
-  const { problems, changes, kept, ...plan } = planContents(document, read, { ...context, prune });
-  const isBad = problems.length > 0;
-  const counted = { from: document, to: plan.document, now: Date.parse(context.now) };
-  return {
-    version,
-    changes: isBad ? [] : changes,
-    lines: isBad ? [] : describeChanges(changes),
-    kept: isBad ? [] : kept,
-    effects: isBad ? [] : await countEffects(services.counts, tenant, counted),
-    problems: problems.map(shownProblem),
-  };
+  const { version, document: from, context } = await services.configuration.preview(tenant);
+  const { newId: _, ...given } = context;
+  const { document: to, sentence, ...planned } = await plan(file, { document: from, prune, context: given });
+  const effects = to && sentence === null ? await countEffects(services.counts, tenant, { from, to, now: Date.parse(context.now) }) : [];
+  return { version, ...planned, effects };
 }
 
 /** Applies a file as one version. Throws a 422 with everything that is wrong with it, and a 409. */
 async function apply(caller: Caller, { file, prune, version: expectedVersion }: Body): Promise<object> {
   const { services, tenant } = caller;
-  const read = readContents(file);
   const author = await authorOf(caller);
-  const { version, result } = await services.configuration.editVersion<PlannedContents>(
+  const { version, result } = await services.configuration.editVersion<FilePlan>(
     tenant,
     { author, expectedVersion },
-    (before, context) => {
-      const planned = planContents(before, read, { ...context, prune });
-      if (planned.problems.length > 0) throw new LaurelError('unprocessable', problemsSentence(planned.problems));
-      return Promise.resolve({ document: planned.document, result: planned });
+    async (before, { newId: _, ...context }) => {
+      const planned = await plan(file, { document: before, prune, context });
+      if (planned.sentence !== null) throw new LaurelError('unprocessable', planned.sentence);
+      return { document: planned.document ?? before, result: planned };
     },
   );
-  return { version, changes: result.changes, lines: describeChanges(result.changes), kept: result.kept };
+  return { version, changes: result.changes, lines: result.lines, kept: result.kept };
 }
 
 /** A file that changes nothing is not in the audit log. */
@@ -101,6 +93,7 @@ export const configurationFileRoutes: readonly Route[] = [
     path: '/configuration/dry-run',
     summary: 'Show what applying a configuration file would change, and what that would do to users',
     operation: 'admin_configuration_dry_run',
+    costly: true,
     description:
       'Changes nothing. What is wrong with the file is in `problems`, with status 200; then the other lists are empty. ' +
       'Users are counted as of what Postgres has.',
@@ -115,6 +108,7 @@ export const configurationFileRoutes: readonly Route[] = [
     },
     body: bodySchema,
     maxBodyBytes: limits.maxConfigRequestBytes,
+    deferredField: 'file',
     reads: true,
     handle: async ({ services, tenant, body }) => ({ status: 200, body: await dryRun({ services, tenant }, body) }),
   }),
@@ -123,12 +117,14 @@ export const configurationFileRoutes: readonly Route[] = [
     path: '/configuration/apply',
     summary: 'Apply a configuration file',
     operation: 'admin_configuration_apply',
+    costly: true,
     description:
       'Does what `laurel apply` does: all or nothing, as one version, active for the next event in every process when the response ' +
       'arrives. A file that changes nothing makes no version.',
     responses: { 200: z.object({ version: versionFields.version, ...changesFields, kept: keptField }) },
     body: bodySchema,
     maxBodyBytes: limits.maxConfigRequestBytes,
+    deferredField: 'file',
     conflicts: true,
     changesConfiguration: true,
     audit: ({ response }) => auditOf(response as Pick<PlannedContents, 'changes'>),

@@ -1,12 +1,11 @@
 /** The versions of a tenant's configuration: the newest one as a file, the earlier ones, and what each has changed. */
 import { z } from 'zod';
-import { describeChanges } from '../../config/changes.js';
-import { compareConfigs } from '../../config/compare.js';
-import { exportConfig, fileContents } from '../../config/export.js';
+import { fileContents } from '../../config/export.js';
 import { configFileJsonSchema } from '../../config/json-schema.js';
 import type { StoredVersion } from '../../config/versions.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
+import { configWork, objectsIn } from '../../threads/threads.js';
 import { integerText, optionalIntegerText, requiredIntegerText } from '../query.js';
 import { defineRoute, type Route, type Services } from '../route.js';
 import { changesFields, fileShape, shownVersion, versionFields } from './configuration-shapes.js';
@@ -46,9 +45,13 @@ export const configurationVersionRoutes: readonly Route[] = [
     path: '/configuration/file',
     summary: 'Export the configuration as a YAML file that `laurel apply` takes',
     operation: 'admin_configuration_file',
+    costly: true,
     responses: { 200: z.string() },
     produces: 'text/yaml; charset=utf-8',
-    handle: async ({ services, tenant }) => ({ status: 200, body: exportConfig(await services.configuration.read(tenant)) }),
+    handle: async ({ services, tenant }) => {
+      const document = await services.configuration.read(tenant);
+      return { status: 200, body: await configWork('exportFile', document, objectsIn(document)) };
+    },
   }),
   defineRoute({
     method: 'get',
@@ -67,6 +70,7 @@ export const configurationVersionRoutes: readonly Route[] = [
     path: '/configuration/versions',
     summary: 'List the versions of the configuration, the newest first',
     operation: 'admin_configuration_versions_list',
+    costly: true,
     responses: {
       200: z.array(
         z.object({
@@ -87,6 +91,7 @@ export const configurationVersionRoutes: readonly Route[] = [
     path: '/configuration/versions/{version}',
     summary: 'Read a version of the configuration, and how it differs from another one',
     operation: 'admin_configuration_versions_get',
+    costly: true,
     description: 'To go back to a version, apply its `file` with `prune: true`.',
     responses: { 200: versionSchema.extend(changesFields) },
     params: z.object({ version: requiredIntegerText(0, limits.maxVersionNo, 'The number of the version.') }),
@@ -96,9 +101,9 @@ export const configurationVersionRoutes: readonly Route[] = [
     handle: async ({ services, tenant, params, query }) => {
       const stored = await storedVersion(services, tenant, params.version);
       const before = await comparedVersion(services, tenant, query.against ?? Math.max(stored.version - 1, 0));
-      const changes = compareConfigs(before.document, stored.document);
-      const body = { ...shownVersion(stored), file: fileContents(stored.document), changes, lines: describeChanges(changes) };
-      return { status: 200, body };
+      const compared = { from: before.document, to: stored.document };
+      const differences = await configWork('compare', compared, objectsIn(compared.from) + objectsIn(compared.to));
+      return { status: 200, body: { ...shownVersion(stored), file: fileContents(stored.document), ...differences } };
     },
   }),
 ];

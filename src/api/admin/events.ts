@@ -3,11 +3,11 @@ import { trackBatch } from '../../engine/events.js';
 import { limits } from '../../shared/limits.js';
 import { eventSchema } from '../events.js';
 import { defineRoute, type Route } from '../route.js';
-import { idSchema } from '../../engine/user-properties.js';
+import { callersIdSchema } from '../../engine/user-properties.js';
 import { countOf } from '../audit.js';
 import { batch, issueOf, issueSchema } from './requests.js';
 
-const batchEventSchema = eventSchema.extend({ key: z.string(), idempotencyKey: idSchema.optional() });
+const batchEventSchema = eventSchema.extend({ key: z.string(), idempotencyKey: callersIdSchema.optional() });
 
 /** The contract's `BatchEventsResponse`, with the reasons why events were not counted. */
 const answerSchema = z.object({ accepted: z.number().int(), issues: z.array(issueSchema) });

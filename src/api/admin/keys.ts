@@ -8,13 +8,13 @@ import {
   rotateAdminKeys,
   updateAdminKeys,
 } from '../../access/admin-keys.js';
-import { keyAccesses } from '../../access/keys.js';
+import { keyAccesses, keyFields, keyPermissions } from '../../access/keys.js';
 import { createApplicationKeys, deleteApplicationKeys, listApplicationKeys } from '../../access/key-store.js';
 import { oneOf } from '../../config/fields.js';
-import { idSchema, textSchema } from '../../engine/user-properties.js';
+import { callersIdSchema, idSchema, textSchema } from '../../engine/user-properties.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
-import { instantShape } from '../../shared/shapes.js';
+import { boundedArray, instantShape } from '../../shared/shapes.js';
 import { type Route, defineRoute } from '../route.js';
 import { batch, batchResponses, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './requests.js';
 
@@ -35,7 +35,7 @@ const adminKeySchema = z
 const madeSchema = adminKeySchema.extend({ key: z.string() }).meta({ id: 'CreatedAdminKey' });
 
 const name = textSchema(0, limits.maxNameChars);
-const tenantId = idSchema.meta({
+const tenantId = callersIdSchema.meta({
   description: 'Binds the key to a tenant, named by its id or customerId: its calls are about that tenant without a `Tenant-ID` header.',
 });
 const access = oneOf(keyAccesses).meta({ description: '`full` without it. `read`: the key may call only what changes nothing.' });
@@ -151,12 +151,36 @@ const createdSchema = z
   .meta({ id: 'CreatedApplicationKey' });
 const unknown = { problem: 'There is no application key with this id.' };
 
+/** What limits a key. */
+const limitFields = {
+  permissions: boundedArray(z.enum(keyPermissions), keyPermissions.length)
+    .optional()
+    .meta({ description: 'The groups of routes that the key may call; all routes that are open to application keys without it.' }),
+  fields: boundedArray(z.enum(keyFields), keyFields.length)
+    .optional()
+    .meta({ description: 'What the key may write of its user, in an event too. Without it: all, or nothing if there are `permissions`.' }),
+  maxEventValue: z
+    .number()
+    .min(0)
+    .max(limits.maxAbsoluteTotal)
+    .optional()
+    .meta({ description: 'The largest `value` of an event; the smallest is then 0.' }),
+  expires: z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' })
+    .optional()
+    .meta({ description: 'When the key stops being valid.' }),
+};
+
 const applicationKeySchema = z
   .object({
     id: z.uuid(),
     userId: z.string(),
     prefix: z.string(),
-    status: z.literal('active').meta({ description: 'Revoked keys are not listed.' }),
+    status: z.enum(['active', 'expired']).meta({ description: 'Revoked keys are not listed.' }),
+    permissions: z.array(z.enum(keyPermissions)).nullable().meta({ description: 'Null: all routes that are open to application keys.' }),
+    fields: z.array(z.enum(keyFields)).nullable().meta({ description: 'Null: everything of the user.' }),
+    maxEventValue: z.number().nullable(),
+    expires: instantShape.nullable(),
     created: instantShape,
     lastUsed: instantShape.nullable(),
   })
@@ -173,8 +197,9 @@ export const applicationKeyRoutes: readonly Route[] = [
     handle: async ({ services: { account }, tenant, query: { userId, ...page } }) => {
       await account.noteUse();
       const keys = await account.store((pool) => listApplicationKeys(pool, tenant, { ...page, userId }));
-      const body = keys.map(({ created, lastUsed, ...key }) => ({
-        ...{ ...key, status: 'active', created: created.toISOString(), lastUsed: lastUsed?.toISOString() ?? null },
+      const body = keys.map(({ created, lastUsed, expires, ...key }) => ({
+        ...{ ...key, status: expires && expires.getTime() <= account.now() ? 'expired' : 'active', created: created.toISOString() },
+        ...{ expires: expires?.toISOString() ?? null, lastUsed: lastUsed?.toISOString() ?? null },
       }));
       return { status: 200, body };
     },
@@ -185,10 +210,13 @@ export const applicationKeyRoutes: readonly Route[] = [
     operation: 'admin_application_api_keys_create',
     summary: 'Create application keys, each for the data of one user; a key is shown this once',
     responses: batchResponses(z.object({ created: z.array(createdSchema), issues })),
-    body: batch(z.object({ userId: idSchema })),
-    handle: async ({ services, tenant, body }) => {
-      const userIds = body.map(({ userId }) => userId);
-      const outcomes = await services.account.store((pool) => createApplicationKeys(pool, tenant, userIds));
+    description:
+      'Without limits, a key may call every route that is open to application keys. Limit the keys of web pages (docs/keys.md). ' +
+      'A key with `permissions` and without `fields` may write no property of the user.',
+    body: batch(z.object({ userId: idSchema, ...limitFields })),
+    handle: async ({ services: { account }, tenant, body }) => {
+      const items = body.map(({ expires, ...item }) => ({ ...item, expires: expires === undefined ? null : new Date(expires) }));
+      const outcomes = await account.store((pool) => createApplicationKeys(pool, { tenant, items, nowMs: account.now() }));
       const { done, issues: problems } = report(body, outcomes, ({ userId }) => ({ userId }));
       return { status: batchStatus(done.length), body: { created: done, issues: problems } };
     },

@@ -100,6 +100,7 @@ export const messageRoutes: readonly Route[] = [
     method: 'get',
     path: '/messages/recipients',
     operation: 'admin_messages_recipients',
+    costly: true,
     description:
       'Nothing is queued or sent. Reads all users in pages: with a million users it takes about a minute. Users who are active or extend their streak ' +
       'later in the day change the numbers. Of achievements, it counts the users whose message waits for its time.',
@@ -117,6 +118,7 @@ export const messageRoutes: readonly Route[] = [
     method: 'post',
     path: '/messages/preview',
     operation: 'admin_messages_preview',
+    costly: true,
     reads: true,
     description:
       "Nothing is sent or stored. The message is about the user's newest achievement (without one, the first of the configuration), the last " +
@@ -147,8 +149,11 @@ export const messageRoutes: readonly Route[] = [
     method: 'post',
     path: '/messages/test',
     operation: 'admin_messages_test',
+    costly: true,
     description:
-      'The email is rendered for the user and sent to `email`, whatever MESSAGES says, once and without storing it. Its link to unsubscribe leads nowhere.',
+      'The email is rendered for the user and sent to `email`, whatever MESSAGES says, once and without storing it. Its link to unsubscribe leads ' +
+      'nowhere. A key that is bound to a tenant sends only to the address of the user and to those of TEST_EMAIL_ADDRESSES, and only with ' +
+      `MESSAGES=on. Suppressed addresses receive nothing. A tenant may send ${limits.maxTestEmails} tests in an hour.`,
     summary: 'Send an email to one address, as a user would receive it now',
     responses: {
       200: z.object({
@@ -160,10 +165,13 @@ export const messageRoutes: readonly Route[] = [
       }),
     },
     body: z.object({ ...rendered, email: textSchema(1, limits.maxEmailChars) }),
-    handle: async ({ services, tenant, body: { userId, email, ...draft } }) => ({
-      status: 200,
-      body: await services.testMessages.send(tenant, { ...draft, user: userId, to: email }),
-    }),
+    handle: async ({ services, principal, tenant, body: { userId, email, ...draft } }) => {
+      const isBound = principal.tenant !== null;
+      const outcome = await services.testMessages.send(tenant, { ...draft, user: userId, to: email }, { isBound });
+      const hash = (await services.suppressions.hash(email)).toString('hex').slice(0, limits.auditHashChars);
+      const summary = `Test email ${outcome.sent ? 'sent' : 'not sent'} to an address with the hash ${hash}`;
+      return { status: 200, body: outcome, summary };
+    },
   }),
   defineRoute({
     method: 'post',

@@ -1,26 +1,18 @@
 /** The operations of every resource of the configuration: list, create, update, delete, get. resources.ts declares the resources. */
-import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
-import {
-  archiveObject,
-  createObject,
-  type EditContext,
-  EditRefusal,
-  objectsAt,
-  type Place,
-  systemOf,
-  updateObject,
-} from '../../config/edits.js';
+import { type EditContext, EditRefusal, objectsAt, type Place, systemOf } from '../../config/edits.js';
 import { kinds } from '../../config/kinds.js';
-import { type ConfigDocument, listIn, type ListName, type Lists } from '../../config/model.js';
+import { type ConfigDocument, type ConfigObject, listIn, type ListName, type Lists } from '../../config/model.js';
 import { utcDate } from '../../shared/calendar.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
+import type { Edit } from '../../threads/config-tasks.js';
+import { configWork, objectsIn } from '../../threads/threads.js';
 import { idsText, integerText } from '../query.js';
 import { type Caller, defineRoute, type Route, type Services } from '../route.js';
 import { authorOf } from './author.js';
-import { batch, batchResponses, batchStatus, deletedSchema, eachItem, type Issue, issueOf, issueSchema, uuid } from './requests.js';
-import { type Resource, type Schemas, schemasOf, type Shown, shownObject } from './resource.js';
+import { batch, batchResponses, batchStatus, deletedSchema, type Issue, issueOf, issueSchema, uuid } from './requests.js';
+import { fixedFields, type Resource, type Schemas, schemasOf, type Shown, shownObject } from './resource.js';
 
 /** The maximum and the default number of rows of a page (contract, `limit`). */
 const maxRows = 100;
@@ -30,39 +22,51 @@ const maxSkip = 1_000_000;
 /** A resource of any list. Its functions receive only objects of its own list. */
 type AnyResource = Resource & { readonly one: string; readonly schemas: Schemas; readonly inside: readonly AnyResource[] };
 
-/** Applies an item of a batch to the configuration. Throws an EditRefusal. */
-type Act<I, T> = (document: ConfigDocument, item: I, context: EditContext) => { readonly document: ConfigDocument; readonly done: T };
+/** How the items of a batch change the configuration. */
+interface Editing<I> {
+  readonly list: ListName;
+  readonly systemId: string | undefined;
+  /** What an item does, from the configuration before the batch. Throws an EditRefusal. */
+  readonly editOf: (item: I, before: ConfigDocument, today: string) => Edit;
+  readonly name: (item: I) => Pick<Issue, 'id'>;
+}
 
-/**
- * Applies the items of a batch in order, each to the result of those before it, and saves the outcome as one version. It yields to other
- * requests between two items: in the largest configuration one takes some milliseconds.
- */
-async function editEach<I, T>(
+/** An object that a batch has created or changed, and its item. */
+interface Done<I> {
+  readonly item: I;
+  readonly object: Lists[ListName];
+}
+
+/** Applies the items of a batch in order, each to the result of those before it, and saves the outcome as one version. */
+async function editEach<I>(
   caller: Caller,
   items: readonly I[],
-  { act, name }: { readonly act: Act<I, T>; readonly name: (item: I) => Pick<Issue, 'id'> },
-): Promise<{ done: T[]; issues: Issue[] }> {
+  { list, systemId, editOf, name }: Editing<I>,
+): Promise<{ done: Done<I>[]; issues: Issue[]; today: string }> {
   const { services, tenant } = caller;
-  return services.configuration.edit(tenant, { author: await authorOf(caller) }, async (before, context) => {
-    let document = before;
-    const done: T[] = [];
-    const issues = await eachItem(
-      items,
-      async (item) => {
-        await setImmediate();
-        try {
-          const changed = act(document, item, context);
-          document = changed.document;
-          done.push(changed.done);
-          return undefined;
-        } catch (error) {
-          if (error instanceof EditRefusal) return error.message;
-          throw error;
-        }
-      },
-      name,
-    );
-    return { document, result: { done, issues } };
+  return services.configuration.edit(tenant, { author: await authorOf(caller) }, async (before, { newId: _, ...context }) => {
+    const place = placeOf(before, list, systemId);
+    const today = todayOf(context);
+    const prepared = items.map((item): Edit | EditRefusal => {
+      try {
+        return editOf(item, before, today);
+      } catch (error) {
+        if (error instanceof EditRefusal) return error;
+        throw error;
+      }
+    });
+    const edits = prepared.flatMap((edit) => (edit instanceof EditRefusal ? [] : [edit]));
+    const edited = await configWork('edit', { document: before, context, place, edits }, objectsIn(before) * edits.length);
+    const outcomes = edited.outcomes.values();
+    const done: Done<I>[] = [];
+    const issues: Issue[] = [];
+    for (const [index, item] of items.entries()) {
+      const edit = prepared[index];
+      const outcome = edit instanceof EditRefusal ? { refusal: edit.message } : outcomes.next().value;
+      if (outcome && 'refusal' in outcome) issues.push(issueOf(index, name(item), outcome.refusal));
+      else if (outcome?.object) done.push({ item, object: outcome.object as Lists[ListName] });
+    }
+    return { document: edited.isChanged ? edited.document : before, result: { done, issues, today } };
   });
 }
 
@@ -109,7 +113,7 @@ const shownInside = ({ inside }: AnyResource, object: object, today: string): ob
     }),
   );
 
-const todayOf = ({ now }: EditContext): string => now.slice(0, 'YYYY-MM-DD'.length);
+const todayOf = ({ now }: Pick<EditContext, 'now'>): string => now.slice(0, 'YYYY-MM-DD'.length);
 
 /** The operations of resources, each with the resources of the lists inside its objects before it. */
 export function resourceRoutes(resources: { readonly [N in ListName]: Resource<N> }): Route[] {
@@ -198,21 +202,24 @@ function createRoute(resource: AnyResource): Route {
     params: params(path, false),
     body: batch(schemas.create),
     handle: async ({ services, principal, tenant, params: { systemId }, body }) => {
-      const { done, issues } = await editEach({ services, principal, tenant }, body, {
-        act: (before, item, context) => {
-          const today = todayOf(context);
-          const fields = prepare ? prepare(item, undefined, today) : item;
-          const { document, object } = createObject(before, placeOf(before, list, systemId), fields, context);
-          return { document, done: { object, today } };
-        },
+      const { done, issues, today } = await editEach({ services, principal, tenant }, body, {
+        ...{ list, systemId },
+        editOf: (item, _before, day) => ({ create: prepare ? prepare(item, undefined, day) : item }),
         name: () => ({}),
       });
-      const today = done[0]?.today ?? '';
       const objects = done.map(({ object }) => object);
       const shownObjects = await showAll(resource, objects, { services, tenant, today, isNew: true });
       return { status: batchStatus(done.length), body: { created: shownObjects, issues } };
     },
   });
+}
+
+/** Throws an EditRefusal for an update of a field that can't change. */
+function checkFixed(resource: AnyResource, was: ConfigObject, sent: object): void {
+  const [before, after] = [was, sent] as unknown as Readonly<Record<string, unknown>>[];
+  const field = fixedFields(resource).find((name) => after?.[name] !== undefined && after[name] !== before?.[name]);
+  if (field !== undefined)
+    throw new EditRefusal([{ code: 'kept_field', subject: { kind: resource.one, key: was.key }, field, kind: resource.one }]);
 }
 
 function updateRoute(resource: AnyResource): Route {
@@ -227,20 +234,19 @@ function updateRoute(resource: AnyResource): Route {
     params: params(path, false),
     body: batch(schemas.update),
     handle: async ({ services, principal, tenant, params: { systemId }, body }) => {
-      const { done, issues } = await editEach({ services, principal, tenant }, [...body.entries()], {
-        act: (before, [index, item], context) => {
+      const { done, issues, today } = await editEach({ services, principal, tenant }, [...body.entries()], {
+        ...{ list, systemId },
+        editOf: ([index, item], before, day) => {
           if (body.findIndex(({ id }) => id === item.id) < index) throw new EditRefusal([{ code: 'repeated_id' }]);
-          const today = todayOf(context);
-          const place = placeOf(before, list, systemId);
-          const was = objectsAt(before, place).find(({ id }) => id === item.id);
-          const fields = prepare && was ? prepare(item, was, today) : item;
-          const { document, object } = updateObject(before, place, { ...fields, id: item.id }, context);
-          return { document, done: { object, fields: { ...item }, today } };
+          const was = objectsAt(before, placeOf(before, list, systemId)).find(({ id }) => id === item.id);
+          if (was) checkFixed(resource, was, item);
+          const fields = prepare && was ? prepare(item, was, day) : item;
+          return { update: { ...fields, id: item.id } };
         },
         name: ([, { id }]) => ({ id }),
       });
-      await changed?.(services, tenant, done);
-      const today = done[0]?.today ?? '';
+      const changes = done.map(({ item: [, item], object }) => ({ object, fields: { ...item } }));
+      await changed?.(services, tenant, changes);
       const objects = done.map(({ object }) => object);
       return { status: 200, body: { updated: await showAll(resource, objects, { services, tenant, today }), issues } };
     },
@@ -273,26 +279,23 @@ async function archiveAll(
   before: ConfigDocument,
   place: Place,
   ids: readonly string[],
-  context: EditContext,
+  { newId: _, ...context }: EditContext,
 ): Promise<{ document: ConfigDocument; deleted: z.infer<typeof deletedSchema>[]; issues: Issue[] }> {
-  const refused = new Map(ids.map((id, index) => [index, { id, message: '' }]));
+  let refused = ids.map((id, index) => ({ id, index, message: '' }));
   const gone: { id: string }[] = [];
   let document = before;
   let tried = Infinity;
-  while (refused.size > 0 && refused.size < tried) {
-    tried = refused.size;
-    for (const [index, { id }] of refused) {
-      await setImmediate();
-      try {
-        document = archiveObject(document, place, id, context);
-        gone.push({ id });
-        refused.delete(index);
-      } catch (error) {
-        if (!(error instanceof EditRefusal)) throw error;
-        refused.set(index, { id, message: error.message });
-      }
-    }
+  while (refused.length > 0 && refused.length < tried) {
+    tried = refused.length;
+    const edits = refused.map(({ id }) => ({ archive: id }));
+    const edited = await configWork('edit', { document, context, place, edits }, objectsIn(document) * edits.length);
+    if (edited.isChanged) document = edited.document;
+    const outcomes = refused.map((item, at) => ({ ...item, outcome: edited.outcomes[at] }));
+    gone.push(...outcomes.flatMap(({ id, outcome }) => (outcome && 'refusal' in outcome ? [] : [{ id }])));
+    refused = outcomes.flatMap(({ id, index, outcome }) =>
+      outcome && 'refusal' in outcome ? [{ id, index, message: outcome.refusal }] : [],
+    );
   }
-  const issues = [...refused].map(([index, { id, message }]) => issueOf(index, { id }, message));
+  const issues = refused.map(({ id, index, message }) => issueOf(index, { id }, message));
   return { document, deleted: gone, issues };
 }

@@ -1,7 +1,7 @@
 /** Resources of the Admin API: their schemas, derived from their kinds (config/kinds.ts), and the response form of stored objects. */
 import { z } from 'zod';
 import { apiNameOf } from '../../config/convert.js';
-import { day, filledText } from '../../config/fields.js';
+import { day, imageUrl } from '../../config/fields.js';
 import { belongs, type Field } from '../../config/kind.js';
 import { kinds } from '../../config/kinds.js';
 import type { ConfigObject, ListName, Lists } from '../../config/model.js';
@@ -22,7 +22,7 @@ export interface Resource<N extends ListName = ListName> {
   readonly key: 'required' | 'optional' | 'made';
   /** Whether an update can change the key. */
   readonly renamable?: true;
-  /** Fields that an update can't change. */
+  /** Fields that an update can't change; a key that is shown and not renamable is another one. */
   readonly fixed?: readonly string[];
   /** Fields that accept null for their default; `clearable` ones only in an update. */
   readonly nullable?: readonly string[];
@@ -73,9 +73,16 @@ export interface Schemas {
   /** The response to a create. */
   readonly created: z.ZodType<Shown>;
 }
+
+/** The fields of an update that must be as they are. */
+export const fixedFields = ({ key: keys, renamable, fixed = [] }: Resource): readonly string[] =>
+  keys === 'made' || renamable ? fixed : ['key', ...fixed];
+
+const fixedHint = 'Cannot change: another value than the present one is an issue.';
+
 /** The schema of a field in requests. */
 function sentSchema({ refers, wraps, schema }: Field): z.ZodType {
-  if (wraps !== undefined) return z.object({ [wraps]: filledText() });
+  if (wraps !== undefined) return z.object({ [wraps]: imageUrl });
   if (!refers) return schema;
   return refers.most === undefined ? uuid : listOf(refers.inside ? filter : uuid, refers.most);
 }
@@ -110,12 +117,12 @@ export function schemasOf<N extends ListName>(resource: Resource<N>, inside: rea
     const schema = nullable.includes(field.name) ? schemaOf(field).nullable() : schemaOf(field);
     return [field.name, field.varies || field.absent !== undefined ? schema.optional() : schema];
   });
-  const update = fields
-    .filter(({ name }) => !fixed.includes(name))
-    .map((field) => {
-      const takesNull = nullable.includes(field.name) || clearable.includes(field.name);
-      return [field.name, (takesNull ? schemaOf(field).nullable() : schemaOf(field)).optional()];
-    });
+  const update = fields.map((field) => {
+    const takesNull = nullable.includes(field.name) || clearable.includes(field.name);
+    const schema = (takesNull ? schemaOf(field).nullable() : schemaOf(field)).optional();
+    return [field.name, fixed.includes(field.name) ? schema.meta({ description: fixedHint }) : schema];
+  });
+  const updatedKey = resource.renamable ? key.optional() : key.optional().meta({ description: fixedHint });
   const shownFields = fields.map((field) => {
     const schema = field.absent === null && !omitsEmpty ? shownSchema(field).nullable() : shownSchema(field);
     const canLack = field.varies || (omitsEmpty && isEmpty(field.absent, field));
@@ -134,7 +141,7 @@ export function schemasOf<N extends ListName>(resource: Resource<N>, inside: rea
       ...Object.fromEntries(create),
       ...Object.fromEntries(ofInside('create').map(([list, schema]) => [list, listOf(schema).optional()])),
     }),
-    update: z.object({ id: uuid, ...(resource.renamable ? { key: key.optional() } : {}), ...Object.fromEntries(update) }),
+    update: z.object({ id: uuid, ...(resource.key === 'made' ? {} : { key: updatedKey }), ...Object.fromEntries(update) }),
     shown,
     created: shown.extend(Object.fromEntries(ofInside('shown').map(([list, schema]) => [list, z.array(schema)]))),
   } as unknown as Schemas;

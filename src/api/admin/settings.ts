@@ -1,6 +1,5 @@
 /** The settings and streak settings of a tenant. */
 import { z } from 'zod';
-import { changeSettings, EditRefusal } from '../../config/edits.js';
 import { oneOf, positive, text, whole } from '../../config/fields.js';
 import { type Field } from '../../config/kind.js';
 import { singles, type SingleName } from '../../config/kinds.js';
@@ -9,6 +8,7 @@ import type { ConfigDocument } from '../../config/model.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { boundedArray } from '../../shared/shapes.js';
+import { configWork, objectsIn } from '../../threads/threads.js';
 import { type Caller, defineRoute, type Route } from '../route.js';
 import { authorOf } from './author.js';
 import { listOf, uuid } from './requests.js';
@@ -70,16 +70,14 @@ const parts: readonly Part[] = [
 /** Changes one part of the configuration and returns it. Throws a 422 with everything that is wrong. */
 async function change(caller: Caller, part: SingleName, sent: object): Promise<ConfigDocument[SingleName]> {
   const { services, tenant } = caller;
-  return services.configuration.edit(tenant, { author: await authorOf(caller) }, (before, context) => {
-    try {
-      // A file gives freezes as a whole; a request changes only the fields it sends.
-      const fields = 'freezes' in sent ? { ...sent, freezes: { ...before.streaks.freezes, ...(sent.freezes as object) } } : sent;
-      const document = changeSettings(before, part, fields, context);
-      return Promise.resolve({ document, result: document[part] });
-    } catch (error) {
-      if (error instanceof EditRefusal) throw new LaurelError('unprocessable', error.message, { cause: error });
-      throw error;
-    }
+  return services.configuration.edit(tenant, { author: await authorOf(caller) }, async (before, { newId: _, ...context }) => {
+    // A file gives freezes as a whole; a request changes only the fields it sends.
+    const fields = 'freezes' in sent ? { ...sent, freezes: { ...before.streaks.freezes, ...(sent.freezes as object) } } : sent;
+    const order = { document: before, context, place: null, edits: [{ settings: part, fields }] };
+    const { document, isChanged, outcomes } = await configWork('edit', order, objectsIn(before));
+    const [outcome] = outcomes;
+    if (outcome && 'refusal' in outcome) throw new LaurelError('unprocessable', outcome.refusal);
+    return { document: isChanged ? document : before, result: document[part] };
   });
 }
 

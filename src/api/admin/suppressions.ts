@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { oneOf } from '../../config/fields.js';
 import { textSchema } from '../../engine/user-properties.js';
+import { isSmtpAddress } from '../../messages/address.js';
 import { suppressionReasons, type Suppression } from '../../messages/suppressions.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
@@ -10,6 +11,8 @@ import { type Route, defineRoute } from '../route.js';
 
 const email = textSchema(1, limits.maxEmailChars);
 const query = z.object({ email });
+/** An address that emails can be sent to. Look-ups and deletions accept any text, also one that was stored before this check. */
+const suppressible = email.refine((text) => isSmtpAddress(text.trim()), 'must be an email address such as ana@example.com');
 
 const suppressionSchema = z
   .object({ email: z.string(), reason: z.enum(suppressionReasons), created: instantShape })
@@ -43,7 +46,7 @@ export const suppressionRoutes: readonly Route[] = [
     description: 'For bounces of other providers. The reason `complained` also unsubscribes the users who have the address.',
     summary: 'Send no more emails to an address',
     responses: { 200: suppressionSchema },
-    body: z.object({ email, reason: oneOf(suppressionReasons).optional() }),
+    body: z.object({ email: suppressible, reason: oneOf(suppressionReasons).optional() }),
     handle: async ({ services, tenant, body: { email: address, reason = 'manual' } }) => {
       const added = await services.suppressions.add(tenant, address, reason);
       if (reason === 'complained') await services.feedback.unsubscribeAll(tenant, address);

@@ -1,14 +1,27 @@
 import { z } from 'zod';
 import { readProfile } from '../../engine/users.js';
+import { instantShape } from '../../shared/shapes.js';
 import { limits } from '../../shared/limits.js';
 import { integerText } from '../query.js';
 import { authorOf } from './author.js';
 import { defineRoute, type Route } from '../route.js';
 import { userResponse } from '../../responses/users.js';
-import { idSchema, textSchema } from '../../engine/user-properties.js';
+import { callersIdSchema, idSchema, textSchema } from '../../engine/user-properties.js';
 import { userShape } from '../../responses/users.js';
 
 const userParams = z.object({ id: idSchema });
+
+const confirmationSchema = z
+  .object({
+    email: z.string().nullable(),
+    required: z.boolean().meta({ description: 'Whether the user receives no emails until the address is confirmed: CONFIRM_ADDRESSES.' }),
+    status: z
+      .enum(['none', 'sent', 'confirmed'])
+      .meta({ description: 'Of this address: `sent` means that the user has a link to confirm it.' }),
+    sent: instantShape.nullable().meta({ description: 'When the newest confirmation was sent.' }),
+    confirmed: instantShape.nullable(),
+  })
+  .meta({ id: 'EmailConfirmation' });
 
 export const userAdminRoutes: readonly Route[] = [
   defineRoute({
@@ -41,6 +54,34 @@ export const userAdminRoutes: readonly Route[] = [
     handle: async ({ services, tenant, params }) => ({ status: 200, body: await readProfile(services.engine, tenant, params.id) }),
   }),
   defineRoute({
+    method: 'get',
+    path: '/users/{id}/email-confirmation',
+    operation: 'admin_users_email_confirmation_get',
+    summary: 'Read whether a user has confirmed the email address',
+    responses: { 200: confirmationSchema },
+    params: userParams,
+    handle: async ({ services, tenant, params }) => {
+      const { email, isRequired, status, sent, confirmed } = await services.confirmations.find(tenant, params.id);
+      const times = { sent: sent?.toISOString() ?? null, confirmed: confirmed?.toISOString() ?? null };
+      return { status: 200, body: { email, required: isRequired, status, ...times } };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/users/{id}/email-confirmation',
+    operation: 'admin_users_email_confirmation_send',
+    description: 'Not for an address that is confirmed or suppressed. With MESSAGES=log, it is logged and not sent.',
+    summary: 'Send a user the email with the link that confirms the address',
+    responses: {
+      200: z.object({
+        sent: z.boolean(),
+        detail: z.string().nullable().meta({ description: 'What the server replied, or why the email was not sent.' }),
+      }),
+    },
+    params: userParams,
+    handle: async ({ services, tenant, params }) => ({ status: 200, body: await services.confirmations.send(tenant, params.id) }),
+  }),
+  defineRoute({
     method: 'delete',
     path: '/users/{id}',
     operation: 'admin_users_delete',
@@ -51,7 +92,8 @@ export const userAdminRoutes: readonly Route[] = [
     responses: { 200: z.object({ id: z.string() }) },
     archivedTenants: true,
     audit: () => ({ summary: '1 user deleted', users: [] }),
-    params: userParams,
+    // Not idSchema: a user may have been stored under an id that is refused by now.
+    params: z.object({ id: callersIdSchema }),
     handle: async ({ services, principal, tenant, params }) => {
       await services.forget(tenant, params.id, await authorOf({ services, principal, tenant }));
       return { status: 200, body: { id: params.id } };

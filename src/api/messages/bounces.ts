@@ -7,7 +7,7 @@ import { type SesNotifications, snsSchema } from '../../messages/ses.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { parsePart } from '../errors.js';
-import { bodyReader } from '../serve.js';
+import { bodyReader } from '../body.js';
 
 export interface BounceServices {
   readonly feedback: FeedbackIntake;

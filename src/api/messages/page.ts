@@ -39,6 +39,8 @@ export interface PageView {
   /** A sentence in the place of the form; null for a page with a form. */
   readonly sentence: string | null;
   readonly preferences: PreferencesView | null;
+  /** The button that confirms an address; none without it. */
+  readonly confirm?: { readonly token: string; readonly label: string } | null;
 }
 
 const neutralColor = '#4f46e5';
@@ -117,6 +119,9 @@ const page = liquid.parse(`<!doctype html>
 ${form}
 {%- else %}
 <p>{{ sentence }}</p>
+{%- if confirm %}
+<form method="post" action="{{ confirm.token }}"><button class="main">{{ confirm.label }}</button></form>
+{%- endif %}
 {%- endif %}
 {%- if brand %}
 {%- if brand.url %}
@@ -153,11 +158,11 @@ export function sendPage(context: Koa.Context, status: number, view: PageView): 
     'X-Robots-Tag': 'noindex, nofollow',
   });
   context.type = 'html';
-  context.body = liquid.renderSync(page, { ...view, style: css }) as string;
+  context.body = liquid.renderSync(page, { confirm: null, ...view, style: css }) as string;
 }
 
 /** Whether errors at an address, as it was sent, are pages: at those of links, which people open. */
-export const isPagePath = (url: string): boolean => /^\/m\/[uc]\//i.test(url);
+export const isPagePath = (url: string): boolean => /^\/m\/[uck]\//i.test(url);
 
 /** Sends an error as a page. */
 export function sendErrorPage(context: Koa.Context, status: number, sentence: string): void {

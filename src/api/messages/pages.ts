@@ -1,28 +1,32 @@
 import type Router from '@koa/router';
 import type Koa from 'koa';
-import bodyParser from 'koa-bodyparser';
 import { isAllowedLink } from '../../config/links.js';
 import { type Channel, type NotificationType } from '../../config/message-types.js';
 import type { MessageSettings } from '../../config/model.js';
 import type { Engine } from '../../engine/engine.js';
 import { configuredChannels } from '../../messages/channels.js';
 import type { ClickCounter } from '../../messages/clicks.js';
+import type { Confirmations } from '../../messages/confirmations.js';
 import type { LinkTarget, Links } from '../../messages/links.js';
 import {
   type Box,
   type MessagePreferences,
   readMessagePreferences,
+  readOwner,
   saveMessagePreferences,
   subscribe,
 } from '../../messages/preferences.js';
 import { LaurelError } from '../../shared/errors.js';
+import { userFields } from '../../redis/contract.js';
 import { limits } from '../../shared/limits.js';
+import { formReader, textReader } from '../body.js';
 import { type BoxView, type PageBrand, type PreferencesView, sendPage } from './page.js';
 
 export interface PageServices {
   readonly engine: Engine;
   readonly links: Links;
   readonly clicks: ClickCounter;
+  readonly confirmations: Confirmations;
 }
 
 const typeTitles: Readonly<Record<NotificationType, string>> = {
@@ -69,22 +73,47 @@ async function showPreferences(context: PageContext, { engine }: PageServices, t
   const title = 'Message preferences';
   if (!preferences) {
     const { document } = await engine.config(target.tenant);
-    const sentence = 'This account no longer exists. It receives no messages.';
-    sendPage(context, 200, { title, brand: brandOf(document.messages), sentence, preferences: null });
+    sendPage(context, 200, { title, brand: brandOf(document.messages), sentence: goneSentence, preferences: null });
     return;
   }
   const view = viewOf(tokenOf(context), preferences, notice);
   sendPage(context, 200, { title, brand: brandOf(preferences.document.messages), sentence: null, preferences: view });
 }
 
+/** Shows the page that confirms an address, and confirms it if the user has pressed the button. */
+async function showConfirmation(context: PageContext, { engine, links, confirmations }: PageServices, isPressed: boolean): Promise<void> {
+  const target = await links.readConfirmation(tokenOf(context));
+  if (!target) throw unknownLink();
+  const { tenant, user } = target;
+  context.state['tenant'] = tenant;
+  const state = await readOwner(engine, target);
+  const address = state?.profile[userFields.email] ?? '';
+  if (state && (await links.hash(address)) !== target.addressHash) {
+    throw new LaurelError('not_found', 'This link is no longer valid: the account has another email address now.');
+  }
+  if (state && isPressed) await confirmations.noteConfirmed({ tenant, user, address });
+  const { document } = await engine.config(tenant);
+  const { brandName } = document.messages;
+  const [title, sentence] = !state
+    ? ['Email address', goneSentence]
+    : isPressed
+      ? ['Your email address is confirmed', `${brandName} may send you emails now. Each has a link to choose what you receive.`]
+      : ['Confirm your email address', `Confirm that this address is yours, so that ${brandName} may send you emails.`];
+  const confirm = state && !isPressed ? { token: tokenOf(context), label: 'Confirm the address' } : null;
+  sendPage(context, 200, { title, brand: brandOf(document.messages), sentence, preferences: null, confirm });
+}
+
+const goneSentence = 'This account no longer exists. It receives no messages.';
+
 const unknownLink = (): LaurelError =>
   new LaurelError('not_found', 'This link is not valid. Open it from the email again, or copy all of it.');
 
+const outdatedLink = (): LaurelError =>
+  new LaurelError('not_found', 'This link is no longer valid. Open the link of a newer email, which leads to your preferences.');
+
 /** Reads any body up to a limit: providers send RFC 8058's form in either of two encodings. */
-const readBody = bodyParser({
-  ...{ enableTypes: ['form', 'text'], extendTypes: { text: ['*/*'] } },
-  ...{ formLimit: String(limits.maxPageBodyBytes), textLimit: String(limits.maxPageBodyBytes) },
-});
+const readAny = textReader(limits.maxPageBodyBytes);
+const readForm = formReader(limits.maxPageBodyBytes);
 
 /**
  * The pages behind the links of emails. They need no key: a link is signed. `GET` never changes anything, since mail scanners open links; `POST`
@@ -96,17 +125,20 @@ export function messagePageRoutes(router: Router, services: PageServices): void 
     const target = await links.readUnsubscribe(tokenOf(context));
     if (!target) throw unknownLink();
     context.state['tenant'] = target.tenant;
+    const isProven = target.created !== null || (await links.isStored(target));
+    // The link may be of a former user with this id. Without a user, the page says that the account is gone.
+    if (!isProven && (await readOwner(engine, target))) throw outdatedLink();
     return target;
   };
   router.get('/m/u/:token', async (context) => {
     await showPreferences(context, services, await targetOf(context), 'saved' in context.query ? 'Saved.' : null);
   });
-  router.post('/m/u/:token', readBody, async (context) => {
+  router.post('/m/u/:token', readAny, async (context) => {
     const target = await targetOf(context);
     await subscribe(engine, target, false);
     await showPreferences(context, services, target, 'You are unsubscribed from all emails.');
   });
-  router.post('/m/u/:token/preferences', readBody, async (context) => {
+  router.post('/m/u/:token/preferences', readForm, async (context) => {
     const target = await targetOf(context);
     const { rawBody } = context.request;
     const sent = new URLSearchParams(typeof rawBody === 'string' ? rawBody : '');
@@ -115,6 +147,13 @@ export function messagePageRoutes(router: Router, services: PageServices): void 
     // Relative, since a proxy may add a path before /m.
     context.set({ Location: `../${tokenOf(context)}?saved`, 'Cache-Control': 'no-store' });
     context.body = '';
+  });
+  // A link of an email whose user confirms the address with the button, since mail scanners open links.
+  router.get('/m/k/:token', async (context) => {
+    await showConfirmation(context, services, false);
+  });
+  router.post('/m/k/:token', readAny, async (context) => {
+    await showConfirmation(context, services, true);
   });
   router.get('/m/c/:token', async (context) => {
     const click = await links.readClick(tokenOf(context));

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { type NotificationType, notificationTypes } from '../../config/message-types.js';
+import { Confirmations } from '../../messages/confirmations.js';
 import { countRecipients } from '../../messages/dry-run.js';
 import { isNotificationType, previewMessage } from '../../messages/preview.js';
 import { Suppressions } from '../../messages/suppressions.js';
@@ -64,7 +65,9 @@ export async function countMessages(context: Context, print: Print, type: string
   const { pool, engine, clock } = context;
   const no = await tenantNamed(pool, tenant);
   await engine.loadLibrary();
-  const tools = { stores: context, pool, suppressions: new Suppressions(pool) };
+  const suppressions = new Suppressions(pool);
+  const confirmations = context.settings.confirmAddresses ? new Confirmations(pool, suppressions) : undefined;
+  const tools = { stores: context, pool, suppressions, confirmations };
   const { email, push } = await countRecipients(tools, await engine.config(no), known, await clock.now(no));
   print(`email  ${email.toLocaleString('en')}`);
   print(`push   ${push.toLocaleString('en')}`);

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { MetricSamples } from '../../observe/observation.js';
 import { OperatorError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
+import { closeUnaccepted } from './passed-connections.js';
 import { planVariable, type EndOrder, type Order, type ProcessPlan, type Report, type SupervisedRole } from './messages.js';
 
 export interface Exit {
@@ -112,11 +113,12 @@ export const describeExit = ({ code, signal }: Exit): string =>
   signal !== null ? `signal ${signal}` : code === null ? 'it could not be started' : `exit code ${code}`;
 
 function exitOf(worker: Worker): Promise<Exit> {
-  const disconnected = new Promise<void>((resolve) => worker.once('disconnect', resolve));
+  closeUnaccepted(worker.process);
   return new Promise((resolve) => {
-    worker.once('exit', (code: number | null, signal: string | null) => {
-      // Messages that were sent before the exit can arrive after it, but not after the channel has closed.
-      void disconnected.then(() => resolve({ code, signal }));
+    // Comes after `exit`, once all that it sent has been received. `disconnect` does not come while a connection on its way has no reply.
+    worker.process.once('close', (code: number | null, signal: string | null) => {
+      worker.disconnect();
+      resolve({ code, signal });
     });
     worker.on('error', () => {
       if (worker.process.pid === undefined) resolve({ code: null, signal: null });

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { defaultTenant } from '../../access/tenants.js';
 import { startServer } from '../../api/server.js';
+import type { ConfigDocument } from '../../config/model.js';
 import { metricsEndpoint } from '../../observe/observed.js';
 import { OperatorError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
@@ -20,6 +22,8 @@ export interface Started {
   readonly metricsAddress: string | undefined;
   /** The admin key that this start generated. */
   readonly newAdminKey: string | undefined;
+  /** The active configuration of the default tenant; undefined while Redis is out of sync. */
+  readonly configuration: ConfigDocument | undefined;
 }
 
 /** When processes are replaced; documented in `limits`. */
@@ -106,13 +110,13 @@ export class Supervisor {
       const { settings } = this.options;
       await expectFreePorts(settings, this.roles);
       const metricsAddress = await this.serveMetrics();
-      const newAdminKey = await this.prepareStart();
+      const prepared = await this.prepareStart();
       this.stopping.signal.throwIfAborted();
       const addresses = await Promise.all(this.slots.map((slot) => this.fill(slot).started));
       const address = addresses.find((one) => one !== undefined);
       if (address !== undefined) this.boundPort = Number(new URL(address).port);
       this.isStarted = true;
-      return { address, metricsAddress, newAdminKey };
+      return { address, metricsAddress, ...prepared };
     } catch (error) {
       await this.stop(0);
       throw error;
@@ -146,8 +150,8 @@ export class Supervisor {
     return (await this.lifecycle.start('metrics endpoint', starting, (server) => server.stop(limits.stopIdleMs))).address;
   }
 
-  /** Starts the stores and does what happens once. Returns a generated admin key. Its connections are closed again: only the stores stay. */
-  private async prepareStart(): Promise<string | undefined> {
+  /** Starts the stores and does what happens once. Its connections are closed again: only the stores stay. */
+  private async prepareStart(): Promise<Pick<Started, 'newAdminKey' | 'configuration'>> {
     const options = { ...this.options, createStores: true };
     const context = await Context.start({ ...options, stores: await startStores(options, this.lifecycle) });
     try {
@@ -155,7 +159,7 @@ export class Supervisor {
       const isOpen = await openDefaultTenant(context);
       if (isOpen) await applyAtStart(context);
       this.appliesConfig = !isOpen;
-      return newAdminKey;
+      return { newAdminKey, configuration: isOpen ? (await context.engine.config(defaultTenant)).document : undefined };
     } finally {
       await context.stop();
     }

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { whenSignedOut } from './api/client.js';
 import { readSession, type Session } from './api/session.js';
 import { useRead } from './api/use-read.js';
+import { forgetDrafts } from './configuration/draft-storage.js';
 import { createScope, ScopeContext, tenantOf } from './scope.js';
 import { SignIn } from './screens/sign-in.js';
 import { Screens, Shell } from './shell.js';
@@ -10,7 +11,12 @@ import { ErrorNote, Loading } from './ui/states.js';
 
 /** The dashboard: the sign-in form without a session, and the screens with one. */
 export function App() {
-  const { data, error, reload } = useRead(async () => ({ data: { session: await readSession() } }), []);
+  const { data, error, reload } = useRead(async () => {
+    const session = await readSession();
+    // A session may end without a sign-out, and the next operator uses the same tab.
+    if (session) forgetDrafts(sessionStorage, session.key.id);
+    return { data: { session } };
+  }, []);
   useEffect(() => {
     whenSignedOut(reload);
   }, [reload]);

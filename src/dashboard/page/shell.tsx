@@ -2,10 +2,13 @@ import { Route, Router, useLocation } from 'preact-iso';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { signOut } from './api/session.js';
+import { useAction } from './api/use-read.js';
+import { forgetDrafts, hasDrafts } from './configuration/draft-storage.js';
 import { groups, screens } from './screens.js';
 import { useScope } from './scope.js';
+import { ConfirmDialog } from './ui/dialog.js';
 import { Page } from './ui/page.js';
-import { Empty } from './ui/states.js';
+import { Empty, ErrorNote } from './ui/states.js';
 
 /** The navigation, and the screen beside it. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
@@ -30,10 +33,6 @@ function Navigation() {
   useEffect(() => {
     setOpen(false);
   }, [path]);
-  const leave = async (): Promise<void> => {
-    await signOut().catch(() => undefined);
-    location.assign('/dashboard');
-  };
   return (
     <nav class="navigation" aria-label="Dashboard">
       <div class="brand">
@@ -67,12 +66,46 @@ function Navigation() {
             {session.key.name === '' ? session.key.prefix : session.key.name}
             {session.key.access === 'read' && ' (read-only)'}
           </p>
-          <button type="button" class="plain" onClick={() => void leave()}>
-            Sign out
-          </button>
+          <SignOut />
         </footer>
       </div>
     </nav>
+  );
+}
+
+/** Ends the session. Its drafts end with it, since the next operator uses the same tab. */
+function SignOut() {
+  const [isAsking, setIsAsking] = useState(false);
+  const { run, isRunning, error } = useAction(async () => {
+    await signOut();
+    forgetDrafts(sessionStorage);
+    location.assign('/dashboard');
+  });
+  const onClick = (): void => {
+    if (hasDrafts(sessionStorage)) setIsAsking(true);
+    else void run();
+  };
+  return (
+    <>
+      <button type="button" class="plain" disabled={isRunning} onClick={onClick}>
+        Sign out
+      </button>
+      {isAsking ? (
+        <ConfirmDialog
+          title="Sign out"
+          confirm="Sign out and discard"
+          isDangerous
+          isRunning={isRunning}
+          error={error}
+          onConfirm={() => void run()}
+          onClose={() => setIsAsking(false)}
+        >
+          <p>The changes of the configuration that are not applied will be lost.</p>
+        </ConfirmDialog>
+      ) : (
+        error !== undefined && <ErrorNote error={error} />
+      )}
+    </>
   );
 }
 

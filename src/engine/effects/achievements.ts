@@ -27,6 +27,8 @@ function closing(was: Achievement | undefined, is: Achievement): Question[] {
   ];
 }
 
+type ById = ReadonlyMap<string, Achievement>;
+
 /** What the backfill after a change does (jobs/activations.ts). */
 class Backfill {
   private readonly change: PlannedChange;
@@ -39,14 +41,15 @@ class Backfill {
     const { attributes, metrics, achievements } = change.to;
     this.numbers = new Map([attributes, metrics, achievements].flat().map(({ id, no }) => [id, no]));
     const was = new Map(change.from.achievements.map((achievement) => [achievement.id, achievement]));
-    const open = achievements.filter(entersAchievement);
-    for (const achievement of open) this.visit(achievement, open, was);
+    const open = new Map(achievements.filter(entersAchievement).map((achievement) => [achievement.id, achievement]));
+    for (const achievement of open.values()) this.visit(achievement, open, was);
   }
 
   questions(): Question[] {
+    const open = new Map([...this.entering.keys()].map((achievement) => [achievement.id, achievement]));
     return [...this.entering].map(([achievement, entered]) => ({
       subject: subjectOf('achievement', achievement),
-      count: entered && this.count(achievement),
+      count: entered && this.count(achievement, open),
       of: 'users',
       sentence: (count) => `${counted(count, 'user')} would complete it.`,
       what: 'users who would complete it',
@@ -54,7 +57,7 @@ class Backfill {
   }
 
   /** Decides whether an achievement is completed for users, after those that it needs. Achievements do not need each other in a cycle. */
-  private visit(achievement: Achievement, open: readonly Achievement[], was: ReadonlyMap<string, Achievement>): void {
+  private visit(achievement: Achievement, open: ById, was: ById): void {
     if (this.entering.has(achievement)) return;
     const needed = neededBy(achievement, open);
     for (const need of needed) this.visit(need, open, was);
@@ -103,10 +106,10 @@ class Backfill {
   }
 
   /** Counts the users for whom an achievement is completed, with all that it needs and that is completed before it. */
-  private count(achievement: Achievement): Count {
-    const open = [...this.entering.keys()];
+  private count(achievement: Achievement, open: ById): Count {
     const chain = new Set<Achievement>();
     const add = (one: Achievement): void => {
+      if (chain.has(one)) return;
       for (const need of neededBy(one, open)) add(need);
       chain.add(one);
     };
@@ -116,8 +119,8 @@ class Backfill {
 }
 
 /** Which of these achievements a composite needs. */
-const neededBy = (achievement: Achievement, among: readonly Achievement[]): Achievement[] =>
-  achievement.trigger === 'achievement' ? among.filter(({ id }) => achievement.achievementIds.includes(id)) : [];
+const neededBy = (achievement: Achievement, among: ById): Achievement[] =>
+  achievement.trigger === 'achievement' ? achievement.achievementIds.flatMap((id) => among.get(id) ?? []) : [];
 
 /** Without streaks, no length reaches anything. */
 const streakCondition = (length: number, { streaks }: ConfigDocument): Condition | null =>

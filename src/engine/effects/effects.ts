@@ -1,11 +1,12 @@
 /** What a planned change of the configuration would do to users, in numbers. */
+import { setImmediate } from 'node:timers/promises';
 import type { Counts } from '../../ledger/counts.js';
 import { limits } from '../../shared/limits.js';
 import { achievementQuestions } from './achievements.js';
 import { dataQuestions } from './data.js';
 import { leaderboardQuestions } from './leaderboards.js';
 import { pointsQuestions } from './points.js';
-import type { EffectSubject, PlannedChange } from './question.js';
+import type { EffectSubject, PlannedChange, Question } from './question.js';
 
 export interface Effect extends EffectSubject {
   /** Null where it is not counted, and for what is not about users. */
@@ -21,7 +22,12 @@ const leastMs = 5;
  * the sentence of an effect that takes longer says that it is not counted.
  */
 export async function countEffects(counts: Counts, tenant: number, change: PlannedChange): Promise<Effect[]> {
-  const questions = [pointsQuestions, achievementQuestions, leaderboardQuestions, dataQuestions].flatMap((ask) => ask(change));
+  const questions: Question[] = [];
+  for (const ask of [pointsQuestions, achievementQuestions, leaderboardQuestions, dataQuestions]) {
+    questions.push(...ask(change));
+    // Each takes some ms for the largest configurations.
+    await setImmediate();
+  }
   const end = performance.now() + limits.countEffectsMs;
   const effects: Effect[] = [];
   for (const { subject, count, of, sentence, what } of questions) {

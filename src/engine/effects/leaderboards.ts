@@ -7,13 +7,18 @@ import { runOf, statusOn } from '../../responses/leaderboards.js';
 import { dateToDay, utcDate } from '../../shared/calendar.js';
 import { counted, pairs, type PlannedChange, type Question, subjectOf } from './question.js';
 
+/** The `no` of each object by its id. */
+type Numbers = ReadonlyMap<string, number>;
+
 /** Users who enter a leaderboard that opens, and participants who leave one that closes or has another limit. */
 export function leaderboardQuestions(change: PlannedChange): Question[] {
   const today = utcDate(change.now);
+  const { attributes, metrics, pointsSystems } = change.to;
+  const numbers: Numbers = new Map([attributes, metrics, pointsSystems].flat().map(({ id, no }) => [id, no]));
   return pairs(change.from.leaderboards, change.to.leaderboards).flatMap(({ was, is }): Question[] => {
     const wasOpen = was !== undefined && isOpen(was, today);
     const opens = isOpen(is, today) && !(wasOpen && boardDefinition(was, change.from) === boardDefinition(is, change.to));
-    if (opens) return opening(is, change.to);
+    if (opens) return opening(is, change.to, numbers);
     if (!wasOpen) return [];
     return isOpen(is, today) ? limitQuestions(was, is, today) : [closing(was, is, today)];
   });
@@ -22,8 +27,8 @@ export function leaderboardQuestions(change: PlannedChange): Question[] {
 const isOpen = (board: Leaderboard, today: string): boolean => !board.archived && statusOn(board, today) === 'active';
 
 /** A leaderboard that counts what users gain starts empty. */
-function opening(board: Leaderboard, document: ConfigDocument): Question[] {
-  const ranked = entersBoard(board) ? rankedOf(board, document) : null;
+function opening(board: Leaderboard, document: ConfigDocument, numbers: Numbers): Question[] {
+  const ranked = entersBoard(board) ? rankedOf(board, document, numbers) : null;
   if (!ranked) return [];
   const { maxParticipants: most } = board;
   const limited = (count: number): string =>
@@ -40,8 +45,7 @@ function opening(board: Leaderboard, document: ConfigDocument): Question[] {
 }
 
 /** Null without streaks, where none has a length. */
-function rankedOf(board: Leaderboard, { attributes, metrics, pointsSystems, streaks }: ConfigDocument): Ranked | null {
-  const numbers = new Map([attributes, metrics, pointsSystems].flat().map(({ id, no }) => [id, no]));
+function rankedOf(board: Leaderboard, { streaks }: ConfigDocument, numbers: Numbers): Ranked | null {
   const no = (id: string): number => mustGet(numbers, id, 'object');
   const breakdown = board.breakdownAttributes.map(no);
   switch (board.rankBy) {

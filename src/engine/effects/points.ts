@@ -1,5 +1,5 @@
 import type { PointsLevel, PointsSystem, PointsTrigger } from '../../config/model.js';
-import { abovePoints, awardedSince, type Totals, withPoints, withTotals } from '../../ledger/counts.js';
+import { abovePoints, awardedSince, everyone, type Totals, withPoints, withTotals } from '../../ledger/counts.js';
 import { levelsDefinition, levelsOf } from '../../plan/points.js';
 import { limits } from '../../shared/limits.js';
 import { counted, isDropped, pairs, type PlannedChange, type Question, subjectOf } from './question.js';
@@ -10,7 +10,8 @@ const dayMs = 86_400_000;
 export const pointsQuestions = ({ from, to, now }: PlannedChange): Question[] =>
   pairs(from.pointsSystems, to.pointsSystems).flatMap(({ was, is }) => {
     if (!was) return [];
-    if (isDropped(was, is)) return [droppedSystem(is)];
+    if (was.archived && !is.archived) return [restoredSystem(is), ...restoredTriggers(is)];
+    if (isDropped(was, is)) return [droppedSystem(is), ...triggerQuestions(was, is, now)];
     return is.archived ? [] : [...levelQuestions(was, is), ...maximumQuestions(was, is), ...triggerQuestions(was, is, now)];
   });
 
@@ -21,6 +22,27 @@ const droppedSystem = (system: PointsSystem): Question => ({
   sentence: (count) => `${counted(count, 'user has', 'users have')} points in it, which would no longer be shown.`,
   what: 'users with points in it',
 });
+
+const restoredSystem = (system: PointsSystem): Question => ({
+  subject: subjectOf('points system', system),
+  count: withPoints(system.no),
+  of: 'users',
+  sentence: (count) => `${counted(count, 'user has', 'users have')} points in it, which would be shown again.`,
+  what: 'users with points in it',
+});
+
+/** Time triggers award for nothing before the activation (docs/rules/time.md); others wait for what users do. */
+const restoredTriggers = (system: PointsSystem): Question[] =>
+  system.triggers
+    .filter((trigger) => awards(trigger) && trigger.type === 'time')
+    .map((trigger) => ({
+      subject: subjectOf('trigger', trigger, system.key),
+      count: trigger.userAttributes.length === 0 ? everyone : null,
+      of: 'users',
+      sentence: (count) =>
+        `It would award ${counted(count, 'user')} points from now on, and nothing for the time in which the points system was archived.`,
+      what: 'users whom it would award points from now on, and nothing for the time in which the points system was archived,',
+    }));
 
 /** The totals that give users another level than before. */
 function changedTotals(was: PointsSystem, is: PointsSystem): Totals[] {
@@ -64,7 +86,9 @@ const awards = ({ archived, status }: PointsTrigger): boolean => !archived && st
 
 function triggerQuestions(was: PointsSystem, is: PointsSystem, now: number): Question[] {
   return pairs(was.triggers, is.triggers).flatMap((trigger) => {
-    if (!trigger.was || !awards(trigger.was) || awards(trigger.is)) return [];
+    // Of an archived system, only time triggers are named: they would award points without any event.
+    const ends = is.archived ? trigger.is.type === 'time' : !awards(trigger.is);
+    if (!trigger.was || !awards(trigger.was) || !ends) return [];
     const days = limits.effectAwardDays;
     return [
       {

@@ -14,7 +14,7 @@ export interface Fault {
 
 const fault = (module: string, name: string, text: string, by: string): Fault => ({ module, name, text, by });
 
-/** One for ties, freezes, boosts, runs, zones and composites: those that are tried in `npm run test:long`. */
+/** One for ties, freezes, boosts, runs, zones, changes of the configuration and composites: those that are tried in `npm run test:long`. */
 export const namedFaults: readonly Fault[] = [
   fault('boards', 'ties: the last to reach a value is first', 'MAX_SHORT - seq', 'FIRST_LONG + seq'),
   fault(
@@ -30,7 +30,13 @@ export const namedFaults: readonly Fault[] = [
     'calendar.run(board, when.day) or 0',
     'calendar.run(board, math.floor(when.now / 86400000)) or 0',
   ),
-  fault('streaks', 'time-zone change: the grace ends a period early', 'frequency, needed + 1,', 'frequency, needed,'),
+  fault(
+    'streaks',
+    'time-zone change: the grace ends a period early',
+    'first_day(tx, all, frequency, needed + 1)',
+    'first_day(tx, all, frequency, needed)',
+  ),
+  fault('settle', 'time before a change follows the new configuration', 'segment.before, segment.at', 'segment.after, segment.at'),
   fault('achievements', 'composite depth: only one level', 'while i < #tx.achieved do', 'local depth = #tx.achieved\n  while i < depth do'),
 ];
 
@@ -49,7 +55,7 @@ const otherFaults: readonly Fault[] = [
   fault('worker_commands', 'activation forgets streaks', 'qualifies(tx, achievement, length)', 'qualifies(tx, achievement, 0)'),
   fault('worker_commands', 'a user due at this very moment waits', '> (up_to or now)', '>= (up_to or now)'),
   fault('decimal', 'boost rounding: a half is rounded down', 'rest * 2 >= divisor', 'rest * 2 > divisor'),
-  fault('decimal', 'totals are sums of doubles', 'math.abs(scaled_a) < EXACT / 4 and', 'math.abs(scaled_a) < 0 and'),
+  fault('decimal', 'totals are sums of doubles', 'a % 1 == 0 and b % 1 == 0', 'true'),
   fault(
     'filters',
     'a user without the attribute matches',
@@ -98,10 +104,18 @@ const otherFaults: readonly Fault[] = [
   fault('reads', 'a page from a user starts after the user', 'from + rank - 1', 'from + rank'),
   fault('reads', 'a user beyond the participant limit has a place', 'rank > tonumber(args[position.max])', 'false'),
   fault('reads', 'a rank after the end is read in no run', 'math.min(day, board.last or day)', 'day'),
+  fault('segments', 'the segment that a user lives in has no end', 'segment[NO] >= lives_in', 'segment[NO] > lives_in'),
   fault('settle', 'a lost streak stays on its board', 'if length ~= before then', 'if length > before then'),
   fault('settle', 'the later of two due moments is noted', 'math.min(streak, trigger)', 'math.max(streak, trigger)'),
   fault('settle', 'daily triggers fire at midnight in UTC', 'transaction.zone(tx), day), tx.now)', "'', day), tx.now)"),
   fault('streaks', 'freezes are earned after they are needed', '    if freezes then\n', '    if false then\n'),
+  fault(
+    'streaks',
+    'new weeks cut the one that is running',
+    "calendar.period('weekly', day, running) + 1, running)",
+    "calendar.period('weekly', day, running), running)",
+  ),
+  fault('streaks', 'the time without streaks misses periods', 'all[at + LAST] < current - 1 then', 'false then'),
   fault('streaks', 'a period extends twice', 'is_condition and current > all[at + LAST]', 'is_condition and current >= all[at + LAST]'),
   fault('streaks', 'a restore shortens a longer streak', 'all[shown + LENGTH] > all[shown + LOST_LENGTH]', 'false'),
   fault('streaks', 'a pause starts in the past', 'pause.first < tx.day', 'false'),
@@ -109,7 +123,7 @@ const otherFaults: readonly Fault[] = [
   fault(
     'streaks',
     'weeks begin on Monday for everybody',
-    'calendar.period(frequency, day, tx.plan.weekShift)',
+    'calendar.period(frequency, day, week_shift(all, day, tx.plan.weekShift))',
     'calendar.period(frequency, day, 3)',
   ),
   fault('time', 'offsets count westwards', 'at + offset * MINUTE_MS) / DAY_MS', 'at - offset * MINUTE_MS) / DAY_MS'),
@@ -140,7 +154,7 @@ const otherFaults: readonly Fault[] = [
   fault(
     'users',
     'a stored address does not count',
-    '(patch.values[field.email] or users.property(tx, field.email))',
+    'patch.values[field.email] or users.property(tx, field.email)',
     'patch.values[field.email]',
   ),
   fault('users', 'time-zone change: a moved user has no grace', 'if name == field.tz and not tx.created then', 'if false then'),

@@ -1,6 +1,7 @@
 /** Rules "Achievements": conditions and completions. */
 import type { Achievement, ConfigDocument, MetricAchievement } from '../../../src/config/model.js';
 import { add, amount, isInRange, type Amount } from './decimal.js';
+import { shownLength } from './streaks.js';
 import { instant } from './time.js';
 import type { User } from './users.js';
 import { byId, live, matches, Refused, shownEventFilters, shownFilters, type World } from './world.js';
@@ -25,7 +26,7 @@ function isReached(world: World, achievement: Achievement, user: User): boolean 
       return value !== undefined && value >= amount(achievement.metricValue);
     }
     case 'streak':
-      return user.streaks[world.config.streaks.frequency].length >= achievement.streakLength;
+      return shownLength(world, user) >= achievement.streakLength;
     case 'achievement':
       return achievement.achievementIds.every((id) => user.completed.has(id));
     case 'api':

@@ -14,7 +14,8 @@ import {
   type SystemSpec,
   type TriggerSpec,
 } from './documents.js';
-import { stepArbitrary, zones } from './step-arbitraries.js';
+import { lapsingStepArbitrary, stepArbitrary } from './step-arbitraries.js';
+import { zones } from './zones.js';
 import type { History, Step } from './history.js';
 
 const metricKey = fc.constantFrom('m1', 'm2');
@@ -43,14 +44,16 @@ const award = fc.oneof(
 const triggerKind: fc.Arbitrary<TriggerSpec> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.record({
-      type: fc.constant('metric' as const),
-      metric: metricKey,
-      threshold: fc.integer({ min: 1, max: 12 }),
-      points: award,
-      event: eventFilters,
-      blocks: fc.boolean(),
-    }),
+    arbitrary: fc
+      .record({
+        type: fc.constant('metric' as const),
+        metric: metricKey,
+        threshold: fc.integer({ min: 1, max: 12 }),
+        points: award,
+        event: eventFilters,
+        blocks: fc.boolean(),
+      })
+      .map(({ blocks, ...spec }) => ({ ...spec, blocks: blocks && spec.points < 0 })),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('streak' as const), length: fc.integer({ min: 1, max: 3 }), points: award }) },
   {
@@ -160,14 +163,17 @@ const streaks: fc.Arbitrary<StreaksSpec> = fc.record({
   conditions: fc.oneof(
     { weight: 3, arbitrary: fc.record({ m1: fc.constantFrom(1, 2.5, 5) }) },
     { weight: 2, arbitrary: fc.record({ m1: fc.constantFrom(1, 5), m2: fc.constantFrom(1, 2) }) },
-    { weight: 1, arbitrary: fc.constant({}) },
   ),
-  freezes: fc.record({
-    initial: fc.integer({ min: 0, max: 3 }),
-    maximum: fc.integer({ min: 0, max: 4 }),
-    earnInterval: fc.constantFrom(0, 1, 3, 7),
-    earnAmount: fc.integer({ min: 0, max: 2 }),
-  }),
+  freezes: fc
+    .record({
+      initial: fc.integer({ min: 0, max: 3 }),
+      more: fc.integer({ min: 0, max: 3 }),
+      earned: fc.option(fc.record({ earnInterval: fc.constantFrom(1, 3, 7), earnAmount: fc.integer({ min: 1, max: 2 }) }), { freq: 3 }),
+    })
+    .map(({ initial, more, earned }) => ({
+      ...{ initial, maximum: Math.max(earned ? 1 : 0, initial + more), earnInterval: 0, earnAmount: 0 },
+      ...earned,
+    })),
   personalization: fc.boolean(),
 });
 
@@ -229,7 +235,8 @@ export const documentSpecArbitrary: fc.Arbitrary<DocumentSpec> = fc.record({
   controlRatio: fc.constantFrom(0, 0.5),
   defaultZone: fc.constantFrom('UTC', 'UTC', ...zones),
   retentionDays: fc.constantFrom(null, null, 1, 30),
-  metrics: fc.integer({ min: 2, max: 3 }),
+  metrics: fc.constant(3),
+  messages: fc.constant(true),
   systems: fc.tuple(system, system),
   achievements,
   streaks,
@@ -241,8 +248,15 @@ export interface HistoryOptions {
   readonly maxSteps?: number;
 }
 
-/** Histories of up to 200 steps. */
+const isTimeless = ({ rankBy }: BoardSpec): boolean => rankBy !== 'streak' && 'metric' in rankBy;
+
+/** Histories of up to 200 steps. In some of them the clock also moves without a sweep. */
 export function historyArbitrary({ minSteps = 1, maxSteps = 200 }: HistoryOptions = {}): fc.Arbitrary<History> {
-  const steps: fc.Arbitrary<Step[]> = fc.array(stepArbitrary, { minLength: minSteps, maxLength: maxSteps, size: 'max' });
-  return fc.record({ config: documentSpecArbitrary.map(buildDocument), steps });
+  const steps = (step: fc.Arbitrary<Step>): fc.Arbitrary<Step[]> =>
+    fc.array(step, { minLength: minSteps, maxLength: maxSteps, size: 'max' });
+  const lapsing = documentSpecArbitrary.map((spec) => buildDocument({ ...spec, boards: (spec.boards ?? []).filter(isTimeless) }));
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.record({ config: documentSpecArbitrary.map(buildDocument), steps: steps(stepArbitrary) }) },
+    { weight: 1, arbitrary: fc.record({ config: lapsing, steps: steps(lapsingStepArbitrary) }) },
+  );
 }

@@ -120,22 +120,20 @@ export function event(world: World, { metricKey, user: sent, value, attributes, 
   const { config } = world;
   checkProperties(sent);
   if (!isInRange(amount(value))) throw new Refused(422, 'the value is too large');
+  // What the configuration or the state refuses is refused after the key, which an archived metric keeps.
+  const known = config.metrics.find(({ key }) => key === metricKey);
+  const stored = known && storedUser(world, sent.id);
+  const usedKey = `${known?.id ?? ''} ${idempotencyKey ?? ''}`;
+  if (known && idempotencyKey !== undefined && stored && isUsed(world, stored, usedKey)) {
+    return { status: 202, body: { ...eventBody(world, stored, known, nothing), idempotencyKey, idempotentReplayed: true } };
+  }
   const metric = byKey(config.metrics, metricKey);
   sentAttributes(config, 'user', sent.attributes);
   const eventAttributes = sentAttributes(config, 'event', attributes);
-  const stored = storedUser(world, sent.id);
-  if (idempotencyKey === undefined) {
-    const call = begin(world, sent);
-    return { status: 201, body: eventBody(world, call.user, metric, act(world, call, metric, amount(value), eventAttributes)) };
-  }
-  const usedKey = `${metric.id} ${idempotencyKey}`;
-  if (stored && isUsed(world, stored, usedKey)) {
-    return { status: 202, body: { ...eventBody(world, stored, metric, nothing), idempotencyKey, idempotentReplayed: true } };
-  }
   const call = begin(world, sent);
-  call.user.usedKeys.set(usedKey, world.now);
+  if (idempotencyKey !== undefined) call.user.usedKeys.set(usedKey, world.now);
   const body = eventBody(world, call.user, metric, act(world, call, metric, amount(value), eventAttributes));
-  return { status: 201, body: { ...body, idempotencyKey, idempotentReplayed: false } };
+  return { status: 201, body: idempotencyKey === undefined ? body : { ...body, idempotencyKey, idempotentReplayed: false } };
 }
 
 /** Creates or changes a user. */

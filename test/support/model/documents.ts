@@ -7,12 +7,14 @@ import type {
   ConfigDocument,
   ConfigObject,
   Leaderboard,
+  MessageTemplate,
   Metric,
   PointsBoost,
   PointsLevel,
   PointsSystem,
   PointsTrigger,
   StreakSettings,
+  Webhook,
 } from '../../../src/config/model.js';
 import { dateOf } from './time.js';
 
@@ -107,6 +109,8 @@ export interface DocumentSpec {
   readonly achievements?: readonly AchievementSpec[];
   readonly streaks?: StreaksSpec;
   readonly boards?: readonly BoardSpec[];
+  /** A user attribute that nothing refers to, an inactive webhook, and a template. */
+  readonly messages?: boolean;
 }
 
 export const userAttributeValues = { city: ['Lisbon', 'Nuuk'], plan: ['free', 'pro'] } as const;
@@ -244,6 +248,17 @@ function streakSettings(builder: Builder, spec: StreaksSpec | undefined): Streak
   };
 }
 
+const webhook = (builder: Builder): Webhook => ({
+  ...builder.identity('webhook', 'w1'),
+  ...{ url: 'https://example.com/hook', events: ['points.changed'], status: 'inactive' },
+});
+
+const template = (builder: Builder): MessageTemplate => ({
+  ...builder.identity('template', 't1'),
+  ...{ type: 'recap', locale: 'en', subject: 'Hello', heading: null, body: null, button: null, buttonUrl: null },
+  ...{ pushTitle: null, pushBody: null },
+});
+
 /** The document of a specification. Everything in it was created and last changed at the base date. */
 export function buildDocument(spec: DocumentSpec): ConfigDocument {
   const builder = new Builder();
@@ -263,15 +278,18 @@ export function buildDocument(spec: DocumentSpec): ConfigDocument {
       defaultTimeZone: spec.defaultZone ?? 'UTC',
       idempotencyRetentionDays: spec.retentionDays ?? null,
     },
-    attributes: attributes(builder),
+    attributes: [
+      ...attributes(builder),
+      ...(spec.messages === true ? [{ ...builder.identity('user', 'tier'), type: 'user' as const }] : []),
+    ],
     metrics: keyed(metrics, 'm', metric),
     pointsSystems: keyed(spec.systems, 'p', system),
     achievements: keyed(spec.achievements, 'a', achievement),
     streaks: streakSettings(builder, spec.streaks),
     leaderboards: keyed(spec.boards, 'b', board),
-    webhooks: [],
+    webhooks: spec.messages === true ? [webhook(builder)] : [],
     messages: emptyConfig.messages,
-    templates: [],
+    templates: spec.messages === true ? [template(builder)] : [],
   };
   return { nextNo: builder.nextNo, ...document };
 }

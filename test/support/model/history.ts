@@ -1,5 +1,5 @@
 /** Histories: what callers, operators and time do, step by step, run on the model and on something that must answer the same. */
-import type { ConfigDocument } from '../../../src/config/model.js';
+import { emptyConfig, type ConfigDocument } from '../../../src/config/model.js';
 import { baseMs } from './documents.js';
 import { applyEdit, type Edit } from './edits.js';
 import { pauseDates, resolveJump, type Jump } from './jumps.js';
@@ -16,6 +16,19 @@ import {
 import { hourMs } from './time.js';
 import { withoutBoostsOf, type UserInCall, type UserProperties } from './users.js';
 import type { Answer } from './world.js';
+
+/** A change of the configuration, and who is read just before and just after. */
+interface Version {
+  readonly before: readonly string[];
+  readonly edits: readonly Edit[];
+  readonly after: readonly string[];
+}
+
+/** A part of a lapse. */
+interface Stage extends Version {
+  readonly jump: Jump;
+  readonly during: readonly Step[];
+}
 
 export type Step =
   | ({ readonly do: 'event' } & EventRequest)
@@ -49,7 +62,10 @@ export type Step =
   | { readonly do: 'deletePause'; readonly nth: number }
   | { readonly do: 'restore'; readonly userId: string }
   | { readonly do: 'delete'; readonly userId: string }
-  | { readonly do: 'configure'; readonly edit: Edit }
+  /** A new version of the configuration. Some users are read just before it, some just after. */
+  | ({ readonly do: 'configure' } & Version)
+  /** Without a sweep before the end, and more than once: the clock moves, some users act, and then comes a new version of the configuration. */
+  | { readonly do: 'lapse'; readonly stages: readonly Stage[] }
   | ({ readonly do: 'read' } & Read);
 
 export interface History {
@@ -58,9 +74,54 @@ export interface History {
   readonly steps: readonly Step[];
 }
 
-/** A history as text, a line for each step. */
-export const printHistory = ({ config, steps }: History): string =>
-  [JSON.stringify(config), ...steps.map((step, index) => `${index} ${JSON.stringify(step)}`)].join('\n');
+/** What is always the same, or says nothing, in a printed document. */
+const silent = new Set(['id', 'no', 'nextNo', 'created', 'updated', 'name', 'description', 'badgeUrl', 'messages', 'unitType', 'units']);
+
+/** A document as an engineer reads it: keys for ids, and without what says nothing. */
+export function printDocument(document: ConfigDocument): string {
+  const keys = new Map<string, string>();
+  const shown = (key: string, value: unknown): unknown => {
+    if (silent.has(key) || value === null || (Array.isArray(value) && value.length === 0) || value === false) return undefined;
+    return typeof value === 'string' ? (keys.get(value) ?? value) : value;
+  };
+  for (const { id, key } of [document.attributes, document.metrics, document.achievements, document.pointsSystems].flat())
+    keys.set(id, key);
+  const usual = emptyConfig.settings as unknown as Readonly<Record<string, unknown>>;
+  const settings = Object.entries(document.settings).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(usual[field]));
+  return Object.entries({ ...document, settings: Object.fromEntries(settings) })
+    .filter(([part, value]) => !silent.has(part) && part !== 'attributes' && Object.keys(value as object).length > 0)
+    .map(([part, value]) => `${part}: ${JSON.stringify(value, shown)}`)
+    .join('\n');
+}
+
+/** A history as text: the configuration, and a line for each step with the moment at which it begins. */
+export function printHistory({ config, steps }: History): string {
+  let now = baseMs;
+  const lines = steps.map((step, index) => {
+    const line = `${String(index).padStart(3)}  ${new Date(now).toISOString()}  ${JSON.stringify(step)}`;
+    now = endOf(step, now);
+    return line;
+  });
+  return [printDocument(config), ...lines].join('\n');
+}
+
+/** The moment at which a step ends that begins at another. */
+function endOf(step: Step, from: number): number {
+  switch (step.do) {
+    case 'clock':
+      return resolveJump(step.jump, from);
+    case 'lapse':
+      return step.stages.reduce((at, { jump }) => resolveJump(jump, at), from);
+    case 'routine':
+      return Array.from({ length: step.days }).reduce<number>((at) => nextRoutine(step.zone, at), from);
+    case 'travel':
+      return step.hops.reduce((at, { hours }) => resolveJump({ by: hours * hourMs }, at), from);
+    default:
+      return from;
+  }
+}
+
+const nextRoutine = (zone: string, from: number): number => resolveJump({ to: 'midnight', zone, offsetMs: 12 * hourMs }, from);
 
 class Run {
   now = baseMs;
@@ -92,7 +153,7 @@ class Run {
       }
       case 'routine':
         for (let day = 0; day < step.days; day += 1) {
-          await this.moveTo(resolveJump({ to: 'midnight', zone: step.zone, offsetMs: 12 * hourMs }, this.now));
+          await this.moveTo(nextRoutine(step.zone, this.now));
           for (const id of step.userIds) await this.event({ metricKey: step.metricKey, user: { id }, value: step.value });
         }
         return;
@@ -138,7 +199,10 @@ class Run {
         if ((await this.ask(['deleteUser', step.userId]))[0].status === 200) this.config = withoutBoostsOf(this.config, step.userId);
         return;
       case 'configure':
-        await this.configure(step.edit);
+        await this.configure(step);
+        return;
+      case 'lapse':
+        await this.lapse(step.stages);
         return;
       case 'read': {
         const ask = askOf(this.config, this.now, step);
@@ -172,13 +236,36 @@ class Run {
     if (ask) await this.ask(ask);
   }
 
-  private async configure(edit: Edit): Promise<void> {
-    const next = applyEdit(this.config, edit, this.now);
+  /** Reads what time does to users. */
+  private async readUsers(userIds: readonly string[]): Promise<void> {
+    for (const userId of userIds) {
+      await this.ask(['streak', userId, 8]);
+      for (const { key } of this.config.pointsSystems) await this.ask(['points', userId, key, 20]);
+    }
+  }
+
+  private async lapse(stages: readonly Stage[]): Promise<void> {
+    for (const [index, stage] of stages.entries()) {
+      this.now = resolveJump(stage.jump, this.now);
+      this.model.drift(this.now);
+      await this.subject.drift(this.now);
+      for (const step of stage.during) await this.take(step);
+      await this.configure(stage, index < stages.length - 1 ? 'activate' : 'configure');
+    }
+    // Without a change at its end, a lapse ends with a sweep all the same.
+    await this.moveTo(this.now);
+  }
+
+  /** Puts the changed document into force, if anything has changed. */
+  private async configure({ before, edits, after }: Version, how: 'configure' | 'activate' = 'configure'): Promise<void> {
+    const next = edits.reduce((document, edit) => applyEdit(document, edit, this.now), this.config);
     if (JSON.stringify(next) === JSON.stringify(this.config)) return;
+    await this.readUsers(before);
     this.config = next;
-    this.model.configure(next);
-    await this.subject.configure(next);
-    if ('leaderboard' in edit) await this.look(edit.leaderboard);
+    this.model[how](next);
+    await this.subject[how](next);
+    for (const edit of edits) if ('list' in edit && edit.list === 'leaderboards') await this.look(Number(edit.which));
+    await this.readUsers(after);
   }
 
   private async pause(userId: string, startsInDays: number, lastsDays: number): Promise<void> {
@@ -216,6 +303,7 @@ function usersOf(steps: readonly Step[]): string[] {
     if (step.do === 'event' || step.do === 'complete') return [step.user.id];
     if (step.do === 'identify') return [step.id];
     if (step.do === 'travel') return [step.userId];
+    if (step.do === 'lapse') return step.stages.flatMap(({ during }) => usersOf(during));
     return step.do === 'routine' ? step.userIds : [];
   });
   return [...new Set(ids)].sort();

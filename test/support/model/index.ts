@@ -38,6 +38,11 @@ export class Model implements Operations {
     sweep(this.world, ms);
   }
 
+  /** What time does to a user does not depend on when it is looked at. */
+  drift(ms: number): void {
+    this.setNow(ms);
+  }
+
   private noteNamed({ pointsSystems }: ConfigDocument): void {
     for (const { boosts } of pointsSystems) for (const { userId } of boosts) if (userId !== null) this.named.add(userId);
   }
@@ -45,6 +50,10 @@ export class Model implements Operations {
   configure(document: ConfigDocument): void {
     this.noteNamed(document);
     reconfigure(this.world, document);
+  }
+
+  activate(document: ConfigDocument): void {
+    this.configure(document);
   }
 
   event(request: EventRequest): Answer {
@@ -86,13 +95,13 @@ export class Model implements Operations {
 
   grantFreeze(userId: string): Answer {
     return this.administer(userId, (user) => {
-      streaks.grant(user);
+      streaks.grant(this.world, user);
     });
   }
 
   takeFreeze(userId: string): Answer {
     return this.administer(userId, (user) => {
-      streaks.take(user);
+      streaks.take(this.world, user);
     });
   }
 

@@ -108,7 +108,7 @@ export function rankingsBody(world: World, board: Leaderboard, page: Page): obje
   const from = place < 0 ? rows.length : place + (page.offset ?? 0);
   const rankings = rows
     .slice(from, from + (page.limit ?? 10))
-    .map((row) => ({ ...row, userName: world.users.get(row.userId)?.name ?? null }));
+    .map((row) => ({ ...row, userName: world.users.get(row.userId)?.name || null }));
   return { ...boardBody(world, board), ...rankedOrNull(world, board), rankings };
 }
 

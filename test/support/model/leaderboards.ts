@@ -1,8 +1,9 @@
 /** Rules "Leaderboards": participants, ranks, and their changes. */
 import type { Leaderboard } from '../../../src/config/model.js';
 import { add, amount, compare, shown, type Amount } from './decimal.js';
-import { groupOf, isOpen, ranksGains, runAt, runFor, sourceOf, finalisedAt, type Span } from './runs.js';
+import { groupOf, isOpen, ranksGains, runAt, runFor, runFrom, sourceOf, finalisedAt, type Span } from './runs.js';
 import { dayMs, dayOf } from './time.js';
+import { shownLength } from './streaks.js';
 import { localDayOf, type User } from './users.js';
 import type { World } from './world.js';
 
@@ -35,7 +36,8 @@ export interface Place {
 }
 
 export interface Run {
-  readonly span: Span;
+  /** Its first day. Its last can change with the end of the board. */
+  readonly first: number;
   readonly entries: Map<string, Entry>;
   /** The final rankings; null until the run is finalised. */
   final: readonly Place[] | null;
@@ -67,7 +69,7 @@ export function stateOf(world: World, board: Leaderboard): BoardState {
 function runOf(world: World, board: Leaderboard, span: Span): Run {
   const { runs } = stateOf(world, board);
   let run = runs.get(span.first);
-  if (!run) runs.set(span.first, (run = { span, entries: new Map(), final: null }));
+  if (!run) runs.set(span.first, (run = { first: span.first, entries: new Map(), final: null }));
   return run;
 }
 
@@ -102,7 +104,7 @@ function put(board: Leaderboard, run: Run, userId: string, next: Entry): Move | 
   run.entries.set(userId, next);
   const rank = rankOf(board, run, userId, group);
   if (rank === null && previousRank === null) return null;
-  return { board, span: run.span, group, previousRank, rank, threshold: thresholdOf(board, run, group) };
+  return { board, span: runFrom(board, run.first), group, previousRank, rank, threshold: thresholdOf(board, run, group) };
 }
 
 /** The value of the last place of a full board, 0 while there is room. */
@@ -137,7 +139,7 @@ function totalOf(world: World, board: Leaderboard, user: User): Amount | null {
       return state ? amount(state.total) : null;
     }
     case 'streak': {
-      const { length } = user.streaks[world.config.streaks.frequency];
+      const length = shownLength(world, user);
       return length > 0 ? amount(length) : null;
     }
   }
@@ -211,13 +213,16 @@ export function fillsAt(world: World, board: Leaderboard): number {
 /** The next moment at which a run of a board is finalised; infinity for none. */
 export function finalisesAt(world: World, board: Leaderboard): number {
   if (!isOpen(board)) return Infinity;
-  return Math.min(Infinity, ...[...stateOf(world, board).runs.values()].filter(({ final }) => !final).map(({ span }) => finalisedAt(span)));
+  return Math.min(
+    Infinity,
+    ...[...stateOf(world, board).runs.values()].filter(({ final }) => !final).map(({ first }) => finalisedAt(runFrom(board, first))),
+  );
 }
 
 /** Finalises the runs of a board that are due. */
 export function finalise(world: World, board: Leaderboard, now: number): void {
   for (const run of stateOf(world, board).runs.values()) {
-    if (run.final || finalisedAt(run.span) > now) continue;
+    if (run.final || finalisedAt(runFrom(board, run.first)) > now) continue;
     const groups = [...new Set([...run.entries.values()].map(({ group }) => group))].sort();
     run.final = groups.flatMap((group) => places(board, run, group));
   }

@@ -46,7 +46,9 @@ function awardBody(config: ConfigDocument, system: PointsSystem, { awarded, at, 
   const { id, type, points, created, updated, archived } = trigger;
   const status = archived ? 'archived' : trigger.status;
   const userAttributes = shownFilters(config, trigger.userAttributes);
-  const boosts = award.boosts.map((boost) => {
+  // A boost goes with the user whom it was for, also from the awards of others whom it was for before.
+  const known = award.boosts.filter((boost) => system.boosts.some(({ id: other }) => other === boost));
+  const boosts = known.map((boost) => {
     const { id: boostId, name, start, end, multiplier, rounding } = byId(system.boosts, boost);
     return { id: boostId, name, status: 'active', start, end, multiplier, rounding };
   });

@@ -49,11 +49,13 @@ export const totalOf = (user: User, system: PointsSystem): number => user.points
 /** How many multiples of the threshold the sum of the matching events passes for the first time, below its highest mark. */
 function passed(trigger: PointsTrigger & { type: 'metric' }, { user, event }: Deed): number {
   if (event?.metric.id !== trigger.metricId || !matches(trigger.eventAttributes, event.attributes)) return 0;
-  const { sum, highest } = user.progress.get(trigger.id) ?? { sum: 0n, highest: 0n };
+  // With another metric, the sum of that one counts.
+  const what = `${trigger.metricId} ${trigger.id}`;
+  const { sum, highest } = user.progress.get(what) ?? { sum: 0n, highest: 0n };
   const now = add(sum, event.value);
   if (!isInRange(now)) throw new Refused(422, 'the sum of a trigger would be too large');
   const high = now > highest ? now : highest;
-  user.progress.set(trigger.id, { sum: now, highest: high });
+  user.progress.set(what, { sum: now, highest: high });
   return multiples(high, trigger.metricThreshold) - multiples(highest, trigger.metricThreshold);
 }
 

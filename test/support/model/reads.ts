@@ -33,8 +33,9 @@ export type Read =
 /** All combinations of the values of a board's breakdown attributes, as `userAttributes`. */
 function groupsOf(config: ConfigDocument, board: Leaderboard): string[] {
   const keys = board.breakdownAttributes.map((id) => byId(config.attributes, id).key);
+  const values: Readonly<Record<string, readonly string[]>> = userAttributeValues;
   return keys
-    .map((key) => userAttributeValues[key as keyof typeof userAttributeValues].map((value) => `${key}:${value}`))
+    .map((key) => (values[key] ?? ['Lisbon']).map((value) => `${key}:${value}`))
     .reduce<string[]>((groups, pairs) => groups.flatMap((group) => pairs.map((pair) => (group === '' ? pair : `${group},${pair}`))), ['']);
 }
 
@@ -47,7 +48,7 @@ function runDate(board: Leaderboard, nowMs: number, back: number): string | unde
 }
 
 /** The names of operations that answer. */
-type Asking = Exclude<keyof Operations, 'setNow' | 'configure'>;
+type Asking = Exclude<keyof Operations, 'setNow' | 'drift' | 'configure' | 'activate'>;
 /** One operation with its arguments. */
 export type Ask = { [Name in Asking]: readonly [name: Name, ...args: Parameters<Operations[Name]>] }[Asking];
 

@@ -43,6 +43,10 @@ export function runAt(board: Leaderboard, day: number): Span | null {
   return { first: plus(start, run * runInterval, runUnit), last: end === null ? next - 1 : Math.min(next - 1, end) };
 }
 
+/** The run that began on a day; it ends with the board where that ends before it. */
+export const runFrom = (board: Leaderboard, first: number): Span =>
+  runAt(board, first) ?? { first, last: board.end === null ? null : dayOf(board.end) };
+
 /** The run on a local day: the last one when all are over, the first before it has begun, which it may have elsewhere. */
 export function runNearest(board: Leaderboard, day: number): Span | null {
   return runAt(board, Math.max(dayOf(board.start), board.end === null ? day : Math.min(day, dayOf(board.end))));

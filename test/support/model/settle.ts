@@ -3,9 +3,9 @@ import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
 import { backfill } from './achievements.js';
 import { enterChanges, fill, fillsAt, finalise, finalisesAt, stateOf, type Change } from './leaderboards.js';
 import { isOpen } from './runs.js';
-import { extend, grantGrace, nextGrace, settleStreaks } from './streaks.js';
+import { extend, grantGrace, nextGrace, resume, settleStreaks, weeksOf } from './streaks.js';
 import { nextHour, settleTimeTriggers } from './time-triggers.js';
-import { startOfDay } from './time.js';
+import { changedWeeks, startOfDay } from './time.js';
 import { localDayOf, zoneOf, type User } from './users.js';
 import type { World } from './world.js';
 
@@ -14,7 +14,7 @@ import type { World } from './world.js';
  * the values that leaderboards rank.
  */
 export function settle(world: World, user: User, now: number): Change[] {
-  const today = Math.max(user.day, localDayOf(user, now));
+  const today = Math.max(user.paidThrough, localDayOf(user, now));
   const awarded = settleTimeTriggers(world, user, today, now);
   user.paidThrough = today;
   user.settledAt = now;
@@ -23,7 +23,7 @@ export function settle(world: World, user: User, now: number): Change[] {
 
 /** What a new zone changes at once: the streak day, and what has been missed by it. */
 export function settleInZone(world: World, user: User, now: number): Change[] {
-  user.day = Math.max(user.day, localDayOf(user, now));
+  if (world.config.streaks.enabled) user.day = Math.max(user.day, localDayOf(user, now));
   return settleStreaks(world, user, now);
 }
 
@@ -72,33 +72,48 @@ const conditionsOf = ({ streaks: { enabled, evaluationMode, metrics } }: ConfigD
   JSON.stringify([enabled, evaluationMode, metrics]);
 
 /** Rule "Moving": a new default zone moves each user without a zone. */
-function moveHomes(world: World): void {
-  for (const user of world.users.values()) {
-    const oldZone = zoneOf(user);
-    user.defaultZone = world.config.settings.defaultTimeZone;
-    if (zoneOf(user) !== oldZone) grantGrace(world, user, oldZone);
-  }
+function moveHome(world: World, user: User): void {
+  const oldZone = zoneOf(user);
+  user.defaultZone = world.config.settings.defaultTimeZone;
+  if (zoneOf(user) !== oldZone) grantGrace(world, user, oldZone);
 }
 
+/** Rule "Week start", for a user with streaks. */
+function changeWeeks(world: World, user: User, before: ConfigDocument): void {
+  const { weekStart } = world.config.settings;
+  if (weekStart === before.settings.weekStart || !user.hasInitialFreezes) return;
+  const day = Math.max(user.day, localDayOf(user, world.now));
+  user.earlierWeeks = changedWeeks(weeksOf({ config: before }, user), weekStart, day);
+}
+
+/** What the new version does to a user who has been settled by the old one. */
+function adopt(world: World, user: User, before: ConfigDocument): void {
+  const { streaks } = world.config;
+  if (streaks.enabled && !before.streaks.enabled) resume(user, world.now, weeksOf({ config: before }, user));
+  changeWeeks(world, user, before);
+  moveHome(world, user);
+  if (streaks.enabled && conditionsOf(world.config) !== conditionsOf(before)) enterChanges(world, user, extend(world, user));
+}
+
+const streakBoards = ({ streaks }: ConfigDocument): string => (streaks.enabled ? streaks.frequency : 'none');
+
 /**
- * Puts a new version of the configuration into force, when everything has been settled by the old one: boards are opened and
- * filled, streaks are looked at again if their conditions have changed, and achievements are completed silently by who qualifies now.
+ * Puts a new version of the configuration into force, when everything has been settled by the old one: no time before this moment is looked
+ * at again. Streaks are looked at again if their conditions have changed, boards are opened and filled, and achievements are completed
+ * silently by who qualifies now.
  */
 export function reconfigure(world: World, document: ConfigDocument): void {
   const before = world.config;
   sweep(world, world.now);
   world.config = document;
-  moveHomes(world);
+  for (const user of byUserId(world)) adopt(world, user, before);
   const wasOpen = (board: Leaderboard): boolean => before.leaderboards.some((old) => old.id === board.id && isOpen(old));
   for (const board of document.leaderboards.filter(isOpen)) {
     if (!wasOpen(board)) stateOf(world, board).isFilled = false;
   }
   sweep(world, world.now);
-  if (document.streaks.enabled && conditionsOf(document) !== conditionsOf(before)) {
-    for (const user of byUserId(world)) enterChanges(world, user, extend(world, user));
-  }
   backfill(world, before);
-  if (document.streaks.frequency !== before.streaks.frequency) {
+  if (streakBoards(document) !== streakBoards(before)) {
     // A board whose start is still to come is filled then.
     const filled = document.leaderboards.filter((board) => board.rankBy === 'streak' && isOpen(board) && stateOf(world, board).isFilled);
     for (const board of filled) fill(world, board);

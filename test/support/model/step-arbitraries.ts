@@ -1,25 +1,14 @@
 /** The steps of histories: users from a small pool, each with a home zone that is left now and then, and a clock that seeks out edges. */
 import fc from 'fast-check';
 import { eventAttributeValues, userAttributeValues } from './documents.js';
+import { editsArbitrary, timedEditsArbitrary } from './edit-arbitraries.js';
 import type { Edit } from './edits.js';
 import type { Step } from './history.js';
 import type { Jump } from './jumps.js';
 import type { Read } from './reads.js';
 import type { IdentifyMode, StreakPreferences } from './subject.js';
 import type { UserInCall, UserProperties } from './users.js';
-
-/** Both sides of the date line, both hemispheres' summer times, an offset of 45 minutes, none. */
-export const zones = [
-  'Pacific/Auckland',
-  'Pacific/Honolulu',
-  'Asia/Kathmandu',
-  'America/New_York',
-  'Europe/Lisbon',
-  'UTC',
-  'Pacific/Kiritimati',
-  'Etc/GMT+12',
-  'America/Santiago',
-] as const;
+import { zones } from './zones.js';
 
 /** A user and the zone in which that user mostly is; null is the configured one. */
 const homes: Readonly<Record<string, string | null>> = { u1: zones[0], u2: zones[1], u3: zones[2], u4: zones[3], u5: zones[4], u6: null };
@@ -184,42 +173,6 @@ const jump: fc.Arbitrary<Jump> = fc.oneof(
 );
 
 const position = fc.nat(5);
-const edit: fc.Arbitrary<Edit> = fc.oneof(
-  fc.record({ edit: fc.constant('level' as const), system: position, level: position, points: fc.integer({ min: 0, max: 120 }) }),
-  fc.record({ edit: fc.constant('maxPoints' as const), system: position, maxPoints: fc.option(fc.integer({ min: 1, max: 150 })) }),
-  fc.record({ edit: fc.constant('threshold' as const), system: position, trigger: position, threshold: fc.integer({ min: 1, max: 12 }) }),
-  fc.record({ edit: fc.constant('triggerStatus' as const), system: position, trigger: position }),
-  fc.record({
-    edit: fc.constant('boost' as const),
-    system: position,
-    boost: position,
-    multiplier: fc.constantFrom(2, 1.1, 1.5, 0.5),
-    rounding: fc.constantFrom('down' as const, 'up' as const, 'nearest' as const),
-    startsInDays: fc.integer({ min: -2, max: 5 }),
-    lastsDays: fc.option(fc.integer({ min: 1, max: 20 })),
-  }),
-  { weight: 3, arbitrary: fc.record({ edit: fc.constant('achievementStatus' as const), achievement: position }) },
-  fc.record({ edit: fc.constant('achievementValue' as const), achievement: position, value: fc.constantFrom(1, 2, 5, 12.5, 40) }),
-  { weight: 2, arbitrary: fc.record({ edit: fc.constant('openLeaderboard' as const), leaderboard: position }) },
-  { weight: 2, arbitrary: fc.record({ edit: fc.constant('defaultZone' as const), zone }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      edit: fc.constant('participants' as const),
-      leaderboard: position,
-      max: fc.oneof({ weight: 2, arbitrary: fc.constant(1) }, { weight: 2, arbitrary: fc.integer({ min: 2, max: 5 }) }),
-    }),
-  },
-  fc.record({ edit: fc.constant('condition' as const), condition: position, threshold: fc.constantFrom(1, 2, 5) }),
-  fc.record({ edit: fc.constant('evaluationMode' as const), mode: fc.constantFrom('AND' as const, 'OR' as const) }),
-  fc.record({
-    edit: fc.constant('frequency' as const),
-    frequency: fc.constantFrom('daily' as const, 'weekly' as const, 'monthly' as const),
-  }),
-  fc.record({ edit: fc.constant('initialFreezes' as const), initial: fc.integer({ min: 0, max: 3 }) }),
-  fc.constant({ edit: 'personalization' as const }),
-);
-
 const read: fc.Arbitrary<Read> = fc.oneof(
   fc.record({ read: fc.constantFrom('user' as const, 'metrics' as const), userId }),
   fc.record({
@@ -256,14 +209,31 @@ const read: fc.Arbitrary<Read> = fc.oneof(
 /** Leaderboards are read right after the clock has moved, before any call has settled a user. */
 const clock: fc.Arbitrary<Step> = fc.tuple(jump, fc.option(position)).map(([to, look]) => ({ do: 'clock' as const, jump: to, look }));
 
-/** One step. Most are events; the clock moves about as often as all other steps together. */
-export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
+/** A new version of the configuration. Some users are read just before it comes into force, some just after, others at neither moment. */
+const readers = fc.subarray(Object.keys(homes), { maxLength: 3 });
+const configure = (isTimeless: boolean): fc.Arbitrary<Step> =>
+  fc.record({ do: fc.constant('configure' as const), before: readers, edits: editsArbitrary(isTimeless), after: readers });
+
+/**
+ * The clock moves without a sweep, and some users act: the others wait with what time has done to them, also when the configuration
+ * changes more than once.
+ */
+const stage = (edits: fc.Arbitrary<Edit[]>) =>
+  fc.record({ jump, during: fc.array(fc.oneof(event, identify), { maxLength: 3 }), before: readers, edits, after: readers });
+const lapse: fc.Arbitrary<Step> = fc
+  .tuple(
+    fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.array(stage(timedEditsArbitrary), { maxLength: 2 }) }),
+    stage(editsArbitrary(true)),
+  )
+  .map(([stages, last]) => ({ do: 'lapse' as const, stages: [...stages, last] }));
+
+/** Most steps are events; the clock moves about as often as all other steps together. */
+const others: readonly fc.WeightedArbitrary<Step>[] = [
   { weight: 30, arbitrary: event },
   { weight: 20, arbitrary: clock },
   { weight: 8, arbitrary: identify },
   { weight: 8, arbitrary: read.map((what) => ({ do: 'read' as const, ...what })) },
   { weight: 5, arbitrary: routine },
-  { weight: 5, arbitrary: edit.map((what) => ({ do: 'configure' as const, edit: what })) },
   { weight: 3, arbitrary: travel },
   { weight: 3, arbitrary: replay },
   { weight: 3, arbitrary: complete },
@@ -286,4 +256,14 @@ export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('removeToken' as const), userId, token: fc.constantFrom('token', 'a/b "é"') }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), userId }) },
+];
+
+/** One step. */
+export const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(...others, { weight: 8, arbitrary: configure(false) });
+
+/** One step of a history in which the clock also moves without a sweep: its leaderboards rank what time does not change. */
+export const lapsingStepArbitrary: fc.Arbitrary<Step> = fc.oneof(
+  ...others,
+  { weight: 6, arbitrary: configure(true) },
+  { weight: 8, arbitrary: lapse },
 );

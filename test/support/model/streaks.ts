@@ -2,7 +2,7 @@
 import type { StreakSettings } from '../../../src/config/model.js';
 import { add, amount, type Amount } from './decimal.js';
 import type { Change } from './leaderboards.js';
-import { dayOf, firstDayOf, frequencies, lastDayOf, periodOf, startOfDay, type Frequency } from './time.js';
+import { dayOf, firstDayOf, frequencies, lastDayOf, periodOf, startOfDay, type Frequency, type Weeks } from './time.js';
 import { localDayOf, reach, zoneOf, type User } from './users.js';
 import { Refused, type World } from './world.js';
 
@@ -62,9 +62,19 @@ export const newStreaks = (): Streaks => ({ daily: newStreak(), weekly: newStrea
 const mostFreezes = 100;
 const mostPauses = 100;
 
+/** The user's weeks. */
+export const weeksOf = ({ config }: Pick<World, 'config'>, { earlierWeeks }: User): Weeks => ({
+  start: config.settings.weekStart,
+  earlier: earlierWeeks ?? null,
+});
+
 /** The period of the user's streak day. */
 export const currentPeriod = (world: World, user: User, frequency: Frequency): number =>
-  periodOf(frequency, user.day, world.config.settings.weekStart);
+  periodOf(frequency, user.day, weeksOf(world, user));
+
+/** The length of the configured frequency's streak: there is none while streaks are not enabled. */
+export const shownLength = ({ config: { streaks } }: World, user: User): number =>
+  streaks.enabled ? user.streaks[streaks.frequency].length : 0;
 
 /** The user's own conditions where there are some and the configuration lets users choose; else the configured ones. */
 function conditionsOf({ config: { streaks } }: World, user: User): PersonalConditions {
@@ -148,7 +158,7 @@ interface Missed {
 function firstMissed(world: World, user: User, frequency: Frequency, now: number): Missed[] {
   const { length, last, grace } = user.streaks[frequency];
   if (length === 0 || last === null || last + 1 >= currentPeriod(world, user, frequency) || now < grace) return [];
-  const end = lastDayOf(frequency, last + 1, world.config.settings.weekStart);
+  const end = lastDayOf(frequency, last + 1, weeksOf(world, user));
   const at = Math.min(now, Math.max(startOfDay(zoneOf(user), end + 1), grace));
   return [{ frequency, period: last + 1, at, through: Math.max(end, grace === -Infinity ? end : localDayOf(user, grace - 1)) }];
 }
@@ -157,8 +167,8 @@ function firstMissed(world: World, user: User, frequency: Frequency, now: number
 function miss(world: World, user: User, { frequency, period, at }: Missed): Change[] {
   const streak = user.streaks[frequency];
   const { length, started } = streak;
-  const { weekStart } = world.config.settings;
-  const [first, last] = [firstDayOf(frequency, period, weekStart), lastDayOf(frequency, period, weekStart)];
+  const weeks = weeksOf(world, user);
+  const [first, last] = [firstDayOf(frequency, period, weeks), lastDayOf(frequency, period, weeks)];
   const usedPause = user.pauses.some(({ start, end }) => dayOf(start) <= last && dayOf(end) >= first);
   const usedFreeze = !usedPause && frequency === world.config.streaks.frequency && user.freezes > 0;
   if (usedFreeze) user.freezes -= 1;
@@ -192,18 +202,36 @@ export function settleStreaks(world: World, user: User, now: number): Change[] {
       user.freezesThrough = earning;
       gain(world, user, freezes.earnAmount);
     } else {
+      // Days that are over earn nothing any more, whatever the numbers of freezes become.
+      user.freezesThrough = Math.max(user.freezesThrough, user.day);
       return changes;
+    }
+  }
+}
+
+/** Rule "Not enabled": the time without streaks misses no period and earns no freeze. `weeks` are those of that time. */
+export function resume(user: User, now: number, weeks: Weeks): void {
+  user.day = Math.max(user.day, localDayOf(user, now));
+  user.freezesThrough = user.day;
+  for (const frequency of frequencies) {
+    const streak = user.streaks[frequency];
+    if (streak.grace <= now) streak.grace = -Infinity;
+    if (streak.length === 0 || streak.last === null) continue;
+    for (let period = streak.last + 1; period < periodOf(frequency, user.day, weeks); period += 1) {
+      streak.last = period;
+      streak.history.set(period, { length: streak.length, usedFreeze: false, usedPause: false });
     }
   }
 }
 
 /** Rule "Moving": no streak is lost before the period that it needs next has ended in the old zone. */
 export function grantGrace(world: World, user: User, oldZone: string): void {
+  if (!world.config.streaks.enabled) return;
   for (const frequency of frequencies) {
     const streak = user.streaks[frequency];
     if (streak.length === 0 || streak.last === null) continue;
     const needed = Math.max(streak.last + 1, currentPeriod(world, user, frequency));
-    streak.grace = startOfDay(oldZone, lastDayOf(frequency, needed, world.config.settings.weekStart) + 1);
+    streak.grace = startOfDay(oldZone, lastDayOf(frequency, needed, weeksOf(world, user)) + 1);
   }
 }
 
@@ -222,20 +250,27 @@ export function pause(user: User, added: Pause, today: string): void {
   user.pauses.push(added);
 }
 
+function checkEnabled({ config }: World): void {
+  if (!config.streaks.enabled) throw new Refused(422, 'streaks are not enabled');
+}
+
 /** A freeze granted by hand. */
-export function grant(user: User): void {
+export function grant(world: World, user: User): void {
+  checkEnabled(world);
   if (user.freezes >= mostFreezes) throw new Refused(422, 'that is the most freezes a user can hold');
   user.freezes += 1;
 }
 
 /** A freeze taken by hand. */
-export function take(user: User): void {
+export function take(world: World, user: User): void {
+  checkEnabled(world);
   if (user.freezes === 0) throw new Refused(422, 'the user holds no freeze');
   user.freezes -= 1;
 }
 
 /** Rule "Restore", for the configured frequency. Returns what it changed. */
 export function restore(world: World, user: User): Change[] {
+  checkEnabled(world);
   const { frequency } = world.config.streaks;
   const streak = user.streaks[frequency];
   if (streak.lost === null) throw new Refused(422, 'no streak was lost');

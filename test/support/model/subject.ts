@@ -28,8 +28,12 @@ export interface StreakPreferences {
 export interface Operations {
   /** Moves the clock forward, and returns when everything due up to then has been done. */
   setNow(ms: number): void;
+  /** Moves the clock forward, and leaves what is due to calls that need it and to the next new document. */
+  drift(ms: number): void;
   /** Puts a valid document into force, and returns when everything that follows from it has been done. */
   configure(document: ConfigDocument): void;
+  /** Puts a valid document into force, and leaves what follows from it to calls that need it and to the next `configure` or `setNow`. */
+  activate(document: ConfigDocument): void;
 
   /** 201 or 202 with the contract's `EventResponse`, 404, 422. */
   event(request: EventRequest): Answer;

@@ -72,35 +72,56 @@ export const plus = (day: number, count: number, unit: 'day' | 'month' | 'year')
         .plus({ [unit]: count })
         .toMillis() / dayMs;
 
-type WeekStart = Settings['weekStart'];
+export type WeekStart = Settings['weekStart'];
+
+/** On which day weeks start; `earlier` is how it was before, up to the end of the week in which that was changed. */
+export interface Weeks {
+  readonly start: WeekStart;
+  readonly earlier?: { readonly start: WeekStart; readonly until: number } | null;
+}
 
 /** 1970-01-01 was a Thursday: the third day after a Monday, the fourth after a Sunday. */
 const daysIntoWeek = { monday: 3, sunday: 4 } as const;
 
+function weekOf(day: number, { start, earlier }: Weeks): number {
+  return Math.floor((day + daysIntoWeek[earlier && day < earlier.until ? earlier.start : start]) / 7);
+}
+
+function firstDayOfWeek(week: number, { start, earlier }: Weeks): number {
+  const first = 7 * week - daysIntoWeek[start];
+  return earlier && first < earlier.until ? 7 * week - daysIntoWeek[earlier.start] : first;
+}
+
 /** The **period** of a streak day. */
-export function periodOf(frequency: Frequency, day: number, weekStart: WeekStart): number {
+export function periodOf(frequency: Frequency, day: number, weeks: Weeks): number {
   switch (frequency) {
     case 'daily':
       return day;
     case 'weekly':
-      return Math.floor((day + daysIntoWeek[weekStart]) / 7);
+      return weekOf(day, weeks);
     case 'monthly':
       return 12 * (dateTime(day).year - 1970) + dateTime(day).month - 1;
   }
 }
 
 /** The first streak day of a period. */
-export function firstDayOf(frequency: Frequency, period: number, weekStart: WeekStart): number {
+export function firstDayOf(frequency: Frequency, period: number, weeks: Weeks): number {
   switch (frequency) {
     case 'daily':
       return period;
     case 'weekly':
-      return 7 * period - daysIntoWeek[weekStart];
+      return firstDayOfWeek(period, weeks);
     case 'monthly':
       return plus(0, period, 'month');
   }
 }
 
 /** The last streak day of a period. */
-export const lastDayOf = (frequency: Frequency, period: number, weekStart: WeekStart): number =>
-  firstDayOf(frequency, period + 1, weekStart) - 1;
+export const lastDayOf = (frequency: Frequency, period: number, weeks: Weeks): number => firstDayOf(frequency, period + 1, weeks) - 1;
+
+/** Rule "Week start": the week that runs on a day ends as it would have, and what follows starts on another day of the week. */
+export function changedWeeks(weeks: Weeks, start: WeekStart, day: number): NonNullable<Weeks['earlier']> | null {
+  // A change that is taken back before it has made a difference has made none.
+  if (weeks.earlier && day < weeks.earlier.until) return weeks.earlier.start === start ? null : weeks.earlier;
+  return { start: weeks.start, until: firstDayOfWeek(weekOf(day, weeks) + 1, weeks) };
+}

@@ -4,13 +4,13 @@ import type { ConfigDocument } from '../../../src/config/model.js';
 import type { Amount } from './decimal.js';
 import type { SystemState } from './points.js';
 import { newStreaks, type Pause, type PersonalConditions, type Streaks } from './streaks.js';
-import { instant, isZone, localDay } from './time.js';
+import { instant, isZone, localDay, type Weeks } from './time.js';
 import { live, Refused, sentAttributes, type World } from './world.js';
 
 /** What a caller may say of a user. What is left out stays as it is; null clears. */
 export interface UserProperties {
-  readonly name?: string | undefined;
-  readonly email?: string | undefined;
+  readonly name?: string | null | undefined;
+  readonly email?: string | null | undefined;
   readonly tz?: string | null | undefined;
   readonly subscribeToEmails?: boolean | undefined;
   readonly deviceTokens?: readonly string[] | null | undefined;
@@ -35,11 +35,11 @@ export interface User {
   deviceTokens: readonly string[] | null;
   /** By the id of the attribute. */
   readonly attributes: Map<string, string>;
-  /** The **streak day**: the highest local day at which the user was settled or had an event. */
+  /** The **streak day**: the highest local day at which the user was settled or had an event, while streaks were enabled. */
   day: number;
   /** Up to where time has been applied. */
   settledAt: number;
-  /** The streak day up to which time triggers have paid: a move between zones pays nothing before the next settle. */
+  /** The local day up to which time triggers have paid: a move between zones pays nothing before the next settle. */
   paidThrough: number;
   /** By the id of the metric. Nothing for a metric without events. */
   readonly totals: Map<string, Amount>;
@@ -47,7 +47,7 @@ export interface User {
   readonly usedKeys: Map<string, number>;
   /** By the id of the points system. Nothing for a system without awards. */
   readonly points: Map<string, SystemState>;
-  /** By the id of a metric trigger: the sum of the matching events, and the highest that it has been. */
+  /** By the ids of a metric and a trigger on it: the sum of the matching events, and the highest that it has been. */
   readonly progress: Map<string, { sum: Amount; highest: Amount }>;
   /** By the id of a metric achievement with event filters: the sum of the matching events. */
   readonly sums: Map<string, Amount>;
@@ -55,11 +55,13 @@ export interface User {
   readonly completed: Map<string, number>;
   readonly streaks: Streaks;
   freezes: number;
-  /** Whether the initial ones have been given. */
+  /** Whether the initial ones have been given: whether the user has been settled while streaks were enabled. */
   hasInitialFreezes: boolean;
   /** The local day up to which freezes have been earned. */
   freezesThrough: number;
   readonly pauses: Pause[];
+  /** How weeks were before the last change of the day on which they start. */
+  earlierWeeks: Weeks['earlier'];
   personal: PersonalConditions | null;
   /** When (World.sequence) each value that leaderboards rank was last changed: `metric:`, `points:` and the id, `streak:` and the frequency. */
   readonly reached: Map<string, number>;
@@ -117,6 +119,7 @@ export function newUser(world: World, id: string, tz: string | null): User {
     hasInitialFreezes: false,
     freezesThrough: day,
     pauses: [],
+    earlierWeeks: null,
     personal: null,
     reached: new Map(),
   };
@@ -131,8 +134,9 @@ export function checkProperties({ tz }: UserProperties): void {
 export function change(world: World, user: User, properties: UserProperties): void {
   const attributes = sentAttributes(world.config, 'user', properties.attributes);
   const before = JSON.stringify([profile(user), [...user.attributes]]);
-  if (properties.name !== undefined) user.name = properties.name;
-  if (properties.email !== undefined && properties.subscribeToEmails !== false) user.email = properties.email;
+  if (properties.name !== undefined) user.name = properties.name || null;
+  const storesAddress = properties.email === null || properties.subscribeToEmails !== false;
+  if (properties.email !== undefined && storesAddress) user.email = properties.email;
   if (properties.tz !== undefined) user.tz = properties.tz;
   if (properties.subscribeToEmails !== undefined) user.subscribeToEmails = properties.subscribeToEmails;
   if (properties.deviceTokens !== undefined) user.deviceTokens = properties.deviceTokens;

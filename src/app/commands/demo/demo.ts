@@ -3,10 +3,12 @@ import { commandAuthor } from '../../../config/author.js';
 import { keyNames } from '../../../redis/contract.js';
 import { applyConfig, type ConfigText, readConfigText } from '../../apply.js';
 import { Context } from '../../context.js';
+import { OperatorError } from '../../../shared/errors.js';
 import { openLog, printTo } from '../../output.js';
 import { type Opening, serve } from '../../processes/serve.js';
 import { prepare } from '../../service.js';
-import { parseSettings, type Settings } from '../../settings.js';
+import { providerVariables } from '../../provider-settings.js';
+import { isLoopback, parseSettings, type Settings } from '../../settings.js';
 import { openDefaultTenant, sampleConfig } from '../../startup.js';
 import { fillDemo } from './fill.js';
 import { gameOf } from './game.js';
@@ -20,18 +22,39 @@ export interface DemoOptions extends StoryOptions {
   readonly fresh: boolean;
 }
 
+interface DemoPlace {
+  readonly folder: string;
+  readonly key: string;
+  /** The URL of the demo's own receiver of webhooks. */
+  readonly receiver: string;
+}
+
 /**
- * The environment of a demo. It has stores, a key and a clock of its own, whatever the operator's service is set to. An empty variable counts as
- * unset.
+ * The environment of a demo. It has stores, a key and a clock of its own, whatever the operator's service is set to, and contacts only its
+ * receiver. An empty variable counts as unset.
  */
-function environmentOf({ folder, record }: DemoHome): Record<string, string> {
+export function demoEnvironment({ folder, key, receiver }: DemoPlace): Record<string, string> {
   const unset = ['REDIS_URL', 'REDIS_CA_FILE', 'REDIS_CERT_FILE', 'REDIS_KEY_FILE', 'REDIS_SENTINEL_PASSWORD', 'REDIS_PREFIX'];
-  const others = ['DATABASE_URL', 'CONFIG', 'RATE_LIMIT', 'MAX_LEDGER_ENTRIES'];
+  const others = ['DATABASE_URL', 'CONFIG', 'RATE_LIMIT', 'MAX_LEDGER_ENTRIES', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
   return {
-    ...Object.fromEntries([...unset, ...others].map((variable) => [variable, ''])),
-    ...{ DATA_DIR: folder, ADMIN_API_KEY: record.key, TEST_CLOCK: '1', MESSAGES: 'log', WEBHOOK_ALLOW_PRIVATE: '1' },
+    ...Object.fromEntries([...unset, ...others, ...Object.keys(providerVariables)].map((variable) => [variable, ''])),
+    ...{ DATA_DIR: folder, ADMIN_API_KEY: key, TEST_CLOCK: '1', MESSAGES: 'log' },
+    ...{ WEBHOOK_ALLOW_PRIVATE: '', WEBHOOK_ORIGINS: new URL(receiver).origin },
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'warn',
   };
+}
+
+/** Refuses what the demo can't do. Its key is on the disk, so only this machine may reach it. */
+export function checkDemo(env: NodeJS.ProcessEnv): void {
+  const { ADMIN_API_KEY = '', DATA_DIR = '' } = env;
+  for (const variable of ['HOST', 'METRICS_HOST']) {
+    if (isLoopback(env[variable] || '127.0.0.1')) continue;
+    throw new OperatorError(
+      `${variable} must be a loopback address such as 127.0.0.1 for the demo: its data and its key are not protected.`,
+    );
+  }
+  if (ADMIN_API_KEY !== '') throw new OperatorError('ADMIN_API_KEY must not be set for the demo: it makes a key of its own.');
+  if (DATA_DIR !== '') throw new OperatorError('DATA_DIR must not be set for the demo: name its folder with --folder.');
 }
 
 const author = { ...commandAuthor, name: 'laurel demo' };
@@ -65,15 +88,26 @@ const greeting = (address: string, { key, seed, users }: DemoRecord, { firstDay,
 
 /** `laurel demo`: fills a month of a study app's life in stores of its own, once, and serves it until a signal. */
 export async function demo({ folder, fresh, ...given }: DemoOptions): Promise<void> {
+  checkDemo(process.env);
   const home = await DemoHome.open(folder, given, fresh);
-  Object.assign(process.env, environmentOf(home));
-  const settings = parseSettings(process.env);
+  const { record } = home;
   const print = printTo(process.stdout);
+  const receiver = await startWebhookReceiver(record.webhookUrl ?? undefined);
+  try {
+    const webhookUrl = record.webhookUrl ?? receiver.url;
+    if (webhookUrl !== receiver.url) print(`Another program uses the port of ${webhookUrl}: webhooks of the demo will fail.`);
+    Object.assign(process.env, demoEnvironment({ folder: home.folder, key: record.key, receiver: receiver.url }));
+    await play(home, webhookUrl, print);
+  } finally {
+    await receiver.stop();
+  }
+}
+
+/** Fills the demo, unless it is filled, and serves it until a signal. */
+async function play(home: DemoHome, webhookUrl: string, print: (line: string) => void): Promise<void> {
+  const settings = parseSettings(process.env);
   const { record } = home;
   const story = planStory(record);
-  const receiver = await startWebhookReceiver(record.webhookUrl ?? undefined);
-  if (!receiver) print(`Another program uses the port of ${record.webhookUrl ?? ''}: webhooks of the demo will fail.`);
-  const webhookUrl = receiver?.url ?? record.webhookUrl ?? '';
   const sample = readConfigText(sampleConfig);
   const [opening, ...changes] = gameOf(sample.text, story.firstDay, webhookUrl);
   if (!record.isFilled) await prepareDemo(settings, story, [sample, { name: 'demo', text: JSON.stringify(opening.file) }]);
@@ -85,9 +119,5 @@ export async function demo({ folder, fresh, ...given }: DemoOptions): Promise<vo
     }
     return greeting(address, record, story);
   };
-  try {
-    await serve({ api: true, worker: true }, fill);
-  } finally {
-    await receiver?.stop();
-  }
+  await serve({ api: true, worker: true }, fill);
 }

@@ -18,7 +18,7 @@ const dayMs = 86_400_000;
 const progressDays = 5;
 
 /** Sends one request to the service. Throws an OperatorError for a response that is not a success, and for a batch with an issue. */
-async function send({ address, key, signal }: FillOptions, method: string, path: string, body: unknown): Promise<void> {
+async function send({ address, key, signal }: FillOptions, method: string, path: string, body: unknown): Promise<number> {
   const headers = { 'X-API-KEY': key, 'Content-Type': 'application/json' };
   // Between two requests: a listener for each would add up over thousands.
   signal.throwIfAborted();
@@ -27,10 +27,13 @@ async function send({ address, key, signal }: FillOptions, method: string, path:
   const { issues = [] } = (text === '' ? {} : JSON.parse(text)) as { issues?: readonly unknown[] };
   if (!response.ok || issues.length > 0)
     throw new OperatorError(`The demo was not filled: ${method} ${path} responded with ${response.status}: ${text}`);
+  return response.status;
 }
 
-const moveClock = (options: FillOptions, toMs: number): Promise<void> =>
-  send(options, 'PUT', '/admin/v1/clock', { now: new Date(toMs).toISOString() });
+/** Repeats the request until everything is done that is due by then. */
+async function moveClock(options: FillOptions, toMs: number): Promise<void> {
+  while ((await send(options, 'PUT', '/admin/v1/clock', { now: new Date(toMs).toISOString() })) !== 200);
+}
 
 /** An event as the study app sends it: the first one of a user with the profile. */
 function requestOf({ metric, value, attributes, isFirst, person }: StoryEvent): object {

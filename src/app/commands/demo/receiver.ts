@@ -10,8 +10,8 @@ export interface WebhookReceiver {
 
 const portOf = (url: string | undefined): number => (url === undefined ? 0 : Number(new URL(url).port));
 
-/** Listens on loopback: on the port of a URL that an earlier run returned, or on a free one. Undefined when another program has that port. */
-export async function startWebhookReceiver(earlierUrl: string | undefined): Promise<WebhookReceiver | undefined> {
+/** Listens on loopback: on the port of a URL that an earlier run returned, or on a free one if there is none or another program has that port. */
+export async function startWebhookReceiver(earlierUrl?: string): Promise<WebhookReceiver> {
   const server = createServer((request, response) => {
     request.resume().once('end', () => response.writeHead(204).end());
   });
@@ -19,7 +19,7 @@ export async function startWebhookReceiver(earlierUrl: string | undefined): Prom
   try {
     await once(server, 'listening');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined;
+    if (earlierUrl !== undefined && (error as NodeJS.ErrnoException).code === 'EADDRINUSE') return startWebhookReceiver();
     throw error;
   }
   return {

@@ -29,12 +29,14 @@ async function call(method: string, body?: object): Promise<Response> {
   return response;
 }
 
+const isSignedOut = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
+
 /** The current session; undefined when there is none. */
 export async function readSession(): Promise<Session | undefined> {
   try {
     return (await (await call('GET')).json()) as Session;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return undefined;
+    if (isSignedOut(error)) return undefined;
     throw error;
   }
 }
@@ -44,6 +46,11 @@ export async function signIn(key: string): Promise<void> {
   await call('POST', { key });
 }
 
+/** Ends the session. Throws an ApiError while the service does not respond: the session lives on. */
 export async function signOut(): Promise<void> {
-  await call('DELETE');
+  try {
+    await call('DELETE');
+  } catch (error) {
+    if (!isSignedOut(error)) throw error;
+  }
 }

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 /** What a screen knows of data that it reads. `data` stays while it is read again. */
 export interface Read<T> {
@@ -13,11 +13,12 @@ type State<T> = Omit<Read<T>, 'reload'>;
 
 /**
  * Reads data when a screen opens, and again when `inputs` change. A read whose inputs are no longer current is dropped. `refreshMs` reads
- * again at this interval while the page is visible.
+ * again at this interval while the page is visible and no read is in flight: an answer that takes longer than the interval is shown, too.
  */
 export function useRead<T>(read: () => Promise<{ data?: T }>, inputs: readonly unknown[], refreshMs?: number): Read<T> {
   const [state, setState] = useState<State<T>>({ data: undefined, error: undefined, isLoading: true });
   const [reads, setReads] = useState(0);
+  const isReading = useRef(false);
   const reload = useCallback(() => {
     setReads((count) => count + 1);
   }, []);
@@ -27,10 +28,16 @@ export function useRead<T>(read: () => Promise<{ data?: T }>, inputs: readonly u
   }, inputs);
   useEffect(() => {
     let isCurrent = true;
+    const end = (stateAfter: (before: State<T>) => State<T>): void => {
+      if (!isCurrent) return;
+      isReading.current = false;
+      setState(stateAfter);
+    };
+    isReading.current = true;
     setState(({ data }) => ({ data, error: undefined, isLoading: true }));
     read().then(
-      ({ data }) => isCurrent && setState({ data, error: undefined, isLoading: false }),
-      (error: unknown) => isCurrent && setState(({ data }) => ({ data, error, isLoading: false })),
+      ({ data }) => end(() => ({ data, error: undefined, isLoading: false })),
+      (error: unknown) => end(({ data }) => ({ data, error, isLoading: false })),
     );
     return () => {
       isCurrent = false;
@@ -39,7 +46,7 @@ export function useRead<T>(read: () => Promise<{ data?: T }>, inputs: readonly u
   useEffect(() => {
     if (refreshMs === undefined) return undefined;
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') reload();
+      if (document.visibilityState === 'visible' && !isReading.current) reload();
     }, refreshMs);
     return () => {
       clearInterval(timer);

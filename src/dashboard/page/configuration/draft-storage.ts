@@ -9,16 +9,39 @@ export interface StoredDraft {
 
 /** What drafts need of `sessionStorage`. */
 export interface DraftStorage {
+  readonly length: number;
+  readonly key: (no: number) => string | null;
   readonly getItem: (name: string) => string | null;
   readonly setItem: (name: string, text: string) => void;
   readonly removeItem: (name: string) => void;
 }
 
-const nameOf = (tenant: string | undefined): string => `laurel-draft:${tenant ?? ''}`;
+/** Whose draft it is: several operators may use a tab, one after the other. */
+export interface DraftOwner {
+  /** The id of the key that the operator signed in with. */
+  readonly key: string;
+  /** The id of the tenant; undefined for the default one. */
+  readonly tenant: string | undefined;
+}
 
-/** The draft of a tenant in this tab; undefined without one, or for one that can't be read. */
-export function loadDraft(storage: DraftStorage, tenant: string | undefined): StoredDraft | undefined {
-  const text = storage.getItem(nameOf(tenant));
+const start = 'laurel-draft:';
+const startOf = (key: string): string => `${start}${key}:`;
+export const draftName = ({ key, tenant }: DraftOwner): string => `${startOf(key)}${tenant ?? ''}`;
+
+const draftNames = (storage: DraftStorage): string[] =>
+  Array.from({ length: storage.length }, (_, no) => storage.key(no) ?? '').filter((name) => name.startsWith(start));
+
+/** Whether there is a draft of any tenant in this tab. */
+export const hasDrafts = (storage: DraftStorage): boolean => draftNames(storage).length > 0;
+
+/** Removes the drafts of this tab; those of the operator with the key `kept` stay. */
+export function forgetDrafts(storage: DraftStorage, kept?: string): void {
+  for (const name of draftNames(storage)) if (kept === undefined || !name.startsWith(startOf(kept))) storage.removeItem(name);
+}
+
+/** The draft of an operator for a tenant in this tab; undefined without one, or for one that can't be read. */
+export function loadDraft(storage: DraftStorage, owner: DraftOwner): StoredDraft | undefined {
+  const text = storage.getItem(draftName(owner));
   if (text === null) return undefined;
   try {
     const stored = JSON.parse(text) as Json;
@@ -32,13 +55,13 @@ export function loadDraft(storage: DraftStorage, tenant: string | undefined): St
 }
 
 /** Returns whether the browser kept it: it refuses files beyond its quota. */
-export function saveDraft(storage: DraftStorage, tenant: string | undefined, draft: StoredDraft | undefined): boolean {
+export function saveDraft(storage: DraftStorage, owner: DraftOwner, draft: StoredDraft | undefined): boolean {
   if (!draft) {
-    storage.removeItem(nameOf(tenant));
+    storage.removeItem(draftName(owner));
     return true;
   }
   try {
-    storage.setItem(nameOf(tenant), JSON.stringify(draft));
+    storage.setItem(draftName(owner), JSON.stringify(draft));
     return true;
   } catch {
     return false;

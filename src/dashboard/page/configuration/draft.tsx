@@ -6,7 +6,7 @@ import { ErrorNote, Loading } from '../ui/states.js';
 import { type Configuration, dataOf, type Problem } from './api.js';
 import { DraftBar } from './draft-bar.js';
 import { type DraftChange, draftChanges } from './draft-changes.js';
-import { loadDraft, saveDraft, type StoredDraft } from './draft-storage.js';
+import { type DraftOwner, draftName, loadDraft, saveDraft, type StoredDraft } from './draft-storage.js';
 import { FileSchema } from './form-fields.js';
 import { ConfigurationFrame } from './frame.js';
 import { isSame, type Json, type JsonObject, type Path, withValueAt } from './json.js';
@@ -37,18 +37,19 @@ export function useDraft(): Draft {
   return draft;
 }
 
-/** The tenant that a draft belongs to: that of the address, or of the key. */
-export const draftOwner = ({ tenant, session }: Pick<Scope, 'tenant' | 'session'>): string | undefined =>
-  tenant ?? session.key.tenantId ?? undefined;
+/** Whose draft it is; the tenant is that of the address, or of the key. */
+export const draftOwner = ({ tenant, session: { key } }: Pick<Scope, 'tenant' | 'session'>): DraftOwner => ({
+  ...{ key: key.id, tenant: tenant ?? key.tenantId ?? undefined },
+});
 
 interface Loaded {
   readonly configuration: Configuration;
   readonly schema: FileSchema;
 }
 
-/** What was read last, by tenant: shown until the next screen has read it again. */
+/** What was read last, by operator and tenant: shown until the next screen has read it again. */
 const lastRead = new Map<string, Loaded>();
-/** The problems of the last review, by tenant: the forms show them. */
+/** The problems of the last review, by operator and tenant: the forms show them. */
 const lastProblems = new Map<string, readonly Problem[]>();
 
 async function load({ api: { admin } }: Scope): Promise<{ data: Loaded }> {
@@ -60,7 +61,7 @@ async function load({ api: { admin } }: Scope): Promise<{ data: Loaded }> {
 /** Gives the screens inside it the configuration and its draft, with a bar for what is not applied yet. */
 export function Configuring({ children }: { readonly children: ComponentChildren }) {
   const scope = useScope();
-  const owner = draftOwner(scope) ?? '';
+  const owner = draftName(draftOwner(scope));
   const read = useRead(() => load(scope), [scope]);
   if (read.data) lastRead.set(owner, read.data);
   const loaded = read.data ?? lastRead.get(owner);
@@ -83,14 +84,15 @@ interface WithDraftProps {
 function WithDraft({ loaded: { configuration, schema }, reload, children }: WithDraftProps) {
   const scope = useScope();
   const owner = draftOwner(scope);
+  const name = draftName(owner);
   const [stored, setStored] = useState(() => loadDraft(sessionStorage, owner));
   const [isKept, setIsKept] = useState(true);
-  const [problems, setShownProblems] = useState(() => lastProblems.get(owner ?? '') ?? []);
+  const [problems, setShownProblems] = useState(() => lastProblems.get(name) ?? []);
   const { version, file: base } = configuration;
   const file = stored?.file ?? base;
   const changes = useMemo(() => draftChanges(base, file), [base, file]);
   const setProblems = (found: readonly Problem[]): void => {
-    lastProblems.set(owner ?? '', found);
+    lastProblems.set(name, found);
     setShownProblems(found);
   };
   const store = (draft: StoredDraft | undefined): void => {

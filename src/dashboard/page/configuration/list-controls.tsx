@@ -1,4 +1,4 @@
-import { useId, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 import { Field } from '../ui/field.js';
 import { type ControlProps, FieldControl, useValue } from './controls.js';
 import { useDraft } from './draft.js';
@@ -94,17 +94,29 @@ export function ReferencesControl({ to, ...props }: ControlProps & { readonly to
   );
 }
 
+/** An id for each row of a list, which stays with its row when another one is removed. */
+function useRowIds(count: number): { readonly ids: readonly number[]; readonly remove: (at: number) => void } {
+  const ids = useRef<number[]>([]);
+  const last = useRef(0);
+  // The list may also change outside of its control: when the draft is discarded.
+  ids.current.length = Math.min(ids.current.length, count);
+  while (ids.current.length < count) ids.current.push((last.current += 1));
+  return { ids: ids.current, remove: (at) => ids.current.splice(at, 1) };
+}
+
 /** Maps of fields, one row each: filters, streak conditions. */
 export function RowsControl({ fields, ...props }: ControlProps & { readonly fields: readonly FormField[] }) {
   const { field, path } = props;
   const { value, problem, change } = useValue(props);
   const rows = isList(value) ? value : [];
+  const { ids, remove } = useRowIds(rows.length);
+  const adding = useRef<HTMLButtonElement>(null);
   return (
     <fieldset class="rows">
       <legend>{field.text.label}</legend>
       {field.text.help !== undefined && <p class="hint">{field.text.help}</p>}
       {rows.map((_row, at) => (
-        <div class="row" key={at}>
+        <div class="row" key={ids[at]}>
           {fields.map((each) => (
             <FieldControl key={each.name} field={each} path={[...path, at, each.name]} />
           ))}
@@ -113,7 +125,10 @@ export function RowsControl({ fields, ...props }: ControlProps & { readonly fiel
             aria-label={`Remove row ${at + 1}`}
             onClick={() => {
               const others = rows.filter((_each, index) => index !== at);
+              remove(at);
               change(others.length === 0 && !field.isRequired ? undefined : others);
+              // The button that has the focus is removed with its row.
+              adding.current?.focus();
             }}
           >
             Remove
@@ -121,7 +136,7 @@ export function RowsControl({ fields, ...props }: ControlProps & { readonly fiel
         </div>
       ))}
       {problem !== undefined && <p class="problem">{problem}</p>}
-      <button type="button" onClick={() => change([...rows, {}])}>
+      <button ref={adding} type="button" onClick={() => change([...rows, {}])}>
         Add
       </button>
     </fieldset>

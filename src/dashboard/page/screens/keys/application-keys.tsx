@@ -10,6 +10,7 @@ import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
 import { UserFilter } from '../user-filter.js';
+import { limitsOf } from './limits.js';
 
 /** The application keys of a tenant, each for the data of one user. */
 export function ApplicationKeys() {
@@ -43,6 +44,8 @@ export function ApplicationKeys() {
         columns={[
           { title: 'User', cell: (key) => <a href={href(`/users/${encodeURIComponent(key.userId)}`)}>{key.userId}</a> },
           { title: 'Prefix', cell: ({ prefix }) => <code>{prefix}</code> },
+          { title: 'Limits', cell: (key) => limitsOf(key) },
+          { title: 'Expires', cell: ({ expires }) => <Moment at={expires} /> },
           { title: 'Created', cell: ({ created }) => <Moment at={created} /> },
           { title: 'Last used', cell: ({ lastUsed }) => <Moment at={lastUsed} /> },
           {

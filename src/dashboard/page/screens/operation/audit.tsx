@@ -77,11 +77,12 @@ function Who({ entry: { key, via } }: { readonly entry: Entry }) {
   );
 }
 
-function Change({ entry: { summary, operation, tenantId, configurationVersion } }: { readonly entry: Entry }) {
+function Change({ entry: { summary, operation, tenantId, configurationVersion, ignoredFields } }: { readonly entry: Entry }) {
   const to = useAddressOf(tenantId);
   return (
     <>
       {summary} {configurationVersion !== null && <a href={to(`/versions/${configurationVersion}`)}>Version {configurationVersion}</a>}
+      {ignoredFields.length > 0 && <div class="problem">Ignored, since there are no such fields: {ignoredFields.join(', ')}</div>}
       <div class="hint">
         <code>{operation}</code>
       </div>

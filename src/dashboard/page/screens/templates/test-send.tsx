@@ -16,8 +16,8 @@ export function TestSend({ template, user }: { readonly template: Keyed; readonl
   const [outcome, setOutcome] = useState<{ readonly isSent: boolean; readonly sentence: string }>();
   const send = useAction(async () => {
     setOutcome(undefined);
-    const { sent, detail } = dataOf(await api.admin.POST('/messages/test', { body: { ...renderRequest(template, user), email } }));
-    const reply = detail === null ? '' : ` The server replied: ${detail}`;
+    const { sent, status, detail } = dataOf(await api.admin.POST('/messages/test', { body: { ...renderRequest(template, user), email } }));
+    const reply = detail === null ? '' : status === null ? ` ${detail}` : ` The server replied: ${detail}`;
     setOutcome({ isSent: sent, sentence: `${sent ? `Sent to ${email}.` : `Not sent to ${email}.`}${reply}` });
   });
   const submit = (event: SubmitEvent): void => {

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
 import { wholeBatch } from '../../api/errors.js';
-import { useAction } from '../../api/use-read.js';
 import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
@@ -8,9 +7,11 @@ import { Moment } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { ListPager, type Paging } from '../../ui/paged-table.js';
 import { SecretDialog } from '../../ui/secret.js';
-import { ErrorNote, Loaded } from '../../ui/states.js';
+import { Loaded } from '../../ui/states.js';
 import { Table } from '../../ui/table.js';
+import { limitsOf } from '../keys/limits.js';
 import { Change, ChangeDialog } from './change.js';
+import { CreateApplicationKey } from './create-key.js';
 import { useUser, useUserRead } from './user-context.js';
 
 type Key = components['schemas']['ApplicationKey'];
@@ -39,6 +40,8 @@ export function KeysPanel() {
                 keyOf={(key) => key.id}
                 columns={[
                   { title: 'Prefix', cell: ({ prefix }) => <code>{prefix}</code> },
+                  { title: 'Limits', cell: (key) => limitsOf(key) },
+                  { title: 'Expires', cell: ({ expires }) => <Moment at={expires} /> },
                   { title: 'Created', cell: ({ created }) => <Moment at={created} /> },
                   { title: 'Last used', cell: ({ lastUsed }) => <Moment at={lastUsed} /> },
                   { title: 'Action', cell: (key) => <RevokeKey id={key.id} prefix={key.prefix} /> },
@@ -55,21 +58,32 @@ export function KeysPanel() {
 }
 
 function CreateKey() {
-  const { api } = useScope();
   const user = useUser();
+  const [isCreating, setIsCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
-  const create = useAction(async () => {
-    const body = [{ userId: user.profile.id }];
-    const { created } = wholeBatch(await api.admin.POST('/application-api-keys', { body }));
-    setSecret(created[0]?.key);
-    user.changed('The application key is created.');
-  });
+  const close = (): void => {
+    setIsCreating(false);
+  };
   return (
     <>
-      {create.error !== undefined && <ErrorNote error={create.error} />}
-      <ChangeButton isDisabled={create.isRunning} onClick={() => void create.run()}>
+      <ChangeButton
+        onClick={() => {
+          setIsCreating(true);
+        }}
+      >
         Create a key
       </ChangeButton>
+      {isCreating && (
+        <CreateApplicationKey
+          userId={user.profile.id}
+          onCreated={(key) => {
+            close();
+            setSecret(key);
+            user.changed('The application key is created.');
+          }}
+          onClose={close}
+        />
+      )}
       {secret !== undefined && (
         <SecretDialog
           title="Application key"

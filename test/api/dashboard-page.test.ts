@@ -1,0 +1,141 @@
+import { expect } from 'chai';
+import type { Page, Route } from 'playwright-core';
+import { type Browser, chromiumProgram, startChromium } from '../support/chromium.js';
+import { DashboardTab } from '../support/dashboard-tab.js';
+import { buildPage } from '../support/dashboard.js';
+import { adminKey, startWorld, type World } from '../support/world.js';
+
+const config = JSON.stringify({
+  metrics: ['a', 'b', 'c'].map((key) => ({ key, name: `Metric ${key}` })),
+  streaks: { metrics: ['a', 'b', 'c'].map((metricKey) => ({ metricKey, threshold: 1 })) },
+});
+
+describe('The page of the dashboard', () => {
+  let world: World | undefined;
+  let browser: Browser | undefined;
+  let address = '';
+  before(async function () {
+    if (chromiumProgram === undefined) this.skip();
+    browser = await startChromium(chromiumProgram);
+    world = await startWorld({ config, pageFolder: await buildPage() });
+    address = world.address;
+  });
+  after(async () => {
+    await browser?.stop();
+    await world?.stop();
+  });
+
+  let tab: DashboardTab;
+  let page: Page;
+  beforeEach(async () => {
+    tab = await DashboardTab.open(browser!.context, address);
+    page = tab.page;
+  });
+  afterEach(async () => {
+    await page.close();
+    await browser!.context.clearCookies();
+  });
+
+  describe('reads again at an interval', () => {
+    const refreshMs = 5_000;
+    const statusPath = '**/dashboard/api/admin/v1/status';
+    /** The reads of the status, which wait for an answer. */
+    let waiting: Route[];
+
+    beforeEach(async () => {
+      waiting = [];
+      let hasArrived: () => void;
+      const arrival = new Promise<void>((resolve) => {
+        hasArrived = resolve;
+      });
+      await tab.signIn(adminKey);
+      await page.goto('about:blank');
+      await page.clock.install();
+      await page.route(statusPath, (route) => {
+        waiting.push(route);
+        hasArrived();
+      });
+      await page.goto(`${address}/dashboard/status`);
+      await arrival;
+    });
+
+    it('and shows an answer that takes longer than the interval, without further requests', async () => {
+      await page.clock.runFor(4 * refreshMs);
+      expect(waiting.length, 'requests while the first is in flight').to.equal(1);
+      await waiting[0]!.continue();
+      await page.getByRole('heading', { name: 'Processes' }).waitFor();
+      const next = page.waitForRequest(statusPath);
+      await page.clock.runFor(refreshMs);
+      await next;
+    });
+
+    it('and at once where the operator asks for it', async () => {
+      await waiting[0]!.fulfill({ status: 503, json: { error: 'Redis is away.' } });
+      await page.getByText('Redis is away.').waitFor();
+      const next = page.waitForRequest(statusPath);
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await next;
+    });
+  });
+
+  it('keeps the other rows of a list as they are when one is removed', async () => {
+    await tab.signIn(adminKey);
+    await tab.show('/configuration/streaks');
+    const thresholds = page.getByRole('group', { name: 'Conditions' }).getByLabel('At least');
+    for (const [at, value] of ['1', '2', '3'].entries()) await thresholds.nth(at).fill(value);
+    const inputs = "Array.from(document.querySelectorAll('fieldset.rows input'))";
+    await page.evaluate(`${inputs}.forEach((input, at) => { input.dataset.was = at + 1 })`);
+    await page.getByRole('button', { name: 'Remove row 1' }).click();
+    await thresholds.nth(2).waitFor({ state: 'detached' });
+    expect(await page.evaluate(`${inputs}.map(({ dataset, value }) => dataset.was + ': ' + value)`)).to.deep.equal(['2: 2', '3: 3']);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    expect(await thresholds.nth(2).inputValue()).to.equal('');
+    expect(tab.problems).to.deep.equal([]);
+  });
+
+  describe('after an operator has signed out', () => {
+    const change = async (key: string): Promise<void> => {
+      await tab.signIn(key);
+      await tab.show('/configuration/metrics/a');
+      await page.getByLabel('Name', { exact: true }).fill('Of the first operator');
+      await page.getByText('1 unsaved change').waitFor();
+    };
+    const storedText = (): Promise<string> => page.evaluate('JSON.stringify(sessionStorage)');
+    const keyOf = async (name: string): Promise<string> => {
+      const reply = await world!.request('POST', '/admin/v1/admin-api-keys', { body: [{ name }] });
+      return (reply.body as { created: [{ key: string }] }).created[0].key;
+    };
+
+    it('has no draft in its tab', async () => {
+      await change(adminKey);
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('dialog').getByText('will be lost').waitFor();
+      await page.getByRole('button', { name: 'Sign out and discard' }).click();
+      await page.getByLabel('Admin key', { exact: true }).waitFor();
+      expect(await storedText()).to.not.include('Of the first operator');
+      await tab.signIn(adminKey);
+      await tab.show('/configuration/metrics/a');
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).to.equal('Metric a');
+    });
+
+    it('keeps the draft of an operator who does not sign out', async () => {
+      await change(adminKey);
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByText('1 unsaved change').waitFor();
+    });
+
+    it('has the draft for the same operator when the session has ended, and for no other', async () => {
+      await change(adminKey);
+      await browser!.context.clearCookies();
+      await tab.signIn(adminKey);
+      await tab.show('/configuration/metrics/a');
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).to.equal('Of the first operator');
+      await browser!.context.clearCookies();
+      await tab.signIn(await keyOf('Another operator'));
+      await tab.show('/configuration/metrics/a');
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).to.equal('Metric a');
+      expect(await storedText()).to.not.include('Of the first operator');
+    });
+  });
+});
