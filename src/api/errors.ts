@@ -55,7 +55,7 @@ export function errorResponse(error: unknown, logOf: () => Logger, refused: (err
   };
 }
 
-type Issue = z.core.$ZodIssue;
+export type Issue = z.core.$ZodIssue;
 
 const article = (noun: string): string => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
 
@@ -92,9 +92,14 @@ const pathOf = (prefix: string, path: readonly PropertyKey[]): string => [...(pr
 export function parsePart<T>(schema: z.ZodType<T>, input: unknown, whole: string, prefix = ''): T {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
-  const sentences = result.error.issues.slice(0, limits.maxComplaints).map((issue) => {
+  throw invalid(result.error.issues, whole, prefix);
+}
+
+/** The 422 of a part of a request, as of parsePart. */
+export function invalid(issues: readonly Issue[], whole: string, prefix = ''): LaurelError {
+  const sentences = issues.slice(0, limits.maxComplaints).map((issue) => {
     const path = pathOf(prefix, issue.path);
     return `${path === '' ? whole : `\`${path}\``} ${predicate(issue)}`;
   });
-  throw new LaurelError('unprocessable', `${sentences.join('; ')}${andMore(result.error.issues.length)}.`);
+  return new LaurelError('unprocessable', `${sentences.join('; ')}${andMore(issues.length)}.`);
 }

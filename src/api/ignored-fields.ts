@@ -6,17 +6,23 @@ import type { RouteResponse } from './route.js';
 export const ignoredFieldsHeader = 'Laurel-Ignored-Fields';
 
 /** A field by its path in the body, such as `0.levels.1.color`. */
-type Path = readonly string[];
+export type Path = readonly string[];
 
-const entriesOf = (value: object): [string, unknown][] => Object.entries(value as Readonly<Record<string, unknown>>);
+/**
+ * The fields of a body that its schema has dropped, which it does with those that it doesn't know. `at` is the path of the two values in the body.
+ */
+export function ignoredFields(sent: unknown, kept: unknown, at: Path = []): Path[] {
+  const ignored: Path[] = [];
+  collect(sent, kept, at, ignored);
+  return ignored;
+}
 
-/** The fields of a body that its schema has dropped, which it does with those that it doesn't know. */
-export function ignoredFields(sent: unknown, kept: unknown): Path[] {
-  if (sent === kept || typeof sent !== 'object' || typeof kept !== 'object' || sent === null || kept === null) return [];
-  const known = new Map(entriesOf(kept));
-  return entriesOf(sent).flatMap(([name, value]): Path[] =>
-    known.has(name) ? ignoredFields(value, known.get(name)).map((path) => [name, ...path]) : [[name]],
-  );
+function collect(sent: unknown, kept: unknown, at: Path, ignored: Path[]): void {
+  if (sent === kept || typeof sent !== 'object' || typeof kept !== 'object' || sent === null || kept === null) return;
+  for (const [name, value] of Object.entries(sent)) {
+    if (!Object.hasOwn(kept, name)) ignored.push([...at, name]);
+    else if (typeof value === 'object') collect(value, (kept as Readonly<Record<string, unknown>>)[name], [...at, name], ignored);
+  }
 }
 
 const isIndex = (part: string): boolean => /^\d+$/.test(part);

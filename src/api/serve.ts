@@ -6,6 +6,7 @@ import { JsonText } from '../shared/json.js';
 import { limits } from '../shared/limits.js';
 import { checkCaller, checkUsers, checkWrites, tenantFor } from './auth.js';
 import { parsePart } from './errors.js';
+import { isLongList, parseList, type ParsedBody } from './lists.js';
 import { auditing } from './audit.js';
 import { bodyReader } from './body.js';
 import type { CostlyRequests } from './costly.js';
@@ -76,13 +77,17 @@ function tenantOf(context: Koa.Context, principal: Principal, route: Route, serv
   return learntTenant(decodeHeader(String(header)), principal, route, services);
 }
 
-function bodyOf(context: Koa.Context, route: Route): unknown {
-  if (!route.body) return undefined;
-  if (context.request.rawBody === undefined || context.request.rawBody === '') {
-    if (route.bodyOptional) return parsePart(route.body, {}, 'The body');
+/** The parsed body; of the Admin API, with the fields that it doesn't know. */
+function bodyOf(context: Koa.Context, { api, route }: Endpoint): ParsedBody | Promise<ParsedBody> {
+  const { rawBody, body: sent } = context.request;
+  if (!route.body) return { body: undefined, ignored: [] };
+  if (rawBody === undefined || rawBody === '') {
+    if (route.bodyOptional) return { body: parsePart(route.body, {}, 'The body'), ignored: [] };
     throw new LaurelError('invalid_json', 'Send a JSON body.');
   }
-  return parsePart(route.body, context.request.body, 'The body');
+  if (isLongList(route.body, sent)) return parseList(route.body, sent, 'The body');
+  const body = parsePart(route.body, sent, 'The body');
+  return { body, ignored: api === 'admin' ? ignoredFields(sent, body) : [] };
 }
 
 /** Authenticates by the X-API-KEY header. */
@@ -129,11 +134,11 @@ export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve 
     checkAddress(context);
     const params = parsePart(route.params, rawParams, 'The path');
     const query = route.query === none ? {} : parsePart(route.query, context.search === '' ? {} : context.query, 'The query');
-    const body = bodyOf(context, route);
+    const parsing = bodyOf(context, endpoint);
+    const { body, ignored } = parsing instanceof Promise ? await parsing : parsing;
     checkUsers(principal, route, { params, query, body });
     checkWrites(principal, route, { params, query, body });
     const key = route.idempotent ? idempotencyKey(context) : undefined;
-    const ignored = endpoint.api === 'admin' && route.body ? ignoredFields(context.request.body, body) : [];
     if (ignored.length > 0) context.set(ignoredFieldsHeader, headerOf(ignored));
     const names = ignored.length > 0 ? auditedNames(ignored) : [];
     const answer = (): Promise<RouteResponse> =>

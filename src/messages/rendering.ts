@@ -30,11 +30,17 @@ export class TextOverrun extends LaurelError {
 
 /** The templates that a sender has switched off. */
 export interface SwitchedOff {
-  has(template: OwnTemplate): boolean;
+  /** The field whose text passed the limits; undefined for a template that is used. */
+  fieldOf(template: OwnTemplate): TextField | undefined;
 }
 
 type OwnText = FieldText & { readonly template: OwnTemplate };
 const isOwn = (text: FieldText): text is OwnText => text.template !== null;
+
+function checkOn(off: SwitchedOff, { template }: OwnText): void {
+  const field = off.fieldOf(template);
+  if (field !== undefined) throw new TextOverrun(template, field);
+}
 
 /** Renders texts of operators in the thread: null for one that passes the limits. */
 const renderOwn = async (texts: readonly OwnText[], variables: object): Promise<readonly (string | null)[]> =>
@@ -48,7 +54,7 @@ async function renderEach(texts: readonly OwnText[], variables: object, off: Swi
   const rendered: (string | null)[] = [];
   for (const text of texts) {
     // Another message with the template may have passed the limits by now.
-    if (off.has(text.template)) return [...rendered, null];
+    checkOn(off, text);
     const [one = null] = await renderOwn([text], variables).catch((error: unknown) => {
       if (error instanceof Overrun) return [null];
       throw error;
@@ -69,8 +75,7 @@ export async function renderFields(
   off?: SwitchedOff,
 ): Promise<readonly string[]> {
   const own = texts.filter(isOwn);
-  const refused = off && own.find(({ template }) => off.has(template));
-  if (refused) throw new TextOverrun(refused.template, refused.field);
+  if (off) for (const text of own) checkOn(off, text);
   const rendered = await renderOwn(own, variables).catch((error: unknown) => {
     if (!(error instanceof Overrun)) throw error;
     return off ? renderEach(own, variables, off) : [null];

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type pg from 'pg';
 import { withPostgresErrors } from '../postgres/pool.js';
+import type { TextField } from './fields.js';
 import type { OwnTemplate, SwitchedOff, TextOverrun } from './rendering.js';
 
 /**
@@ -10,7 +11,8 @@ import type { OwnTemplate, SwitchedOff, TextOverrun } from './rendering.js';
 export class SwitchedOffTemplates {
   private readonly pool: pg.Pool;
   private readonly log: Logger;
-  private readonly known = new Set<string>();
+  /** The field whose text passed the limits, by template. */
+  private readonly known = new Map<string, TextField>();
 
   constructor(pool: pg.Pool, log: Logger) {
     this.pool = pool;
@@ -20,20 +22,20 @@ export class SwitchedOffTemplates {
   /** Those of a tenant, and those that this process switches off from now on. */
   async of(tenant: number): Promise<SwitchedOff> {
     const { rows } = await withPostgresErrors(
-      this.pool.query<{ id: string; updated: string }>(
-        'select template as id, template_updated as updated from switched_off_templates where tenant = $1',
+      this.pool.query<{ id: string; updated: string; field: TextField }>(
+        'select template as id, template_updated as updated, field from switched_off_templates where tenant = $1',
         [tenant],
       ),
     );
-    for (const row of rows) this.known.add(nameOf(tenant, row));
-    return { has: (template) => this.known.has(nameOf(tenant, template)) };
+    for (const row of rows) this.known.set(nameOf(tenant, row), row.field);
+    return { fieldOf: (template) => this.known.get(nameOf(tenant, template)) };
   }
 
   /** Switches off a stored template. */
   async add(tenant: number, { template, field }: TextOverrun): Promise<void> {
     const { id, key, updated } = template;
     if (this.known.has(nameOf(tenant, template))) return;
-    this.known.add(nameOf(tenant, template));
+    this.known.set(nameOf(tenant, template), field);
     await withPostgresErrors(
       this.pool.query(
         `insert into switched_off_templates (tenant, template, template_updated, field) values ($1, $2, $3, $4)

@@ -28,6 +28,8 @@ export const limits = {
    * field counts as two: 1,000 events of 100 fields each, or any file that has maxYamlNodes.
    */
   parsedAtOnceChars: 64 * 1024,
+  /** How long the items of a list are parsed before other requests have their turn. */
+  parseTurnMs: 5,
   maxBodyValues: 200_000,
   /** Reactivation e-mails of a tenant, and the longest inactivity that triggers one. */
   maxReactivations: 10,

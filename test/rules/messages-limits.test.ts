@@ -66,9 +66,14 @@ describe('A template that takes too much to render', () => {
     ]);
   });
 
+  it('fails later messages for the text that took too much', async () => {
+    expect(await outcomes('2040-01-04T09:00:00Z')).to.include.members([refused('ana'), refused('ben')]);
+    expect((await sentMessages(world)).map(briefly).filter((line) => line.includes('subject'))).to.deep.equal([]);
+  });
+
   it('is used again once it is changed', async () => {
     await world.configure(config('We miss you, {{ user.id }}'));
     expect(await problems()).to.deep.equal([]);
-    expect(await outcomes('2040-01-04T09:00:00Z')).to.include.members(['reactivation email ana', 'reactivation email ben']);
+    expect(await outcomes('2040-01-05T09:00:00Z')).to.include.members(['reactivation email ana', 'reactivation email ben']);
   });
 });

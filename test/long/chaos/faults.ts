@@ -105,9 +105,14 @@ async function rewind({ arena, copies, drainMs, random }: Scene, isEmpty: boolea
   await traffic.during('events after Redis has come back', () => traffic.tally.answers > before, drainMs);
 }
 
-/** Postgres is away for a time: if nothing else is, events are still accepted. */
-export async function stopPostgres({ arena }: Scene, ms: number): Promise<void> {
+/**
+ * Postgres is away for a time: if nothing else is, events are still accepted. Redis may have been restarted just before, and no event is acknowledged
+ * until it has been compared with Postgres.
+ */
+export async function stopPostgres({ arena, drainMs }: Scene, ms: number): Promise<void> {
   const { postgres, traffic } = arena;
+  const answered = traffic.tally.answers;
+  await traffic.during('events before Postgres is stopped', () => traffic.tally.answers > answered, drainMs);
   await postgres.shutDown();
   for (let third = 0; third < 3; third += 1) {
     const before = traffic.tally.answers;
