@@ -263,8 +263,8 @@ local function cross(tx, segment)
   local all, before = tx.core, segment.before
   if #before.timeTriggers > 0 or #segment.after.timeTriggers > 0 then
     all[core.settledHour] = math.floor(tx.now / HOUR_MS)
-    all[core.settledDay] = math.max(tx.day, all[core.settledDay] or tx.created_day)
   end
+  users.reach_day(tx)
   all[core.segment] = segment.next
   tx.plan = segment.after
   local length = all[core.streakDay] and streaks.length(tx) or 0

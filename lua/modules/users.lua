@@ -96,6 +96,13 @@ local function create(tx, day)
   tx.exists, tx.created, tx.created_day, tx.reschedules = tx.now, true, day, true
 end
 
+-- Notes the user's day before a move, which may lead back to it: time triggers have fired for it, under the plan of the transaction.
+function users.reach_day(tx)
+  if tx.day > (tx.core[core.settledDay] or tx.created_day) then
+    tx.core[core.settledDay] = tx.day
+  end
+end
+
 -- Applies the patch to the user: a new user is created, and paid for that. Notes what was stored before, and whether the profile has
 -- changed. Returns the length of the shown streak before, or nil and the reply that refuses the patch.
 function users.apply_patch(tx)
@@ -121,6 +128,7 @@ function users.apply_patch(tx)
     if before ~= after and not nothing_to_clear then
       patch.stored[name] = before or false
       if name == field.tz and not tx.created then
+        users.reach_day(tx)
         streaks.move(tx, transaction.zone(tx), after)
         tx.reschedules = true
       end

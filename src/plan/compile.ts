@@ -154,7 +154,7 @@ class Compiler implements References {
       isTimed,
       time: definitionOf([
         weekShift,
-        isTimed ? settings.defaultTimeZone : '',
+        settings.defaultTimeZone,
         timeOfStreaks(streaks, streakBoards),
         timeOfPoints(compiled, timeTriggers),
       ]),

@@ -151,7 +151,7 @@ async function fill(client: pg.ClientBase, tenant: number, users: ReadonlyMap<st
   await read(states, putState);
   await fillKeys(query, tenant, users);
   // Reading by revision takes twice as long; it is only needed for users who have been settled by time.
-  const isTimed = [...users.values()].some(({ fields }) => at(listOf(fields, userRecords.core), 'core', 'settledDay') !== undefined);
+  const isTimed = [...users.values()].some(({ fields }) => at(listOf(fields, userRecords.core), 'core', 'settledHour') !== undefined);
   await read(isTimed ? awardsByRevision : awardsByTime, ({ awards }, [, system, list]) => {
     awards.set(Number(system), Buffer.from(String(list), 'hex'));
   });

@@ -36,6 +36,8 @@ interface Case {
   readonly given: Omit<DocumentSpec, 'metrics'>;
   /** Both users have an event on cards at each of them. */
   readonly events?: readonly string[];
+  /** Both move to a zone at each of them. */
+  readonly moves?: readonly (readonly [when: string, zone: string])[];
   readonly changes: readonly (readonly [when: string, change: Change])[];
   readonly end: string;
   /** What a view of both users then is. */
@@ -84,6 +86,29 @@ const cases: readonly Case[] = [
     changes: [['01-08 12:00', trigger({ timeInterval: 1 })]],
     end: '01-10 12:00',
     then: 'points 4',
+  },
+  {
+    what: 'a time trigger does not fire by a new interval on a day that the user has reached in another zone',
+    given: { systems: [{ triggers: [{ type: 'time', unit: 'days', interval: 9, points: 1 }] }] },
+    // It is the 3rd in Auckland, and then the 2nd in Lisbon.
+    moves: [
+      ['01-02 12:30', 'Pacific/Auckland'],
+      ['01-02 13:00', 'Europe/Lisbon'],
+    ],
+    changes: [['01-02 14:00', trigger({ timeInterval: 1 })]],
+    end: '01-04 12:00',
+    then: 'points 1',
+  },
+  {
+    what: 'a time trigger that is new does not fire on a day that users have reached in the earlier default zone',
+    given: { defaultZone: 'Pacific/Auckland', systems: [{ triggers: [{ ...eachDay.triggers[0], inactive: true }] }] },
+    // Created on the 3rd, it is the 4th in Auckland, and then the 3rd in Honolulu.
+    changes: [
+      ['01-03 12:00', settings({ defaultTimeZone: 'Pacific/Honolulu' })],
+      ['01-03 13:00', trigger({ status: 'active' })],
+    ],
+    end: '01-05 12:00',
+    then: 'points 1',
   },
   {
     what: 'a time trigger that is switched off pays what was due before',
@@ -298,26 +323,29 @@ async function view({ subject }: Session, user: string, then: string): Promise<s
 }
 
 /** Plays a case; `lose` loses Redis and restores it after each change. */
-async function play(session: Session, { given, events = [], changes, end, then }: Case, lose = false): Promise<void> {
+async function play(session: Session, { given, events = [], moves = [], changes, end, then }: Case, lose = false): Promise<void> {
   const { subject } = session;
   let document = buildDocument({ metrics: ['cards'], ...given });
+  const bothUsers = (act: (user: string) => unknown) => async (): Promise<void> => {
+    for (const user of ['read', 'unread']) await act(user);
+  };
+  const event = bothUsers((id) => subject.event({ metricKey: 'cards', value: 1, user: { id }, attributes: {}, idempotencyKey: undefined }));
+  const put = (at: number, change: Change) => async (): Promise<void> => {
+    await subject.user('read');
+    await view(session, 'read', then);
+    document = change(document, new Date(at).toISOString());
+    await subject.activate(document);
+    if (lose) await session.loseRedis('empty');
+  };
   const steps = [
-    ...events.map((when) => ({ at: moment(when), change: undefined })),
-    ...changes.map(([when, change]) => ({ at: moment(when), change })),
+    ...events.map((when) => ({ at: moment(when), act: event })),
+    ...moves.map(([when, tz]) => ({ at: moment(when), act: bothUsers((id) => subject.identify('update', id, { tz })) })),
+    ...changes.map(([when, change]) => ({ at: moment(when), act: put(moment(when), change) })),
   ].sort((a, b) => a.at - b.at);
-  for (const user of ['read', 'unread']) await subject.identify('upsert', user, {});
-  for (const { at, change } of steps) {
+  await bothUsers((id) => subject.identify('upsert', id, {}))();
+  for (const { at, act } of steps) {
     await session.subject.drift(at);
-    if (change) {
-      await subject.user('read');
-      await view(session, 'read', then);
-      document = change(document, new Date(at).toISOString());
-      await subject.activate(document);
-      if (lose) await session.loseRedis('empty');
-    } else {
-      for (const user of ['read', 'unread'])
-        await subject.event({ metricKey: 'cards', value: 1, user: { id: user }, attributes: {}, idempotencyKey: undefined });
-    }
+    await act();
   }
   await session.subject.drift(moment(end));
   expect(await view(session, 'unread', then), 'unread').to.equal(then);

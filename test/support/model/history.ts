@@ -13,7 +13,7 @@ import {
   type StreakPreferences,
   type Subject,
 } from './subject.js';
-import { hourMs } from './time.js';
+import { dayMs, dayOf, hourMs } from './time.js';
 import { withoutBoostsOf, type UserInCall, type UserProperties } from './users.js';
 import type { Answer } from './world.js';
 
@@ -129,6 +129,10 @@ class Run {
   private readonly model: Operations;
   private readonly subject: Subject;
   private readonly keyed: EventRequest[] = [];
+  /** When each idempotency key was used, by nameOf. */
+  private readonly usedAt = new Map<string, number>();
+  /** Keys that had expired when the retention became longer: they count again if the worker had not removed them (docs/rules/idempotency.md). */
+  private readonly open = new Set<string>();
   /** What each side calls a pause. */
   private readonly pauses: { readonly model: string; readonly subject: string }[] = [];
 
@@ -220,14 +224,39 @@ class Run {
   }
 
   private async event(request: EventRequest): Promise<void> {
-    if (request.idempotencyKey !== undefined) this.keyed.push(request);
-    await this.ask(['event', request]);
+    const { idempotencyKey, ...unkeyed } = request;
+    const name = keyName(request);
+    if (idempotencyKey === undefined || this.open.has(name)) {
+      await this.ask(['event', unkeyed]);
+      return;
+    }
+    this.keyed.push(request);
+    const [{ status }] = await this.ask(['event', request]);
+    if (status === 201) this.usedAt.set(name, this.now);
+  }
+
+  /** Notes the keys that had expired when a document with a longer retention comes into force. */
+  private noteOpenKeys(next: ConfigDocument): void {
+    const [before, after] = [this.config, next].map(({ settings }) => settings.idempotencyRetentionDays ?? Infinity);
+    if (before === undefined || after === undefined || after <= before) return;
+    for (const [name, at] of this.usedAt) if (this.now >= at + before * dayMs) this.open.add(name);
   }
 
   private async moveTo(ms: number): Promise<void> {
     this.now = ms;
     this.model.setNow(ms);
     await this.subject.setNow(ms);
+  }
+
+  /** Moves the clock without a sweep, unless the worker fills a leaderboard whose start comes: when it does so within the lapse is open. */
+  private async driftTo(ms: number): Promise<void> {
+    if (startsWithin(this.config, this.now, ms)) {
+      await this.moveTo(ms);
+      return;
+    }
+    this.now = ms;
+    this.model.drift(ms);
+    await this.subject.drift(ms);
   }
 
   /** Reads the first places of a board. */
@@ -246,9 +275,7 @@ class Run {
 
   private async lapse(stages: readonly Stage[]): Promise<void> {
     for (const [index, stage] of stages.entries()) {
-      this.now = resolveJump(stage.jump, this.now);
-      this.model.drift(this.now);
-      await this.subject.drift(this.now);
+      await this.driftTo(resolveJump(stage.jump, this.now));
       for (const step of stage.during) await this.take(step);
       await this.configure(stage, index < stages.length - 1 ? 'activate' : 'configure');
     }
@@ -261,6 +288,7 @@ class Run {
     const next = edits.reduce((document, edit) => applyEdit(document, edit, this.now), this.config);
     if (JSON.stringify(next) === JSON.stringify(this.config)) return;
     await this.readUsers(before);
+    this.noteOpenKeys(next);
     this.config = next;
     this.model[how](next);
     await this.subject[how](next);
@@ -296,6 +324,15 @@ class Run {
     throw new Error(`at ${new Date(this.now).toISOString()}, ${JSON.stringify(asked)}\n  ${found.join('\n  ')}`);
   }
 }
+
+const keyName = ({ user: { id }, metricKey, idempotencyKey }: EventRequest): string => JSON.stringify([id, metricKey, idempotencyKey]);
+
+/** Whether a leaderboard may start, in some time zone, between two moments. */
+const startsWithin = ({ leaderboards }: ConfigDocument, from: number, to: number): boolean =>
+  leaderboards.some(({ status, start }) => {
+    const starts = dayOf(start) * dayMs;
+    return status === 'active' && starts > from - dayMs && starts <= to + dayMs;
+  });
 
 /** The users whom a history names. */
 function usersOf(steps: readonly Step[]): string[] {
