@@ -74,17 +74,32 @@ function send(context: Koa.Context, type: string, body: string | Buffer): void {
   context.body = body;
 }
 
+type RoutesOfApis = Readonly<Record<Api, readonly Route[]>>;
+
+/** The OpenAPI documents as JSON, which are generated once in a process. */
+const texts = new Map<Api, string>();
+
+function documentText(api: Api, routes: RoutesOfApis): string {
+  const text = texts.get(api) ?? JSON.stringify(referenceOf(api, routes[api]));
+  texts.set(api, text);
+  return text;
+}
+
+/** Generates the documents, which takes too long for a request. */
+export function generateDocuments(routes: RoutesOfApis): void {
+  for (const [api] of documents) documentText(api, routes);
+}
+
 /**
- * Registers the reference, which needs no key: the OpenAPI documents of both APIs, and `/docs`, a page to read and try them. Documents are
- * generated, and files read, with their first request.
+ * Registers the reference, which needs no key: the OpenAPI documents of both APIs, and `/docs`, a page to read and try them. Documents that have not
+ * been generated, and files, are made and read with their first request.
  */
-export function docsRoutes(router: Router, routes: Readonly<Record<Api, readonly Route[]>>): void {
+export function docsRoutes(router: Router, routes: RoutesOfApis): void {
   for (const [api, , addresses] of documents) {
-    let text: string | undefined;
     for (const address of addresses) {
       router.get(address, (context) => {
         context.type = 'json';
-        context.body = text ??= JSON.stringify(referenceOf(api, routes[api]));
+        context.body = documentText(api, routes);
       });
     }
   }

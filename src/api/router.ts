@@ -31,7 +31,7 @@ import { type BounceServices, bounceRoutes } from './messages/bounces.js';
 import { isPagePath, sendErrorPage } from './messages/page.js';
 import { type PageServices, messagePageRoutes } from './messages/pages.js';
 import { pointsRoutes } from './points.js';
-import { docsRoutes } from './reference.js';
+import { docsRoutes, generateDocuments } from './reference.js';
 import type { Api, Route } from './route.js';
 import { type Endpoint, type Serve, type ServeOptions, serveEndpoint } from './serve.js';
 import { streakRoutes } from './streaks.js';
@@ -160,13 +160,18 @@ export function lookUp(serves: ReadonlyMap<Endpoint, Serve>): Middleware {
   };
 }
 
+const routes = { application: applicationRoutes, admin: adminRoutes };
+
+/** Does what would take too long for the first request of a process. */
+export const prepareApi = (): void => generateDocuments(routes);
+
 /** The HTTP application: health, the reference, the Application API under both of its bases, the Admin API. */
 export function createApp(options: AppOptions): Koa {
   const router = new Router();
   healthRoutes(router, options.health);
   messagePageRoutes(router, options.messages);
   bounceRoutes(router, options.messages);
-  docsRoutes(router, { application: applicationRoutes, admin: adminRoutes });
+  docsRoutes(router, routes);
   const serves = servesOf(endpoints, options);
   registerAll(router, serves);
   const app = new Koa();

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Observation } from '../../observe/observation.js';
 import { failureText, openLog } from '../output.js';
+import { prepareApi } from '../../api/router.js';
 import { startService, type Service, type SupervisedOptions } from '../service.js';
 import { parseSettings } from '../settings.js';
 import { planVariable, type EndOrder, type Order, type ProcessPlan, type Report } from './messages.js';
@@ -66,6 +67,7 @@ export async function runSupervised(): Promise<never> {
   const print = (line: string): void => {
     log.debug(line);
   };
+  if (plan.role === 'api') prepareApi();
   const service = await startService(
     { settings, log, print, supervised },
     { api: plan.role === 'api', worker: plan.role === 'worker' },
