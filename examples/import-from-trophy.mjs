@@ -27,6 +27,12 @@ class Refused extends Error {
   }
 }
 
+/** The time that a `Retry-After` header asks for, which has seconds or a date, in ms; undefined without one. */
+function waitMs(header) {
+  const ms = header === null ? NaN : Number.isNaN(Number(header)) ? Date.parse(header) - Date.now() : 1_000 * Number(header);
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
 /** Sends a request and returns the parsed body. Repeats a request that the service asks to repeat later. Throws Refused for any other failure. */
 async function send(key, method, url, body) {
   const init = { method, headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' } };
@@ -38,7 +44,7 @@ async function send(key, method, url, body) {
     if (!retriedStatuses.includes(response.status) || attempt === maxAttempts) {
       throw new Refused(response.status, `${method} ${url}: ${response.status} ${text.slice(0, 500)}`);
     }
-    await setTimeout(1_000 * Number(response.headers.get('Retry-After') ?? attempt));
+    await setTimeout(waitMs(response.headers.get('Retry-After')) ?? 1_000 * attempt);
   }
 }
 
@@ -63,7 +69,7 @@ async function importUser(id, pointsMetrics) {
   const path = `/users/${encodeURIComponent(id)}`;
   const { name, email, tz, deviceTokens, attributes, subscribeToEmails } = await read(path);
   // An address that arrives together with `subscribeToEmails: false` is not stored, and `true` needs an address: so the subscription follows.
-  await laurel('PUT', `/v1${path}`, { name, email, tz, deviceTokens, attributes });
+  await laurel('PUT', `/v1${path}`, { name, email, tz, deviceTokens, attributes: attributes ?? {} });
   if (!subscribeToEmails) await laurel('PATCH', `/v1${path}`, { subscribeToEmails });
 
   const { notifications } = await read(`${path}/preferences`);

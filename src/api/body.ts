@@ -52,6 +52,8 @@ export function bodyReader(maxBytes: number, deferred?: string): (context: Koa.C
     const { headers } = context.req;
     if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
     headers['content-type'] = 'text/plain';
+    // Names of codings have no letter case (RFC 9110, section 8.4.1).
+    if (headers['content-encoding'] !== undefined) headers['content-encoding'] = headers['content-encoding'].toLowerCase();
     await readUtf8(context, readText);
     const { request } = context;
     const rawBody: unknown = request.rawBody;

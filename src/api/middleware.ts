@@ -171,11 +171,14 @@ export class RateLimit {
   private readonly redis: RedisConnection;
   private readonly requests: number;
   private readonly windowS: number;
+  /** What is limited, for the 429. */
+  private readonly what: string;
 
   constructor({ redis, prefix, counter, requests, windowS }: RateLimitOptions) {
     this.redis = redis;
     this.requests = requests;
     this.windowS = windowS;
+    this.what = counter === 'costly' ? 'requests of this kind' : 'requests';
     this.limiter = new RateLimiterRedis({
       storeClient: redis,
       // No hash tag: the counters of keys are spread over a cluster.
@@ -195,7 +198,7 @@ export class RateLimit {
       setHeaders(this.headers(error));
       throw new LaurelError(
         'too_many_requests',
-        `This key may make ${this.requests} requests in ${this.windowS} s: retry after the seconds in Retry-After.`,
+        `This key may make ${this.requests} ${this.what} in ${this.windowS} s: retry after the seconds in Retry-After.`,
         { retryAfterS: secondsOf(error) },
       );
     }

@@ -15,7 +15,9 @@ import { checkSender } from './guard.js';
 import { SignIn, type SignInOptions } from './sign-in.js';
 
 const address = '/dashboard/session';
-const credentials = z.object({ key: z.string().min(1, 'must not be empty').max(limits.maxTextChars) });
+const credentials = z.object({
+  key: z.string().min(1, 'must not be empty').max(limits.maxTextChars, `must have at most ${limits.maxTextChars} characters`),
+});
 const readBody = bodyReader(limits.maxBodyBytes);
 
 /** Authenticates a request of the page by its cookie. An X-API-KEY header is ignored. */

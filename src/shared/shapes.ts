@@ -34,8 +34,9 @@ export function boundedArray<T extends z.ZodType>(element: T, max: number, min =
   const all = z.array(element).max(max, tooMany(max));
   return z.preprocess(
     (value, context) => {
-      if (!Array.isArray(value) || value.length <= max) return value;
-      context.addIssue({ code: 'custom', message: tooMany(max), input: value });
+      if (!Array.isArray(value)) context.addIssue({ code: 'invalid_type', expected: 'array', input: value });
+      else if (value.length > max) context.addIssue({ code: 'custom', message: tooMany(max), input: value });
+      else return value;
       return z.NEVER;
     },
     min > 0 ? all.min(min, `must have at least ${min} item${min === 1 ? '' : 's'}`) : all,

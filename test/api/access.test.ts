@@ -54,6 +54,7 @@ describe('Who may call', () => {
   let defaultId: string;
   const elsewhere =
     'This key is bound to one tenant, and the Tenant-ID header names another: send the id of the key’s tenant, or leave the header out.';
+  const nowhere = 'This key is of a user of another tenant: send the id of that tenant in the Tenant-ID header.';
   const keys = new Map<Caller, string | null>([
     ['no key', null],
     ['a wrong key', '0123456789ab.0123456789abcdef0123456789abcdef'],
@@ -110,7 +111,10 @@ describe('Who may call', () => {
       for (const caller of ['the user’s key', 'the key of another tenant', 'an admin key bound to a tenant'] as const) {
         for (const named of [...(caller === 'the user’s key' ? [tenant, 'other'] : [defaultId]), 'third', unknownTenant, 'nobody', '']) {
           const reply = await call(caller, base, route, { 'tenant-id': named });
-          expect([reply.status, errorOf(reply)], `${caller} for "${named}"`).to.deep.equal([403, elsewhere]);
+          expect([reply.status, errorOf(reply)], `${caller} for "${named}"`).to.deep.equal([
+            403,
+            caller === 'the key of another tenant' ? nowhere : elsewhere,
+          ]);
         }
       }
     });
@@ -149,7 +153,7 @@ describe('Who may call', () => {
       'This key is for the data of user "ana" only: use an admin key for others.',
     );
     expect(await said('the user’s key', '/admin/v1/tenants')).to.equal('An application key can’t call the Admin API: use an admin key.');
-    expect(await said('the key of another tenant', '/v1/users/ana')).to.equal(elsewhere);
+    expect(await said('the key of another tenant', '/v1/users/ana')).to.equal(nowhere);
     const change = await world.request('PUT', '/v1/users/ana', { key: keys.get('a read-only admin key')!, body: {} });
     expect(errorOf(change)).to.equal('This key is read-only, and this operation changes something: use an admin key with full access.');
     expect(await said('an admin key bound to a tenant', '/admin/v1/tenants')).to.equal(

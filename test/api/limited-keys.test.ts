@@ -116,6 +116,7 @@ describe('A limited application key', () => {
   });
 
   const wrong: readonly (readonly [limits: object, sentence: string])[] = [
+    [{ permissions: 'read' }, '`0.permissions` must be an array.'],
     [{ permissions: ['write'] }, '`0.permissions.0` must be one of read, events, identify.'],
     [{ fields: ['id'] }, '`0.fields.0` must be one of name, email, tz, subscribeToEmails, deviceTokens, attributes, preferences.'],
     [{ maxEventValue: -1 }, '`0.maxEventValue` must be at least 0.'],

@@ -76,7 +76,8 @@ async function startHosted(): Promise<{ readonly server: Server; readonly url: s
   const server = createServer((request, response) => {
     requests += 1;
     const body = responses.get(request.url ?? '');
-    if (requests === 1) response.writeHead(429, { 'Retry-After': '0' }).end('{"error":"Too many requests"}');
+    const soon = ['0', new Date().toUTCString()][requests - 1];
+    if (soon !== undefined) response.writeHead(429, { 'Retry-After': soon }).end('{"error":"Too many requests"}');
     else if (request.headers['x-api-key'] !== 'hosted') response.writeHead(401).end('{"error":"Unauthorized"}');
     else if (body === undefined) response.writeHead(404).end('{"error":"Not found"}');
     else response.end(JSON.stringify(body));

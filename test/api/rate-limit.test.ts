@@ -97,7 +97,7 @@ describe('The rate limit of costly routes', () => {
     const refused = await dryRun();
     expect(refused.status).to.equal(429);
     expect(Number(refused.headers.get('Retry-After'))).to.be.within(500, 600);
-    expect(errorOf(refused)).to.equal('This key may make 15 requests in 600 s: retry after the seconds in Retry-After.');
+    expect(errorOf(refused)).to.equal('This key may make 15 requests of this kind in 600 s: retry after the seconds in Retry-After.');
     expect((await world.get('/admin/v1/metrics')).status).to.equal(200);
     expect((await world.event('m', { user: { id: 'ana' }, value: 1 })).status).to.equal(201);
   });
