@@ -304,15 +304,16 @@ local function reevaluate(tx, all)
 end
 
 -- A change of zone: gives every running streak until the end, in the old zone, of the period that it needs next. `zone` is the user's own
--- zone from now on, empty for none.
+-- zone from now on, empty for none, which changes nothing for a user who lived in the default zone before.
 function streaks.move(tx, old_zone, zone)
   local all = streaks.of(tx)
   if not all then
     return
   end
+  local is_move = old_zone ~= (zone ~= '' and zone or tx.plan.zone)
   for _, frequency in ipairs(frequencies) do
     local at = base_of[frequency]
-    if all[at + LENGTH] > 0 then
+    if is_move and all[at + LENGTH] > 0 then
       local current = period_of(tx, all, frequency, all[DAY])
       local needed = math.max(all[at + LAST] + 1, current)
       all[at + GRACE] = time.day_start(tx, old_zone, first_day(tx, all, frequency, needed + 1))

@@ -80,6 +80,17 @@ describe('The default time zone', () => {
   });
 
   // At 12:00 UTC it is the 2nd in Honolulu, in UTC and in Tokyo, and the 3rd in Kiritimati.
+  it('is no move for a user whose own zone it was', async () => {
+    await start('Asia/Tokyo', '2040-01-02T16:00:00Z');
+    await track(world, 'cards', { user: { id: 'ana', tz: 'Pacific/Honolulu' }, value: 1 });
+    for (const tz of ['Asia/Tokyo', null]) bodyOf(await world.request('PATCH', '/v1/users/ana', { body: { tz } }), 200);
+    // The 3rd has not ended in Honolulu.
+    await world.setClock('2040-01-04T09:59:59Z');
+    expect((await streak('ana')).length).to.equal(1);
+    await world.setClock('2040-01-04T10:00:00Z');
+    expect((await streak('ana')).length).to.equal(0);
+  });
+
   const moves: readonly (readonly [from: string, to: string])[] = [
     ['UTC', 'Pacific/Kiritimati'],
     ['UTC', 'Pacific/Honolulu'],

@@ -71,13 +71,12 @@ export class Model implements Operations {
   setStreakPreferences(userId: string, { evaluationMode, metrics }: StreakPreferences): Answer {
     return this.answer(() => {
       if (!this.world.config.streaks.personalization) throw new Refused(403, 'users have no conditions of their own');
-      const user = this.settled(userId);
       const known = metrics.map(({ key, threshold }) => {
         const metric = live(this.world.config.metrics).find((candidate) => candidate.key === key);
         if (!metric) throw new Refused(422, `there is no metric ${key}`);
         return { metricId: metric.id, threshold };
       });
-      user.personal = { evaluationMode, metrics: known };
+      this.settled(userId).personal = { evaluationMode, metrics: known };
       return { status: 200 };
     });
   }
