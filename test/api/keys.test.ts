@@ -352,6 +352,7 @@ describe('An account whose ADMIN_API_KEY is revoked', () => {
     const world = await startWorld({ settings: { databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! } });
     const status = async (at: World, key: string): Promise<number> => (await at.request('GET', '/v1/leaderboards', { key })).status;
     expect((await keys('revoke', 'test')).log).to.contain('This is the last active admin key of the account');
+    expect((await keys('create', ' ')).log).to.equal('Name the key: laurel keys create NAME.\n');
     const { output } = await keys('create', 'Rescue');
     const [, made] = /shown only this once: (\S+)/.exec(output)!;
     expect([await status(world, made!), await status(world, adminKey)]).to.deep.equal([200, 200]);

@@ -110,6 +110,15 @@ describe('The demo', () => {
     await laurel.stop('SIGINT');
   });
 
+  it('stops its stores when it is interrupted before it serves', async () => {
+    const interrupted = start(await newFolder());
+    const [, redis] = await interrupted.says(/^Redis runs as process (\d+)\./m);
+    const [, postgres] = await interrupted.says(/^Postgres runs as process (\d+)\./m);
+    expect((await interrupted.stop('SIGINT')).code).to.equal(0);
+    expect(interrupted.output).not.to.include('is ready');
+    for (const pid of [redis, postgres]) expect(() => process.kill(Number(pid), 0), pid).to.throw('ESRCH');
+  });
+
   it('refuses a folder that holds anything else, and leaves it as it is', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'laurel-demo-'));
     await writeFile(join(folder, 'notes.txt'), 'mine');

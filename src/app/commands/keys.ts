@@ -28,7 +28,7 @@ export async function listKeys(context: Context, print: Print): Promise<void> {
   }
 }
 
-/** `laurel keys create`. Throws an OperatorError for an unknown tenant, and at the limit of keys. */
+/** `laurel keys create`. Throws an OperatorError for a key without a name or of an unknown tenant, and at the limit of keys. */
 export async function createKey(
   context: Context,
   print: Print,
@@ -38,6 +38,7 @@ export async function createKey(
     readOnly = false,
   }: { readonly name: string; readonly tenantId: string | undefined; readonly readOnly?: boolean | undefined },
 ): Promise<void> {
+  if (name.trim() === '') throw new OperatorError('Name the key: laurel keys create NAME.');
   const tenant = tenantId === undefined ? null : (await context.account.store((pool) => findTenant(pool, tenantId)))?.no;
   const [created] = await context.account.store((pool) => createAdminKeys(pool, [{ name, tenant, access: readOnly ? 'read' : 'full' }]));
   if (created === undefined || 'problem' in created) throw new OperatorError(created?.problem ?? 'No key was created.');

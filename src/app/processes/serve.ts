@@ -16,9 +16,9 @@ export type Opening = (started: Started, signal: AbortSignal) => Promise<readonl
 /**
  * `laurel serve` and `laurel worker`: runs the processes of these roles until a signal. A signal during the start takes effect once everything has
  * started. A second one kills the processes, a third one exits without stopping the built-in stores. Without an opening, the operator is shown how
- * to send a first event.
+ * to send a first event. `prepare` comes before the start, and a signal during it prevents the start.
  */
-export async function serve(roles: Roles, opening?: Opening): Promise<void> {
+export async function serve(roles: Roles, opening?: Opening, prepare?: () => Promise<void>): Promise<void> {
   const settings = parseSettings(process.env);
   const print = printTo(process.stdout);
   const supervisor = new Supervisor({ settings, log: openLog(settings.logLevel, 'supervisor'), print }, roles);
@@ -28,12 +28,22 @@ export async function serve(roles: Roles, opening?: Opening): Promise<void> {
       () => resolve(hangUp),
     );
   });
+  let isPrepared = prepare === undefined;
   const stopped = stopSignal((count) => {
     if (count > 2) process.exit(1);
-    void supervisor.abort().finally(() => process.exit(1));
+    if (isPrepared) void supervisor.abort().finally(() => process.exit(1));
   });
-  const started = await supervisor.start();
-  const ended = Promise.race([stopped, hungUp, supervisor.failure]);
+  const interrupted = Promise.race([stopped, hungUp]);
+  const interruption = new AbortController();
+  void interrupted.then(() => interruption.abort());
+  await prepare?.();
+  isPrepared = true;
+  const started = await startUnless(() => interruption.signal.aborted, supervisor);
+  if (!started) {
+    print('Stopped.');
+    return;
+  }
+  const ended = Promise.race([interrupted, supervisor.failure]);
   const open = opening ?? (() => Promise.resolve(welcome(started, settings)));
   const signal = await untilEnd(ended, (end) => open(started, end), print).catch(async (error: unknown) => {
     await supervisor.stop(0);
@@ -45,6 +55,17 @@ export async function serve(roles: Roles, opening?: Opening): Promise<void> {
   print(`Stopping: ${serving}finishing requests and draining the ledger.`);
   await supervisor.stop(delayS * 1_000);
   print('Stopped.');
+}
+
+/** Undefined when a signal came before the start, or prevented it: a Ctrl-C also reaches processes that do not ignore it yet. */
+async function startUnless(isInterrupted: () => boolean, supervisor: Supervisor): Promise<Started | undefined> {
+  if (isInterrupted()) return undefined;
+  try {
+    return await supervisor.start();
+  } catch (error) {
+    if (isInterrupted()) return undefined;
+    throw error;
+  }
 }
 
 /** Prints what the opening returns, and waits for the end, which aborts an opening that still runs. */

@@ -110,7 +110,9 @@ async function play(home: DemoHome, webhookUrl: string, print: (line: string) =>
   const story = planStory(record);
   const sample = readConfigText(sampleConfig);
   const [opening, ...changes] = gameOf(sample.text, story.firstDay, webhookUrl);
-  if (!record.isFilled) await prepareDemo(settings, story, [sample, { name: 'demo', text: JSON.stringify(opening.file) }]);
+  const prepare = async (): Promise<void> => {
+    if (!record.isFilled) await prepareDemo(settings, story, [sample, { name: 'demo', text: JSON.stringify(opening.file) }]);
+  };
   const fill: Opening = async ({ address = '' }, signal) => {
     if (!record.isFilled) {
       print(`Playing a month of a study app with ${record.users.toLocaleString('en')} users:`);
@@ -119,5 +121,5 @@ async function play(home: DemoHome, webhookUrl: string, print: (line: string) =>
     }
     return greeting(address, record, story);
   };
-  await serve({ api: true, worker: true }, fill);
+  await serve({ api: true, worker: true }, fill, prepare);
 }
