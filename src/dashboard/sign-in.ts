@@ -48,10 +48,11 @@ export function networkOf(address: string): string {
 /** A name for a network in Redis, of one length. */
 const nameOf = (network: string): string => createHash('sha256').update(network).digest('base64url');
 
-const tooMany = (exceeded: RateLimiterRes | undefined): LaurelError =>
-  new LaurelError('too_many_requests', 'Too many keys that can’t sign in: retry after the seconds in Retry-After.', {
-    retryAfterS: exceeded ? secondsOf(exceeded) : 1,
-  });
+function tooMany(exceeded: RateLimiterRes | undefined): LaurelError {
+  const retryAfterS = exceeded ? secondsOf(exceeded) : 1;
+  const sentence = `Too many keys that can’t sign in: a valid key signs in at once, and others are tried again after ${retryAfterS} s.`;
+  return new LaurelError('too_many_requests', sentence, { retryAfterS });
+}
 
 /**
  * Checks the keys of those who sign in. A valid key always signs in, and needs no Redis for it. Wrong keys are counted across all processes: too

@@ -21,7 +21,7 @@ export class TextOverrun extends LaurelError {
   readonly field: TextField;
 
   constructor(template: OwnTemplate, field: TextField) {
-    super('unprocessable', `The texts of the template take too much to render, ${field} for one: use fewer filters and loops.`);
+    super('unprocessable', `The template takes too much to render (${field}): use fewer filters and loops.`);
     this.name = 'TextOverrun';
     this.template = template;
     this.field = field;

@@ -152,12 +152,7 @@ class Compiler implements References {
       streakAchievements: achievements.filter(({ kind }) => kind === 'streak').map(({ key }) => key),
       ...(streaks ? { streaks } : {}),
       isTimed,
-      time: definitionOf([
-        weekShift,
-        settings.defaultTimeZone,
-        timeOfStreaks(streaks, streakBoards),
-        timeOfPoints(compiled, timeTriggers),
-      ]),
+      time: definitionOf([weekShift, settings.defaultTimeZone, timeOfStreaks(streaks, streakBoards), timeOfPoints(compiled, timeTriggers)]),
       ...this.settleWork(timeTriggers.length),
       boards: byNo(this.boards),
       streakBoards,

@@ -36,7 +36,7 @@ export function boundedArray<T extends z.ZodType>(element: T, max: number, min =
     (value, context) => {
       if (!Array.isArray(value)) context.addIssue({ code: 'invalid_type', expected: 'array', input: value });
       else if (value.length > max) context.addIssue({ code: 'custom', message: tooMany(max), input: value });
-      else return value;
+      else return value as unknown[];
       return z.NEVER;
     },
     min > 0 ? all.min(min, `must have at least ${min} item${min === 1 ? '' : 's'}`) : all,

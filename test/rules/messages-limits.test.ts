@@ -43,13 +43,13 @@ describe('A template that takes too much to render', () => {
     return (await sentMessages(world)).map(briefly).sort();
   };
   const refused = (user: string): string =>
-    `reactivation email ${user} failed: The template "back" is switched off: it takes too much to render, body for one.`;
+    `reactivation email ${user} failed: The template "back" is switched off: it takes too much to render (body).`;
 
   it('is refused by a preview', async () => {
     await identify(world, 'eva', { deviceTokens: [] });
     const reply = await world.request('POST', '/admin/v1/messages/preview', { body: { type: 'reactivation', userId: 'eva' } });
     expect(bodyOf<{ error: string }>(reply, 422).error).to.equal(
-      'The texts of the template take too much to render, body for one: use fewer filters and loops.',
+      'The template takes too much to render (body): use fewer filters and loops.',
     );
     expect(await problems()).to.deep.equal([]);
     await world.request('DELETE', '/admin/v1/users/eva');

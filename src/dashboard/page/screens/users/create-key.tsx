@@ -39,7 +39,7 @@ interface ChoicesProps<T extends string> {
 
 function Choices<T extends string>({ title, choices, chosen, onChange }: ChoicesProps<T>) {
   return (
-    <fieldset>
+    <fieldset class="choices">
       <legend>{title}</legend>
       {choices.map(([value, label]) => (
         <label key={value}>
@@ -49,8 +49,8 @@ function Choices<T extends string>({ title, choices, chosen, onChange }: Choices
             onChange={(event) => {
               onChange(event.currentTarget.checked ? [...chosen, value] : chosen.filter((other) => other !== value));
             }}
-          />{' '}
-          {label}
+          />
+          <span>{label}</span>
         </label>
       ))}
     </fieldset>
