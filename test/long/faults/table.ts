@@ -45,7 +45,7 @@ const otherFaults: readonly Fault[] = [
   fault('achievements', 'locked ones can be completed', 'return achievement.active and not', 'return not'),
   fault('partition_commands', 'calls of the active version are sent back', 'part.version = version', 'part.version = version + 1'),
   fault('boards', 'a full board has no threshold', 'return value or 0', 'return 0'),
-  fault('boards', 'ties: a newcomer may equal the last place', 'and member >= last', ''),
+  fault('boards', 'the last place is beyond the limit', 'value == last_value and member >= last', 'false'),
   fault('boards', 'a rank beyond the participant limit is told', 'rank < max and rank or nil', 'rank'),
   fault('boosts', 'boost rounding: as the smallest boost says', 'active[1].rounding', 'active[#active].rounding'),
   fault('boosts', 'the last day does not count', 'day > boost.last', 'day >= boost.last'),
