@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Author } from '../config/author.js';
-import type { EditContext } from '../config/edits.js';
 import type { ConfigDocument, ConfigVersion } from '../config/model.js';
 import { requestSentence } from '../config/problems.js';
 import { ConfigConflict, loadConfig, saveConfig } from '../config/store.js';
@@ -9,6 +7,7 @@ import { loadStored, type StoredVersion, summarizeVersions, type VersionPage, ty
 import type { WebhookReceivers } from '../config/webhook-url.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import type { PlanContext } from '../threads/config-tasks.js';
 import { configWork, objectsIn } from '../threads/threads.js';
 import type { Clock } from './clock.js';
 import type { Engine } from './engine.js';
@@ -32,7 +31,7 @@ export interface OfVersion<T> {
   readonly result: T;
 }
 
-type ChangeConfig<T> = (document: ConfigDocument, context: EditContext) => Promise<Change<T>>;
+type ChangeConfig<T> = (document: ConfigDocument, context: PlanContext) => Promise<Change<T>>;
 
 export interface ConfigEditorOptions {
   readonly pool: pg.Pool;
@@ -59,7 +58,7 @@ export class ConfigEditor {
   }
 
   /** What a change would be planned with now: the newest configuration, and the context of an edit. */
-  async preview(tenant: number): Promise<ConfigVersion & { readonly context: EditContext }> {
+  async preview(tenant: number): Promise<ConfigVersion & { readonly context: PlanContext }> {
     return { ...(await this.stored(loadConfig(this.options.pool, tenant))), context: await this.context(tenant) };
   }
 
@@ -97,9 +96,9 @@ export class ConfigEditor {
     return editing;
   }
 
-  private async context(tenant: number): Promise<EditContext> {
+  private async context(tenant: number): Promise<PlanContext> {
     const { clock, webhookReceivers } = this.options;
-    return { now: new Date(await clock.now(tenant)).toISOString(), newId: randomUUID, webhookReceivers };
+    return { now: new Date(await clock.now(tenant)).toISOString(), webhookReceivers };
   }
 
   private async editNow<T>(tenant: number, { author, expectedVersion }: EditOptions, change: ChangeConfig<T>): Promise<OfVersion<T>> {

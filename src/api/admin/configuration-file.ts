@@ -61,8 +61,7 @@ function plan(file: Contents | JsonText, order: Omit<FileOrder, 'file' | 'isJson
 
 async function dryRun({ services, tenant }: Pick<Caller, 'services' | 'tenant'>, { file, prune }: Body): Promise<object> {
   const { version, document: from, context } = await services.configuration.preview(tenant);
-  const { newId: _, ...given } = context;
-  const { document: to, sentence, ...planned } = await plan(file, { document: from, prune, context: given });
+  const { document: to, sentence, ...planned } = await plan(file, { document: from, prune, context });
   const effects = to && sentence === null ? await countEffects(services.counts, tenant, { from, to, now: Date.parse(context.now) }) : [];
   return { version, ...planned, effects };
 }
@@ -74,7 +73,7 @@ async function apply(caller: Caller, { file, prune, version: expectedVersion }: 
   const { version, result } = await services.configuration.editVersion<FilePlan>(
     tenant,
     { author, expectedVersion },
-    async (before, { newId: _, ...context }) => {
+    async (before, context) => {
       const planned = await plan(file, { document: before, prune, context });
       if (planned.sentence !== null) throw new LaurelError('unprocessable', planned.sentence);
       return { document: planned.document ?? before, result: planned };

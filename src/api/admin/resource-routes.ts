@@ -1,12 +1,12 @@
 /** The operations of every resource of the configuration: list, create, update, delete, get. resources.ts declares the resources. */
 import { z } from 'zod';
-import { type EditContext, EditRefusal, objectsAt, type Place, systemOf } from '../../config/edits.js';
+import { EditRefusal, objectsAt, type Place, systemOf } from '../../config/edits.js';
 import { kinds } from '../../config/kinds.js';
 import { type ConfigDocument, type ConfigObject, listIn, type ListName, type Lists } from '../../config/model.js';
 import { utcDate } from '../../shared/calendar.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
-import type { Edit } from '../../threads/config-tasks.js';
+import type { Edit, PlanContext } from '../../threads/config-tasks.js';
 import { configWork, objectsIn } from '../../threads/threads.js';
 import { idsText, integerText } from '../query.js';
 import { type Caller, defineRoute, type Route, type Services } from '../route.js';
@@ -44,7 +44,7 @@ async function editEach<I>(
   { list, systemId, editOf, name }: Editing<I>,
 ): Promise<{ done: Done<I>[]; issues: Issue[]; today: string }> {
   const { services, tenant } = caller;
-  return services.configuration.edit(tenant, { author: await authorOf(caller) }, async (before, { newId: _, ...context }) => {
+  return services.configuration.edit(tenant, { author: await authorOf(caller) }, async (before, context) => {
     const place = placeOf(before, list, systemId);
     const today = todayOf(context);
     const prepared = items.map((item): Edit | EditRefusal => {
@@ -113,7 +113,7 @@ const shownInside = ({ inside }: AnyResource, object: object, today: string): ob
     }),
   );
 
-const todayOf = ({ now }: Pick<EditContext, 'now'>): string => now.slice(0, 'YYYY-MM-DD'.length);
+const todayOf = ({ now }: Pick<PlanContext, 'now'>): string => now.slice(0, 'YYYY-MM-DD'.length);
 
 /** The operations of resources, each with the resources of the lists inside its objects before it. */
 export function resourceRoutes(resources: { readonly [N in ListName]: Resource<N> }): Route[] {
@@ -279,7 +279,7 @@ async function archiveAll(
   before: ConfigDocument,
   place: Place,
   ids: readonly string[],
-  { newId: _, ...context }: EditContext,
+  context: PlanContext,
 ): Promise<{ document: ConfigDocument; deleted: z.infer<typeof deletedSchema>[]; issues: Issue[] }> {
   let refused = ids.map((id, index) => ({ id, index, message: '' }));
   const gone: { id: string }[] = [];

@@ -70,7 +70,7 @@ const parts: readonly Part[] = [
 /** Changes one part of the configuration and returns it. Throws a 422 with everything that is wrong. */
 async function change(caller: Caller, part: SingleName, sent: object): Promise<ConfigDocument[SingleName]> {
   const { services, tenant } = caller;
-  return services.configuration.edit(tenant, { author: await authorOf(caller) }, async (before, { newId: _, ...context }) => {
+  return services.configuration.edit(tenant, { author: await authorOf(caller) }, async (before, context) => {
     // A file gives freezes as a whole; a request changes only the fields it sends.
     const fields = 'freezes' in sent ? { ...sent, freezes: { ...before.streaks.freezes, ...(sent.freezes as object) } } : sent;
     const order = { document: before, context, place: null, edits: [{ settings: part, fields }] };
