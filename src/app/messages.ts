@@ -126,14 +126,14 @@ function confirmationSender({ settings, pool, log }: Context, email: EmailSender
 export function messageServices(
   context: Context,
 ): Pick<Services, 'messages' | 'testMessages' | 'dryRun' | 'suppressions' | 'confirmations'> {
-  const { pool, lifecycle, settings, log, redis, engine } = context;
+  const { pool, lifecycle, settings, log, redis, engine, history } = context;
   const transports = transportsOf(context);
   lifecycle.onStop('test messages', () => transports.stop());
   const suppressions = new Suppressions(pool);
   const confirming = confirmationSender(context, transports.email);
   const confirmations = settings.confirmAddresses ? confirming.confirmations : undefined;
   return {
-    confirmations: new ConfirmationAdmin({ engine, suppressions, confirming, isRequired: settings.confirmAddresses }),
+    confirmations: new ConfirmationAdmin({ engine, history, suppressions, confirming, isRequired: settings.confirmAddresses }),
     messages: new MessageAdmin(pool),
     testMessages: new TestMessages({
       ...{ stores: context, log, redis, suppressions, prefix: settings.redisPrefix, mode: settings.messages },
@@ -153,6 +153,7 @@ export function publicServices({
   settings,
   pool,
   engine,
+  history,
   log,
   lifecycle,
   snsAgent,
@@ -160,7 +161,13 @@ export function publicServices({
   const clicks = new ClickCounter(pool, log);
   lifecycle.onStop('counting of clicks', () => clicks.stop());
   return {
-    ...{ engine, clicks, links: new Links(pool, settings.publicUrl), confirmations: new Confirmations(pool, new Suppressions(pool)) },
+    ...{
+      engine,
+      history,
+      clicks,
+      links: new Links(pool, settings.publicUrl),
+      confirmations: new Confirmations(pool, new Suppressions(pool)),
+    },
     ...{ postmarkToken: settings.postmarkWebhookToken },
     ses: settings.sesTopicArn === null ? null : new SesNotifications(settings.sesTopicArn, snsAgent),
   };

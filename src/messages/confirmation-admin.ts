@@ -1,5 +1,6 @@
 import type { Engine } from '../engine/engine.js';
 import { readUser } from '../engine/users.js';
+import type { HistoryReader } from '../ledger/reader.js';
 import { userFields } from '../redis/contract.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
@@ -18,6 +19,7 @@ export interface ShownConfirmation extends Confirmation {
 
 export interface ConfirmationAdminOptions {
   readonly engine: Engine;
+  readonly history: HistoryReader;
   readonly suppressions: Suppressions;
   readonly confirming: ConfirmationSender;
   /** CONFIRM_ADDRESSES. */
@@ -41,9 +43,12 @@ export class ConfirmationAdmin {
     return { ...found, email: address === '' ? null : address, isRequired };
   }
 
-  /** Sends a confirmation now. Throws a 404 for an unknown user, a 422 where there is nothing to confirm, and a 429 shortly after the last one. */
+  /**
+   * Sends a confirmation now. Throws a 404 for an unknown user, a 422 where there is nothing to confirm, a 429 shortly after the last one, and a 503
+   * while Postgres lacks the user, for whom it could not be noted.
+   */
   async send(tenant: number, user: string): Promise<{ readonly sent: boolean; readonly detail: string | null }> {
-    const { engine, suppressions, confirming, isRequired } = this.options;
+    const { engine, history, suppressions, confirming, isRequired } = this.options;
     const { email, status, sent } = await this.find(tenant, user);
     const refuse = (sentence: string): LaurelError => new LaurelError('unprocessable', sentence);
     if (!isRequired) throw refuse('Addresses need no confirmation: set CONFIRM_ADDRESSES to 1 first.');
@@ -56,6 +61,7 @@ export class ConfirmationAdmin {
       throw new LaurelError('too_many_requests', sentence, { retryAfterS: Math.ceil(waitMs / 1000) });
     }
     const state = await readUser(engine, tenant, user);
+    await history.waitFor(tenant, state.ledgerId);
     const result = await confirming.send({ tenant, user, state, locale: localeOfUser(state) });
     return { sent: result.kind === 'accepted', detail: result.detail };
   }

@@ -149,6 +149,22 @@ describe('The confirmation of an address, with CONFIRM_ADDRESSES=1,', () => {
     expect((await world.request('POST', confirmationPath('zoe'))).status).to.equal(404);
   });
 
+  it('is sent only once Postgres has the user: what is sent would not be noted', async () => {
+    await world.drain();
+    const blocker = await world.pool.connect();
+    await blocker.query('begin; lock table user_state in access exclusive mode');
+    try {
+      await identify(world, 'ben', {});
+      expect((await world.request('POST', confirmationPath('ben'))).status).to.equal(503);
+      expect(await sent()).to.deep.equal([]);
+    } finally {
+      await blocker.query('rollback');
+      blocker.release();
+    }
+    bodyOf(await world.request('POST', confirmationPath('ben')), 200);
+    expect(await status('ben')).to.equal('sent');
+  });
+
   it('decides who is counted as a recipient', async () => {
     await world.drain();
     await world.setClock('2040-01-04T08:00:00Z');

@@ -4,6 +4,7 @@ import { isAllowedLink } from '../../config/links.js';
 import { type Channel, type NotificationType } from '../../config/message-types.js';
 import type { MessageSettings } from '../../config/model.js';
 import type { Engine } from '../../engine/engine.js';
+import type { HistoryReader } from '../../ledger/reader.js';
 import { configuredChannels } from '../../messages/channels.js';
 import type { ClickCounter } from '../../messages/clicks.js';
 import type { Confirmations } from '../../messages/confirmations.js';
@@ -24,6 +25,7 @@ import { type BoxView, type PageBrand, type PreferencesView, sendPage } from './
 
 export interface PageServices {
   readonly engine: Engine;
+  readonly history: HistoryReader;
   readonly links: Links;
   readonly clicks: ClickCounter;
   readonly confirmations: Confirmations;
@@ -80,8 +82,9 @@ async function showPreferences(context: PageContext, { engine }: PageServices, t
   sendPage(context, 200, { title, brand: brandOf(preferences.document.messages), sentence: null, preferences: view });
 }
 
-/** Shows the page that confirms an address, and confirms it if the user has pressed the button. */
-async function showConfirmation(context: PageContext, { engine, links, confirmations }: PageServices, isPressed: boolean): Promise<void> {
+/** Shows the page that confirms an address, and confirms it if the user has pressed the button. Throws a 503 while Postgres lacks the user. */
+async function showConfirmation(context: PageContext, services: PageServices, isPressed: boolean): Promise<void> {
+  const { engine, history, links, confirmations } = services;
   const target = await links.readConfirmation(tokenOf(context));
   if (!target) throw unknownLink();
   const { tenant, user } = target;
@@ -91,7 +94,10 @@ async function showConfirmation(context: PageContext, { engine, links, confirmat
   if (state && (await links.hash(address)) !== target.addressHash) {
     throw new LaurelError('not_found', 'This link is no longer valid: the account has another email address now.');
   }
-  if (state && isPressed) await confirmations.noteConfirmed({ tenant, user, address });
+  if (state && isPressed) {
+    await history.waitFor(tenant, state.ledgerId);
+    await confirmations.noteConfirmed({ tenant, user, address });
+  }
   const { document } = await engine.config(tenant);
   const { brandName } = document.messages;
   const [title, sentence] = !state
