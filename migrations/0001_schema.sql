@@ -211,7 +211,7 @@ create table users (
   created timestamptz not null,
   created_day integer not null default 0, -- the user's local day of creation, since 1970-01-01
   updated timestamptz not null,
-  moved timestamptz, -- when tz last changed; null for never
+  moved timestamptz not null, -- since when the user has this tz
   primary key (tenant, id)
 );
 alter table users

@@ -145,10 +145,13 @@ command.reading('readSegments', function(call)
   return { outcome.ok, part.epoch, #part.ended > 0 and part.segment or 0, #part.ended }
 end)
 
--- Drops the segments that no user lives in any more.
--- Arguments: upTo. Replies: ok.
+-- Drops the segments that no user lives in any more, unless the epoch in which this was found out has ended: a restore may have brought back
+-- users who live in them.
+-- Arguments: upTo, epoch. Replies: ok.
 command.on_partition('dropSegments', function(call, args, position)
-  segments.drop(call.part, tonumber(args[position.upTo]))
+  if args[position.epoch] == call.part.epoch then
+    segments.drop(call.part, tonumber(args[position.upTo]))
+  end
   return { outcome.ok }
 end)
 

@@ -41,11 +41,11 @@ async function summarise(
   const { config, ledgerId } = await readUser(engine, tenant, user);
   const { no } = query.pick(config);
   await history.waitFor(tenant, ledgerId);
-  const [rows, opening] = await Promise.all([
+  const [rows, totals] = await Promise.all([
     aggregates.days(tenant, user, no, query),
-    aggregates.totalBefore(tenant, user, no, query.first),
+    aggregates.totalsBefore(tenant, user, [no], query.first),
   ]);
-  return bucketsOf(rows, opening, query, weekShiftOf(config.document.settings));
+  return bucketsOf(rows, totals.get(no) ?? 0, query, weekShiftOf(config.document.settings));
 }
 
 type KeyedQuery = SummaryQuery & { readonly key: string };

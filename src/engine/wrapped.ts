@@ -56,10 +56,15 @@ export function activityOf(rows: readonly DaySummary[], metrics: ReadonlySet<num
   };
 }
 
-/** Everything that a year in review is made of. */
-interface Year {
-  readonly state: UserState;
+/** The days of a year, oldest first, and the totals before it by object `no`. */
+interface YearDays {
   readonly rows: readonly DaySummary[];
+  readonly openings: ReadonlyMap<number, number>;
+}
+
+/** Everything that a year in review is made of. */
+interface Year extends YearDays {
+  readonly state: UserState;
   /** The day, the week, the month and the year, in this order. */
   readonly attributes: readonly AttributeSums[];
   readonly ranked: readonly RankedDay[];
@@ -81,11 +86,16 @@ const changeOf = (total: number, change: number): Pick<WrappedPoints, 'currentTo
   percentChange: percentOf(change, addDecimals(total, -change)),
 });
 
-/** For each metric and points system with rows in a span: the change in it, and the total at its end. */
-function sumsOf(rows: readonly DaySummary[], { first, last }: DaySpan): Map<number, { change: number; total: number }> {
+/**
+ * For each metric and points system with rows in a span: the total at its end, and the change in it. The change is the difference of totals: the sum of
+ * the days' changes has been rounded at other places.
+ */
+function sumsOf({ rows, openings }: YearDays, { first, last }: DaySpan): Map<number, { change: number; total: number }> {
+  const totals = new Map(openings);
   const sums = new Map<number, { change: number; total: number }>();
-  for (const { object, day, change, total } of rows) {
-    if (day >= first && day <= last) sums.set(object, { change: addDecimals(sums.get(object)?.change ?? 0, change), total });
+  for (const { object, day, total } of rows) {
+    if (day < first) totals.set(object, total);
+    else if (day <= last) sums.set(object, { change: addDecimals(total, -(totals.get(object) ?? 0)), total });
   }
   return sums;
 }
@@ -123,7 +133,7 @@ function bestPlaces(year: Year, { first, last }: DaySpan): Record<string, Wrappe
 /** What a user did in a span; `index` is its place among those of the attributes. */
 function periodOfYear(year: Year, span: DaySpan, index: number, percentiles: Percentiles): WrappedPeriod {
   const { config } = year.state;
-  const sums = sumsOf(year.rows, span);
+  const sums = sumsOf(year, span);
   const percentile = (no: number): { percentileThisPeriod?: number } => {
     const found = percentiles?.get(no);
     return found === undefined ? {} : { percentileThisPeriod: found };
@@ -181,8 +191,8 @@ function completedIn(state: UserState): Year['completed'] {
 
 const yearOf = (day: number): number => Number(dayToDate(day).slice(0, 4));
 
-const changesOf = (rows: readonly DaySummary[], span: DaySpan): ReadonlyMap<number, number> =>
-  new Map([...sumsOf(rows, span)].map(([no, { change }]) => [no, change]));
+const changesOf = (days: YearDays, span: DaySpan): ReadonlyMap<number, number> =>
+  new Map([...sumsOf(days, span)].map(([no, { change }]) => [no, change]));
 
 /**
  * A user's year in review, by the user's local calendar; the current year without one. Read from the sums of days and years, never from
@@ -208,18 +218,23 @@ export async function readWrapped(
   const span = { first: dateToDay(`${text}-01-01`), last: dateToDay(`${text}-12-31`) };
   const metrics = Array.from(config.metrics.values(), ({ no }) => no);
   const systems = Array.from(config.systems.values(), ({ no }) => no);
-  const rows = await aggregates.daysOfAll(tenant, user, [...metrics, ...systems], span);
+  const objects = [...metrics, ...systems];
+  const [rows, openings] = await Promise.all([
+    aggregates.daysOfAll(tenant, user, objects, span),
+    aggregates.totalsBefore(tenant, user, objects, span.first),
+  ]);
+  const days = { rows, openings };
   const activity: Activity = activityOf(rows, new Set(metrics), span, weekShiftOf(config.document.settings));
   const { day, week, month } = activity;
   const [attributes, ranked, streak, ofWeek, ofMonth, ofYear] = await Promise.all([
     aggregates.attributeSums(tenant, user, metrics, [day, week, month, span]),
     aggregates.rankedDays(tenant, user, span),
     longestStreak(stores, { tenant, user }, state, span),
-    aggregates.percentiles(tenant, user, week, changesOf(rows, week)),
-    aggregates.percentiles(tenant, user, month, changesOf(rows, month)),
-    aggregates.percentiles(tenant, user, { year: number }, changesOf(rows, span)),
+    aggregates.percentiles(tenant, user, week, changesOf(days, week)),
+    aggregates.percentiles(tenant, user, month, changesOf(days, month)),
+    aggregates.percentiles(tenant, user, { year: number }, changesOf(days, span)),
   ]);
-  const year = { state, rows, attributes, ranked, completed: completedIn(state) };
+  const year = { ...days, state, attributes, ranked, completed: completedIn(state) };
   return {
     user: userResponse(config, user, state.profile),
     activity: {

@@ -143,7 +143,7 @@ export class Activations {
       [tenant],
     );
     const saved = new Map(rows.map((row) => [row.object, row]));
-    const [pass, running] = await this.timePass(tenant);
+    const [pass, running, epoch] = await this.timePass(tenant);
     const activations = [...pass, ...activationsOf(config, utcDate(await this.clock.now(tenant)))];
     await this.deleteInactive(
       tenant,
@@ -153,21 +153,21 @@ export class Activations {
       const progress = saved.get(activation.no);
       const isSame = progress?.definition === activation.definition;
       if (!isSame || progress.completed === null) await this.enter(tenant, activation, isSame ? progress : undefined);
-      if (activation.no === timeNo) await this.engine.call(tenant, 'dropSegments', () => ({ args: { upTo: running } }));
+      if (activation.no === timeNo) await this.engine.call(tenant, 'dropSegments', () => ({ args: { upTo: running, epoch } }));
     }
   }
 
   /**
-   * The pass that takes all users over the ends of segments of time (lua/modules/segments.lua), if there are ended ones, and the number of the segment
-   * that runs. A restore may bring back users as they were before the pass: it starts over in a new epoch.
+   * The pass that takes all users over the ends of segments of time (lua/modules/segments.lua), if there are ended ones, the number of the segment
+   * that runs, and the epoch. A restore may bring back users as they were before the pass: it starts over in a new epoch.
    */
-  private async timePass(tenant: number): Promise<[Activation[], number]> {
+  private async timePass(tenant: number): Promise<[pass: Activation[], running: number, epoch: string]> {
     const { values } = await this.engine.call(tenant, 'readSegments', () => ({ args: {} }));
     const [epoch, running] = [text(values[0]), Number(values[1])];
-    if (running === 0) return [[], 0];
+    if (running === 0) return [[], 0, epoch];
     const definition = `${epoch} ${running}`;
     const pass: Activation = { no: timeNo, key: 'time', kind: 'time', definition, users: allUsers, pageSize: limits.activationUsers };
-    return [[pass], running];
+    return [[pass], running, epoch];
   }
 
   /** Deletes the progress of inactive objects: their activation starts over when they become active again. */

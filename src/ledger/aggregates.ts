@@ -68,10 +68,11 @@ export const daysQuery = `
    where tenant = $1 and user_id = $2 and object = $3 and day between ${dateOf('$4')} and ${dateOf('$5')}
    order by user_days.day`;
 
-const totalBeforeQuery = `
-  select total from user_days
-   where tenant = $1 and user_id = $2 and object = $3 and day < ${dateOf('$4')}
-   order by day desc limit 1`;
+const totalsBeforeQuery = `
+  select wanted.object, total from unnest($3::integer[]) as wanted (object) cross join lateral (
+    select total from user_days
+     where tenant = $1 and user_id = $2 and user_days.object = wanted.object and day < ${dateOf('$4')}
+     order by day desc limit 1) as newest`;
 
 /** How many of the 1,024 samples of users to read so that at most limits.percentileRows rows are read; estimated from one 64th of the rows. */
 const sampledParts = (table: string, condition: string): string => `
@@ -137,10 +138,10 @@ export class AggregateReader {
     return this.rows<DaySummary>(daysQuery, [tenant, user, object, first, last]);
   }
 
-  /** A user's total before a day. */
-  async totalBefore(tenant: number, user: string, object: number, day: number): Promise<number> {
-    const rows = await this.rows<{ total: number }>(totalBeforeQuery, [tenant, user, object, day]);
-    return rows[0]?.total ?? 0;
+  /** A user's totals before a day in several metrics and points systems, by `no`; those without days before it are not in the map. */
+  async totalsBefore(tenant: number, user: string, objects: readonly number[], day: number): Promise<ReadonlyMap<number, number>> {
+    const rows = await this.rows<{ object: number; total: number }>(totalsBeforeQuery, [tenant, user, numberArray(objects), day]);
+    return new Map(rows.map(({ object, total }) => [object, total]));
   }
 
   /** A user's active days in several metrics and points systems, oldest first. */

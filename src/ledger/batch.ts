@@ -1,3 +1,4 @@
+import { userFields } from '../redis/contract.js';
 import type { Frequency } from '../shared/calendar.js';
 import { collectAnalytics, type AnalyticsRow } from './analytics-days.js';
 import { collectSummaries, emptySummaries, type Summaries } from './days.js';
@@ -31,6 +32,11 @@ export interface ParsedEntry {
 export interface UserFact<T> {
   readonly entry: EntryOfUser;
   readonly fact: T;
+}
+
+/** A profile, and since when at the latest it has its time zone, in milliseconds since 1970: the batch's first entry with this zone. */
+export interface ProfileRow extends UserFact<ProfileFact> {
+  readonly zoneSince: number;
 }
 
 /** The position in the ledger at which a total was reached: the padded id of the entry that changed it last; empty if no entry of the batch did. */
@@ -96,7 +102,7 @@ export interface Batch {
   /** The newest event of each idempotency key. */
   readonly keys: Map<string, EventEntry>;
   readonly achievements: Map<string, UserFact<number>>;
-  readonly users: Map<string, UserFact<ProfileFact>>;
+  readonly users: Map<string, ProfileRow>;
   readonly metrics: Map<string, { readonly event: EventEntry } & Reached>;
   readonly points: Map<string, UserFact<PointsFact> & Reached>;
   readonly state: Map<string, StateRow>;
@@ -178,7 +184,7 @@ function collectEvent(batch: Batch, event: EventEntry, id: string): void {
 
 function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
   const { user } = entry;
-  if (entry.profile) batch.users.set(user, { entry, fact: entry.profile });
+  if (entry.profile) batch.users.set(user, { entry, fact: entry.profile, zoneSince: zoneSince(batch.users.get(user), entry.profile) });
   for (const fact of entry.points) {
     const earlier = batch.points.get(`${fact.no}:${user}`);
     batch.points.set(`${fact.no}:${user}`, { entry, fact, reached: fact.same ? (earlier?.reached ?? '') : id });
@@ -203,6 +209,11 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
   collectState(batch.state, entry);
   collectSummaries(batch.summaries, entry);
   collectAnalytics(batch.analytics, entry);
+}
+
+function zoneSince(earlier: ProfileRow | undefined, profile: ProfileFact): number {
+  const isSame = earlier !== undefined && (earlier.fact[userFields.tz] ?? '') === (profile[userFields.tz] ?? '');
+  return isSame ? earlier.zoneSince : Number(profile[userFields.updated]);
 }
 
 function collectState(rows: Batch['state'], { user, rev, state }: EntryOfUser): void {

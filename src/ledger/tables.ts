@@ -1,7 +1,7 @@
 import type { AppendedTable } from '../postgres/copy.js';
 import type { InsertedColumn, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
-import type { AwardRow, HistoryRow, Reached, ScoredParticipant, StateRow, StreakRow, UserFact } from './batch.js';
+import type { AwardRow, HistoryRow, ProfileRow, Reached, ScoredParticipant, StateRow, StreakRow, UserFact } from './batch.js';
 import type { Frequency } from '../shared/calendar.js';
 import type { EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
 
@@ -112,13 +112,16 @@ const profileColumns: readonly ProfileColumn[] = [
   profileMoment('updated', userFields.updated),
 ];
 
-export const users: Table<UserFact<ProfileFact>> = {
+export const users: Table<ProfileRow> = {
   name: 'users',
-  columns: [{ name: 'id', type: 'text', value: ({ entry }) => entry.user }, ...profileColumns],
+  columns: [
+    { name: 'id', type: 'text', value: ({ entry }) => entry.user },
+    ...profileColumns,
+    { name: 'moved', type: 'moment', value: ({ zoneSince }) => zoneSince },
+  ],
   conflict: {
     key: ['id'],
-    replace: [...profileColumns.map(({ name }) => name), 'moved'],
-    assign: { moved: 'case when users.tz is distinct from excluded.tz then excluded.updated else users.moved end' },
+    assign: { moved: 'case when users.tz is distinct from excluded.tz then excluded.moved else users.moved end' },
     replaceWhen: newer('users'),
   },
 };

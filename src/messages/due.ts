@@ -25,6 +25,7 @@ import {
   readPage,
   type Recipient,
   typeOf,
+  hasChangedDefaultZone,
   type UserScheduleKind,
   zonesOf,
 } from './recipients.js';
@@ -163,12 +164,14 @@ export class DueNotifications {
       const isStarted = started !== undefined && isSameOccurrence(kind, document, started, newest);
       if (isStarted && !started.done) occurrences.push(started);
       if (isStarted || newest.at <= (before?.at ?? subscribedAt)) continue;
+      // Users without a zone have moved since: the hour had passed where they live now.
+      const done = zone === '' && (await hasChangedDefaultZone(pool, config, newest.at));
       await pool.query(
-        `insert into notification_state values ($1, $2, $3, $4, '', false)
-         on conflict (tenant, kind, zone) do update set at = $4, cursor = '', done = false where notification_state.at < $4`,
-        [tenant, kind, zone, newest.at],
+        `insert into notification_state values ($1, $2, $3, $4, '', $5)
+         on conflict (tenant, kind, zone) do update set at = $4, cursor = '', done = $5 where notification_state.at < $4`,
+        [tenant, kind, zone, newest.at, done],
       );
-      occurrences.push({ kind, zone, cursor: '', done: false, ...newest });
+      if (!done) occurrences.push({ kind, zone, cursor: '', done, ...newest });
     }
     return occurrences;
   }

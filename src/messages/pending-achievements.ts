@@ -41,12 +41,13 @@ interface Row {
   readonly achievement: unknown;
 }
 
-/** The oldest achievements that users of a zone (empty for none) completed before a time. */
+/** The oldest achievements that users of a zone (empty for none) completed before a time, at which they lived there. */
 export async function readPending(client: pg.Pool, tenant: number, zone: string, before: number): Promise<PendingPage> {
   const { rows } = await client.query<Row>(
     `select pending.id, user_id, achievement from pending_achievement_emails as pending
        join users on users.tenant = pending.tenant and users.id = user_id
-      where pending.tenant = $1 and coalesce(tz, '') = $2 and at < $3 order by pending.id limit ${limits.emailPageUsers}`,
+      where pending.tenant = $1 and coalesce(tz, '') = $2 and at < $3 and moved <= to_timestamp($3 / 1000.0)
+      order by pending.id limit ${limits.emailPageUsers}`,
     [tenant, zone, before],
   );
   const users = rows.map((row) => row.user_id);

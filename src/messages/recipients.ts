@@ -66,7 +66,7 @@ interface Row {
 }
 
 const usersOfZone = `
-  select id, created_day, coalesce(moved > to_timestamp($4 / 1000.0), false) as "isTooLate" from users
+  select id, created_day, moved > to_timestamp($4 / 1000.0) as "isTooLate" from users
    where tenant = $1 and coalesce(tz, '') = $2 and id collate "C" > $3
    order by id collate "C" limit ${limits.emailPageUsers}`;
 
@@ -170,6 +170,19 @@ export async function notifiedElsewhere(
   );
   const same = rows.filter(({ timestamp, tz }) => localDayOf(Date.parse(timestamp), tz ?? defaultTimeZone) === day);
   return new Set([...same, ...waiting.rows].map(({ id }) => id));
+}
+
+/** Whether users without a zone lived in another one at some moment since `at`, in milliseconds since 1970. Reads only the versions since. */
+export async function hasChangedDefaultZone(client: Client, { tenant, version, document }: ActiveConfig, at: number): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select 1 from config_versions
+      where tenant = $1 and version <= $2 and document #>> '{settings,defaultTimeZone}' <> $3
+        and version >= coalesce((
+          select max(version) from config_versions where tenant = $1 and version <= $2 and created <= to_timestamp($4 / 1000.0)), 0)
+      limit 1`,
+    [tenant, version, document.settings.defaultTimeZone, at],
+  );
+  return rowCount === 1;
 }
 
 /** The zones of users, empty for none: one index scan for each zone instead of reading all users. */

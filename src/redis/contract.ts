@@ -266,7 +266,7 @@ export const functions = {
   /** Whether users live in segments that have ended: the epoch, and the number of the segment that runs, 0 when none does. */
   readSegments: [...context],
   /** Drops the segments before `upTo`: all users have been taken over their ends. */
-  dropSegments: [...context, 'upTo'],
+  dropSegments: [...context, 'upTo', 'epoch'],
   /** Settles users to whom something is due, now or as the test clock moves `upTo` a moment; then an id for the entry of each, as many as may be. */
   sweep: [...context, 'upTo'],
   /** Ends a run of a leaderboard; `max` is how many participants its final rankings have. */

@@ -19,8 +19,8 @@ describe('The users of a page of due messages', function () {
     world = await startWorld({ config: JSON.stringify(config) });
     const { pool, tenant } = world;
     await pool.query(
-      `insert into users (tenant, id, rev, email, subscribe_to_emails, attributes, control, created, updated)
-       select $1, 'user-' || i, 1, i || '@example.com', true, '{}', false, now(), now() from generate_series(1, ${users}) as i`,
+      `insert into users (tenant, id, rev, email, subscribe_to_emails, attributes, control, created, updated, moved)
+       select $1, 'user-' || i, 1, i || '@example.com', true, '{}', false, now(), now(), now() from generate_series(1, ${users}) as i`,
       [tenant],
     );
     await pool.query(

@@ -3,9 +3,11 @@ import pino from 'pino';
 import { Context } from '../../src/app/context.js';
 import { openChannels } from '../../src/app/messages.js';
 import { Sweep } from '../../src/jobs/sweep.js';
+import { keyNames } from '../../src/redis/contract.js';
 import { limits } from '../../src/shared/limits.js';
 import { bodyOf, configText, track } from '../support/answers.js';
 import { briefly, identify, sentMessages, Timeline, untilEnded } from '../support/sent-messages.js';
+import { until } from '../support/stage.js';
 import { startHost, startTenant, type World } from '../support/world.js';
 
 interface Parts {
@@ -234,6 +236,54 @@ describe('Messages to users by the calendar', () => {
       });
     }
   }
+
+  const inZone = ({ settings, ...parts }: Parts, defaultTimeZone: string): Parts => ({
+    ...parts,
+    settings: { ...settings, defaultTimeZone },
+  });
+  for (const [type, parts, hour] of moves) {
+    it(`${type}: not on the day on which users without a zone move to a default one whose hour has passed`, async () => {
+      await start(inZone(parts, 'Europe/Lisbon'));
+      await identify(world, 'ana', { tz: null });
+      await event('ana');
+      await timeline.at(`2040-01-03T${hour}:30:00Z`);
+      await world.configure(config(inZone(parts, 'Europe/Berlin')));
+      expect(await timeline.users(type, `2040-01-03T${hour}:45:00Z`)).to.deep.equal([]);
+      expect(await timeline.users(type, '2040-01-03T22:30:00Z')).to.deep.equal([]);
+    });
+
+    it(`${type}: late where another setting than the default zone has changed since the hour`, async () => {
+      await start(inZone(parts, 'Europe/Berlin'));
+      await identify(world, 'ana', { tz: null });
+      await event('ana');
+      await world.drain();
+      await world.redis.set(world.partition + keyNames.clock, Date.parse(`2040-01-03T${hour}:30:00Z`));
+      await world.configure(config({ ...inZone(parts, 'Europe/Berlin'), messages: { ...parts.messages, ...noQuiet } }));
+      expect(await timeline.users(type, `2040-01-03T${hour}:45:00Z`)).to.deep.equal(['ana']);
+    });
+  }
+
+  it('are sent to a user who moves before the hour, whatever else changes after it in the same batch of the ledger', async () => {
+    await start({ settings: { reactivationDays: [1] }, messages: { reactivation: email } });
+    await identify(world, 'ana', { tz: 'Europe/Lisbon' });
+    await world.drain();
+    const client = await world.pool.connect();
+    try {
+      // The write-behind waits for this lock with the batch that it has read, and so reads the next two changes together.
+      await client.query(`begin; select 1 from stream_offsets where tenant = ${world.tenant} for update`);
+      await identify(world, 'ben', { tz: 'America/New_York' });
+      const blocked = 'select 1 from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))';
+      await until('the write-behind to wait', async () => (await client.query(blocked)).rowCount !== 0);
+      await world.redis.set(world.partition + keyNames.clock, Date.parse('2040-01-03T07:59:00Z'));
+      await identify(world, 'ana', { tz: 'Europe/Berlin' });
+      await world.redis.set(world.partition + keyNames.clock, Date.parse('2040-01-03T08:00:01Z'));
+      await identify(world, 'ana', { tz: 'Europe/Berlin', name: 'Ana' });
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+    expect(await timeline.users('reactivation', '2040-01-03T08:30:00Z')).to.deep.equal(['ana']);
+  });
 
   describe('in a jump of the clock', () => {
     const all = { achievementCompleted: email, recap: email, reactivation: ['push'], streakReminder: email };

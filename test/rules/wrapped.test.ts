@@ -104,6 +104,14 @@ describe('The year in review', () => {
     });
   });
 
+  it('has changes that agree with the totals beyond 15 digits, where each sum is rounded', async () => {
+    await track(world, 'minutes', { user: 'dora', value: 1e14 });
+    for (let i = 0; i < 30; i += 1) await track(world, 'minutes', { user: 'dora', value: 0.4 });
+    const { activity } = await read<Wrapped>(world, userPath('dora', '/wrapped'));
+    const exact = { currentTotal: 1e14, changeThisPeriod: 1e14, percentChange: 100 };
+    for (const { metrics } of [activity.mostActiveDay, activity.entireYear]) expect(metrics['minutes']).to.include(exact);
+  });
+
   it('ranks among the others: the share of them who changed less', async () => {
     const percentile = async (user: string): Promise<number | undefined> =>
       (await read<Wrapped>(world, userPath(user, '/wrapped?year=2040'))).activity.entireYear.metrics['cards']?.percentileThisPeriod;
