@@ -19,6 +19,8 @@ import { isPastEpoch, loadOffset } from '../ledger/offsets.js';
 import { HistoryReader } from '../ledger/reader.js';
 import { startLocalPostgres } from '../local-stores/local-postgres.js';
 import { startLocalRedis } from '../local-stores/local-redis.js';
+import type { LocalStore } from '../local-stores/local-store.js';
+import { FailureLog } from '../logging/failure-log.js';
 import { StoreWatch } from '../logging/store-watch.js';
 import { createPool, migrate, postgresFailure, withPostgresErrors } from '../postgres/pool.js';
 import { redisDatabaseOf, redisPlaceName } from '../redis/address.js';
@@ -192,17 +194,43 @@ export const serviceClock = (clock: Clock): ServiceClock =>
 
 /** Starts the built-in stores if none are configured, or joins them if they run. */
 export async function startStores(
-  { settings, print, createStores: create = false }: Pick<ContextOptions, 'settings' | 'print' | 'createStores'>,
+  { settings, print, log, createStores: create = false }: Pick<ContextOptions, 'settings' | 'print' | 'log' | 'createStores'>,
   lifecycle: Lifecycle,
 ): Promise<StoreAddresses> {
   const { dataDir, durability } = settings;
-  const redisUrl =
-    settings.redisUrl ??
-    (await lifecycle.start('built-in Redis', startLocalRedis({ dataDir, log: print, create, durability }), (store) => store.stop())).url;
-  const databaseUrl =
-    settings.databaseUrl ??
-    (await lifecycle.start('built-in Postgres', startLocalPostgres({ dataDir, log: print, create }), (store) => store.stop())).url;
+  const start = async (name: string, starting: Promise<LocalStore>): Promise<string> => {
+    const store = await lifecycle.start(`built-in ${name}`, starting, (started) => started.stop());
+    if (create) lifecycle.onStop(`watch of the built-in ${name}`, keepRunning(name, store, log));
+    return store.url;
+  };
+  const redisUrl = settings.redisUrl ?? (await start('Redis', startLocalRedis({ dataDir, log: print, create, durability })));
+  const databaseUrl = settings.databaseUrl ?? (await start('Postgres', startLocalPostgres({ dataDir, log: print, create })));
   return { redisUrl, databaseUrl };
+}
+
+/** Starts a built-in store again within a second whenever its process ends. Returns what stops this. */
+function keepRunning(name: string, store: LocalStore, log: Logger): () => Promise<void> {
+  const failures = new FailureLog(log, {
+    failed: 'built-in store could not be started again, will retry',
+    recovered: 'built-in store runs again',
+    level: 'error',
+  });
+  const revive = async (): Promise<void> => {
+    try {
+      if (await store.revive()) log.error({ store: name }, 'built-in store ended, was started again');
+      failures.succeeded(0, { store: name });
+    } catch (error) {
+      failures.failed(0, error, { store: name });
+    }
+  };
+  let reviving: Promise<void> | undefined;
+  const seconds = eachSecond(() => {
+    reviving ??= revive().finally(() => (reviving = undefined));
+  }, log);
+  return async () => {
+    await seconds.stop();
+    await reviving;
+  };
 }
 
 /** Starts, migrates and connects the stores, in the order in which they depend on each other. */

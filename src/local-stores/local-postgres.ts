@@ -80,7 +80,9 @@ const retryable = /Address already in use|lock file "postmaster\.pid" already ex
 
 /** Starts a server; null when the caller should retry. */
 async function tryStart(folder: PostgresFolder, programs: PostgresPrograms, fixedPort: number | undefined): Promise<number | null> {
-  const port = fixedPort ?? (await getPort({ host: '127.0.0.1' }));
+  // Processes that were connected before look for it at the port that it had.
+  const before = await folder.recorded();
+  const port = fixedPort ?? (await getPort({ host: '127.0.0.1', ...(before && { port: before.port }) }));
   const options = serverOptions.flatMap((option) => ['-c', option]);
   const server = await launch({
     program: programs.postgres,
@@ -139,12 +141,14 @@ async function startOrFind(
 async function serverOf(folder: PostgresFolder, pid: number, adopted: boolean): Promise<RunningServer> {
   const recorded = await folder.recorded();
   if (!recorded) throw new OperatorError(`Postgres (process ${pid}) stopped while it was being started. Its log is ${folder.log}.`);
-  const server = new ProcessHandle(pid);
-  return { url: folder.url(recorded.port, database), pid, adopted, shutDown: () => shutDown(server) };
+  return { url: folder.url(recorded.port, database), pid, adopted, shutDown: () => shutDown(folder) };
 }
 
 /** SIGINT ends connections and writes a checkpoint (fast shutdown), SIGQUIT leaves the recovery to the next start. */
-async function shutDown(server: ProcessHandle): Promise<void> {
+async function shutDown(folder: PostgresFolder): Promise<void> {
+  const recorded = await folder.recorded();
+  if (!recorded || !isOurs(folder, recorded.process)) return;
+  const server = recorded.process;
   server.signal('SIGINT');
   if (await server.isGoneWithin(storeBounds.stopMs)) return;
   server.signal('SIGQUIT');

@@ -175,14 +175,15 @@ async function obtain(folder: RedisFolder, machine: Machine, log: (line: string)
   return serverOf(folder, started, false);
 }
 
-function serverOf(folder: RedisFolder, pid: number, adopted: boolean): RunningServer {
-  const server = new ProcessHandle(pid);
-  return { url: `unix://${pathToFileURL(folder.socket).pathname}`, pid, adopted, shutDown: () => shutDown(folder, server) };
-}
+const serverOf = (folder: RedisFolder, pid: number, adopted: boolean): RunningServer => ({
+  ...{ url: `unix://${pathToFileURL(folder.socket).pathname}`, pid, adopted },
+  shutDown: () => shutDown(folder),
+});
 
 /** SHUTDOWN flushes the append-only file first. A server that accepts no connection gets SIGTERM, which does the same. */
-async function shutDown(folder: RedisFolder, server: ProcessHandle): Promise<void> {
-  if (!server.isAlive()) return;
+async function shutDown(folder: RedisFolder): Promise<void> {
+  const server = folder.findProcess();
+  if (!server) return;
   // A SHUTDOWN that works closes the connection without a reply, so only the end of the process counts.
   await onConnection(folder, (redis) => redis.call('SHUTDOWN')).catch(() => server.signal('SIGTERM'));
   if (await server.isGoneWithin(storeBounds.stopMs)) return;

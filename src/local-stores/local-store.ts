@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { OperatorError } from '../shared/errors.js';
 import { storeBounds } from './bounds.js';
 import { enterUser, hasUsers, withFolderLock } from './folder-lock.js';
+import { ProcessHandle } from './processes.js';
 
 /** A Redis or Postgres that Laurel runs itself, in a folder of its own. */
 export interface LocalStore {
@@ -11,6 +12,8 @@ export interface LocalStore {
   readonly pid: number;
   /** Whether it was running already: left by a service that was killed, or used by another one. */
   readonly adopted: boolean;
+  /** Starts the server again, at the same address where that is possible, if its process has ended. Returns whether it had ended. */
+  revive(): Promise<boolean>;
   /**
    * Shuts the server down unless another living process, or another LocalStore of this one, uses it. Further calls do nothing.
    */
@@ -47,7 +50,7 @@ export interface RunningServer {
   readonly url: string;
   readonly pid: number;
   readonly adopted: boolean;
-  /** Shuts it down, by force if it takes too long; returns when its process is gone. */
+  /** Shuts the folder's server down, by force if it takes too long; returns when its process is gone. Another process may have started it since. */
   shutDown(): Promise<void>;
 }
 
@@ -58,6 +61,7 @@ export interface RunningServer {
 export async function shareServer(folder: string, log: (line: string) => void, obtain: () => Promise<RunningServer>): Promise<LocalStore> {
   return withFolderLock(folder, storeBounds.lockWaitMs, async () => {
     const server = await obtain();
+    let process = new ProcessHandle(server.pid);
     const { leave } = await enterUser(folder);
     let stopped: Promise<void> | undefined;
     const stop = (): Promise<void> =>
@@ -66,7 +70,14 @@ export async function shareServer(folder: string, log: (line: string) => void, o
         if (await hasUsers(folder)) log(`Another Laurel process uses the server in ${folder}: it is left running.`);
         else await server.shutDown();
       });
-    return { url: server.url, pid: server.pid, adopted: server.adopted, stop: () => (stopped ??= stop()) };
+    const revive = async (): Promise<boolean> => {
+      if (process.isAlive()) return false;
+      await withFolderLock(folder, storeBounds.lockWaitMs, async () => {
+        if (!stopped) process = new ProcessHandle((await obtain()).pid);
+      });
+      return true;
+    };
+    return { url: server.url, pid: server.pid, adopted: server.adopted, revive, stop: () => (stopped ??= stop()) };
   });
 }
 

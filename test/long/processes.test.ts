@@ -458,6 +458,23 @@ describe('A service with built-in stores', () => {
     expect(await written()).to.equal(total);
   });
 
+  for (const name of ['Redis', 'Postgres', 'Redis and an API process'] as const) {
+    it(`starts ${name} again, continues, and leaves nothing running when it stops`, async () => {
+      const load = new Load(await start());
+      await load.more();
+      const stores = listProcesses().filter(({ command }) => command.includes(folder));
+      const [program] = name.split(' ');
+      const isKilled = (command: string): boolean => /(?:redis|valkey)-server /.test(command) === (program === 'Redis');
+      for (const { pid, command } of stores) if (isKilled(command)) process.kill(pid, 'SIGKILL');
+      if (name.endsWith('process')) process.kill(service.processes().get('api-1')!, 'SIGKILL');
+      await until('the log', () => linesOf(service).some(({ msg }) => msg === 'built-in store ended, was started again'));
+      await load.more();
+      await load.stop();
+      expect(await service.stop()).to.deep.equal({ code: 0, signal: null });
+      expect(running()).to.deep.equal([]);
+    });
+  }
+
   it('leaves nothing running when a second signal ends it at once', async () => {
     await start({ SHUTDOWN_DELAY: '300' });
     const pids = [...service.processes().values()];
