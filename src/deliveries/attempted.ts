@@ -5,14 +5,19 @@ import { limits } from '../shared/limits.js';
 /** Whether all attempts were made, some not until the deadline, or none for limits.clockAttemptMs, since no worker can make them. */
 export type Attempts = 'made' | 'unfinished' | 'none';
 
-/** Waits until every message to the users of a tenant has been attempted once. `deadline` is a time of the process's clock. */
+/** Messages that were not attempted, except those behind an earlier one of their subject that is retried: they wait for it, in real time. */
+const unattempted = `
+  select count(*)::integer as count from deliveries as waiting
+   where tenant = $1 and endpoint < 0 and status = 'pending' and attempts = 0 and not exists (
+     select 1 from deliveries as earlier
+      where earlier.tenant = $1 and earlier.endpoint = waiting.endpoint and earlier.subject = waiting.subject
+        and earlier.status = 'pending' and earlier.attempts > 0 and earlier.outbox < waiting.outbox)`;
+
+/** Waits until every message to the users of a tenant that can be attempted has been, once. `deadline` is a time of the process's clock. */
 export async function untilAttempted(pool: pg.Pool, tenant: number, deadline: number): Promise<Attempts> {
   let left = Infinity;
   for (let giveUpAt = 0; ;) {
-    const { rows } = await pool.query<{ count: number }>(
-      "select count(*)::integer as count from deliveries where tenant = $1 and endpoint < 0 and status = 'pending' and attempts = 0",
-      [tenant],
-    );
+    const { rows } = await pool.query<{ count: number }>(unattempted, [tenant]);
     const count = rows[0]?.count ?? 0;
     if (count === 0) return 'made';
     if (count < left) giveUpAt = Date.now() + limits.clockAttemptMs;

@@ -142,6 +142,7 @@ export class Sweep {
     // What a new configuration does at once is done before time passes under it.
     await this.settle(tenant);
     await this.activate(tenant, now);
+    await this.publishAt(tenant, now);
     const moments = await this.momentsBetween(tenant, now, toMs);
     let attempts: Attempts = this.open.size > 0 ? 'made' : 'none';
     for (let isFirst = true; isFirst || (now < toMs && Date.now() < deadline); isFirst = false) {
@@ -152,10 +153,7 @@ export class Sweep {
       if (moment >= now && !(await this.settleUntil(tenant, moment, deadline))) break;
       now = await this.moveClock(tenant, moment, toMs);
       if (moments.boardStarts.has(moment) || moment === toMs) await this.updateLeaderboards(tenant, now);
-      if (await this.hasMessages(tenant)) {
-        await this.waitForWrites(tenant);
-        await this.publish(tenant, now, Infinity);
-      }
+      await this.publishAt(tenant, now);
     }
     now = await this.clock.now(tenant);
     if (now === toMs) await this.retention.run(tenant, Infinity);
@@ -195,9 +193,12 @@ export class Sweep {
     await this.history.waitFor(tenant, (await this.clock.ledgerId(tenant)).ledgerId);
   }
 
-  private async hasMessages(tenant: number): Promise<boolean> {
+  /** Publishes everything that is due at a moment of the test clock. */
+  private async publishAt(tenant: number, now: number): Promise<void> {
     const config = await this.engine.config(tenant);
-    return !this.messages.isIdle(config) || !this.notifications.isIdle(config);
+    if (this.messages.isIdle(config) && this.notifications.isIdle(config)) return;
+    await this.waitForWrites(tenant);
+    await this.publish(tenant, now, Infinity);
   }
 
   /** Publishes due webhooks and messages to users. */

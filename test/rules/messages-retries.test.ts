@@ -192,6 +192,16 @@ describe('Emails to users through an SMTP server', () => {
     expect((await sentMessages(world)).map(({ status }) => status)).to.deep.equal(['delivered', 'delivered']);
   });
 
+  it('do not keep the test clock from waiting for those of other users, also while several wait for a retry', async () => {
+    await world.configure(config({ reactivationDays: [1, 2, 3, 4, 5] }));
+    server.refuse('to', { code: 451, text: '4.3.0 Later', to: 'ana@example.com' });
+    for (const user of ['ana', 'ben']) await identify(world, user, { deviceTokens: [] });
+    await world.drain();
+    await world.setClock('2040-01-07T12:00:00Z');
+    const ofBen = (await sentMessages(world)).filter(({ user }) => user === 'ben');
+    expect(ofBen.map(({ status }) => status)).to.deep.equal(Array.from({ length: 5 }, () => 'delivered'));
+  });
+
   const providers: readonly (readonly [channel: 'email' | 'push', refuse: () => void, deviceTokens: readonly string[]])[] = [
     ['email', () => server.refuse('to', { code: 451, text: '4.3.0 Later', times: 1 }), []],
     ['push', () => void expo.failures.push({ status: 503, body: {} }), ['ExponentPushToken[ana]']],

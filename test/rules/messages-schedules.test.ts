@@ -237,6 +237,14 @@ describe('Messages to users by the calendar', () => {
     }
   }
 
+  it('are sent from the moment on at which their type is switched on, also when the clock moves right after it', async () => {
+    await start({ settings: { reactivationDays: [1] } });
+    await identify(world, 'ana');
+    await world.drain();
+    await world.configure(config({ settings: { reactivationDays: [1] }, messages: { reactivation: email } }));
+    expect(await timeline.users('reactivation', '2040-01-03T10:00:00Z')).to.deep.equal(['ana']);
+  });
+
   const inZone = ({ settings, ...parts }: Parts, defaultTimeZone: string): Parts => ({
     ...parts,
     settings: { ...settings, defaultTimeZone },
