@@ -3,6 +3,8 @@
  * user who was read just before each change, and for one who was not read until the end, who must not differ.
  */
 import { expect } from 'chai';
+import pino from 'pino';
+import { Context } from '../../src/app/context.js';
 import type { ConfigDocument, PointsSystem, StreakSettings } from '../../src/config/model.js';
 import { bodyOf, configText, track } from '../support/answers.js';
 import { startWorld } from '../support/world.js';
@@ -396,6 +398,14 @@ describe('Changes of the configuration that wait for the worker', () => {
         world.request('PATCH', '/admin/v1/settings', { body: { weekStart: no % 2 === 0 ? 'sunday' : 'monday' } });
       for (let no = 0; no < limits.maxEndedSegments; no += 1) bodyOf(await change(no), 200);
       expect((await change(0)).status).to.equal(503);
+      // A pass over the users that began before a restore does not end them.
+      const context = await Context.start({ settings: world.settings, log: pino({ level: 'silent' }), print: () => undefined });
+      const ended = async (epoch: string): Promise<number> => {
+        await context.engine.call(world.tenant, 'dropSegments', () => ({ args: { upTo: limits.maxEndedSegments, epoch } }));
+        return Number((await context.engine.call(world.tenant, 'readSegments', () => ({ args: {} }))).values[2]);
+      };
+      expect(await ended('another epoch')).to.equal(limits.maxEndedSegments);
+      await context.stop();
       // Reads and events settle the user by all of them.
       expect((await track(world, 'cards', { user: 'ana', value: 1 })).total).to.equal(2);
     } finally {
