@@ -92,9 +92,9 @@ const textItem = /^\s*"/;
 const textField = /^\s*"[^"\\]*"\s*:\s*"/;
 
 /**
- * Parses a body of any length up to limits.maxConfigRequestBytes without holding the event loop: in turns of limits.parsedAtOnceChars, or of one item
- * or field, which may be as large as any other body. A larger field of the outermost object with the name `deferred`, if it is an object, becomes a
- * JsonText, which is not parsed yet. Throws a 422, or a SyntaxError.
+ * Parses a body of any length up to limits.maxConfigRequestBytes without holding the event loop: in turns of limits.parsedAtOnceChars, or of one item,
+ * which may be as large as any other body; so may the fields together, besides long texts. A larger field of the outermost object with the name
+ * `deferred`, if it is an object, becomes a JsonText, which is not parsed yet. Throws a 422, or a SyntaxError.
  */
 export async function parseLarge(text: string, deferred?: string): Promise<unknown> {
   const opening = text.search(/\S/);
@@ -102,6 +102,8 @@ export async function parseLarge(text: string, deferred?: string): Promise<unkno
   if (!isList && text[opening] !== '{') return parse(text) as unknown;
   const items: unknown[] = [];
   const fields: Record<string, unknown> = {};
+  // The characters of an item, or of all fields, besides one long text.
+  let shortChars = 0;
   for (const { start, end } of grouped(partsOf(text, opening))) {
     await nextTurn();
     const part = text.slice(start, end);
@@ -111,10 +113,12 @@ export async function parseLarge(text: string, deferred?: string): Promise<unkno
       fields[field] = new JsonText(part.slice(name.length));
       continue;
     }
-    if (part.length > limits.maxBodyBytes && !(isList ? textItem : textField).test(part)) {
+    const isText = part.length > limits.parsedAtOnceChars && (isList ? textItem : textField).test(part);
+    if (!isText) shortChars = (isList ? 0 : shortChars) + part.length;
+    if (shortChars > limits.maxBodyBytes) {
       throw new LaurelError(
         'unprocessable',
-        `The body has an item or a field of more than ${limits.maxBodyBytes} characters: make it smaller.`,
+        `The body has ${isList ? 'an item' : 'fields'} of more than ${limits.maxBodyBytes} characters: make ${isList ? 'it' : 'them'} smaller.`,
       );
     }
     if (isList) items.push(...(parse(`[${part}]`) as unknown[]));

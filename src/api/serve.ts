@@ -50,6 +50,16 @@ function checkAddress({ url }: Koa.Context): void {
   }
 }
 
+/** The parameters of the query string. Throws a 422 for more than limits.maxQueryParameters. */
+function queryOf(context: Koa.Context): Koa.Context['query'] {
+  const { search } = context;
+  if (search === '') return {};
+  if (search.split('&', limits.maxQueryParameters + 1).length > limits.maxQueryParameters) {
+    throw new LaurelError('unprocessable', `The query has more than ${limits.maxQueryParameters} parameters: send fewer.`);
+  }
+  return context.query;
+}
+
 /** Decodes a header as UTF-8, which clients send and Node reads as Latin-1. Bytes that are not UTF-8 stay as they are. */
 function decodeHeader(value: string): string {
   const bytes = Buffer.from(value, 'latin1');
@@ -133,7 +143,7 @@ export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve 
     await readBody(context);
     checkAddress(context);
     const params = parsePart(route.params, rawParams, 'The path');
-    const query = route.query === none ? {} : parsePart(route.query, context.search === '' ? {} : context.query, 'The query');
+    const query = route.query === none ? {} : parsePart(route.query, queryOf(context), 'The query');
     const parsing = bodyOf(context, endpoint);
     const { body, ignored } = parsing instanceof Promise ? await parsing : parsing;
     checkUsers(principal, route, { params, query, body });

@@ -5,7 +5,7 @@ import { limits } from '../shared/limits.js';
 import { type Author } from './author.js';
 import { describeChanges } from './changes.js';
 import { compareConfigs } from './compare.js';
-import { type ConfigVersion, emptyConfig } from './model.js';
+import { type ConfigDocument, type ConfigVersion, emptyConfig } from './model.js';
 
 export interface StoredVersion extends ConfigVersion {
   /** Null for version 0, the empty configuration before the first. */
@@ -26,6 +26,15 @@ export interface VersionSummary extends Pick<StoredVersion, 'version' | 'created
   readonly lines: readonly string[];
 }
 
+/** What a version has changed of the one before it. */
+export type Difference = Pick<VersionSummary, 'changes' | 'lines'>;
+
+/** Compares two documents, which takes up to 100 ms for the largest. */
+export function differenceOf(from: ConfigDocument, to: ConfigDocument): Difference {
+  const changes = compareConfigs(from, to);
+  return { changes: changes.length, lines: describeChanges(changes.slice(0, limits.maxVersionLines)) };
+}
+
 type Row = Pick<StoredVersion, 'version' | 'document' | 'created' | 'author'>;
 
 const empty = (tenant: number): StoredVersion => ({ tenant, version: 0, document: emptyConfig, created: null, author: null });
@@ -44,9 +53,15 @@ export async function loadStored(pool: Pool, tenant: number, version?: number): 
 
 /**
  * A page of versions, the newest first. Compares documents instead of storing the lines of each change: a line can name a user, whom a deletion
- * removes from documents. Numbers have no gaps. Loads one document after the other and yields between them, since each may be large.
+ * removes from documents. Numbers have no gaps. Loads one document after the other and yields between them, since each may be large; `compare` is
+ * differenceOf, elsewhere than on the event loop for large documents.
  */
-export async function summarizeVersions(pool: Pool, tenant: number, { limit, skip }: VersionPage): Promise<VersionSummary[]> {
+export async function summarizeVersions(
+  pool: Pool,
+  tenant: number,
+  { limit, skip }: VersionPage,
+  compare: (from: ConfigDocument, to: ConfigDocument) => Promise<Difference>,
+): Promise<VersionSummary[]> {
   const newest = await loadStored(pool, tenant);
   const first = (newest?.version ?? 0) - skip;
   const summaries: VersionSummary[] = [];
@@ -55,9 +70,7 @@ export async function summarizeVersions(pool: Pool, tenant: number, { limit, ski
     const before = await loadStored(pool, tenant, stored.version - 1);
     if (!before) break;
     const { version, created, author } = stored;
-    const changes = compareConfigs(before.document, stored.document);
-    const lines = describeChanges(changes.slice(0, limits.maxVersionLines));
-    summaries.push({ version, created, author, changes: changes.length, lines });
+    summaries.push({ version, created, author, ...(await compare(before.document, stored.document)) });
     stored = before;
     await setImmediate();
   }

@@ -3,7 +3,14 @@ import type { Author } from '../config/author.js';
 import type { ConfigDocument, ConfigVersion } from '../config/model.js';
 import { requestSentence } from '../config/problems.js';
 import { ConfigConflict, loadConfig, saveConfig } from '../config/store.js';
-import { loadStored, type StoredVersion, summarizeVersions, type VersionPage, type VersionSummary } from '../config/versions.js';
+import {
+  type Difference,
+  loadStored,
+  type StoredVersion,
+  summarizeVersions,
+  type VersionPage,
+  type VersionSummary,
+} from '../config/versions.js';
 import type { WebhookReceivers } from '../config/webhook-url.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
@@ -69,7 +76,9 @@ export class ConfigEditor {
 
   /** A page of the versions of a tenant, the newest first, each with its changes. */
   versions(tenant: number, page: VersionPage): Promise<VersionSummary[]> {
-    return this.stored(summarizeVersions(this.options.pool, tenant, page));
+    const compare = (from: ConfigDocument, to: ConfigDocument): Promise<Difference> =>
+      configWork('summarize', { from, to }, objectsIn(from) + objectsIn(to));
+    return this.stored(summarizeVersions(this.options.pool, tenant, page, compare));
   }
 
   /**

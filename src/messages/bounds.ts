@@ -28,6 +28,16 @@ export function oneLine(text: string, max: number): string {
   return cut(cleaned.replace(/ {2,}/g, ' ').trim(), max);
 }
 
+/** Lines without white space at their ends, of which at most one in a row is blank; none at the beginning and at the end. */
+export const tidyLines = (text: string): string =>
+  text
+    .split('\n')
+    // Not a regular expression: it would look for the end of the line from each space of a long run.
+    .map((line) => line.trimEnd())
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+
 /** Paragraphs of lines: blank lines separate paragraphs. Without control characters; at most `max` characters and `paragraphs` paragraphs. */
 export function paragraphsOf(text: string, max: number, paragraphs: number): string[][] {
   const cleaned = text
@@ -35,13 +45,7 @@ export function paragraphsOf(text: string, max: number, paragraphs: number): str
     .toWellFormed()
     .replace(lineBreaks, '\n')
     .replace(/\t/g, ' ');
-  const kept = cut(
-    cleaned
-      .replace(/[^\S\n]+\n/g, '\n')
-      .replace(/\n{3,}/g, '\n\n')
-      .trim(),
-    max,
-  );
+  const kept = cut(tidyLines(cleaned), max);
   const all = kept.split('\n\n').map((paragraph) => paragraph.split('\n').map((line) => line.replace(controls, '').trim()));
   const shown = all.slice(0, paragraphs).map((lines) => lines.filter((line) => line !== ''));
   shown.at(-1)?.push(...all.slice(paragraphs).flat());

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Liquid, type Template } from 'liquidjs';
+import { tidyLines } from './bounds.js';
 
 const folder = fileURLToPath(new URL('../../templates/', import.meta.url));
 
@@ -28,9 +29,6 @@ export function renderLayout(view: object): { readonly html: string; readonly te
   const render = ({ engine, parsed }: Layout): string => engine.renderSync(parsed, view) as string;
   return {
     html: render(layouts.html),
-    text: `${render(layouts.text)
-      .replace(/[^\S\n]+\n/g, '\n')
-      .replace(/\n{3,}/g, '\n\n')
-      .trim()}\n`,
+    text: `${tidyLines(render(layouts.text))}\n`,
   };
 }

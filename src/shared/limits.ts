@@ -31,6 +31,8 @@ export const limits = {
   /** How long the items of a list are parsed before other requests have their turn. */
   parseTurnMs: 5,
   maxBodyValues: 200_000,
+  /** Parameters of a query string: Koa's parser takes time that grows with their square. */
+  maxQueryParameters: 300,
   /** Reactivation e-mails of a tenant, and the longest inactivity that triggers one. */
   maxReactivations: 10,
   maxReactivationDays: 365,

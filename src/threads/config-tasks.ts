@@ -12,11 +12,12 @@ import {
   type Place,
   updateObject,
 } from '../config/edits.js';
-import { exportConfig } from '../config/export.js';
+import { exportConfig, fileContents } from '../config/export.js';
 import type { SingleName } from '../config/kinds.js';
 import type { ConfigDocument, ConfigObject, ConfigVersion } from '../config/model.js';
 import { type Contents, planContents, type PlannedContents, problemsSentence, readContents } from '../config/plan-contents.js';
 import { type FileProblem, fileSentence } from '../config/problems.js';
+import { type Difference, differenceOf } from '../config/versions.js';
 import type { Path } from '../config/yaml.js';
 import { type Compiled, compiled } from '../plan/active-config.js';
 
@@ -121,9 +122,11 @@ export const configTasks = {
   },
   exportFile: (document: ConfigDocument): string => exportConfig(document),
   fits: (document: ConfigDocument): boolean => fitsIntoFile(document),
-  compare: ({ from, to }: { from: ConfigDocument; to: ConfigDocument }): Pick<FilePlan, 'changes' | 'lines'> => {
-    const changes = compareConfigs(from, to);
-    return { changes, lines: describeChanges(changes) };
+  /** The JSON of an object with the contents of a document as a file, and with what it changes of another one. */
+  describe: ({ document, from }: { document: ConfigDocument; from: ConfigDocument | null }): string => {
+    const changes = from && compareConfigs(from, document);
+    return JSON.stringify({ file: fileContents(document), ...(changes && { changes, lines: describeChanges(changes) }) });
   },
+  summarize: ({ from, to }: { from: ConfigDocument; to: ConfigDocument }): Difference => differenceOf(from, to),
   compile: (version: ConfigVersion): Compiled => compiled(version),
 };

@@ -21,6 +21,10 @@ export class Overrun extends LaurelError {
   }
 }
 
+/** Whether a task has ended because of its limits, and not because of a fault in the thread. */
+const isOverrun = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ABORT_ERR' || error.code === 'ERR_WORKER_OUT_OF_MEMORY');
+
 export interface ThreadOptions {
   /** The module that the thread runs, without its extension; it calls `serve` (serve.ts). */
   readonly entry: URL;
@@ -70,7 +74,7 @@ export class Thread<T extends Tasks> {
     } catch (error) {
       this.worker = undefined;
       await worker.terminate();
-      throw new Overrun(this.options.overrun, error);
+      throw isOverrun(error) ? new Overrun(this.options.overrun, error) : error;
     } finally {
       worker.unref();
     }

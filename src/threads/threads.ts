@@ -2,7 +2,7 @@
 import { limits } from '../shared/limits.js';
 import { topLists } from '../config/kinds.js';
 import type { ConfigDocument } from '../config/model.js';
-import { configTasks } from './config-tasks.js';
+import { configTasks, type Edit } from './config-tasks.js';
 import type { renderTasks } from './render-tasks.js';
 import { Thread } from './thread.js';
 
@@ -28,6 +28,17 @@ const newConfigThread = (): Thread<typeof configTasks> =>
 const configThread = newConfigThread();
 /** Compiles them: events wait for a new configuration, which must not wait for dry runs. */
 const compileThread = newConfigThread();
+
+/** The objects, lists and fields in a value that edits a configuration, and one more for each 100 characters of its texts. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return Math.floor(value.length / 100);
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((sum: number, part) => sum + sizeOf(part), 1);
+}
+
+/** How many objects edits of a document are about: each edit checks the document that those before it have made. */
+export const objectsOfEdits = (document: ConfigDocument, edits: readonly Edit[]): number =>
+  (objectsIn(document) + sizeOf(edits)) * edits.length;
 
 type ConfigTask = keyof typeof configTasks;
 

@@ -8,7 +8,7 @@ import { signIn } from '../support/dashboard.js';
 import { addEmailDelivery, unsubscribeLink } from '../support/email-deliveries.js';
 import { identify } from '../support/sent-messages.js';
 import { certificateUrl, snsMessage } from '../support/sns.js';
-import { type Reply, startWorld, type World } from '../support/world.js';
+import { type Reply, startTenant, startWorld, type World } from '../support/world.js';
 
 /** What one turn of the event loop may take. */
 const mostMs = 20;
@@ -61,9 +61,26 @@ const large = {
 const asYaml = configText(large);
 /** Valid YAML of short nested lists, in an unknown field. */
 const nested = `metrics:\n${'- [[a],[a],[a],[a]]\n'.repeat(45_000)}`;
+const conditions = list(80, (no) => `{% if user.name == "${no}" %}a{% endif %}`).join('');
+const templates = list(24, (no) => ({ key: `t${no}`, name: `Text ${no}`, type: 'recap', locale: 'en', heading: 'Hi', body: conditions }));
 /** 400 days up to the clock of a world. */
 const days = 'startDate=2038-11-29&endDate=2040-01-02';
 const endless = `{% assign a = "${'😀'.repeat(200)}" | url_encode | url_encode | url_encode %}${'{{ a | url_encode | upcase | downcase | size }}'.repeat(60)}`;
+
+/** The largest text of a template, most of it in a loop over days. */
+const repeated = (piece: string): string => `{% for d in streak.days %}${piece.repeat(Math.floor(4_900 / piece.length))}{% endfor %}`;
+const looped = [
+  ['spaces', ' '],
+  ['tabs', '\t'],
+  ['short lines', 'a\n'],
+  ['lines of spaces', 'a\n \n'],
+  ['paragraphs', 'a\n\n'],
+] as const;
+const queries = [
+  ['one parameter very often', 'a&'.repeat(7_500)],
+  ['one parameter with values', 'userIds=a&'.repeat(1_500)],
+  ['parameters of different names', Array.from({ length: 2_000 }, (_, no) => `a${no}`).join('&')],
+] as const;
 
 /** An event with all properties. */
 const event = {
@@ -99,6 +116,7 @@ const hostile: readonly (readonly [what: string, path: string, status: number, r
   ['a file of ones', '/admin/v1/configuration/dry-run', 422, `{"file":{"metrics":[${fill(() => '1', most)}]}}`],
   ['a file of different keys', '/admin/v1/configuration/dry-run', 200, `{"file":{${fill(distinct, 9e5)}}}`],
   ['a field of different keys', '/admin/v1/configuration/dry-run', 422, `{"files":{${fill(distinct, 9e5)}}}`],
+  ['unknown fields beside a file', '/admin/v1/configuration/dry-run', 422, `{"file":"a",${fill(distinct, 9e5)}}`],
   ['a text of escapes', '/admin/v1/configuration/dry-run', 200, `{"file":"${'\\u00e9'.repeat(300_000)}"}`],
   ['a user with an object of different keys', '/v1/metrics/m0/event', 422, `{"user":{${fill(distinct, small)}}}`],
   ['a user with a list of different objects', '/v1/metrics/m0/event', 422, `{"user":[${fill((no) => `{${distinct(no)}}`, small)}]}`],
@@ -107,12 +125,14 @@ const hostile: readonly (readonly [what: string, path: string, status: number, r
 
 describe('The event loop', () => {
   let world: World;
+  let emptyTenant: World;
   let page: string;
   before(async () => {
     world = await startWorld({
       config: asYaml,
       settings: { metricsPort: 0, sesTopicArn: 'arn:aws:sns:eu-west-1:1:bounces', publicUrl: 'https://laurel.example/' },
     });
+    emptyTenant = await startTenant(world, {});
     await identify(world, 'ana', {});
     await batch([event]);
     page = new URL(
@@ -149,6 +169,8 @@ describe('The event loop', () => {
     world.request('POST', '/admin/v1/configuration/dry-run', { body: { file, prune } });
   const preview = (body: string): Promise<Reply> =>
     world.request('POST', '/admin/v1/messages/preview', { body: { type: 'recap', userId: 'ana', template: { body } } });
+  const apply = (file: string): Promise<Reply> => world.request('POST', '/admin/v1/configuration/apply', { body: { file } });
+  const createIn = (path: string, body: readonly object[]): Promise<Reply> => emptyTenant.request('POST', `/admin/v1/${path}`, { body });
   const rename = async (): Promise<Reply> => {
     const metrics = bodyOf<readonly { readonly id: string }[]>(await world.get('/admin/v1/metrics?limit=20'), 200);
     const changes = metrics.map(({ id }) => ({ id, name: 'Renamed' }));
@@ -158,15 +180,21 @@ describe('The event loop', () => {
   const requests: readonly (readonly [what: string, status: number, send: () => Promise<Reply>])[] = [
     ['a preview of a template without end', 422, () => preview(endless)],
     ['a preview with very many filters', 422, () => preview(`{{ "${'😀'.repeat(1_500)}"${'|url_encode'.repeat(280)}|size }}`)],
+    ...looped.map(([what, piece]) => [`a preview that repeats ${what}`, 200, () => preview(`y${repeated(piece)}x`)] as const),
     ['a dry run of 1 MB of nested YAML', 200, () => dryRun(nested)],
     ['a dry run of a large file', 200, () => dryRun(asYaml)],
     ['a dry run of an empty file that prunes', 200, () => dryRun('metrics: []', true)],
     ['a dry run of a large file as an object', 200, () => dryRun(large)],
     ['an export', 200, () => world.get('/admin/v1/configuration/file')],
+    ['the configuration', 200, () => world.get('/admin/v1/configuration')],
+    ['the schema of a configuration file', 200, () => world.get('/admin/v1/configuration/schema')],
     ['a version', 200, () => world.get('/admin/v1/configuration/versions/1')],
+    ['the list of versions', 200, () => world.get('/admin/v1/configuration/versions')],
+    ['the recipients of a message', 200, () => world.get('/admin/v1/messages/recipients?type=recap')],
     ['a year in review', 200, () => read('/wrapped?year=2040')],
     ['a summary of 400 days of a metric', 200, () => read(`/metrics/m0/event-summary?aggregation=daily&${days}`)],
     ['a summary of 400 days of points', 200, () => read(`/points/p0/event-summary?aggregation=daily&${days}`)],
+    ...queries.map(([what, query]) => [`a query of ${what}`, 422, () => world.get(`/v1/achievements?${query}`)] as const),
     ['the reference of the Application API', 200, () => withoutKey('/v1/openapi')],
     ['the reference of the Admin API', 200, () => withoutKey('/admin/v1/openapi')],
     ['a scrape of the metrics', 200, scrape],
@@ -177,6 +205,17 @@ describe('The event loop', () => {
     ['a batch of 1,000 events with all properties', 202, () => rawBatch(fullBatch)],
     ['a batch of events with unknown attributes', 202, () => rawBatch(unknownBatch)],
     ['a batch of changes, and the new configuration', 200, rename],
+    ['an applied file, and the new configuration', 200, () => apply(asYaml.replaceAll('Metric ', 'Measure '))],
+    [
+      'a batch of new metrics for an empty tenant',
+      201,
+      () =>
+        createIn(
+          'metrics',
+          list(100, (no) => ({ key: `n${no}`, name: `New ${no}` })),
+        ),
+    ],
+    ['a batch of new templates for an empty tenant', 201, () => createIn('templates', templates)],
   ];
   for (const [what, status, send] of requests) {
     it(`is held for at most ${mostMs} ms by ${what}`, async () => {

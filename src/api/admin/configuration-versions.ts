@@ -1,9 +1,10 @@
 /** The versions of a tenant's configuration: the newest one as a file, the earlier ones, and what each has changed. */
 import { z } from 'zod';
-import { fileContents } from '../../config/export.js';
 import { configFileJsonSchema } from '../../config/json-schema.js';
+import type { ConfigDocument } from '../../config/model.js';
 import type { StoredVersion } from '../../config/versions.js';
 import { LaurelError } from '../../shared/errors.js';
+import { JsonText } from '../../shared/json.js';
 import { limits } from '../../shared/limits.js';
 import { configWork, objectsIn } from '../../threads/threads.js';
 import { integerText, optionalIntegerText, requiredIntegerText } from '../query.js';
@@ -26,6 +27,16 @@ async function comparedVersion({ configuration }: Services, tenant: number, vers
   return stored;
 }
 
+/** A version with its file, and with what it changes of another document. */
+async function versionJson(stored: StoredVersion, from: ConfigDocument | null): Promise<JsonText> {
+  const { document } = stored;
+  const described = await configWork('describe', { document, from }, objectsIn(document) + (from ? objectsIn(from) : 0));
+  return new JsonText(`${JSON.stringify(shownVersion(stored)).slice(0, -1)},${described.slice(1)}`);
+}
+
+/** The JSON Schema of a file, once it has been asked for. */
+let schema: JsonText | undefined;
+
 const versionSchema = z.object({ ...versionFields, file: fileShape });
 
 export const configurationVersionRoutes: readonly Route[] = [
@@ -34,10 +45,10 @@ export const configurationVersionRoutes: readonly Route[] = [
     path: '/configuration',
     summary: 'Read the whole configuration, with its version',
     operation: 'admin_configuration_get',
+    costly: true,
     responses: { 200: versionSchema },
     handle: async ({ services, tenant }) => {
-      const stored = await storedVersion(services, tenant);
-      return { status: 200, body: { ...shownVersion(stored), file: fileContents(stored.document) } };
+      return { status: 200, body: await versionJson(await storedVersion(services, tenant), null) };
     },
   }),
   defineRoute({
@@ -63,7 +74,7 @@ export const configurationVersionRoutes: readonly Route[] = [
       '`x-variants` the fields that an object has by the value of one of them, `x-permanent` those that it keeps while it is active. ' +
       'Rules between objects are not in it: `POST /configuration/dry-run` checks them.',
     responses: { 200: z.record(z.string(), z.unknown()) },
-    handle: () => Promise.resolve({ status: 200, body: configFileJsonSchema() }),
+    handle: () => Promise.resolve({ status: 200, body: (schema ??= new JsonText(JSON.stringify(configFileJsonSchema()))) }),
   }),
   defineRoute({
     method: 'get',
@@ -101,9 +112,7 @@ export const configurationVersionRoutes: readonly Route[] = [
     handle: async ({ services, tenant, params, query }) => {
       const stored = await storedVersion(services, tenant, params.version);
       const before = await comparedVersion(services, tenant, query.against ?? Math.max(stored.version - 1, 0));
-      const compared = { from: before.document, to: stored.document };
-      const differences = await configWork('compare', compared, objectsIn(compared.from) + objectsIn(compared.to));
-      return { status: 200, body: { ...shownVersion(stored), file: fileContents(stored.document), ...differences } };
+      return { status: 200, body: await versionJson(stored, before.document) };
     },
   }),
 ];

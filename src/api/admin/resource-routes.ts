@@ -7,7 +7,7 @@ import { utcDate } from '../../shared/calendar.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import type { Edit, PlanContext } from '../../threads/config-tasks.js';
-import { configWork, objectsIn } from '../../threads/threads.js';
+import { configWork, objectsOfEdits } from '../../threads/threads.js';
 import { idsText, integerText } from '../query.js';
 import { type Caller, defineRoute, type Route, type Services } from '../route.js';
 import { authorOf } from './author.js';
@@ -56,7 +56,7 @@ async function editEach<I>(
       }
     });
     const edits = prepared.flatMap((edit) => (edit instanceof EditRefusal ? [] : [edit]));
-    const edited = await configWork('edit', { document: before, context, place, edits }, objectsIn(before) * edits.length);
+    const edited = await configWork('edit', { document: before, context, place, edits }, objectsOfEdits(before, edits));
     const outcomes = edited.outcomes.values();
     const done: Done<I>[] = [];
     const issues: Issue[] = [];
@@ -288,7 +288,7 @@ async function archiveAll(
   while (refused.length > 0 && refused.length < tried) {
     tried = refused.length;
     const edits = refused.map(({ id }) => ({ archive: id }));
-    const edited = await configWork('edit', { document, context, place, edits }, objectsIn(document) * edits.length);
+    const edited = await configWork('edit', { document, context, place, edits }, objectsOfEdits(document, edits));
     if (edited.isChanged) document = edited.document;
     const outcomes = refused.map((item, at) => ({ ...item, outcome: edited.outcomes[at] }));
     gone.push(...outcomes.flatMap(({ id, outcome }) => (outcome && 'refusal' in outcome ? [] : [{ id }])));

@@ -8,7 +8,7 @@ import type { ConfigDocument } from '../../config/model.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { boundedArray } from '../../shared/shapes.js';
-import { configWork, objectsIn } from '../../threads/threads.js';
+import { configWork, objectsOfEdits } from '../../threads/threads.js';
 import { type Caller, defineRoute, type Route } from '../route.js';
 import { authorOf } from './author.js';
 import { listOf, uuid } from './requests.js';
@@ -74,7 +74,7 @@ async function change(caller: Caller, part: SingleName, sent: object): Promise<C
     // A file gives freezes as a whole; a request changes only the fields it sends.
     const fields = 'freezes' in sent ? { ...sent, freezes: { ...before.streaks.freezes, ...(sent.freezes as object) } } : sent;
     const order = { document: before, context, place: null, edits: [{ settings: part, fields }] };
-    const { document, isChanged, outcomes } = await configWork('edit', order, objectsIn(before));
+    const { document, isChanged, outcomes } = await configWork('edit', order, objectsOfEdits(before, order.edits));
     const [outcome] = outcomes;
     if (outcome && 'refusal' in outcome) throw new LaurelError('unprocessable', outcome.refusal);
     return { document: isChanged ? document : before, result: document[part] };

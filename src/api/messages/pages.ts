@@ -137,7 +137,7 @@ export function messagePageRoutes(router: Router, services: PageServices): void 
     return target;
   };
   router.get('/m/u/:token', async (context) => {
-    await showPreferences(context, services, await targetOf(context), 'saved' in context.query ? 'Saved.' : null);
+    await showPreferences(context, services, await targetOf(context), context.querystring === 'saved' ? 'Saved.' : null);
   });
   router.post('/m/u/:token', readAny, async (context) => {
     const target = await targetOf(context);
