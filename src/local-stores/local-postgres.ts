@@ -16,7 +16,7 @@ import {
 import { createCluster, database, environment, maintenanceDatabase, onConnection, PostgresFolder } from './postgres-cluster.js';
 import { findPostgresHome } from './postgres-home.js';
 import { findPostgresPrograms, type PostgresPrograms } from './postgres-programs.js';
-import { poll, processCommand, ProcessHandle } from './processes.js';
+import { poll, processCommand, type ProcessHandle } from './processes.js';
 
 /** SQLSTATE cannot_connect_now: Postgres is recovering, and will accept connections soon. */
 const cannotConnectNow = '57P03';
