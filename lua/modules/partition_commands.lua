@@ -145,8 +145,8 @@ command.reading('readSegments', function(call)
   return { outcome.ok, part.epoch, #part.ended > 0 and part.segment or 0, #part.ended }
 end)
 
--- Drops the segments that no user lives in any more, unless the epoch in which this was found out has ended: a restore may have brought back
--- users who live in them.
+-- Drops the segments that no user lives in any more, unless the epoch in which this was found out has ended: a restore may have brought
+-- back users who live in them.
 -- Arguments: upTo, epoch. Replies: ok.
 command.on_partition('dropSegments', function(call, args, position)
   if args[position.epoch] == call.part.epoch then
