@@ -20,7 +20,7 @@ describe('The users of a page of due messages', function () {
     const { pool, tenant } = world;
     await pool.query(
       `insert into users (tenant, id, rev, email, subscribe_to_emails, attributes, control, created, updated, moved)
-       select $1, 'user-' || i, 1, i || '@example.com', true, '{}', false, now(), now(), now() from generate_series(1, ${users}) as i`,
+       select $1, 'user-' || i, 1, i || '@example.com', true, '{}', false, now(), now(), to_timestamp(0) from generate_series(1, ${users}) as i`,
       [tenant],
     );
     await pool.query(

@@ -40,7 +40,7 @@ const config = {
       boosts: [
         { key: 'own', name: 'Own', start: '2040-01-04', end: '2040-01-04', multiplier: 2, rounding: 'up', userId: 'ana' },
         { key: 'all', name: 'All', start: '2040-01-05', end: '2040-01-06', multiplier: 1.5, rounding: 'nearest' },
-        { key: 'past', name: 'Past', start: '2039-01-05', end: '2039-01-06', multiplier: 1.5 },
+        { key: 'past', name: 'Past', start: '2020-01-05', end: '2020-01-06', multiplier: 1.5 },
       ],
     },
   ],

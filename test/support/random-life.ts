@@ -88,6 +88,7 @@ export class Life {
       if (step === steps / 2) await this.world.configure(configWith('active'));
       await this.act();
     }
+    await this.extendStreaks();
     await this.acceptPoison();
     await this.world.drain();
     for (const user of users) await this.noteCompletions(user);
@@ -114,6 +115,15 @@ export class Life {
     else if (dice < 0.3) await world.request('POST', '/v1/achievements/by-hand/complete', { body: { user: { id: user } } });
     else if (dice < 0.34) await world.drain();
     else for (let count = 1 + random.below(3); count > 0; count -= 1) await this.event(random.chance(0.7) ? user : random.pick(users));
+  }
+
+  /** Ends the life with streaks of several lengths. */
+  private async extendStreaks(): Promise<void> {
+    for (let days = 1; days <= 3; days += 1) {
+      this.nowMs += dayMs;
+      await this.world.setClock(new Date(this.nowMs).toISOString());
+      for (const user of users.slice(0, days)) await track(this.world, 'cards', { user, value: 10 });
+    }
   }
 
   private async event(user: string): Promise<void> {
