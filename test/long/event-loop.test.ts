@@ -157,8 +157,9 @@ describe('The event loop', () => {
   const read = (path: string): Promise<Reply> => world.get(userPath('ana', path));
   const withoutKey = (path: string): Promise<Reply> => world.request('GET', path, { key: null });
   const scrape = async (): Promise<Reply> => {
-    const { status, headers, ...response } = await fetch(`${world.metricsAddress}/metrics`);
-    return { status, headers, body: response };
+    const response = await fetch(`${world.metricsAddress}/metrics`);
+    // A body that is not read keeps its connection open until it is collected.
+    return { status: response.status, headers: response.headers, body: await response.text() };
   };
   const notification = (): Promise<Reply> => {
     const wrong = certificateUrl.replace('sns.', 'sns.s3.');
