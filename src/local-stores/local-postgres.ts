@@ -75,6 +75,9 @@ const serverOptions = [
   `max_connections=${storeBounds.postgresConnections}`,
 ];
 
+/** Those below need rights that Postgres does not have. */
+const firstOpenPort = 1024;
+
 /** Reasons to retry: the port was taken, a server that a killed service had just launched was faster, or processes of a dead one are still ending. */
 const retryable = /Address already in use|lock file "postmaster\.pid" already exists|pre-existing shared memory block/;
 
@@ -82,7 +85,7 @@ const retryable = /Address already in use|lock file "postmaster\.pid" already ex
 async function tryStart(folder: PostgresFolder, programs: PostgresPrograms, fixedPort: number | undefined): Promise<number | null> {
   // Processes that were connected before look for it at the port that it had.
   const before = await folder.recorded();
-  const port = fixedPort ?? (await getPort({ host: '127.0.0.1', ...(before && { port: before.port }) }));
+  const port = fixedPort ?? (await getPort({ host: '127.0.0.1', ...(before && before.port >= firstOpenPort && { port: before.port }) }));
   const options = serverOptions.flatMap((option) => ['-c', option]);
   const server = await launch({
     program: programs.postgres,

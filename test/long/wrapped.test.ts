@@ -14,7 +14,7 @@ describe('The year in review of a user with 100,000 events, among thousands', ()
     const metric = await numberOf(world, 'metrics', 'cards');
     const device = String(await numberOf(world, 'attributes', 'device'));
     const busy = Array.from({ length: 100_000 }, (_, i): PastEvent => {
-      return { user: 'busy', metric, value: 1, day: first + (i % 365), attributes: [[device, `device ${i % 150}`]] };
+      return { user: 'busy', metric, value: 1, day: first + Math.floor((i * 365) / 100_000), attributes: [[device, `device ${i % 150}`]] };
     });
     const rest = Array.from({ length: others * 10 }, (_, i): PastEvent => {
       return { user: `u${i % others}`, metric, value: 1 + (i % others) * 10, day: first + Math.floor(i / others) };
