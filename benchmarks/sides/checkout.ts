@@ -12,6 +12,7 @@ import type * as offsets from '../../src/ledger/offsets.js';
 import type * as writeBehind from '../../src/ledger/write-behind.js';
 import type * as localPostgres from '../../src/local-stores/local-postgres.js';
 import type * as localRedis from '../../src/local-stores/local-redis.js';
+import type * as migrate from '../../src/postgres/migrate.js';
 import type * as pool from '../../src/postgres/pool.js';
 import type * as connection from '../../src/redis/connection.js';
 import type * as contract from '../../src/redis/contract.js';
@@ -46,6 +47,7 @@ export async function loadCheckout(root: string) {
     ...((await source(root, 'engine/events.ts', 'engine/track.ts')) as typeof track),
     ...((await source(root, 'ledger/offsets.ts')) as typeof offsets),
     ...((await source(root, 'ledger/write-behind.ts')) as typeof writeBehind),
+    ...((await source(root, 'postgres/migrate.ts', 'postgres/pool.ts')) as typeof migrate),
     ...((await source(root, 'postgres/pool.ts')) as typeof pool),
     ...((await source(root, 'redis/connection.ts')) as typeof connection),
     ...((await source(root, 'redis/contract.ts')) as typeof contract),

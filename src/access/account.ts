@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { isStoreTrouble } from '../logging/failure-log.js';
 import type { StoreWatch } from '../logging/store-watch.js';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { accountKeyNames, accountPrefix, channelNames } from '../redis/contract.js';
 import { LaurelError } from '../shared/errors.js';

@@ -22,7 +22,9 @@ import { startLocalRedis } from '../local-stores/local-redis.js';
 import type { LocalStore } from '../local-stores/local-store.js';
 import { FailureLog } from '../logging/failure-log.js';
 import { StoreWatch } from '../logging/store-watch.js';
-import { createPool, migrate, postgresFailure, withPostgresErrors } from '../postgres/pool.js';
+import { postgresFailure, refusedByPostgres, withPostgresErrors } from '../postgres/failure.js';
+import { migrate } from '../postgres/migrate.js';
+import { createPool } from '../postgres/pool.js';
 import { redisDatabaseOf, redisPlaceName } from '../redis/address.js';
 import { connectListener, connectRedis, messageOf, type RedisConnection, type RedisTarget } from '../redis/connection.js';
 import { refusedStart } from '../redis/failure.js';
@@ -158,7 +160,7 @@ export class Context {
       return context;
     } catch (error) {
       await lifecycle.stop();
-      throw refusedStart(error);
+      throw refusedByPostgres(refusedStart(error));
     }
   }
 

@@ -5,6 +5,7 @@ import { Sweep } from '../jobs/sweep.js';
 import type { ProcessRole } from '../ledger/active-redis-rules.js';
 import type { Observation } from '../observe/observation.js';
 import { metricsEndpoint, Observed } from '../observe/observed.js';
+import { refusedByPostgres } from '../postgres/failure.js';
 import { refusedStart } from '../redis/failure.js';
 import { Listener } from '../redis/connection.js';
 import type { Reconciler } from '../restore/reconcile.js';
@@ -107,7 +108,7 @@ export async function startService(options: ServiceOptions, roles: Roles): Promi
     return { context, address: server?.address, metricsAddress, newAdminKey: newAdminKey ?? undefined, ...stops(context, server) };
   } catch (error) {
     await context.stop();
-    throw refusedStart(error);
+    throw refusedByPostgres(refusedStart(error));
   }
 }
 

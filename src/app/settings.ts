@@ -3,6 +3,7 @@ import type { WebhookReceivers } from '../config/webhook-url.js';
 import { parseRedisAddress, redisAddressForms } from '../redis/address.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { postgresProblems, sentenceOf } from '../shared/store-problems.js';
 import { type ProviderSettings, providerSettingsOf, providerVariables, refusedTogether } from './provider-settings.js';
 import { address, onOrOff, wholeNumber } from './setting-types.js';
 
@@ -18,6 +19,13 @@ export const isLoopback = (host: string): boolean => host === 'localhost' || hos
 /** Whether a value is a valid `Origin`: a scheme, a host and perhaps a port. */
 const isOrigin = (value: string): boolean =>
   URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && new URL(value).origin === value;
+
+/** A URL of Postgres. A character of the login that is not percent-encoded ends the host early, and what follows shows it. */
+function isPostgresAddress(value: string): boolean {
+  if (!/^postgres(ql)?:\/\/./.test(value) || !URL.canParse(value) || /%(?![0-9a-f]{2})/i.test(value)) return false;
+  const { username, hash, pathname, search } = new URL(value);
+  return hash === '' && (username !== '' || !`${pathname}${search}`.includes('@'));
+}
 
 /** Origins, separated by commas. */
 const origins = (isAllowed: (value: string) => boolean, error: string) =>
@@ -52,7 +60,7 @@ const variables = z.object({
     .default('laurel'),
   DATABASE_URL: z
     .literal(builtIn)
-    .or(address(['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/laurel'))
+    .or(z.string().refine(isPostgresAddress, { error: sentenceOf(postgresProblems.address) }))
     .nullable()
     .default(null),
   DATA_DIR: z.string().default('.laurel'),
@@ -242,7 +250,9 @@ function describe(error: z.ZodError): string {
   const sentences = new Map<string, string>();
   for (const issue of error.issues) {
     const variable = String(issue.path[0]);
-    if (!sentences.has(variable)) sentences.set(variable, `${variable} ${issue.message}.`);
+    if (sentences.has(variable)) continue;
+    // The problems of stores are whole sentences.
+    sentences.set(variable, issue.message.startsWith(variable) ? issue.message : `${variable} ${issue.message}.`);
   }
   return [...sentences.values()].join('\n');
 }

@@ -11,7 +11,7 @@ import { ConfigConflict } from '../config/store.js';
 import { LaurelError } from '../shared/errors.js';
 import { hasRowsOf } from '../ledger/delete-user.js';
 import type { HistoryReader } from '../ledger/reader.js';
-import { postgresFailure, withPostgresErrors } from '../postgres/pool.js';
+import { postgresFailure, withPostgresErrors } from '../postgres/failure.js';
 import { compilePlan } from '../plan/compile.js';
 import { outcomes } from '../redis/contract.js';
 import type { JobTools } from './job.js';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import type { Frequency } from '../shared/calendar.js';
 import { rangeWidths } from '../shared/ranges.js';
 

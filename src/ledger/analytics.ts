@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import type { Frequency } from '../shared/calendar.js';
 import type { DaySpan } from './aggregates.js';
 import type { AnalyticsRow } from './analytics-days.js';

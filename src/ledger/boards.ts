@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { numberArray } from '../postgres/arrays.js';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import { rangeWidths } from '../shared/ranges.js';
 
 /** One run and group of a leaderboard, by numbers; the group is empty for a board that is not broken down. */

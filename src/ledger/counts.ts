@@ -1,7 +1,8 @@
 /** Counts over all users of a tenant, for what a change of the configuration would do to them. */
 import type pg from 'pg';
 import { textArray } from '../postgres/arrays.js';
-import { inTransaction, withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
+import { inTransaction } from '../postgres/pool.js';
 import type { Frequency } from '../shared/calendar.js';
 
 /** A query of one row with the column `count`. `$1` is the tenant, `values` are the parameters from `$2` on. */

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { textArray } from '../postgres/arrays.js';
 import { RowProblem } from '../postgres/binary.js';
-import { postgresFailure, withPostgresErrors } from '../postgres/pool.js';
+import { postgresFailure, withPostgresErrors } from '../postgres/failure.js';
 import { LaurelError } from '../shared/errors.js';
 import { type LedgerEntry, joinValues, splitValues } from './entry.js';
 import { type StreamId, betweenBatches } from './offsets.js';

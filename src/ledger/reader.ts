@@ -5,7 +5,7 @@ import { LaurelError } from '../shared/errors.js';
 import { userRecords } from '../redis/contract.js';
 import { hasCommitted, splitId, type StreamId } from './offsets.js';
 import { limits } from '../shared/limits.js';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import { recentRows } from './recent-rows.js';
 
 /** One local day of a user on a leaderboard; ranks and values are null while the user was not a participant. */

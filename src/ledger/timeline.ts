@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { inSnapshot, withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
+import { inSnapshot } from '../postgres/pool.js';
 import { type Frequency, firstDayOf, periodOf } from '../shared/calendar.js';
 
 /** The types of entries, in the order in which those of one moment are listed: what an event led to comes before the event. */

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import { userFields } from '../redis/contract.js';
 import type { ProfileFact } from './entry.js';
 

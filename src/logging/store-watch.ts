@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { LaurelError, type NotReadyReason } from '../shared/errors.js';
-import { postgresFailure } from '../postgres/pool.js';
+import { postgresFailure } from '../postgres/failure.js';
 import { messageOf } from '../redis/connection.js';
 import { redisFailure } from '../redis/failure.js';
 

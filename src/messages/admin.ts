@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { channels, notificationTypes, type Channel, type NotificationType } from '../config/message-types.js';
 import { type AttemptRecord, deliveryStatuses, type DeliveryStatus } from '../deliveries/queue.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import type { MessageAbout } from './about.js';
 import { messageKind, queueOf } from './channels.js';
 import type { StoredMessage } from './notifications.js';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import type { Suppressions } from './suppressions.js';
 
 /** A user's address. */

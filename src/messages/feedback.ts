@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.js';
 import { identifyUser } from '../engine/users.js';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { queueOf } from './channels.js';

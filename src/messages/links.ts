@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { type JWTPayload, SignJWT, errors, jwtVerify } from 'jose';
 import type pg from 'pg';
 import { z } from 'zod';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import { canonicalAddress } from './address.js';
 import { Secret } from './secret.js';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import { limits } from '../shared/limits.js';
 
 /** The keys that messages use: to sign links, and to hash suppressed addresses. */

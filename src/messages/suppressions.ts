@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type pg from 'pg';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import { canonicalAddress } from './address.js';
 import { Secret } from './secret.js';
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type pg from 'pg';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import type { TextField } from './fields.js';
 import type { OwnTemplate, SwitchedOff, TextOverrun } from './rendering.js';
 

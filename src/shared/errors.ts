@@ -33,6 +33,7 @@ export type NotReadyReason =
   | 'redis_refuses'
   | 'postgres_away'
   | 'postgres_disk'
+  | 'postgres_refuses'
   | 'ledger_full'
   | 'out_of_sync'
   | 'stopping'

@@ -241,6 +241,8 @@ export const limits = {
   writeBehindRetryMaxMs: 2_000,
   /** Lifetime of a write-behind lease. Renewed with every batch, and after a third of it when idle. */
   leaseMs: 3_000,
+  /** How long a start waits for another one that migrates the database. */
+  migrationLockMs: 300_000,
   /** Timeout of a statement, after which Postgres counts as unavailable. */
   postgresQueryTimeoutMs: 5_000,
   /** Timeout of a statement over all users of a tenant, in jobs, restore and verify. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Webhook } from '../config/model.js';
 import { numberArray } from '../postgres/arrays.js';
-import { withPostgresErrors } from '../postgres/pool.js';
+import { withPostgresErrors } from '../postgres/failure.js';
 import { limits } from '../shared/limits.js';
 import type { WebhookKind } from '../config/webhook-kinds.js';
 import { exampleOf } from './examples.js';

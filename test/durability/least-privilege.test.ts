@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import pino from 'pino';
 import { parse } from 'yaml';
-import { migrate } from '../../src/postgres/pool.js';
+import { migrate } from '../../src/postgres/migrate.js';
 import { startService } from '../../src/app/service.js';
 import { until } from '../support/answers.js';
 import { administer, stores, withDatabase } from '../support/stores.js';

@@ -72,6 +72,11 @@ export class OwnPostgres {
     return true;
   }
 
+  /** It refuses new clients, and stops when the last one leaves. */
+  stopWhenUnused(): void {
+    new ProcessHandle(this.store.pid).signal('SIGTERM');
+  }
+
   /** Stops it in order. */
   async shutDown(): Promise<void> {
     await this.store.stop();

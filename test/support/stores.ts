@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../src/postgres/pool.js';
+import { migrate } from '../../src/postgres/migrate.js';
 import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../../src/local-stores/local-redis.js';
 import { findPostgresHome } from '../../src/local-stores/postgres-home.js';

@@ -11,7 +11,7 @@ export const pem = (name: string): string => readFileSync(pemFile(name), 'utf8')
 
 export interface TlsOptions {
   /** Which certificate it shows. */
-  readonly certificate?: 'server' | 'elsewhere';
+  readonly certificate?: 'server' | 'elsewhere' | 'expired';
   /** It takes only clients that show a certificate of the authority `ca`. */
   readonly asksForCertificate?: boolean;
 }

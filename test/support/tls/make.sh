@@ -52,6 +52,7 @@ authority other-ca
 certificate server serverAuth DNS:localhost,IP:127.0.0.1
 certificate elsewhere serverAuth DNS:elsewhere.example
 certificate client clientAuth DNS:laurel
+(valid='-startdate 20200101000000Z -enddate 20200102000000Z' && certificate expired serverAuth DNS:localhost,IP:127.0.0.1)
 # With this one, tests sign messages of Amazon SNS, which uses RSA.
 openssl req -new -newkey rsa:2048 -nodes -subj '/CN=laurel tests sns' -keyout sns.key.pem -out "$scratch/sns.csr"
 printf 'basicConstraints=CA:FALSE\n' >"$scratch/sns.ext"
