@@ -34,7 +34,8 @@ export const postgresProblems = {
   },
   address: {
     reason: 'postgres_refuses',
-    cause: 'DATABASE_URL must be an address that starts with postgres:// or postgresql://, like postgres://user:password@localhost:5432/laurel',
+    cause:
+      'DATABASE_URL must be an address that starts with postgres:// or postgresql://, like postgres://user:password@localhost:5432/laurel',
     cure: 'Percent-encode characters of the user name and the password that have a meaning in a URL: @ is %40, # is %23, / is %2F, ? is %3F, % is %25.',
   },
   password: {
