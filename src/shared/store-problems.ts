@@ -8,18 +8,183 @@ export interface StoreProblem {
   readonly cause: string;
   /** What to do about it: one or more sentences. */
   readonly cure: string;
+  /** Waiting does not help: a start ends with it. */
+  readonly endsStart?: true;
 }
 
-/** `Cause (detail). Cure.` */
+/** `Cause (detail). Cure.` A full stop at the end of the detail is left out. */
 export const sentenceOf = ({ cause, cure }: StoreProblem, detail?: string): string =>
-  `${cause}${detail === undefined ? '' : ` (${detail})`}. ${cure}`;
+  `${cause}${detail === undefined ? '' : ` (${detail.replace(/[.\s]+$/, '')})`}. ${cure}`;
 
 /*
  * Every sentence about a store. docs/operations/store-problems.md shows the same rows (test/unit/store-problems.test.ts); test/long/redis-problems.test.ts
  * and test/long/postgres-problems.test.ts meet each of them with a real server.
  */
 
-export const redisProblems = {} as const satisfies Readonly<Record<string, StoreProblem>>;
+const access = 'docs/operations/redis.md has what Laurel needs.';
+
+export const redisProblems = {
+  // REDIS_URL, and the files for TLS.
+  address: {
+    reason: 'other',
+    cause:
+      'REDIS_URL must be redis://user:password@host:6379/0 for one server, unix:///path/redis.sock for one at a socket, redis+cluster://host:6379,host:6379 ' +
+      'for a cluster or redis+sentinel://host:26379,host:26379/master-name for Sentinel, and rediss for TLS, or local for the built-in Redis',
+    cure: 'Percent-encode special characters of the user name and the password: # is %23, / is %2F, ? is %3F, @ is %40, % is %25.',
+  },
+  fileUnreadable: {
+    reason: 'other',
+    cause: "A file of REDIS_CA_FILE, REDIS_CERT_FILE or REDIS_KEY_FILE can't be read",
+    cure: 'Set the variable to a file that exists and that Laurel may read.',
+  },
+  noCaCertificate: {
+    reason: 'other',
+    cause: 'REDIS_CA_FILE names a file without a certificate in PEM',
+    cure: 'Set it to a PEM file with the certificate of the authority that has signed that of Redis.',
+  },
+  halfCertificate: {
+    reason: 'other',
+    cause: 'REDIS_CERT_FILE and REDIS_KEY_FILE are a certificate and its key, and only one of them is set',
+    cure: 'Set both, or none.',
+  },
+  otherKey: {
+    reason: 'other',
+    cause: 'REDIS_CERT_FILE and REDIS_KEY_FILE are not a certificate and its own key',
+    cure: 'Set them to files in PEM, the key without a passphrase.',
+  },
+  filesWithoutTls: {
+    reason: 'other',
+    cause: 'A file for TLS is set, and REDIS_URL is without TLS',
+    cure: 'Let REDIS_URL begin with rediss, or unset the variable.',
+  },
+
+  // A connection.
+  noAnswer: { reason: 'redis_away', cause: 'Redis does not answer', cure: 'Start it, or set REDIS_URL to one that runs.' },
+  away: { reason: 'redis_away', cause: 'Redis is away', cure: 'Try again shortly, with the same Idempotency-Key.' },
+  maxClients: {
+    reason: 'redis_refuses',
+    cause: 'Redis has as many clients as it allows',
+    cure: 'Raise its maxclients, or close connections of other clients.',
+  },
+  certificateName: {
+    reason: 'redis_away',
+    cause: 'Redis shows a certificate for another name',
+    cure: 'Let REDIS_URL name a host that the certificate is for.',
+  },
+  certificateDates: {
+    reason: 'redis_away',
+    cause: 'Redis shows a certificate that is not valid now',
+    cure: 'Give it a new one, or set the clock of this machine.',
+  },
+  certificateUnsigned: {
+    reason: 'redis_away',
+    cause: 'Redis shows a certificate that no known authority has signed',
+    cure: 'Set REDIS_CA_FILE to a file with the certificate of the authority that has.',
+  },
+  certificateRefused: {
+    reason: 'redis_away',
+    cause: 'Redis refuses to speak TLS with Laurel',
+    cure: 'Where it asks for a certificate, set REDIS_CERT_FILE and REDIS_KEY_FILE to one that it trusts, and its key.',
+  },
+  wrongLogin: {
+    reason: 'redis_login',
+    cause: 'Redis refuses the user name or the password of REDIS_URL',
+    cure: `Correct them, with special characters percent-encoded. ${access}`,
+    endsStart: true,
+  },
+  noLogin: {
+    reason: 'redis_login',
+    cause: 'Redis asks for a login, and REDIS_URL has none that it accepts',
+    cure: `Add the user name and the password to REDIS_URL. ${access}`,
+    endsStart: true,
+  },
+  denied: {
+    reason: 'redis_permission',
+    cause: 'Redis denies its user a command, a key or a channel',
+    cure: `Give the user what Laurel needs, for the keys of REDIS_PREFIX. ${access}`,
+    endsStart: true,
+  },
+
+  // The kind of server, and its settings.
+  clusterNode: {
+    reason: 'redis_refuses',
+    cause: 'REDIS_URL names one server, and this Redis is a node of a cluster',
+    cure: 'Let REDIS_URL begin with redis+cluster:// (rediss+cluster:// with TLS).',
+    endsStart: true,
+  },
+  noCluster: {
+    reason: 'redis_refuses',
+    cause: 'REDIS_URL names a cluster, and this Redis is one server',
+    cure: 'Let REDIS_URL begin with redis:// (rediss:// with TLS).',
+    endsStart: true,
+  },
+  tooOld: {
+    reason: 'other',
+    cause: 'This Redis is too old',
+    cure: 'Laurel needs Redis 7.0 or Valkey 7.2 at least.',
+    endsStart: true,
+  },
+  evicts: {
+    reason: 'other',
+    cause: "This Redis evicts keys when memory runs out, which would lose users' progress",
+    cure: 'Set maxmemory-policy to noeviction and start again.',
+    endsStart: true,
+  },
+  noFile: {
+    reason: 'other',
+    cause: 'This Redis keeps no append-only file: when it stops, events that were answered and had not reached Postgres are lost',
+    cure: 'Set appendonly to yes.',
+  },
+  noFileForAlways: {
+    reason: 'other',
+    cause: 'DURABILITY is always, and this Redis keeps no append-only file',
+    cure: 'Set appendonly to yes in its configuration and start it again.',
+    endsStart: true,
+  },
+  fixedSettings: {
+    reason: 'other',
+    cause: 'DURABILITY is always, and this Redis does not let its settings be changed',
+    cure: 'Set appendfsync to always and no-appendfsync-on-rewrite to no in its configuration.',
+    endsStart: true,
+  },
+  foreign: {
+    reason: 'out_of_sync',
+    cause: 'This Redis belongs to another database',
+    cure: 'Check REDIS_URL, REDIS_PREFIX and DATABASE_URL. Nothing was changed.',
+    endsStart: true,
+  },
+
+  // What passes, or what an operator of Redis ends while Laurel runs.
+  disk: { reason: 'redis_disk', cause: 'Redis cannot write to its disk, which is full or failing', cure: 'Free disk space.' },
+  memory: { reason: 'redis_memory', cause: 'Redis has used all of its memory', cure: 'Give it more memory.' },
+  loading: { reason: 'redis_loading', cause: 'Redis is loading its data', cure: 'Try again shortly.' },
+  replica: {
+    reason: 'redis_refuses',
+    cause: 'This Redis is a replica, which takes no writes',
+    cure: 'After a failover, try again shortly. Otherwise set REDIS_URL to the master, or to the Sentinels (redis+sentinel://), which name it.',
+  },
+  slotMoving: {
+    reason: 'redis_refuses',
+    cause: 'The keys are moving to another master of the cluster',
+    cure: 'Try again shortly.',
+  },
+  clusterDown: {
+    reason: 'redis_refuses',
+    cause: 'A part of the cluster of Redis is away',
+    cure: 'Try again once a replica has taken over, or start the master that is away.',
+  },
+  busy: { reason: 'redis_refuses', cause: 'A script of another client holds Redis', cure: 'Try again shortly, or run SCRIPT KILL.' },
+  fewReplicas: {
+    reason: 'redis_refuses',
+    cause: 'Redis takes no writes while it has too few replicas',
+    cure: 'Start the replicas that its min-replicas-to-write asks for.',
+  },
+  lostLibrary: {
+    reason: 'other',
+    cause: 'Redis does not keep the function library',
+    cure: 'Try again shortly.',
+  },
+} as const satisfies Readonly<Record<string, StoreProblem>>;
 
 export const postgresProblems = {
   away: {
