@@ -145,5 +145,5 @@ async function checkMigrations(client: pg.Client): Promise<void> {
     'select name from migrations where name <> all($1::text[]) order by name desc limit 1',
     [known],
   );
-  if (rows[0]) throw postgresError('newerSchema', `${rows[0].name}; this version knows ${known.sort().at(-1) ?? 'none'} at most`);
+  if (rows[0]) throw postgresError('newerSchema', `${rows[0].name}; this one knows ${known.sort().at(-1) ?? 'none'} at most`);
 }

@@ -198,7 +198,7 @@ export const postgresProblems = {
     cure: 'Wait until it accepts connections.',
   },
   address: {
-    reason: 'postgres_refuses',
+    reason: 'other',
     cause:
       'DATABASE_URL must be an address that starts with postgres:// or postgresql://, like postgres://user:password@localhost:5432/laurel',
     cure: 'Percent-encode characters of the user name and the password that have a meaning in a URL: @ is %40, # is %23, / is %2F, ? is %3F, % is %25.',
@@ -254,12 +254,12 @@ export const postgresProblems = {
     cure: 'Where it asks for a certificate, add sslcert and sslkey to DATABASE_URL: one that it trusts, and its key.',
   },
   version: {
-    reason: 'postgres_refuses',
+    reason: 'other',
     cause: 'This Postgres is too old',
     cure: 'Laurel needs Postgres 14 at least.',
   },
   encoding: {
-    reason: 'postgres_refuses',
+    reason: 'other',
     cause: 'The encoding of this database is not UTF8, so it cannot hold every name',
     cure: 'Create one with ENCODING UTF8 (from template0), and set DATABASE_URL to it.',
   },
@@ -279,12 +279,12 @@ export const postgresProblems = {
     cure: 'Make the role the owner of its database or schema and of the tables in it: GRANT CREATE, USAGE ON SCHEMA … TO ….',
   },
   newerSchema: {
-    reason: 'postgres_refuses',
+    reason: 'other',
     cause: 'A newer version of Laurel has migrated this database',
     cure: 'Nothing was changed. Start the newer version, or use another database.',
   },
   migrationLock: {
-    reason: 'postgres_refuses',
+    reason: 'other',
     cause: 'Another connection holds the lock of the migrations',
     cure: 'Let the other start finish, or end its connection with pg_terminate_backend. Nothing was changed.',
   },

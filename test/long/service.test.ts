@@ -369,7 +369,7 @@ describe('A database of an operator', () => {
       (error: unknown) => (error instanceof OperatorError ? error.message : String(error)),
     );
     expect(refused).to.match(
-      /^A newer version of Laurel has migrated this database \(9999_of_a_newer_version\): .* Start the newer version/,
+      /^A newer version of Laurel has migrated this database \(9999_of_a_newer_version; .*\)\. .* Start the newer version/,
     );
     expect((await database.pool.query('select 1 from redis_confirmations')).rowCount).to.equal(0);
   });
