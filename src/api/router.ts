@@ -78,6 +78,8 @@ export const adminRoutes: readonly Route[] = [
 
 export interface AppOptions extends ObservedOptions, ServeOptions {
   readonly health: Health;
+  /** Where `/` leads. */
+  readonly home: '/dashboard' | '/docs';
   /** The pages of links in messages, and the bounces of providers. */
   readonly messages: PageServices & BounceServices;
   /** CORS_ORIGINS. */
@@ -168,6 +170,7 @@ export const prepareApi = (): void => generateDocuments(routes);
 /** The HTTP application: health, the reference, the Application API under both of its bases, the Admin API. */
 export function createApp(options: AppOptions): Koa {
   const router = new Router();
+  router.get('/', (context) => context.redirect(options.home));
   healthRoutes(router, options.health);
   messagePageRoutes(router, options.messages);
   bounceRoutes(router, options.messages);
@@ -200,12 +203,12 @@ export interface Health {
 }
 
 /**
- * `GET /health/live`: the process responds. `GET /health/ready`: Redis accepts writes and is in sync with Postgres, the ledger is below its
+ * `GET /health/live`, and `GET /health`: the process responds. `GET /health/ready`: Redis accepts writes and is in sync with Postgres, the ledger is below its
  * limit, and the service is not stopping; 503 with the cause otherwise. Postgres may be unavailable, since events are accepted until the ledger
- * is full. Neither needs a key.
+ * is full. None needs a key.
  */
 export function healthRoutes(router: Router, health: Health): void {
-  router.get('/health/live', (context) => {
+  router.get(['/health', '/health/live'], (context) => {
     context.body = { status: 'live' };
   });
   router.get('/health/ready', async (context) => {

@@ -76,6 +76,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     ...{ services, ...admission },
     more: settings.dashboard ? dashboardOf(context, services, admission) : undefined,
     health: { problem },
+    home: settings.dashboard ? '/dashboard' : '/docs',
     messages: { ...publicServices(context), feedback },
     corsOrigins: settings.corsOrigins,
     refusals,

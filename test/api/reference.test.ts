@@ -54,6 +54,28 @@ describe('The reference', () => {
     expect(response.headers.get('content-type')).to.match(/^application\/json/);
   });
 
+  it('is what / leads to when the dashboard is off, and the dashboard is otherwise', async () => {
+    const leadsTo = async (address: string): Promise<unknown[]> => {
+      const response = await fetch(`${address}/`, { redirect: 'manual' });
+      await response.arrayBuffer();
+      return [response.status, response.headers.get('location')];
+    };
+    expect(await leadsTo(world.address)).to.deep.equal([302, '/dashboard']);
+    const plain = await startWorld({ settings: { dashboard: false } });
+    try {
+      expect(await leadsTo(plain.address)).to.deep.equal([302, '/docs']);
+    } finally {
+      await plain.stop();
+    }
+  });
+
+  it('is not needed to find out whether the process responds', async () => {
+    for (const path of ['/health', '/health/live']) {
+      const { status, text } = await get(path);
+      expect([status, JSON.parse(text)]).to.deep.equal([200, { status: 'live' }]);
+    }
+  });
+
   it('has every route once, under a name of its own', () => {
     for (const [api, , routes] of apis) {
       const named = operationsOf(api === 'admin' ? admin : application).map(({ operationId }) => operationId);
