@@ -4,7 +4,7 @@ import { commandAuthor } from '../config/author.js';
 import { applyConfig, describeApplied, noteApplied, readConfigText, type ApplyOptions } from './apply.js';
 import { Context, type ContextOptions } from './context.js';
 import { OperatorError } from '../shared/errors.js';
-import { failureText, openLog, printTo } from './output.js';
+import { failureText, isProduction, openLog, printTo } from './output.js';
 import { runSupervised } from './processes/supervised.js';
 import { serve } from './processes/serve.js';
 import { parseSettings } from './settings.js';
@@ -166,7 +166,9 @@ export async function main(args: readonly string[]): Promise<void> {
     await program().parseAsync([...args], { from: 'user' });
     process.exit(0);
   } catch (error) {
-    process.stderr.write(`${failureText(error)}\n`);
+    const text = failureText(error);
+    if (isProduction && ['serve', 'worker'].includes(args[0] ?? '')) openLog('fatal', 'supervisor').fatal(text);
+    else process.stderr.write(`${text}\n`);
     process.exit(1);
   }
 }

@@ -9,6 +9,33 @@ export const printTo =
     stream.write(`${line}\n`);
   };
 
+/** Whether programs read what the service writes, as in a container. */
+export const isProduction = process.env['NODE_ENV'] === 'production';
+
+/**
+ * Shows the operator of a service plain lines on standard output. In production they are JSON lines like those of the log, and LOG_LEVEL does not
+ * hide them: the generated admin key is shown only once.
+ */
+export function printOfService(): Print {
+  if (!isProduction) return printTo(process.stdout);
+  const lines = createLog('info', process.stdout, 'supervisor');
+  return (line) => {
+    if (line !== '') lines.info(line.trim());
+  };
+}
+
+/** Logs what Node writes to standard error as plain text: its warnings, and an error that nothing has caught, which ends the process. */
+export function logNodeEvents(log: Logger): void {
+  process.removeAllListeners('warning');
+  process.on('warning', (warning) => {
+    log.warn({ err: warning }, 'warning of Node');
+  });
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'unexpected error, the process ends');
+    process.exit(1);
+  });
+}
+
 /** The log of this process, on standard error. Writes are synchronous, so that a process that ends loses none. */
 export const openLog = (level: string, name?: string): Logger => createLog(level, pino.destination({ dest: 2, sync: true }), name);
 

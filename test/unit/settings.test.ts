@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { OperatorError } from '../../src/shared/errors.js';
+import { misspeltSettings } from '../../src/app/misspelt.js';
 import { defaultApiProcesses, parseSettings, settingsSchema, type Settings } from '../../src/app/settings.js';
 
 const defaults: Settings = {
@@ -376,5 +377,36 @@ describe('The settings', () => {
       isNone(value) ? null : String(typeof value === 'boolean' ? Number(value) : value),
     );
     expect(rows).to.deep.equal(Object.keys(settingsSchema.shape).map((name, index) => [name, values[index]]));
+  });
+});
+
+describe('A variable that is almost a setting', () => {
+  const meant = (env: NodeJS.ProcessEnv): string[] => misspeltSettings(env).map(({ variable, setting }) => `${variable}: ${setting}`);
+
+  it('is named with the setting that it is close to', () => {
+    const env = { CORS_ORIGIN: 'x', DATABASE_URI: 'x', METRIC_PORT: '1', LOGLEVEL: 'x', redis_url: 'x', WEBHOOKS_ORIGIN: 'x', DATADIR: 'x' };
+    expect(meant(env)).to.deep.equal([
+      'CORS_ORIGIN: CORS_ORIGINS',
+      'DATABASE_URI: DATABASE_URL',
+      'METRIC_PORT: METRICS_PORT',
+      'LOGLEVEL: LOG_LEVEL',
+      'redis_url: REDIS_URL',
+      'WEBHOOKS_ORIGIN: WEBHOOK_ORIGINS',
+      'DATADIR: DATA_DIR',
+    ]);
+  });
+
+  it('is left alone when it is empty, and when the setting is set too', () => {
+    expect(meant({ CORS_ORIGIN: '', DATABASE_URI: 'x', DATABASE_URL: 'x' })).to.deep.equal([]);
+  });
+
+  it('is none of those that shells, service managers, hosting providers and other programs set', () => {
+    const others =
+      'PATH HOME HOST HOSTNAME PORTS PORT_1 GHOST CONFIGS USER SHELL PWD OLDPWD LANG LC_ALL TERM TZ TMPDIR LOGNAME MAIL EDITOR NODE_ENV NODE_OPTIONS ' +
+      'NODE_PATH INIT_CWD INVOCATION_ID JOURNAL_STREAM LISTEN_FDS KUBERNETES_PORT KUBERNETES_SERVICE_HOST REDIS_PORT REDIS_HOST REDIS_PASSWORD ' +
+      'REDIS_SERVICE_HOST POSTGRES_PASSWORD PGHOST PGPORT PGDATA PGDATABASE PGUSER PGPASSWORD DYNO PUBLIC_PORT JAVA_HOME XDG_DATA_DIRS DATA_HOME ' +
+      'LAUREL_PORT LAUREL_METRICS_PORT METRICS_PATH OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_TIMEOUT ' +
+      'OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES HTTP_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR AWS_REGION GOOGLE_APPLICATION_CREDENTIALS';
+    expect(meant(Object.fromEntries(others.split(' ').map((name) => [name, 'x'])))).to.deep.equal([]);
   });
 });

@@ -1,6 +1,7 @@
 import { OperatorError } from '../../shared/errors.js';
 import type { Print } from '../commands/keys.js';
-import { printTo, openLog } from '../output.js';
+import { misspeltSettings } from '../misspelt.js';
+import { logNodeEvents, openLog, printOfService } from '../output.js';
 import type { Roles } from '../service.js';
 import { parseSettings } from '../settings.js';
 import { onHangUpSignal, stopSignal } from '../signals.js';
@@ -20,8 +21,11 @@ export type Opening = (started: Started, signal: AbortSignal) => Promise<readonl
  */
 export async function serve(roles: Roles, opening?: Opening, prepare?: () => Promise<void>): Promise<void> {
   const settings = parseSettings(process.env);
-  const print = printTo(process.stdout);
-  const supervisor = new Supervisor({ settings, log: openLog(settings.logLevel, 'supervisor'), print }, roles);
+  const print = printOfService();
+  const log = openLog(settings.logLevel, 'supervisor');
+  logNodeEvents(log);
+  for (const misspelt of misspeltSettings(process.env)) log.warn(misspelt, 'unknown environment variable, a setting has a similar name');
+  const supervisor = new Supervisor({ settings, log, print }, roles);
   const hungUp = new Promise<NodeJS.Signals>((resolve) => {
     onHangUpSignal(
       () => void supervisor.reload(),

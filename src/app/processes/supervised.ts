@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Observation } from '../../observe/observation.js';
-import { failureText, openLog } from '../output.js';
+import { failureText, logNodeEvents, openLog } from '../output.js';
 import { prepareApi } from '../../api/router.js';
 import { startService, type Service, type SupervisedOptions } from '../service.js';
 import { parseSettings } from '../settings.js';
@@ -54,6 +54,7 @@ export async function runSupervised(): Promise<never> {
   const plan = JSON.parse(process.env[planVariable] ?? '') as ProcessPlan;
   const settings = parseSettings(process.env);
   const log = openLog(settings.logLevel, plan.name);
+  logNodeEvents(log);
   const ended = endOrder(log);
   let metrics: Observation | undefined;
   const supervised: SupervisedOptions = {
