@@ -1,9 +1,14 @@
-import { mkdtemp } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import { parse } from 'yaml';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { totalsOf } from '../../src/redis/encoding.js';
 import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
@@ -23,7 +28,7 @@ interface Pasted {
 
 /** Reads the command as a shell does: words, single quotes, and lines that go on after a backslash. */
 function readCurl(output: string): Pasted {
-  const command = /^ {2}curl [\s\S]*?[^\\]$/m.exec(output)![0].replace(/\\\n/g, ' ');
+  const command = /^(?: {2})?curl -s [\s\S]*?[^\\]$/m.exec(output)![0].replace(/\\\n/g, ' ');
   const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
   const after = (flag: string): string[] => words.flatMap((word, index) => (word === flag ? [words[index + 1]!] : []));
   return {
@@ -36,8 +41,15 @@ function readCurl(output: string): Pasted {
 interface EventAnswer {
   readonly eventId: string;
   readonly total: number;
-  readonly points: { readonly points: { readonly total: number; readonly level?: { readonly key: string } } };
-  readonly leaderboards: Readonly<Record<string, { readonly rank: number }>>;
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+/** The response that the README shows, without what it leaves out. YAML allows the commas at its ends. */
+function readmeResponse(): EventAnswer {
+  const [, text = ''] = /```jsonc\n([\s\S]*?)```/.exec(readme)!;
+  return parse(text.replaceAll('/* … */', '')) as EventAnswer;
 }
 
 describe('The first start of Laurel', () => {
@@ -89,7 +101,9 @@ describe('The first start of Laurel', () => {
     const redis = new Redis(redisStore.url);
     const postgres = new pg.Client({ connectionString: postgresStore.url });
     await postgres.connect();
-    const { rows } = await postgres.query<{ metric: number; total: number }>('select metric, total from user_metrics');
+    const { rows } = await postgres.query<{ metric: number; total: number }>(
+      "select metric, total from user_metrics where user_id = 'ana'",
+    );
     const hash = await redis.hgetallBuffer(`${partitionPrefix('laurel', tenant)}${keyNames.user}ana`);
     const inRedis = totalsOf(new Map(Object.entries(hash)), 'metric').get(rows[0]!.metric);
     const keyed = await postgres.query(`select 1 from events where idempotency_key = 'once'`);
@@ -109,18 +123,37 @@ describe('The first start of Laurel', () => {
     });
     const { status, body } = await paste(address);
     expect(status).to.equal(201);
-    expect(body.total).to.equal(5);
-    expect(body.points.points.total).to.equal(10);
-    expect(body.points.points.level?.key).to.equal('novice');
-    expect(body.leaderboards['all-time']?.rank).to.equal(1);
+    const { eventId, ...facts } = readmeResponse();
+    expect(eventId).to.match(/^[0-9a-f-]{36}$/);
+    expect(body).to.containSubset(facts);
+  });
+
+  it('is shown the same request in the README', () => {
+    const written = readCurl(readme);
+    expect(written.url).to.equal(`http://127.0.0.1:7070${new URL(pasted.url).pathname}`);
+    expect([written.body, Object.keys(written.headers)]).to.deep.equal([pasted.body, Object.keys(pasted.headers)]);
+  });
+
+  it('is counted for the client library too, with the lines of the README', async () => {
+    const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readme)!;
+    const printed = 'http://127.0.0.1:7070';
+    expect(code).to.include(printed);
+    const script = join(root, 'examples', `.readme-${process.pid}.mjs`);
+    await writeFile(script, code.replace(printed, await laurel.address()));
+    try {
+      const { stdout } = await promisify(execFile)(process.execPath, [script], { env: { LAUREL_API_KEY: key } });
+      expect(stdout).to.equal('Ben has viewed 5 flashcards and earned 10 points.\n');
+    } finally {
+      await rm(script);
+    }
   });
 
   it('counts once what is sent twice with one Idempotency-Key', async () => {
     const address = await laurel.address();
     const replies = [await paste(address, { 'Idempotency-Key': 'once' }), await paste(address, { 'Idempotency-Key': 'once' })];
     expect(replies.map(({ status, body }) => [status, body.total])).to.deep.equal([
-      [201, 10],
-      [202, 10],
+      [201, 200],
+      [202, 200],
     ]);
     expect(replies[1]!.body.eventId).to.equal(replies[0]!.body.eventId);
   });
@@ -137,9 +170,9 @@ describe('The first start of Laurel', () => {
   it('finds all data at the next start, and is shown no other key', async () => {
     const address = await start();
     expect(laurel.output).to.not.include('admin key');
-    expect(await stored()).to.deep.equal({ redis: 10, postgres: [10], rowsOfTheKey: 1 });
+    expect(await stored()).to.deep.equal({ redis: 200, postgres: [200], rowsOfTheKey: 1 });
     const { status, body } = await paste(address);
-    expect([status, body.total]).to.deep.equal([201, 15]);
+    expect([status, body.total]).to.deep.equal([201, 300]);
   });
 
   it('finds all data after kill -9 of all processes', async () => {
@@ -148,9 +181,39 @@ describe('The first start of Laurel', () => {
     const address = await start();
     expect(living(survivors)).to.have.lengthOf(2);
     const { status, body } = await paste(address);
-    expect([status, body.total]).to.deep.equal([201, 20]);
+    expect([status, body.total]).to.deep.equal([201, 400]);
     expect(await laurel.stop()).to.deep.equal({ code: 0, signal: null });
     expect(living(survivors)).to.deep.equal([]);
+  });
+
+  it('writes only JSON in production, and shows the admin key whatever the level of the log', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'laurel-newcomer-'));
+    const env = { NODE_ENV: 'production', NODE_OPTIONS: '--pending-deprecation', PORT: '0', DATA_DIR: other, API_PROCESSES: '1' };
+    const linesOf = ({ output, log }: LaurelProcess): Record<string, unknown>[] =>
+      [output, log].flatMap((text) => text.split('\n').slice(0, -1)).map((line) => JSON.parse(line) as Record<string, unknown>);
+    try {
+      const own = new LaurelProcess(fromBin, ['serve'], { ...env, LOG_LEVEL: 'fatal' });
+      await own.says(/Laurel is ready/);
+      await own.stop();
+      const texts = linesOf(own).map(({ msg }) => msg);
+      expect(texts.filter((text) => /^Its admin key, which is shown only this once: \S+$/.test(String(text)))).to.have.lengthOf(1);
+      expect(texts.at(-1)).to.equal('Stopped.');
+
+      const warned = new LaurelProcess(fromBin, ['worker'], { ...env, CORS_ORIGIN: 'https://app.example.com' });
+      await warned.says(/worker is running/);
+      await warned.stop();
+      expect(linesOf(warned)).to.have.length.above(1);
+      expect(warned.log).to.include('"variable":"CORS_ORIGIN","setting":"CORS_ORIGINS"');
+
+      const refused = new LaurelProcess(fromBin, ['serve'], { ...env, PORT: 'x' });
+      await refused.exit;
+      expect(linesOf(refused).map(({ level, msg }) => [level, msg])).to.deep.equal([
+        [60, 'PORT must be a whole number from 0 to 65535 (0 for any free port).'],
+      ]);
+    } finally {
+      await killChildren();
+      await removeStores(other);
+    }
   });
 
   it('is given a request for a metric of CONFIG', async () => {

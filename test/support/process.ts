@@ -50,9 +50,10 @@ export class LaurelProcess {
   private written = '';
   private errors = '';
 
-  constructor(command: readonly string[], args: readonly string[], env: Readonly<Record<string, string>>) {
+  /** @param node the program of another version of Node. */
+  constructor(command: readonly string[], args: readonly string[], env: Readonly<Record<string, string>>, node = process.execPath) {
     const { PATH = '', HOME = '', TMPDIR } = process.env;
-    const child = spawn(process.execPath, [...command, ...args], {
+    const child = spawn(node, [...command, ...args], {
       cwd: root,
       env: { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -26,20 +26,20 @@ describe('The first request that a start prints', () => {
 
   it('is for the metric and the attributes of the sample configuration', () => {
     expect(printed(documentOf(readConfigText(sampleConfig).text))).to.deep.equal(
-      request('flashcards-viewed', { user: { ...ana, attributes: { city: 'Lisbon' } }, value: 5, attributes: { device: 'phone' } }),
+      request('flashcards-viewed', { user: { ...ana, attributes: { city: 'Lisbon' } }, value: 100, attributes: { device: 'mobile' } }),
     );
   });
 
   it('is for a metric of the active configuration, with attributes that it has', () => {
     const document = documentOf('metrics: [{key: laps, name: Laps}]\nattributes: [{key: city, name: City, type: user}]');
-    const body = { user: { ...ana, attributes: { city: 'Lisbon' } }, value: 5 };
+    const body = { user: { ...ana, attributes: { city: 'Lisbon' } }, value: 100 };
     expect(printed(document, { CONFIG: 'running.yaml' })).to.deep.equal(request('laps', body));
   });
 
   it('is for no metric that is archived', () => {
     const document = documentOf('metrics: [{key: laps, name: Laps}, {key: miles, name: Miles}]');
     const metrics = document.metrics.map((metric) => ({ ...metric, archived: metric.key === 'laps' }));
-    expect(printed({ ...document, metrics })).to.deep.equal(request('miles', { user: ana, value: 5 }));
+    expect(printed({ ...document, metrics })).to.deep.equal(request('miles', { user: ana, value: 100 }));
   });
 
   it('is replaced by what to do where there is no metric', () => {

@@ -2,8 +2,12 @@ import type { ConfigDocument } from '../../config/model.js';
 import type { Started } from '../processes/supervisor.js';
 import type { Settings } from '../settings.js';
 
-/** The attributes of the sample configuration. Those that a configuration doesn't have are refused. */
-const sampleAttributes = { user: { city: 'Lisbon' }, event: { device: 'phone' } };
+/**
+ * The value of the first event, and the attributes of the sample configuration: with them, one event meets all of the sample's metric triggers and
+ * completes an achievement. Attributes that a configuration doesn't have are refused.
+ */
+const sampleValue = 100;
+const sampleAttributes = { user: { city: 'Lisbon' }, event: { device: 'mobile' } };
 
 /** The sample attributes that a configuration has; undefined, which JSON leaves out, if it has none. */
 function attributesOf({ attributes }: ConfigDocument, type: 'user' | 'event'): object | undefined {
@@ -21,7 +25,7 @@ function firstRequest(address: string, key: string, configuration: ConfigDocumen
     ];
   }
   const user = { id: 'ana', name: 'Ana', attributes: attributesOf(configuration, 'user') };
-  const body = JSON.stringify({ user, value: 5, attributes: attributesOf(configuration, 'event') });
+  const body = JSON.stringify({ user, value: sampleValue, attributes: attributesOf(configuration, 'event') });
   return [
     'Try it:',
     `  curl -s ${address}/v1/metrics/${metric.key}/event \\`,
