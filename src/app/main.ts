@@ -10,6 +10,8 @@ import { serve } from './processes/serve.js';
 import { parseSettings } from './settings.js';
 import { stopSignal } from './signals.js';
 import { type ApplicationKeyOptions, createApplicationKey, createKey, listKeys, revokeKey, type Print } from './commands/keys.js';
+import { refuseUnused } from './startup.js';
+import { describeTarget } from './target.js';
 import { addDemo } from './commands/demo/command.js';
 import { countMessages, type CountOptions, preview, type PreviewOptions } from './commands/messages.js';
 import { openReport, restore, verify } from './commands/restore.js';
@@ -24,9 +26,9 @@ function options(print: Print): ContextOptions {
 /** The first signal to stop. A second one exits at once. */
 const interruption = (): Promise<NodeJS.Signals> => stopSignal(() => process.exit(1));
 
-async function apply(file: string, { prune = false, dryRun = false, tenant }: Partial<ApplyOptions>): Promise<void> {
+async function apply(file: string, { prune = false, dryRun = false, tenant, new: isNew }: Partial<ApplyOptions> & New): Promise<void> {
   const text = readConfigText(file);
-  await withContext(async (context, print) => {
+  await withContext(changing(isNew), async (context, print) => {
     const applied = await applyConfig(context, text, { prune, dryRun, tenant, author: commandAuthor });
     await noteApplied(context, applied);
     for (const line of describeApplied(file, applied)) print(line);
@@ -34,12 +36,23 @@ async function apply(file: string, { prune = false, dryRun = false, tenant }: Pa
   });
 }
 
+/** The option of commands that may change built-in stores which no service has used, and create missing ones. */
+interface New {
+  readonly new?: boolean | undefined;
+}
+
+/** What a command may do with built-in stores: use those of a service, change those of a service, or also change and create others. */
+type Stores = 'read' | 'change' | 'create';
+
+const changing = (isNew = false): Stores => (isNew ? 'create' : 'change');
+
 /**
- * Runs a command on the stores, and stops what it started, also after Ctrl-C. Only the command's own output goes to standard output, so that
- * it can be piped.
+ * Runs a command on the stores, and stops what it started, also after Ctrl-C. Shows the target first. Only the command's own output goes to standard
+ * output, so that it can be piped.
  */
-async function withContext(work: (context: Context, print: Print, signal: AbortSignal) => Promise<void>): Promise<void> {
-  const given = options(printTo(process.stderr));
+async function withContext(stores: Stores, work: (context: Context, print: Print, signal: AbortSignal) => Promise<void>): Promise<void> {
+  const given = { ...options(printTo(process.stderr)), createStores: stores === 'create' };
+  given.print(describeTarget(given.settings));
   const interrupted = new AbortController();
   void interruption().then(() => {
     interrupted.abort(new OperatorError('Interrupted.'));
@@ -47,6 +60,7 @@ async function withContext(work: (context: Context, print: Print, signal: AbortS
   const context = await Context.start(given);
   try {
     interrupted.signal.throwIfAborted();
+    if (stores === 'change') await refuseUnused(context);
     await work(context, printTo(process.stdout), interrupted.signal);
   } finally {
     await context.stop();
@@ -55,16 +69,19 @@ async function withContext(work: (context: Context, print: Print, signal: AbortS
 
 async function verifyAll({ tenant, json }: { tenant?: string; json?: string }): Promise<void> {
   const report = json === undefined ? undefined : openReport(json);
-  await withContext((context, print, signal) => verify(context, print, { tenant, report, signal }));
+  await withContext('read', (context, print, signal) => verify(context, print, { tenant, report, signal }));
 }
 
 async function showStatus(json: boolean): Promise<void> {
   const note = printTo(process.stderr);
   const { settings, log } = options(note);
+  note(describeTarget(settings));
   // Handles Ctrl-C, so that built-in stores stop in order, which takes seconds.
   void interruption();
   await status({ settings, log, print: printTo(process.stdout), note, json });
 }
+
+const createsStores = 'use built-in stores that no service has used yet, and create missing ones';
 
 function program(): Command {
   const laurel = new Command('laurel').description(
@@ -86,6 +103,7 @@ function program(): Command {
     .option('--prune', 'archive what the file does not mention')
     .option('--dry-run', 'show what would change, and change nothing')
     .option('--tenant <id>', 'the id or customerId of the tenant; the default tenant without it')
+    .option('--new', createsStores)
     .description('apply a configuration file; all running processes switch at once')
     .action(apply);
   laurel
@@ -97,7 +115,7 @@ function program(): Command {
       'also restore when Postgres is older than Redis (after a point-in-time recovery): discards the newer data in Redis',
     )
     .action((how: { tenant?: string; discard?: boolean }) =>
-      withContext((context, print, signal) => restore(context, print, { ...how, signal })),
+      withContext('change', (context, print, signal) => restore(context, print, { ...how, signal })),
     );
   laurel
     .command('verify')
@@ -118,18 +136,18 @@ function program(): Command {
     .requiredOption('--html <file>', 'write the HTML of the email to a file')
     .option('--tenant <id>', 'the id or customerId of the tenant; the default tenant without it')
     .description('render a message to a user; nothing is sent')
-    .action((type: string, how: PreviewOptions) => withContext((context, print) => preview(context, print, type, how)));
+    .action((type: string, how: PreviewOptions) => withContext('read', (context, print) => preview(context, print, type, how)));
   messages
     .command('count')
     .argument('<type>', 'achievement_completed, recap, reactivation or streak_reminder')
     .option('--tenant <id>', 'the id or customerId of the tenant; the default tenant without it')
     .description('count the users whom messages of a type would reach today, by channel; nothing is sent')
-    .action((type: string, how: CountOptions) => withContext((context, print) => countMessages(context, print, type, how)));
+    .action((type: string, how: CountOptions) => withContext('read', (context, print) => countMessages(context, print, type, how)));
   const keys = laurel.command('keys').description('manage admin keys, even when all of them are lost');
   keys
     .command('list', { isDefault: true })
     .description('list the admin keys')
-    .action(() => withContext(listKeys));
+    .action(() => withContext('read', listKeys));
   keys
     .command('create')
     .argument('[name]', 'a name for people', '')
@@ -140,9 +158,10 @@ function program(): Command {
     .option('--fields <list>', 'of an application key: what it may write of its user, such as name,tz')
     .option('--max-event-value <number>', 'of an application key: the largest value of an event')
     .option('--expires <time>', 'of an application key: when it stops being valid, such as 2027-01-31')
+    .option('--new', createsStores)
     .description('create an admin key, or with --user an application key; it is printed only once')
-    .action((name: string, how: Partial<ApplicationKeyOptions> & { readOnly?: boolean }) =>
-      withContext((context, print) => {
+    .action((name: string, how: Partial<ApplicationKeyOptions> & New & { readOnly?: boolean }) =>
+      withContext(changing(how.new), (context, print) => {
         const { user, readOnly, tenant: tenantId } = how;
         if (user !== undefined) return createApplicationKey(context, print, { ...how, user });
         return createKey(context, print, { name, tenantId, readOnly });
@@ -152,7 +171,7 @@ function program(): Command {
     .command('revoke')
     .argument('<prefix>', 'the part of the key before its dot')
     .description('revoke an admin key in all processes')
-    .action((prefix: string) => withContext((context, print) => revokeKey(context, print, prefix)));
+    .action((prefix: string) => withContext('change', (context, print) => revokeKey(context, print, prefix)));
   return laurel;
 }
 

@@ -1,7 +1,8 @@
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensureAdminKey } from '../access/key-store.js';
-import { defaultTenant, noteTestClock } from '../access/tenants.js';
+import { defaultTenant, notedTestClock, noteTestClock } from '../access/tenants.js';
 import { startAuthor } from '../config/author.js';
 import { objectionMessage, type Objection } from '../ledger/active-redis-rules.js';
 import type { Reconciler } from '../restore/reconcile.js';
@@ -23,6 +24,18 @@ export async function ensureKey({ pool, account, settings, print }: Context): Pr
   }
   if (isChanged) await account.announce();
   return made;
+}
+
+/**
+ * Refuses a built-in Postgres that no service has used: a command in another folder, or without the settings of the service, would change that one
+ * in place of the service's. Throws an OperatorError.
+ */
+export async function refuseUnused({ pool, settings: { databaseUrl, dataDir } }: Context): Promise<void> {
+  if (databaseUrl !== null || (await notedTestClock(pool)) !== undefined) return;
+  throw new OperatorError(
+    `No service has used the built-in stores in ${resolve(dataDir)} yet, and this command would change them. Set REDIS_URL and DATABASE_URL to the ` +
+      'stores of the service, or DATA_DIR to its data folder. With --new, apply and keys create use new stores.',
+  );
 }
 
 /** Loads keys and tenants, and keeps them up to date. */

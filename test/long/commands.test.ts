@@ -47,6 +47,39 @@ describe('The commands of an operator', () => {
     }
   });
 
+  it('change no built-in stores that no service has used, unless they are to be new', async () => {
+    const dataDir = await temporaryFolder();
+    const file = await configFile(config);
+    const env = { DATA_DIR: dataDir };
+    const run = async (...args: string[]): Promise<[number | null, string]> => {
+      const { code, output, target, log } = await runLaurel(args, env);
+      expect(target).to.equal(`Redis: built-in, in ${dataDir} (prefix laurel); Postgres: built-in, in ${dataDir}\n`);
+      return [code, code === 0 ? output : log];
+    };
+    expect((await run('apply', file, '--new'))[1]).to.include('Configuration version 1 is active.');
+    for (const args of [
+      ['apply', file],
+      ['apply', file, '--dry-run'],
+      ['keys', 'create', 'rescue'],
+      ['keys', 'revoke', 'x'],
+      ['restore'],
+    ]) {
+      const [code, log] = await run(...args);
+      expect([
+        code,
+        log.includes(`No service has used the built-in stores in ${dataDir} yet, and this command would change them. `),
+      ]).to.deep.equal([1, true]);
+    }
+    expect((await run('keys', 'create', 'rescue', '--new'))[0]).to.equal(0);
+    expect((await run('keys'))[1]).to.match(/^\S+ {2}active .*rescue\n$/);
+
+    const service = new LaurelProcess(fromSources(), ['serve'], { ...env, PORT: '0', API_PROCESSES: '1' });
+    await service.address();
+    await service.stop('SIGINT');
+    expect(service.output).to.match(/^Redis: built-in, in /);
+    expect((await run('apply', file))[1]).to.include('nothing');
+  });
+
   it('never create a Postgres beside a Redis that is there', async () => {
     const dataDir = await temporaryFolder();
     await (await startLocalRedis({ dataDir, log: () => undefined })).stop();

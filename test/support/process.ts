@@ -163,12 +163,13 @@ export function serve(env: Readonly<Record<string, string>>, args: readonly stri
   return new LaurelProcess(command, ['serve', ...args], { PORT: '0', ...env });
 }
 
-/** Runs a `laurel` command to its end. */
+/** Runs a `laurel` command to its end. `log` is standard error without its first line, the target, which a command shows that gets to the stores. */
 export async function runLaurel(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): Promise<{ readonly code: number | null; readonly output: string; readonly log: string }> {
+): Promise<{ readonly code: number | null; readonly output: string; readonly target: string; readonly log: string }> {
   const child = new LaurelProcess(fromSources(), args, env);
   const { code } = await child.exit;
-  return { code, output: child.output, log: child.log };
+  const [target = ''] = /^Redis: .*; Postgres: .*\n/.exec(child.log) ?? [];
+  return { code, output: child.output, target, log: child.log.slice(target.length) };
 }

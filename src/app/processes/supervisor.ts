@@ -11,6 +11,7 @@ import { Lifecycle } from '../lifecycle.js';
 import { expectFreePorts, metricsListen, prepare, type Roles } from '../service.js';
 import { defaultApiProcesses } from '../settings.js';
 import { applyAtStart, openDefaultTenant } from '../startup.js';
+import { describeTarget } from '../target.js';
 import { GroupMetrics } from './group-metrics.js';
 import { describeExit, ManagedProcess, type Exit } from './managed-process.js';
 import type { EndOrder, SupervisedRole } from './messages.js';
@@ -153,6 +154,7 @@ export class Supervisor {
   /** Starts the stores and does what happens once. Its connections are closed again: only the stores stay. */
   private async prepareStart(): Promise<Pick<Started, 'newAdminKey' | 'configuration'>> {
     const options = { ...this.options, createStores: true };
+    this.options.print(describeTarget(this.options.settings));
     const context = await Context.start({ ...options, stores: await startStores(options, this.lifecycle) });
     try {
       const newAdminKey = await prepare(context);
