@@ -384,7 +384,15 @@ describe('A variable that is almost a setting', () => {
   const meant = (env: NodeJS.ProcessEnv): string[] => misspeltSettings(env).map(({ variable, setting }) => `${variable}: ${setting}`);
 
   it('is named with the setting that it is close to', () => {
-    const env = { CORS_ORIGIN: 'x', DATABASE_URI: 'x', METRIC_PORT: '1', LOGLEVEL: 'x', redis_url: 'x', WEBHOOKS_ORIGIN: 'x', DATADIR: 'x' };
+    const env = {
+      CORS_ORIGIN: 'x',
+      DATABASE_URI: 'x',
+      METRIC_PORT: '1',
+      LOGLEVEL: 'x',
+      redis_url: 'x',
+      WEBHOOKS_ORIGIN: 'x',
+      DATADIR: 'x',
+    };
     expect(meant(env)).to.deep.equal([
       'CORS_ORIGIN: CORS_ORIGINS',
       'DATABASE_URI: DATABASE_URL',
