@@ -17,10 +17,10 @@ export interface Lease {
   readonly lastsMs: number;
 }
 
-/** Another worker commits this stream now. The worker that catches this stops and acquires the lease again. */
+/** The fence of the stream has moved: another worker or a restore has the lease, or a comparison has fenced it (`loadOffset`). */
 export class LeaseLost extends Error {
   constructor() {
-    super('another worker has taken over the ledger stream');
+    super('the ledger stream was fenced');
     this.name = 'LeaseLost';
   }
 }
@@ -116,6 +116,12 @@ export async function advanceOffset(
     values: [lease.tenant, lease.fence, lease.epoch, ...splitId(from), ...splitId(to), lease.lastsMs, newestAt],
   });
   if (rowCount !== 1) throw new LeaseLost();
+}
+
+/** Who acquired the lease of a tenant's stream last: a worker, or a restore (`restore:…`); null when none has. */
+export async function leaseHolder(pool: pg.Pool, tenant: number): Promise<string | null> {
+  const { rows } = await pool.query<{ holder: string | null }>('select holder from stream_offsets where tenant = $1', [tenant]);
+  return rows[0]?.holder ?? null;
 }
 
 /** Releases a worker's leases, so that the next worker need not wait for them to expire. */

@@ -6,7 +6,7 @@ import { limits } from '../shared/limits.js';
 import pLimit from 'p-limit';
 import type { RedisConnection } from '../redis/connection.js';
 import { WriteBehindProgress } from './lag.js';
-import { LeaseLost, loadOffsets, releaseLeases, type StreamId } from './offsets.js';
+import { LeaseLost, leaseHolder, loadOffsets, releaseLeases, type StreamId } from './offsets.js';
 import { MonthlyPartitions } from './partitions.js';
 import { FailureLog } from '../logging/failure-log.js';
 import { isBelow, newestId } from '../redis/partition.js';
@@ -281,7 +281,7 @@ export class WriteBehind {
   private async handle(tenant: number, writer: TenantWriter, error: unknown, failures: number): Promise<void> {
     writer.reset();
     if (error instanceof LeaseLost) {
-      this.options.log.warn({ tenant }, error.message);
+      await this.logFence(tenant);
       return;
     }
     if (error instanceof RedisReplaced) {
@@ -292,6 +292,16 @@ export class WriteBehind {
       this.batches.failed(tenant, error, { tenant });
     }
     await this.pause(Math.min(limits.writeBehindRetryMs * 2 ** (failures - 1), limits.writeBehindRetryMaxMs));
+  }
+
+  /** Logs why a batch was not committed: it is read again by whoever has the lease. */
+  private async logFence(tenant: number): Promise<void> {
+    const { log, pool } = this.options;
+    // Postgres may be away again, which StoreWatch logs.
+    const holder = await leaseHolder(pool, tenant).catch(() => null);
+    if (holder === null || holder === this.holder) log.debug({ tenant }, 'ledger stream fenced by a comparison, acquiring the lease again');
+    else if (holder.startsWith('restore:')) log.info({ tenant }, 'a restore has the ledger stream');
+    else log.warn({ tenant }, 'another worker has taken over the ledger stream');
   }
 
   /** Waits `ms`: less while stopping, and a stop that begins ends the wait. */

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { collectBatch } from '../../src/ledger/batch.js';
 import { unpackEntry } from '../../src/ledger/entry.js';
 import { writeBatch } from '../../src/ledger/write-batch.js';
-import { hasCommitted } from '../../src/ledger/offsets.js';
+import { hasCommitted, loadOffset } from '../../src/ledger/offsets.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
 import { limits } from '../../src/shared/limits.js';
 import { inTransaction } from '../../src/postgres/pool.js';
@@ -239,6 +239,28 @@ describe('The write-behind', () => {
     expect(await tables()).to.equal(before);
     await expectExactlyOnce();
     await frozen.stop();
+  });
+
+  it('commits again at once what a comparison has fenced, and logs no other worker', async () => {
+    const net = await network();
+    const worker = work(net.url);
+    await send(50);
+    await world.drain();
+    for (let i = 0; i < 3; i += 1) {
+      const began = net.hold('begin');
+      await send(200);
+      const { release } = await began;
+      const { holder, fence } = await offset();
+      // What a process of the API does before it opens a partition.
+      await loadOffset(world.pool, tenant, true);
+      release();
+      await world.drain();
+      const after = await offset();
+      expect(after.holder).to.equal(holder);
+      expect(Number(after.fence)).to.equal(Number(fence) + 2);
+    }
+    expect(worker.said).to.deep.equal([]);
+    await expectExactlyOnce();
   });
 
   it('continues with another worker when one freezes in the middle of a transaction', async () => {
