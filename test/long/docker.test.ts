@@ -75,6 +75,12 @@ describe('The compose file', () => {
     expect(parseSettings({ ADMIN_API_KEY, METRICS_TOKEN })).to.include({ adminApiKey: ADMIN_API_KEY, metricsToken: METRICS_TOKEN });
   });
 
+  it('gives the role of Postgres its password by no command line', () => {
+    expect(read('docker/postgres/2-passwords.sh'))
+      .to.include('\\getenv password POSTGRES_PASSWORD')
+      .and.not.match(/^[^#\n]*psql.*PASSWORD/m);
+  });
+
   it('runs a Redis whose password no list of processes shows', async () => {
     const socket = join(folder, 'redis.sock');
     // The entry point of the image changes the user, and then runs the command as it is.
