@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { WebhookReceivers } from '../config/webhook-url.js';
-import { parseRedisAddress, redisAddressForms } from '../redis/address.js';
+import { parseRedisAddress } from '../redis/address.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { postgresProblems, sentenceOf } from '../shared/store-problems.js';
+import { postgresProblems, redisProblems, sentenceOf } from '../shared/store-problems.js';
 import { type ProviderSettings, providerSettingsOf, providerVariables, refusedTogether } from './provider-settings.js';
 import { address, onOrOff, wholeNumber } from './setting-types.js';
 
@@ -44,7 +44,7 @@ const variables = z.object({
   REDIS_URL: z
     .string()
     .refine((value) => value === builtIn || parseRedisAddress(value) !== undefined, {
-      error: `must be ${redisAddressForms}, or ${builtIn} for the built-in Redis`,
+      error: sentenceOf(redisProblems.address),
     })
     .nullable()
     .default(null),
@@ -250,9 +250,9 @@ function describe(error: z.ZodError): string {
   const sentences = new Map<string, string>();
   for (const issue of error.issues) {
     const variable = String(issue.path[0]);
-    if (sentences.has(variable)) continue;
-    // The problems of stores are whole sentences.
-    sentences.set(variable, issue.message.startsWith(variable) ? issue.message : `${variable} ${issue.message}.`);
+    // A sentence about a store is whole.
+    const sentence = issue.message.endsWith('.') ? issue.message : `${variable} ${issue.message}.`;
+    if (!sentences.has(variable)) sentences.set(variable, sentence);
   }
   return [...sentences.values()].join('\n');
 }

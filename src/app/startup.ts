@@ -8,6 +8,7 @@ import { objectionMessage, type Objection } from '../ledger/active-redis-rules.j
 import type { Reconciler } from '../restore/reconcile.js';
 import { LaurelError, OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { StoreError } from '../shared/store-problems.js';
 import { applyConfig, describeApplied, readConfigText } from './apply.js';
 import type { Context } from './context.js';
 
@@ -73,14 +74,15 @@ function isFinal(first: Objection, { reason, confirmedBy, own, other }: Objectio
 
 /**
  * Compares Redis with Postgres; returns whether they are in sync. A process starts even if they are not: it reports why, responds with 503,
- * and serves as soon as the right Redis is back or a worker has restored it. Partitions of other tenants are compared when first used.
+ * and serves as soon as the right Redis is back or a worker has restored it. Throws what waiting does not solve (shared/store-problems.ts,
+ * `endsStart`). Partitions of other tenants are compared when first used.
  */
 export async function openDefaultTenant({ engine, log, print }: Context, { isQuiet = false } = {}): Promise<boolean> {
   try {
     await engine.open(defaultTenant);
     return true;
   } catch (error) {
-    if (!(error instanceof LaurelError)) throw error;
+    if (!(error instanceof LaurelError) || (error instanceof StoreError && error.problem.endsStart)) throw error;
     log[isQuiet ? 'debug' : 'error'](error.message);
     print(error.message);
     return false;

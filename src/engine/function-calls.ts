@@ -6,6 +6,7 @@ import { redisFailure } from '../redis/failure.js';
 import type { FunctionLibrary } from '../redis/library.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { redisProblems, StoreError } from '../shared/store-problems.js';
 
 /** An outcome from contract.ts, and the values of the reply. Texts and MessagePack come as buffers. */
 export interface Reply {
@@ -116,7 +117,7 @@ export class FunctionCalls {
       }
       await this.loadLibrary();
     }
-    throw new LaurelError('not_ready', 'The service is not ready: its Redis does not keep the function library. Try again shortly.');
+    throw new StoreError(redisProblems.lostLibrary);
   }
 
   /**

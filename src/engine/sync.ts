@@ -3,6 +3,7 @@ import type { CommittedOffset } from '../ledger/offsets.js';
 import { keyNames, metaFields, orderArguments, outcomes } from '../redis/contract.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { redisProblems, StoreError } from '../shared/store-problems.js';
 import { text, type FunctionCalls, type Reply } from './function-calls.js';
 
 /**
@@ -48,12 +49,7 @@ export const aheadSentence = ({ epoch, newest, offset }: Comparison): string =>
 function outOfSync(comparison: Comparison, autoRestore: boolean): LaurelError {
   const { found, epoch, offset } = comparison;
   if (found === 'foreign') {
-    return new LaurelError(
-      'not_ready',
-      `This Redis belongs to another database: its epoch is ${epoch}, Postgres expects ${offset.epoch}. ` +
-        'Check REDIS_URL, REDIS_PREFIX and DATABASE_URL.',
-      { reason: 'out_of_sync' },
-    );
+    return new StoreError(redisProblems.foreign, `its epoch is ${epoch}, Postgres expects ${offset.epoch}`);
   }
   if (comparison.objection) {
     return new LaurelError('not_ready', objectionMessage(comparison.objection), {

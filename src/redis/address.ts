@@ -24,11 +24,6 @@ export interface RedisAddress {
   readonly masterName: string;
 }
 
-/** The forms of REDIS_URL, for error messages. */
-export const redisAddressForms =
-  'redis://user:password@host:6379/0 for one server, unix:///path/redis.sock for one at a socket, redis+cluster://host:6379,host:6379 for a cluster or ' +
-  'redis+sentinel://host:26379,host:26379/master-name for Sentinel, and rediss for TLS';
-
 const addressForm = /^redis(s?)(?:\+(cluster|sentinel))?:\/\/(?:([^@/?#\s]*)@)?([^@/?#\s]+)(?:\/([^?#\s]*))?$/;
 const socketForm = /^unix:\/\/(?:([^@/?#\s]*)@)?(\/[^?#\s]+)$/;
 const nodeForm = /^(\[[0-9a-f:.]+\]|[^[\]:]+)(?::(\d{1,5}))?$/i;
@@ -41,14 +36,9 @@ function readNode(text: string, defaultPort: number): HostAndPort | undefined {
   return host !== undefined && port > 0 && port < 65_536 ? { host, port } : undefined;
 }
 
-/** Decodes percent-encoding; undefined for an invalid or an empty text. */
+/** Decodes percent-encoding; undefined for an empty text. Throws an URIError for an invalid one. */
 function decoded(text: string | undefined): string | undefined {
-  if (text === undefined || text === '') return undefined;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
+  return text === undefined || text === '' ? undefined : decodeURIComponent(text);
 }
 
 /** `redis://secret@host` names a user, as in every other address. */
@@ -60,6 +50,16 @@ function loginOf(login: string): Pick<RedisAddress, 'username' | 'password'> {
 
 /** Parses REDIS_URL (docs/settings.md); undefined for an invalid one. */
 export function parseRedisAddress(text: string): RedisAddress | undefined {
+  try {
+    return parse(text);
+  } catch (error) {
+    // A % that encodes nothing.
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+function parse(text: string): RedisAddress | undefined {
   const [, socketLogin = '', socketPath] = socketForm.exec(text) ?? [];
   const path = decoded(socketPath);
   if (path !== undefined) return { kind: 'server', path, nodes: [], tls: false, ...loginOf(socketLogin), db: 0, masterName: '' };

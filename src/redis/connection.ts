@@ -3,6 +3,7 @@ import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis'
 import { parseRedisAddress, type HostAndPort, type RedisAddress } from './address.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { redisProblems, sentenceOf } from '../shared/store-problems.js';
 import { ClusterConnection, mastersOf } from './cluster.js';
 import { channelNames } from './contract.js';
 import { noteTrouble, startRefusal } from './failure.js';
@@ -27,6 +28,8 @@ export const redisOptions = {
   socketTimeout: limits.redisCallTimeoutMs,
   connectTimeout: limits.redisCallTimeoutMs,
   lazyConnect: true,
+  // Its CLIENT SETINFO, whose errors ioredis ignores, would get the reply that there are too many clients.
+  disableClientInfo: true,
   retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000),
   // The master has become a replica: reconnecting finds the new one. The refused command was not executed, and is not resent here.
   reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 1 : false),
@@ -62,7 +65,7 @@ interface Access {
 
 function accessOf(target: RedisTarget): Access {
   const address = parseRedisAddress(target.url);
-  if (!address) throw new OperatorError('REDIS_URL is not an address of Redis: docs/settings.md has its forms.');
+  if (!address) throw new OperatorError(sentenceOf(redisProblems.address));
   const { username, password, nodes } = address;
   if (!address.tls) expectNoTls(target);
   return {
@@ -150,7 +153,7 @@ export async function connectRedis(target: RedisTarget, onError: (error: Error) 
     await Promise.race([Promise.all(mastersOf(redis).map(ready)), tooLate]);
   } catch (error) {
     redis.disconnect();
-    const away = `Redis does not answer: ${messageOf(last ?? error)}. Start it, or set REDIS_URL to one that runs.`;
+    const away = sentenceOf(redisProblems.noAnswer, messageOf(last ?? error));
     throw new OperatorError(tlsProblem(last) ?? startRefusal(redis) ?? away, { cause: error });
   } finally {
     abort.abort();
@@ -241,7 +244,8 @@ function ready(node: Redis): Promise<void> {
 }
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  // Node's error for several refused addresses of one host has only a code.
+  return error instanceof Error ? error.message || ((error as NodeJS.ErrnoException).code ?? error.name) : String(error);
 }
 
 /** Calls a Redis function with one key; texts in the reply are buffers. */

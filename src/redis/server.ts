@@ -1,5 +1,6 @@
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { OperatorError } from '../shared/errors.js';
+import { redisProblems, sentenceOf } from '../shared/store-problems.js';
 import { mastersOf, prepareServers } from './cluster.js';
 import type { RedisConnection } from './connection.js';
 
@@ -23,28 +24,27 @@ export type Durability = 'everysec' | 'always';
 export async function checkRedisServers(redis: RedisConnection, durability: Durability, warn: (line: string) => void): Promise<void> {
   for (const server of mastersOf(redis)) {
     const fields = infoFields(await server.info());
-    checkServer(fields);
+    checkServer(fields, redis instanceof Redis);
     if (durability === 'always') await makeDurable(server);
     else if (fields.get('aof_enabled') === '0') {
-      warn(
-        'This Redis keeps no append-only file: when it stops, events that were answered and had not reached Postgres are lost. Set appendonly to yes.',
-      );
+      warn(sentenceOf(redisProblems.noFile));
     }
   }
 }
 
-/** Refuses a server that is too old for functions, or that may evict keys, which would silently lose users' progress. */
-function checkServer(fields: ReadonlyMap<string, string>): void {
+/**
+ * Refuses a server that is too old for functions, that may evict keys, which would silently lose users' progress, or that is a node of a cluster
+ * when Laurel speaks to it alone.
+ */
+export function checkServer(fields: ReadonlyMap<string, string>, isAlone: boolean): void {
   const version = fields.get('redis_version') ?? '0';
   if (Number(version.split('.')[0]) < 7) {
-    throw new OperatorError(`This Redis is version ${version}; Laurel needs Redis 7.0 or Valkey 7.2 at least.`);
+    throw new OperatorError(sentenceOf(redisProblems.tooOld, `version ${version}`));
   }
+  if (isAlone && fields.get('cluster_enabled') === '1') throw new OperatorError(sentenceOf(redisProblems.clusterNode));
   const policy = fields.get('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
-    throw new OperatorError(
-      `This Redis evicts keys when memory runs out (maxmemory-policy is ${policy}), which would lose users' progress. ` +
-        'Set maxmemory-policy to noeviction and start again.',
-    );
+    throw new OperatorError(sentenceOf(redisProblems.evicts, `maxmemory-policy is ${policy}`));
   }
 }
 
@@ -55,20 +55,15 @@ const durable = { appendfsync: 'always', 'no-appendfsync-on-rewrite': 'no' } as 
  * if it does not and refuses the setting.
  */
 async function makeDurable(server: Redis): Promise<void> {
-  const settings = Object.entries(durable);
   // Sent first: whatever follows is on disk when its reply arrives.
-  const set = await server.config('SET', ...(settings.flat() as [string, string])).then(
+  const set = await server.config('SET', ...(Object.entries(durable).flat() as [string, string])).then(
     () => true,
     () => false,
   );
   if (infoFields(await server.info('persistence')).get('aof_enabled') !== '1') {
-    throw new OperatorError(
-      'DURABILITY is always, and this Redis keeps no append-only file: set appendonly to yes in its configuration and start it again.',
-    );
+    throw new OperatorError(sentenceOf(redisProblems.noFileForAlways));
   }
-  if (set || (await isDurable(server))) return;
-  const wanted = settings.map(([name, value]) => `${name} to ${value}`).join(' and ');
-  throw new OperatorError(`DURABILITY is always, and this Redis does not let its settings be changed: set ${wanted} in its configuration.`);
+  if (!set && !(await isDurable(server))) throw new OperatorError(sentenceOf(redisProblems.fixedSettings));
 }
 
 async function isDurable(server: Redis): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { NotReadyReason } from './errors.js';
+import { LaurelError, type NotReadyReason } from './errors.js';
 
 /** One thing that a store can have, as a start, a command, a response or a log line says it. */
 export interface StoreProblem {
@@ -15,6 +15,18 @@ export interface StoreProblem {
 /** `Cause (detail). Cure.` A full stop at the end of the detail is left out. */
 export const sentenceOf = ({ cause, cure }: StoreProblem, detail?: string): string =>
   `${cause}${detail === undefined ? '' : ` (${detail.replace(/[.\s]+$/, '')})`}. ${cure}`;
+
+/** The 503 for a problem of a store. `detail` is for callers too: no user, key or address. */
+export class StoreError extends LaurelError {
+  readonly problem: StoreProblem;
+  readonly detail: string | undefined;
+
+  constructor(problem: StoreProblem, detail?: string, cause?: unknown) {
+    super('not_ready', `The service is not ready: ${sentenceOf(problem, detail)}`, { cause, reason: problem.reason });
+    this.problem = problem;
+    this.detail = detail;
+  }
+}
 
 /*
  * Every sentence about a store. docs/operations/store-problems.md shows the same rows (test/unit/store-problems.test.ts); test/long/redis-problems.test.ts
@@ -59,7 +71,11 @@ export const redisProblems = {
   },
 
   // A connection.
-  noAnswer: { reason: 'redis_away', cause: 'Redis does not answer', cure: 'Start it, or set REDIS_URL to one that runs.' },
+  noAnswer: {
+    reason: 'redis_away',
+    cause: 'Redis does not answer',
+    cure: 'Start it, or set REDIS_URL to one that runs: rediss if it speaks TLS, redis if it does not.',
+  },
   away: { reason: 'redis_away', cause: 'Redis is away', cure: 'Try again shortly, with the same Idempotency-Key.' },
   maxClients: {
     reason: 'redis_refuses',
@@ -233,22 +249,22 @@ export const postgresProblems = {
     cause: "sslrootcert, sslcert or sslkey in DATABASE_URL names a file that can't be used",
     cure: 'Correct its path, or let the user of this process read it.',
   },
-  tlsName: {
+  certificateName: {
     reason: 'postgres_refuses',
     cause: 'Postgres shows a certificate for another name',
     cure: 'Let DATABASE_URL name a host that the certificate is for.',
   },
-  tlsTime: {
+  certificateDates: {
     reason: 'postgres_refuses',
     cause: 'Postgres shows a certificate that is not valid now',
     cure: 'Give it a new one, or set the clock of this machine.',
   },
-  tlsAuthority: {
+  certificateUnsigned: {
     reason: 'postgres_refuses',
     cause: 'Postgres shows a certificate that no known authority has signed',
     cure: 'Add sslrootcert=FILE to DATABASE_URL: a PEM file with the certificate of the authority that has.',
   },
-  tlsRefused: {
+  certificateRefused: {
     reason: 'postgres_refuses',
     cause: 'Postgres refuses to speak TLS with Laurel',
     cure: 'Where it asks for a certificate, add sslcert and sslkey to DATABASE_URL: one that it trusts, and its key.',

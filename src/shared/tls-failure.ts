@@ -1,12 +1,12 @@
 /** Why a TLS handshake failed. `refused`: the server sent an alert, such as for a missing client certificate. */
-export type TlsFailureKind = 'tlsName' | 'tlsTime' | 'tlsAuthority' | 'tlsRefused';
+export type TlsFailureKind = 'certificateName' | 'certificateDates' | 'certificateUnsigned' | 'certificateRefused';
 
 /** Error codes of Node, of OpenSSL's certificate checks and of TLS alerts. */
 const kinds: readonly (readonly [codes: RegExp, kind: TlsFailureKind])[] = [
-  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'tlsName'],
-  [/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/, 'tlsTime'],
-  [/SIGNED_CERT|LEAF_SIGNATURE|ISSUER_CERT|^CERT_|^INVALID_CA$/, 'tlsAuthority'],
-  [/^ERR_SSL_.*ALERT/, 'tlsRefused'],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'certificateName'],
+  [/^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/, 'certificateDates'],
+  [/SIGNED_CERT|LEAF_SIGNATURE|ISSUER_CERT|^CERT_|^INVALID_CA$/, 'certificateUnsigned'],
+  [/^ERR_SSL_.*ALERT/, 'certificateRefused'],
 ];
 
 /** The kind of a failed TLS handshake and what Node or OpenSSL says of it; undefined for another failure. */

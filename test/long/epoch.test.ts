@@ -148,20 +148,15 @@ describe('A Redis that is out of sync with Postgres', () => {
     others.push(() => other.stop());
     // Its own Redis is left behind, its database and its configuration are at the same version as those of the first.
     await other.stopService();
-    const { address, printed } = await another({ databaseUrl: other.settings.databaseUrl });
-    expect(printed.join('\n')).to.match(
-      /^This Redis belongs to another database: its epoch is [0-9a-f-]{36}, Postgres expects [0-9a-f-]{36}\./m,
-    );
     for (let total = 55; total <= 75; total += 5) {
+      const refused = await another({ databaseUrl: other.settings.databaseUrl }).catch((error: unknown) => (error as Error).message);
+      expect(refused).to.match(
+        /^This Redis belongs to another database \(its epoch is [0-9a-f-]{36}, Postgres expects [0-9a-f-]{36}\)\. Check REDIS_URL, /,
+      );
       expect(outcomeOf(await event())).to.deep.equal([201, total]);
-      const refused = await eventAt(address);
-      expect([refused.status, ((await refused.json()) as { error: string }).error]).to.deep.equal([503, printed[0]]);
     }
-    const ready = await fetch(`${address}/health/ready`);
-    expect([ready.status, ((await ready.json()) as { error: string }).error]).to.deep.equal([503, printed[0]]);
     await world.drain();
     expect(await rows()).to.equal(15);
-    await others.pop()!();
     expect((await other.pool.query('select 1 from events')).rowCount).to.equal(0);
   });
 

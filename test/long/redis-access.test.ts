@@ -74,29 +74,6 @@ describe('The Redis user of docs/operations/redis.md', () => {
     expect(await redis.redis.call(command, ...words)).to.equal('OK');
   });
 
-  it('is named as the cause when Redis refuses it or denies it something, and never called away', async () => {
-    redis = await PlainRedis.start();
-    const problem = (url: string): Promise<string> =>
-      startWorld({ redisUrl: url, settings: { redisPrefix: prefix } }).then(
-        (started) => started.stop().then(() => 'started'),
-        (error: unknown) => (error as Error).message,
-      );
-    await redis.redis.call('ACL', 'SETUSER', 'laurel', ...given);
-    expect(await problem(urlOf(redis).replace('secret', 'wrong'))).to.match(
-      /^Redis refuses the user name or the password of REDIS_URL \(WRONGPASS\)\./,
-    );
-    for (const denied of ['-info', '-function|load', '-psubscribe']) {
-      await redis.redis.call('ACL', 'SETUSER', 'laurel', 'reset', ...given, denied);
-      expect(await problem(urlOf(redis)), denied).to.match(
-        /^Redis denies its user a command, a key or a channel \(NOPERM\)\. .* Redis says: /,
-      );
-    }
-    await redis.redis.config('SET', 'requirepass', 'secret');
-    expect(await problem(redis.url)).to.match(/^Redis asks for a login, and REDIS_URL has none that it accepts \(NOAUTH\)\./);
-    await redis.redis.call('AUTH', 'secret');
-    await redis.redis.config('SET', 'requirepass', '');
-  });
-
   it('may do so in a cluster', async () => {
     cluster = await startCluster(2);
     for (const node of cluster.nodes) await node.redis.call('ACL', 'SETUSER', 'laurel', ...given);

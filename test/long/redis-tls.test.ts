@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { limits } from '../../src/shared/limits.js';
 import { connectRedis, type RedisConnection, type RedisTarget } from '../../src/redis/connection.js';
 import { Client } from '../support/client.js';
 import { logLines } from '../support/log-lines.js';
@@ -72,67 +71,6 @@ describe('TLS to Redis', () => {
       }
     });
   }
-
-  const refused: readonly (readonly [when: string, server: TlsOptions, files: Files, sentence: string])[] = [
-    ['there is no REDIS_CA_FILE', {}, {}, unknownAuthority],
-    ['REDIS_CA_FILE is of another authority', {}, { caFile: pemFile('other-ca') }, unknownAuthority],
-    [
-      'its certificate is for another name',
-      { certificate: 'elsewhere' },
-      ca,
-      "Redis shows a certificate for another name (IP: 127.0.0.1 is not in the cert's list). " +
-        'Let REDIS_URL name a host that the certificate is for.',
-    ],
-    [
-      'it asks for a certificate, and there is none',
-      { asksForCertificate: true },
-      ca,
-      'Redis refuses to speak TLS with Laurel (…certificate…). Where it asks for a certificate, ' +
-        'set REDIS_CERT_FILE and REDIS_KEY_FILE to one that it trusts, and its key.',
-    ],
-    [
-      'REDIS_CA_FILE holds no certificate',
-      {},
-      { caFile: pemFile('client.key') },
-      'REDIS_CA_FILE names a file without a certificate in PEM.',
-    ],
-    [
-      'there is a certificate without its key',
-      {},
-      { ...ca, certFile: client.certFile },
-      'REDIS_CERT_FILE and REDIS_KEY_FILE are a certificate and its key: set both, or none.',
-    ],
-    [
-      'the key is that of another certificate',
-      {},
-      { ...ca, ...client, keyFile: pemFile('server.key') },
-      'REDIS_CERT_FILE and REDIS_KEY_FILE must be a certificate and its own key, both in PEM, the key without a passphrase.',
-    ],
-  ];
-  for (const [when, options, files, sentence] of refused) {
-    it(`refuses, and has said nothing to Redis, when ${when}`, async () => {
-      const { url, said } = await start(options);
-      const began = performance.now();
-      expect(withoutReason(await outcome({ url, ...files }))).to.equal(sentence);
-      expect(performance.now() - began).to.be.below(limits.redisCallTimeoutMs);
-      expect(said()).to.equal(0);
-    });
-  }
-
-  it('says which file can’t be read', async () => {
-    const { url } = await start({});
-    expect(await outcome({ url, caFile: '/nowhere/ca.pem' })).to.match(/^REDIS_CA_FILE names a file that can't be read: ENOENT.*\.$/);
-  });
-
-  it('is not left out where its files are set and the address is one without', async () => {
-    const { url, said } = await start({});
-    const plain = url.replace('rediss:', 'redis:');
-    for (const [variable, files] of Object.entries({ REDIS_CA_FILE: ca, REDIS_CERT_FILE: client })) {
-      const sentence = `${variable} is for TLS, and REDIS_URL is without: let it begin with rediss, or unset ${variable}.`;
-      expect(await outcome({ url: plain, ...files })).to.equal(sentence);
-    }
-    expect(said()).to.equal(0);
-  });
 });
 
 describe('A service that speaks TLS with Redis', () => {

@@ -188,7 +188,7 @@ describe('A service whose Redis goes away', () => {
   it('answers 503 while it is frozen, and counts what is sent again once', async () => {
     const before = await totalOf();
     redis.freeze();
-    const away = /^The service is not ready: its Redis is away\. Try again shortly/;
+    const away = /^The service is not ready: Redis is away\. Try again shortly/;
     const [events, ready, read] = await Promise.all([many(20, 100), get('/health/ready'), get('/v1/users/ana')]);
     for (const answer of [...events, ready, read]) expectNotReady(answer, away);
     expect(statusOf(await get('/health/live'))).to.equal(200);
@@ -203,7 +203,7 @@ describe('A service whose Redis goes away', () => {
     const before = await totalOf();
     await redis.kill();
     const [events, ready, read] = await Promise.all([many(20, 200), get('/health/ready'), get('/v1/users/ana')]);
-    for (const answer of [...events, ready, read]) expectNotReady(answer, /^The service is not ready: its Redis is away\./);
+    for (const answer of [...events, ready, read]) expectNotReady(answer, /^The service is not ready: Redis is away\./);
     await redis.startAgain();
     await untilReady(world);
     expect((await many(20, 200)).map(statusOf)).to.deep.equal(Array(20).fill(201));
@@ -328,7 +328,7 @@ describe('A Redis that evicts', () => {
     const { code, output, log } = await runLaurel(['serve'], { ...stage.env, PORT: '0' });
     expect([code, output]).to.deep.equal([1, '']);
     expect(log).to.equal(
-      "This Redis evicts keys when memory runs out (maxmemory-policy is allkeys-lru), which would lose users' progress. " +
+      "This Redis evicts keys when memory runs out, which would lose users' progress (maxmemory-policy is allkeys-lru). " +
         'Set maxmemory-policy to noeviction and start again.\n',
     );
   });

@@ -209,6 +209,9 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
         'redis+cluster://a,,b',
         'redis+cluster://a/1',
       ],
+      // Characters of a password that need percent-encoding.
+      ...['#', '/', '?', '@', '%'].map((special) => `redis://user:hunter${special}2@host:6379/0`),
+      'unix://user:hunter%2@/run/redis.sock',
       ...['redis+sentinel://a', 'redis+sentinel://a/', 'redis+sentinel://a/name/x', 'redis+cluster+sentinel://a/b'],
     ],
     'redis://user:password@host:6379/0 for one server, unix:///path/redis.sock for one at a socket, redis+cluster://',
@@ -302,6 +305,7 @@ describe('The settings', () => {
           .to.match(new RegExp(`^${variable} must be .*\\.$`))
           .and.to.contain(must);
         expect(message).not.to.contain('\n');
+        expect(message).not.to.contain('hunter');
       });
     }
   }

@@ -7,6 +7,7 @@ import { aheadSentence } from '../../engine/sync.js';
 import { OperatorError } from '../../shared/errors.js';
 import { LeaseLost } from '../../ledger/offsets.js';
 import { limits } from '../../shared/limits.js';
+import { redisProblems, sentenceOf } from '../../shared/store-problems.js';
 import { messageOf } from '../../redis/connection.js';
 import type { Difference } from '../../restore/differences.js';
 import { claimPurposeOf, restoreTenant, RestoreFenced, type Restored, type RestoreOptions } from '../../restore/restore.js';
@@ -107,9 +108,7 @@ async function restoreOne(context: Context, print: Print, named: NamedTenant, ho
     return true;
   }
   if (found === 'foreign') {
-    throw new OperatorError(
-      `This Redis belongs to another database (its epoch is ${epoch}): check REDIS_URL, REDIS_PREFIX and DATABASE_URL. Nothing was changed.`,
-    );
+    throw new OperatorError(sentenceOf(redisProblems.foreign, `its epoch is ${epoch}, Postgres expects ${compared.offset.epoch}`));
   }
   const purpose = { ...claimPurposeOf(found), isExplicit: true };
   let count = 0;

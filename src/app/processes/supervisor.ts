@@ -4,6 +4,7 @@ import { defaultTenant } from '../../access/tenants.js';
 import { startServer } from '../../api/server.js';
 import type { ConfigDocument } from '../../config/model.js';
 import { metricsEndpoint } from '../../observe/observed.js';
+import { refusedStart } from '../../redis/failure.js';
 import { OperatorError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { Context, startStores, type ContextOptions } from '../context.js';
@@ -120,7 +121,7 @@ export class Supervisor {
       return { address, metricsAddress, ...prepared };
     } catch (error) {
       await this.stop(0);
-      throw error;
+      throw refusedStart(error);
     }
   }
 
