@@ -18,9 +18,18 @@ export async function trimLedger(redis: RedisConnection, partition: string, epoc
     .multi()
     .hset(partition + keyNames.meta, metaFields.trimmed, `${epoch} ${upTo}`)
     .xtrim(partition + keyNames.ledger, 'MINID', idAfter(upTo))
-    .exec();
+    .exec()
+    .catch((error: unknown) => {
+      throw causeOfAbort(error);
+    });
   if (!results) throw new Error('Redis gave up the trimming of a ledger');
   for (const [error] of results) if (error) throw error;
+}
+
+/** The reply for which Redis has discarded a transaction (EXECABORT), such as MISCONF: only that says why. */
+function causeOfAbort(error: unknown): unknown {
+  const { previousErrors } = error as { readonly previousErrors?: readonly Error[] };
+  return previousErrors?.[0] ?? error;
 }
 
 /** The id up to which a ledger was trimmed in an epoch, from the last trim in `meta`; `0-0` for none. */

@@ -1,6 +1,8 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { isStoreTrouble } from '../../src/logging/failure-log.js';
+import { trimLedger } from '../../src/redis/partition.js';
 import type { NotReadyReason } from '../../src/shared/errors.js';
 import { logLines } from '../support/log-lines.js';
 import { PlainRedis } from '../support/plain-redis.js';
@@ -17,6 +19,14 @@ interface Cause {
   readonly sentence: RegExp;
   readonly begin: (redis: PlainRedis) => Promise<unknown>;
   readonly end: (redis: PlainRedis) => Promise<unknown>;
+}
+
+/** As a full disk: a snapshot can't take the place of a folder. */
+async function fillDisk({ redis, folder }: PlainRedis): Promise<void> {
+  await mkdir(join(folder, 'dump.rdb'));
+  await redis.config('SET', 'save', '3600 1');
+  await redis.call('BGSAVE');
+  await until('the failed snapshot', async () => /rdb_last_bgsave_status:err/.test(await redis.info('persistence')));
 }
 
 const causes: readonly Cause[] = [
@@ -41,13 +51,7 @@ const causes: readonly Cause[] = [
     what: 'a disk that Redis cannot write to',
     reason: 'redis_disk',
     sentence: /^The service is not ready: Redis cannot write to its disk, which is full or failing \(MISCONF\)\./,
-    begin: async ({ redis, folder }) => {
-      // A snapshot can't take the place of a folder; it fails as on a full disk.
-      await mkdir(join(folder, 'dump.rdb'));
-      await redis.config('SET', 'save', '3600 1');
-      await redis.call('BGSAVE');
-      await until('the failed snapshot', async () => /rdb_last_bgsave_status:err/.test(await redis.info('persistence')));
-    },
+    begin: fillDisk,
     end: async ({ redis, folder }) => {
       await rmdir(join(folder, 'dump.rdb'));
       await redis.call('BGSAVE');
@@ -146,6 +150,20 @@ describe('Why a service is not ready', () => {
       expect(metrics.value('laurel_tenant_not_ready', { tenant: '1', reason: 'ledger_full' })).to.equal(1);
     } finally {
       await small.stop();
+    }
+  });
+});
+
+describe('A transaction that a full disk refuses', () => {
+  it('is trouble of the store, with the reply that says why', async () => {
+    const redis = await PlainRedis.start();
+    try {
+      await fillDisk(redis);
+      const error: unknown = await trimLedger(redis.redis, '{a}:', 'an epoch', '1-1').catch((failure: unknown) => failure);
+      expect(String(error)).to.match(/MISCONF/);
+      expect(isStoreTrouble(error)).to.equal(true);
+    } finally {
+      await redis.stop();
     }
   });
 });

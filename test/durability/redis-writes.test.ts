@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Command, type Redis } from 'ioredis';
+import { isStoreTrouble } from '../../src/logging/failure-log.js';
 import { callFunction, connectRedis } from '../../src/redis/connection.js';
 import { FunctionCommand } from '../../src/redis/function-command.js';
 import { limits } from '../../src/shared/limits.js';
@@ -65,6 +66,8 @@ describe('Commands to Redis', () => {
     const settled = await replies;
     await other.client('UNPAUSE');
     expect(new Set(settled.map(({ status }) => status))).to.deep.equal(new Set(['rejected']));
+    const errors = settled.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as Error) : undefined));
+    expect(errors.filter((error) => !isStoreTrouble(error)).map(String)).to.deep.equal([]);
     await new Promise((resolve) => redis.once('ready', resolve));
     expect(await redis.ping()).to.equal('PONG');
     expect(Number(await other.get(counter))).to.be.at.most(limits.maxWritesInFlight + 2);
