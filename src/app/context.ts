@@ -310,17 +310,21 @@ function watchRedis(redis: RedisConnection, watch: StoreWatch, lifecycle: Lifecy
 }
 
 /** Confirms once a second, until every later step has stopped, that this process' Redis is the active one (ledger/active-redis.ts). */
-function confirmEachSecond({ active, lifecycle, log }: Context): void {
+function confirmEachSecond({ active, redis, lifecycle, log }: Context): void {
   let confirming: Promise<void> | undefined;
-  const seconds = eachSecond(() => {
+  const confirm = (): void => {
     confirming ??= active
       .confirm()
       .catch((error: unknown) => {
         log.debug({ err: error }, 'Redis confirmation failed, will retry');
       })
       .finally(() => (confirming = undefined));
-  }, log);
+  };
+  const seconds = eachSecond(confirm, log);
+  // A process that confirms the server before a restart keeps the others from serving.
+  redis.on('ready', confirm);
   lifecycle.onStop('confirmation of the active Redis', async () => {
+    redis.off('ready', confirm);
     await seconds.stop();
     await confirming;
     await active.finishShutdown().catch(() => undefined);

@@ -79,12 +79,26 @@ export function objectionTo(
   return undefined;
 }
 
+/**
+ * Whether the objection concerns the same address and prefix, only with other servers: a Redis that has restarted or failed over, or two servers behind
+ * one address. From here they look the same; processes that still confirm the other server after limits.redisSilenceMs tell them apart.
+ */
+export const isSamePlace = ({ own, other }: Objection): boolean => own.address === other.address && own.prefix === other.prefix;
+
 const describe = ({ address, prefix }: RedisIdentity): string => `${address} with the prefix ${prefix}`;
 
 /** The error message for callers and operators. */
-export function objectionMessage({ reason, own, other, confirmedBy }: Objection): string {
+export function objectionMessage(objection: Objection): string {
+  const { reason, own, other, confirmedBy } = objection;
   const seconds = limits.redisSilenceMs / 1000;
   const confirmer = confirmedBy ? `process ${confirmedBy.pid} on ${confirmedBy.host}` : 'a process';
+  if (isSamePlace(objection)) {
+    return (
+      `The Redis at ${describe(own)} is not the server that ${confirmer} confirmed: it has restarted or failed over, and is compared with Postgres ` +
+      'as soon as every process has noticed. Nothing was changed. Try again shortly. If this stays, the address leads to two servers: ' +
+      'make it lead to the one that holds the data.'
+    );
+  }
   switch (reason) {
     case 'confirmed':
       return (

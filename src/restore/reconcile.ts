@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Engine } from '../engine/engine.js';
 import type { Comparison } from '../engine/sync.js';
 import type { ActiveRedis } from '../ledger/active-redis.js';
-import type { Objection } from '../ledger/active-redis-rules.js';
+import { isSamePlace, type Objection } from '../ledger/active-redis-rules.js';
 import { LeaseLost } from '../ledger/offsets.js';
 import { limits } from '../shared/limits.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
@@ -94,7 +94,13 @@ export class Reconciler {
     }
   }
 
-  private warnFenced(tenant: number, { reason, own, other, confirmedBy }: Objection): void {
+  private warnFenced(tenant: number, objection: Objection): void {
+    const { reason, own, other, confirmedBy } = objection;
+    if (isSamePlace(objection)) {
+      const fields = { tenant, redis: own.address, prefix: own.prefix, host: confirmedBy?.host, pid: confirmedBy?.pid };
+      this.options.log.warn(fields, 'another server at the address of Redis, waiting for every process to notice');
+      return;
+    }
     const fields = { tenant, why: reason, redis: own.address, prefix: own.prefix, active: other.address, activePrefix: other.prefix };
     this.options.log.error({ ...fields, host: confirmedBy?.host, pid: confirmedBy?.pid }, 'another Redis is active for this Postgres');
   }

@@ -17,6 +17,8 @@ import { restoreTenant } from '../../src/restore/restore.js';
 import { startService, type Service } from '../../src/app/service.js';
 import type { Settings } from '../../src/app/settings.js';
 import { activeRedis } from '../support/active-redis.js';
+import { logLines } from '../support/log-lines.js';
+import { OwnRedis } from '../support/own-redis.js';
 import { PlainRedis } from '../support/plain-redis.js';
 import { until } from '../support/stage.js';
 import { keysOf, startWorld, tenant, type World, type WorldOptions } from '../support/world.js';
@@ -93,6 +95,22 @@ describe('Whether a Redis may become the active one', () => {
       /redis:\/\/there:6379 with the prefix laurel, confirmed by process 42 on api-1\. This process uses redis:\/\/here:6379 with the prefix laurel\./,
     );
   });
+
+  for (const [reason, isFresh] of [
+    ['confirmed', true],
+    ['silent', false],
+  ] as const) {
+    it(`is no other Redis when only its run_id has changed: it has restarted, or its address leads to two servers (${reason})`, () => {
+      const before = confirmation({ ...here, servers: ['run-0/0'] }, { isFresh });
+      const objection = objectionTo({ epoch: 'none' }, standing({ others: [before] }))!;
+      expect(objection.reason).to.equal(reason);
+      expect(objectionMessage(objection))
+        .to.match(/^The Redis at redis:\/\/here:6379 with the prefix laurel is not the server that process 42 on api-1 confirmed/)
+        .and.to.contain('Try again shortly.')
+        .and.to.contain('If this stays, the address leads to two servers')
+        .and.not.to.match(/another Redis|Set REDIS_URL/);
+    });
+  }
 
   it('is named without its login, and with the machine where only that reaches it', () => {
     expect(redisPlaceName('rediss://user:secret@db.internal:6380/2', '.')).to.equal('rediss://db.internal:6380/2');
@@ -221,6 +239,31 @@ describe('A second Redis, or prefix, on the same Postgres', () => {
     const after = await epochs(world);
     expect(await refusal(another(world, {}, { isHurried: true }))).to.match(/^This Redis has an epoch that has ended/);
     expect(await epochs(world)).to.deep.equal(after);
+  });
+
+  it('is not what a restart leaves: no response and no line of the log says so, and every process serves again', async () => {
+    const redis = await OwnRedis.start();
+    cleaning.push(() => redis.stop());
+    const { log, lines } = logLines('info');
+    const world = await set({ redisUrl: redis.url, log });
+    const second = await startService({ settings: world.settings, log, print: () => undefined }, { api: true, worker: false });
+    cleaning.push(() => second.stop());
+    await until('both confirm', async () => (await listConfirmations(world.pool)).length === 2);
+    await send(world, 3);
+    await redis.kill();
+    await redis.startAgain();
+    const errors = new Set<string>();
+    for (const address of [world.address, second.address]) {
+      await until('ready', async () => {
+        const reply = await fetch(`${address}/health/ready`);
+        const { error } = (await reply.json()) as { error?: string };
+        if (error !== undefined) errors.add(error);
+        return reply.status === 200;
+      });
+    }
+    expect([...errors].filter((error) => /another Redis|REDIS_URL/.test(error))).to.deep.equal([]);
+    expect(lines().filter(({ msg }) => /another Redis/.test(String(msg)))).to.deep.equal([]);
+    await send(world, 1);
   });
 
   it('ends the epoch of a Redis that was cut off: that one is not served any more, and what only it has is saved', async () => {
