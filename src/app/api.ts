@@ -62,7 +62,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     webhooks: new WebhookAdmin(pool, transport),
     ...messageServices(context),
     feedback,
-    status: () => readAccountStatus({ redis, pool, engine, clock, prefix: settings.redisPrefix }),
+    status: () => readAccountStatus({ redis, pool, engine, clock, prefix: settings.redisPrefix, knownTenants: account.tenants }),
     forget: (tenant, user, author) => deletion.run(tenant, user, author),
   };
   const { redisPrefix: prefix, rateLimitWindowS: windowS } = settings;

@@ -30,7 +30,7 @@ import { connectListener, connectRedis, messageOf, type RedisConnection, type Re
 import { refusedStart } from '../redis/failure.js';
 import { bundleLibrary } from '../redis/library.js';
 import { wakeWriteBehind } from '../redis/partition.js';
-import { checkRedisServers, keepDurable } from '../redis/server.js';
+import { checkRedisServers, keepDurable, watchAppendOnlyFile } from '../redis/server.js';
 import { LaurelError } from '../shared/errors.js';
 import { Lifecycle } from './lifecycle.js';
 import { type Settings, webhookReceivers } from './settings.js';
@@ -118,6 +118,8 @@ export class Context {
       db: redisDatabaseOf(settings.redisUrl),
       partition: (tenant) => this.engine.partition(tenant),
       opened: () => this.engine.openedTenants(),
+      // The processes of the API would all log the same.
+      onServers: options.role?.includes('worker') === true ? watchAppendOnlyFile(log) : undefined,
     });
     this.engine = new Engine({
       redis,

@@ -64,6 +64,8 @@ export interface ActiveRedisOptions {
   readonly partition: (tenant: number) => string;
   /** The tenants whose partitions this process has opened. */
   readonly opened: () => Iterable<number>;
+  /** Receives the INFO of the servers (sections `server` and `persistence`) each time that it is read, at least once a second. */
+  readonly onServers?: ((servers: readonly ReadonlyMap<string, string>[]) => void) | undefined;
   /** How far the clock of confirmations is ahead of Postgres' clock; only tests set it. */
   readonly aheadMs?: (() => number) | undefined;
 }
@@ -137,12 +139,16 @@ export class ActiveRedis {
   }
 
   /**
-   * Confirms that this process's Redis holds a current epoch, or withdraws the confirmation. Called once a second. When another Redis has become
-   * active, closes the partitions, so that every process compares before it serves from them again.
+   * Confirms that this process's Redis holds a current epoch, or withdraws the confirmation; then, and while Redis is away, Postgres learns only that
+   * the process runs. Called once a second. When another Redis has become active, closes the partitions, so that every process compares before it
+   * serves from them again.
    */
   async confirm(): Promise<void> {
     const startedMs = performance.now();
-    const servers = await this.servers();
+    const servers = await this.servers().catch(async (error: unknown) => {
+      await this.noteRunning([]);
+      throw error;
+    });
     const heldEpochs = await this.held(servers);
     const { rows } = await this.options.pool.query<{ isConfirmed: boolean; isOther: boolean }>({
       name: 'confirm-redis',
@@ -175,6 +181,7 @@ export class ActiveRedis {
     else {
       this.grantedUntil = { servers: '', untilMs: -Infinity };
       this.lastHeldTenant = undefined;
+      await this.noteRunning(servers);
     }
     if (state?.isOther === true && heldEpochs.length > 0) await this.closePartitions();
     if (state?.isConfirmed === true) await this.deleteStaleConfirmations(servers);
@@ -227,13 +234,15 @@ export class ActiveRedis {
    */
   private async servers(): Promise<string[]> {
     const { redis, db } = this.options;
-    const replies = await Promise.allSettled(mastersOf(redis).map((server) => withTimeout(server.info('server'))));
+    const replies = await Promise.allSettled(mastersOf(redis).map((server) => withTimeout(server.info('server', 'persistence'))));
     const infos = replies.flatMap((reply) => (reply.status === 'fulfilled' ? [reply.value] : []));
     if (infos.length === 0) {
       const failure: unknown = replies.find((reply) => reply.status === 'rejected')?.reason;
       throw redisFailure(failure ?? new Error('no master of the cluster is known'), redis);
     }
-    return infos.map((info) => `${infoFields(info).get('run_id') ?? ''}/${db}`).sort();
+    const fields = infos.map(infoFields);
+    this.options.onServers?.(fields);
+    return fields.map((of) => `${of.get('run_id') ?? ''}/${db}`).sort();
   }
 
   /** Partitions that are open on these servers, with their epochs: the one found last time, or else those among limits.redisHeldTenants tenants. */
@@ -280,6 +289,23 @@ export class ActiveRedis {
           set asked_at = excluded.asked_at, asked_since = case when $9 then redis_confirmations.asked_since else excluded.asked_at end`,
       [...this.identity(own.servers), this.aheadMs, claimingMs > 0],
     );
+  }
+
+  /**
+   * Records that this process runs without a confirmation, for `laurel status`: like a process that asks to become active, but with no `asked_since`.
+   * A claim that is being made stays as it is.
+   */
+  private async noteRunning(servers: readonly string[]): Promise<void> {
+    if (this.isShuttingDown) return;
+    await this.options.pool.query({
+      name: 'note-running',
+      text: `
+        insert into redis_confirmations as known (process, address, prefix, servers, host, pid, role, asked_at)
+        values ($1, $2, $3, $4::text[], $5, $6, $7, clock_timestamp() + $8 * interval '1 millisecond')
+        on conflict (process) do update set asked_since = null, asked_at = excluded.asked_at
+         where known.asked_since is null or known.asked_at < excluded.asked_at - $9 * interval '1 millisecond'`,
+      values: [...this.identity(servers), this.aheadMs, limits.redisAskMs],
+    });
   }
 
   private async activate(client: pg.ClientBase, { own, others, active }: ClaimState): Promise<void> {

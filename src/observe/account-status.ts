@@ -5,7 +5,7 @@ import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
 import { limits } from '../shared/limits.js';
 import { version } from '../shared/version.js';
-import { readStatus, type Status, type StatusStores } from './status.js';
+import { readerOf, readStatus, type Status, type StatusStores } from './status.js';
 
 /** A restore that began a new epoch, and thereby ended the one before. */
 interface EndedEpoch {
@@ -24,7 +24,7 @@ export interface AccountStatus extends Status {
   readonly webhooks: DeliveryCounts['webhooks'] | null;
   readonly messages: DeliveryCounts['messages'] | null;
   /** The latest restores of all tenants, the newest first. */
-  readonly restores: readonly EndedEpoch[];
+  readonly restores: readonly EndedEpoch[] | null;
 }
 
 export interface AccountStatusOptions extends Omit<StatusStores, 'problems'> {
@@ -45,20 +45,20 @@ async function latestRestores(pool: pg.Pool): Promise<EndedEpoch[]> {
 /** Reads the status of `laurel status`, and what operators watch besides. Changes nothing. A store that does not answer is a problem in the result. */
 export async function readAccountStatus({ engine, clock, ...stores }: AccountStatusOptions): Promise<AccountStatus> {
   const { pool } = stores;
-  const orElse = async <T>(read: Promise<T>, other: T): Promise<T> => read.catch(() => other);
   const status = await readStatus({ ...stores, problems: [] });
+  const problems = [...status.problems];
+  const orProblem = readerOf(problems);
   const hasPostgres = status.postgres !== null;
-  const deliveries = hasPostgres ? await orElse<DeliveryCounts | null>(countDeliveries(pool), null) : null;
+  const deliveries = hasPostgres ? await orProblem(countDeliveries(pool), 'Reading the deliveries failed') : null;
+  const config = await orProblem(engine.config(defaultTenant), 'Reading the configuration failed');
   return {
     ...status,
     version,
-    now: status.redis && (await orElse<number | null>(clock.now(defaultTenant), null)),
-    configurationVersion: await orElse<number | null>(
-      engine.config(defaultTenant).then((config) => config.version),
-      null,
-    ),
+    now: status.redis && (await orProblem(clock.now(defaultTenant), 'Reading the time of the default tenant failed')),
+    configurationVersion: config?.version ?? null,
     webhooks: deliveries?.webhooks ?? null,
     messages: deliveries?.messages ?? null,
-    restores: hasPostgres ? await orElse<EndedEpoch[]>(latestRestores(pool), []) : [],
+    restores: hasPostgres ? await orProblem(latestRestores(pool), 'Reading the restores failed') : null,
+    problems,
   };
 }

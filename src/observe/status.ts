@@ -25,7 +25,7 @@ interface PostgresStatus {
   readonly leases: readonly { readonly holder: string; readonly tenants: number }[];
 }
 
-/** A process that uses this database and has confirmed in the last seconds that its Redis holds the epoch. */
+/** A process that uses this database and has reached it in the last seconds. */
 interface ProcessStatus {
   readonly host: string;
   readonly pid: number;
@@ -33,6 +33,8 @@ interface ProcessStatus {
   readonly role: string;
   readonly redis: string;
   readonly prefix: string;
+  /** Whether it has confirmed in the last seconds that its Redis holds the current epoch. Without, it runs and serves no tenant. */
+  readonly confirmed: boolean;
 }
 
 interface TenantStatus {
@@ -43,21 +45,25 @@ interface TenantStatus {
   readonly committed: string;
   readonly newest: string;
   readonly state: 'in sync' | 'out of sync' | 'restoring';
+  /** Whether Postgres lacks ledger entries that it had committed: it was put back to an older state. */
+  readonly postgresIsOlder: boolean;
   /** Users restored so far. */
   readonly restored: number | null;
   readonly lagEntries: number;
   readonly lagSeconds: number;
 }
 
+/** Null is what could not be read; `problems` says why. */
 export interface Status {
   readonly redis: RedisStatus | null;
   readonly postgres: PostgresStatus | null;
-  readonly processes: readonly ProcessStatus[];
-  readonly tenants: number;
-  readonly lagEntries: number;
-  readonly lagSeconds: number;
+  readonly processes: readonly ProcessStatus[] | null;
+  readonly tenants: number | null;
+  /** Of all tenants; while Postgres is away, of those that are known without it. */
+  readonly lagEntries: number | null;
+  readonly lagSeconds: number | null;
   /** The default tenant, and others that are out of sync or more than limits.statusLagS behind. */
-  readonly listed: readonly TenantStatus[];
+  readonly listed: readonly TenantStatus[] | null;
 
   readonly problems: readonly string[];
 }
@@ -103,9 +109,9 @@ async function switchedOffTemplates(pool: pg.Pool): Promise<string[]> {
 
 async function processesOf(pool: pg.Pool): Promise<ProcessStatus[]> {
   const { rows } = await pool.query<ProcessStatus>(
-    `select host, pid, role, address as redis, prefix
-       from redis_confirmations
-      where not is_stopped and confirmed_at > clock_timestamp() - $1 * interval '1 second' order by host, pid`,
+    `select host, pid, role, address as redis, prefix, coalesce(confirmed_at > since, false) as confirmed
+       from redis_confirmations, lateral (select clock_timestamp() - $1 * interval '1 second' as since) as recent
+      where not is_stopped and greatest(confirmed_at, asked_at) > since order by host, pid`,
     [limits.statusConfirmedS],
   );
   return rows;
@@ -119,9 +125,9 @@ interface Committed {
 }
 
 /** The rule of `open` (lua/modules/partition.lua), without opening the partition. */
-function isInSync({ epoch, lastId }: Committed, redisEpoch: string | null, newest: string, trimmed: string | null): boolean {
+function isInSync({ epoch, lastId }: Committed, redisEpoch: string | null, newest: string): boolean {
   if (redisEpoch === null) return lastId === '0-0';
-  return redisEpoch === epoch && !isBelow(newest, lastId) && !isBelow(lastId, trimmedUpTo(trimmed, epoch));
+  return redisEpoch === epoch && !isBelow(newest, lastId);
 }
 
 async function tenantStatus(redis: RedisConnection, partition: string, named: Named, committed: Committed): Promise<TenantStatus> {
@@ -131,10 +137,12 @@ async function tenantStatus(redis: RedisConnection, partition: string, named: Na
     lastLedgerId(redis, partition),
     redis.hmget(partition + keyNames.meta, metaFields.epoch, metaFields.trimmed, restore, count),
   ]);
-  const inSync = isInSync(committed, redisEpoch, newest, trimmed);
+  const postgresIsOlder = redisEpoch === committed.epoch && isBelow(committed.lastId, trimmedUpTo(trimmed, committed.epoch));
+  const inSync = !postgresIsOlder && isInSync(committed, redisEpoch, newest);
   return {
     ...{ id: named.id, name: named.name, epoch: committed.epoch, redisEpoch, committed: committed.lastId, newest },
     state: restoring !== null ? 'restoring' : inSync ? 'in sync' : 'out of sync',
+    postgresIsOlder,
     ...{ restored: restoring === null ? null : Number(restored ?? 0), lagEntries, lagSeconds },
   };
 }
@@ -156,35 +164,80 @@ async function tenantStatuses(redis: RedisConnection, pool: pg.Pool, prefix: str
   return statuses;
 }
 
+/** The number of active tenants, with the default one. */
+async function countTenants(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(`select count(*)::int from tenants where status = 'active'`);
+  return rows[0]?.count ?? 0;
+}
+
+/** The lag of ledgers together: all entries, and the age of the oldest. */
+interface Lag {
+  readonly lagEntries: number;
+  readonly lagSeconds: number;
+}
+
+const lagOf = (lags: readonly Lag[]): Lag => ({
+  lagEntries: lags.reduce((sum, one) => sum + one.lagEntries, 0),
+  lagSeconds: lags.reduce((max, one) => Math.max(max, one.lagSeconds), 0),
+});
+
+/** The lag as far as it is known without Postgres. */
+async function lagInRedis(redis: RedisConnection, prefix: string, tenants: readonly number[]): Promise<Lag> {
+  const lags: Lag[] = [];
+  for (let first = 0; first < tenants.length; first += limits.metricsTenants) {
+    const some = tenants.slice(first, first + limits.metricsTenants);
+    lags.push(...(await Promise.all(some.map((tenant) => readLag(redis, partitionPrefix(prefix, tenant), tenant)))));
+  }
+  return lagOf(lags);
+}
+
 /** The stores, and the problems that are known already. Redis is undefined while unavailable. */
 export interface StatusStores {
   readonly redis: RedisConnection | undefined;
   readonly pool: pg.Pool;
   readonly prefix: string;
+  /** The tenants that this process knows without Postgres; absent: the default one. */
+  readonly knownTenants?: readonly number[];
   readonly problems: string[];
 }
 
-/** Reads the status from the stores, and changes nothing. A failed read is a problem in the result. */
-export async function readStatus({ redis, pool, prefix, problems: known }: StatusStores): Promise<Status> {
-  const problems = [...known];
-  const orProblem = async <T>(read: Promise<T>, sentence: (reason: string) => string = failedRead): Promise<T | null> =>
+/** Reads from a store. A failure becomes a problem, a sentence that starts with `failed`, and the result null. */
+type Reader = <T>(read: Promise<T>, failed: string) => Promise<T | null>;
+
+export const readerOf =
+  (problems: string[]): Reader =>
+  async (read, failed) =>
     read.catch((error: unknown) => {
-      const problem = sentence(messageOf(error));
+      const problem = `${failed}: ${messageOf(error).replace(/\.$/, '')}.`;
       if (!problems.includes(problem)) problems.push(problem);
       return null;
     });
-  const redisState = redis ? await orProblem(redisStatus(redis), (reason) => `Redis does not answer: ${reason}.`) : null;
-  const postgres = await orProblem(postgresStatus(pool));
-  const processes = (postgres && (await orProblem(processesOf(pool)))) ?? [];
-  const templates = (postgres && (await orProblem(switchedOffTemplates(pool)))) ?? [];
-  const isProxied = redis && redisState && (await orProblem(redis.exists(accountPrefix(prefix) + accountKeyNames.untrustedProxy)));
+
+/** Reads the status from the stores, and changes nothing. A failed read is a problem in the result. */
+export async function readStatus({ redis, pool, prefix, problems: known, knownTenants }: StatusStores): Promise<Status> {
+  const problems = [...known];
+  const orProblem = readerOf(problems);
+  const redisState = redis ? await orProblem(redisStatus(redis), 'Redis does not answer') : null;
+  const postgres = await orProblem(postgresStatus(pool), fromPostgres);
+  if (!redisState) problems.push(unknownWithoutRedis);
+  if (!postgres) problems.push(unknownWithoutPostgres + (knownTenants ? '.' : otherLedgers));
+  const processes = postgres && (await orProblem(processesOf(pool), fromPostgres));
+  const templates = (postgres && (await orProblem(switchedOffTemplates(pool), fromPostgres))) ?? [];
+  const isProxied =
+    redis && redisState && (await orProblem(redis.exists(accountPrefix(prefix) + accountKeyNames.untrustedProxy), fromRedis));
   if (isProxied) problems.push(untrustedProxy);
-  const tenants = (redis && redisState && postgres && (await orProblem(tenantStatuses(redis, pool, prefix)))) ?? [];
+  const all =
+    redis && redisState && postgres
+      ? await orProblem(tenantStatuses(redis, pool, prefix), 'Reading the state of the tenants failed')
+      : null;
+  const inRedis = async (): Promise<Lag | null> =>
+    redis && redisState ? orProblem(lagInRedis(redis, prefix, knownTenants ?? [defaultTenant]), fromRedis) : null;
+  const lag = all ? lagOf(all) : postgres ? null : await inRedis();
   const status = {
-    ...{ redis: redisState, postgres, processes, tenants: tenants.length },
-    lagEntries: tenants.reduce((sum, one) => sum + one.lagEntries, 0),
-    lagSeconds: tenants.reduce((max, one) => Math.max(max, one.lagSeconds), 0),
-    listed: tenants.filter((one, at) => at === 0 || one.state !== 'in sync' || one.lagSeconds > limits.statusLagS),
+    ...{ redis: redisState, postgres, processes },
+    tenants: all?.length ?? (postgres && (await orProblem(countTenants(pool), fromPostgres))),
+    ...{ lagEntries: lag?.lagEntries ?? null, lagSeconds: lag?.lagSeconds ?? null },
+    listed: all?.filter((one, at) => at === 0 || one.state !== 'in sync' || one.lagSeconds > limits.statusLagS) ?? null,
   };
   const off = templates.map((template) => `The template ${template} is switched off: it takes too much to render. Change it.`);
   return { ...status, problems: [...problems, ...problemsOf(status), ...off] };
@@ -192,16 +245,28 @@ export async function readStatus({ redis, pool, prefix, problems: known }: Statu
 
 const untrustedProxy =
   'Sign-ins to the dashboard came with X-Forwarded-For in the last hour while TRUSTED_PROXIES is 0: if a proxy is in front, set it to the number of proxies.';
-const failedRead = (reason: string): string => `Reading the status from Postgres failed: ${reason}.`;
+const fromRedis = 'Reading the status from Redis failed';
+const fromPostgres = 'Reading the status from Postgres failed';
+const unknownWithoutRedis = 'Unknown without Redis: the lag of the ledgers, and whether Redis and Postgres are in sync.';
+const unknownWithoutPostgres =
+  'Unknown without Postgres: the processes, the leases, the dead letters, the deliveries, the restores, and whether Redis and Postgres are in sync';
+const otherLedgers = '. The lag of the ledgers is that of the default tenant: the others are unknown too.';
 
-function problemsOf({ redis, postgres, processes, listed, lagSeconds }: Omit<Status, 'problems'>): string[] {
-  const count = (state: TenantStatus['state']): number => listed.filter((one) => one.state === state).length;
+function problemsOf({ redis, processes, listed, lagSeconds, postgres }: Omit<Status, 'problems'>): string[] {
+  const count = (is: (tenant: TenantStatus) => boolean): number => (listed ?? []).filter(is).length;
+  const outOfSync = count(({ state }) => state === 'out of sync');
+  const restoring = count(({ state }) => state === 'restoring');
+  const older = count(({ postgresIsOlder }) => postgresIsOlder);
   const found: readonly (readonly [boolean, string])[] = [
     [redis?.appendOnlyFile === false, 'Redis has no append-only file, or cannot write it.'],
-    [postgres !== null && !processes.some(({ role }) => role.includes('worker')), 'No worker is running.'],
-    [count('out of sync') > 0, `Redis is out of sync for ${count('out of sync')} tenants.`],
-    [count('restoring') > 0, `The Redis of ${count('restoring')} tenants is being restored, or its restore was interrupted.`],
-    [lagSeconds > limits.statusLagS, `Postgres is ${Math.round(lagSeconds)} s behind Redis.`],
+    [
+      processes !== null && !processes.some(({ role }) => role.includes('worker')),
+      `No worker has reached this Postgres in the last ${limits.statusConfirmedS} seconds: none is running, or it cannot.`,
+    ],
+    [outOfSync > 0, `Redis is out of sync for ${outOfSync} tenants.`],
+    [older > 0, `Postgres is older than Redis for ${older} tenants: docs/operations/backup.md.`],
+    [restoring > 0, `The Redis of ${restoring} tenants is being restored, or its restore was interrupted.`],
+    [(lagSeconds ?? 0) > limits.statusLagS, `Postgres is ${Math.round(lagSeconds ?? 0)} s behind Redis.`],
     [(postgres?.deadLetters ?? 0) > 0, `There are ${postgres?.deadLetters} dead letters.`],
   ];
   return found.flatMap(([isSo, sentence]) => (isSo ? [sentence] : []));

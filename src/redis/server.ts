@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import type { Logger } from 'pino';
 import { OperatorError } from '../shared/errors.js';
 import { redisProblems, sentenceOf } from '../shared/store-problems.js';
 import { mastersOf, prepareServers } from './cluster.js';
@@ -26,7 +27,7 @@ export async function checkRedisServers(redis: RedisConnection, durability: Dura
     const fields = infoFields(await server.info());
     checkServer(fields, redis instanceof Redis);
     if (durability === 'always') await makeDurable(server);
-    else if (fields.get('aof_enabled') === '0') {
+    else if (!hasAppendOnlyFile(fields)) {
       warn(sentenceOf(redisProblems.noFile));
     }
   }
@@ -46,6 +47,22 @@ export function checkServer(fields: ReadonlyMap<string, string>, isAlone: boolea
   if (policy !== undefined && policy !== 'noeviction') {
     throw new OperatorError(sentenceOf(redisProblems.evicts, `maxmemory-policy is ${policy}`));
   }
+}
+
+const hasAppendOnlyFile = (fields: ReadonlyMap<string, string>): boolean => fields.get('aof_enabled') !== '0';
+
+/**
+ * Logs when a server switches its append-only file off, and when all have one again. Takes the INFO of all servers, again and again; the first one is
+ * how they were at the start, when checkRedisServers has warned.
+ */
+export function watchAppendOnlyFile(log: Logger): (servers: readonly ReadonlyMap<string, string>[]) => void {
+  let wasOn: boolean | undefined;
+  return (servers) => {
+    const isOn = servers.every(hasAppendOnlyFile);
+    if (wasOn === true && !isOn) log.warn({ store: 'redis' }, 'append-only file of Redis is off');
+    if (wasOn === false && isOn) log.info({ store: 'redis' }, 'append-only file of Redis is on again');
+    wasOn = isOn;
+  };
 }
 
 const durable = { appendfsync: 'always', 'no-appendfsync-on-rewrite': 'no' } as const;

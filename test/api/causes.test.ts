@@ -168,6 +168,32 @@ describe('A transaction that a full disk refuses', () => {
   });
 });
 
+describe('An append-only file that is switched off while Laurel runs', () => {
+  it('is logged once, named by the status, and logged once when it is on again', async () => {
+    const { log, lines } = logLines('info');
+    const redis = await PlainRedis.start();
+    await redis.redis.config('SET', 'appendonly', 'yes');
+    const world = await startWorld({ redisUrl: redis.url, log });
+    const levels = (text: string): unknown[] => lines().flatMap(({ msg, level }) => (msg === text ? [level] : []));
+    const sentence = 'Redis has no append-only file, or cannot write it.';
+    const problems = async (): Promise<string[]> => ((await world.get('/admin/v1/status')).body as { problems: string[] }).problems;
+    try {
+      expect(await problems()).to.not.include(sentence);
+      await redis.redis.config('SET', 'appendonly', 'no');
+      await until('its end in the log', () => levels('append-only file of Redis is off').length > 0);
+      expect(await problems()).to.include(sentence);
+      await redis.redis.config('SET', 'appendonly', 'yes');
+      await until('its return in the log', () => levels('append-only file of Redis is on again').length > 0);
+      await until('no problem', async () => !(await problems()).includes(sentence));
+      await world.stopService();
+      expect([levels('append-only file of Redis is off'), levels('append-only file of Redis is on again')]).to.deep.equal([[40], [30]]);
+    } finally {
+      await world.stop();
+      await redis.stop();
+    }
+  });
+});
+
 describe('The log of a Redis that goes away', () => {
   it('has one line when the connection is cut and one when it is back at once', async () => {
     const { log, lines } = logLines('info');

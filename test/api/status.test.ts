@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { bodyOf, configText, read, track } from '../support/answers.js';
+import { OwnPostgres } from '../support/own-postgres.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { until } from '../support/stage.js';
 import { startTenant, startWorld, type World } from '../support/world.js';
@@ -10,12 +11,14 @@ interface Status {
   readonly configurationVersion: number | null;
   readonly redis: { readonly version: string } | null;
   readonly postgres: { readonly deadLetters: number } | null;
-  readonly processes: readonly { readonly role: string; readonly pid: number }[];
-  readonly tenants: number;
-  readonly listed: readonly { readonly id: string; readonly state: string }[];
+  readonly processes: readonly { readonly role: string; readonly pid: number; readonly confirmed: boolean }[] | null;
+  readonly tenants: number | null;
+  readonly lagEntries: number | null;
+  readonly lagSeconds: number | null;
+  readonly listed: readonly { readonly id: string; readonly state: string }[] | null;
   readonly webhooks: { readonly pending: number; readonly failed: number; readonly failingEndpoints: number } | null;
   readonly messages: { readonly pending: number; readonly failed: number } | null;
-  readonly restores: readonly { readonly tenantId: string; readonly ended: string }[];
+  readonly restores: readonly { readonly tenantId: string; readonly ended: string }[] | null;
   readonly problems: readonly string[];
 }
 
@@ -34,13 +37,14 @@ describe('The status', () => {
     // A process confirms its Redis once a second.
     const status = await until('the process has confirmed', async () => {
       const one = await readStatus(world);
-      return one.processes.length === 1 && one;
+      return one.processes?.[0]?.confirmed === true && one;
     });
     expect(status.version).to.match(/^\d+\.\d+\.\d+/);
     expect(status.now).to.equal('2040-01-02T12:00:00.000Z');
     expect(status.configurationVersion).to.equal(1);
-    expect(status.processes[0]).to.include({ role: 'api and worker', pid: process.pid });
-    expect(status.listed.map(({ id, state }) => [id, state])).to.deep.equal([['default', 'in sync']]);
+    expect(status.processes).to.have.lengthOf(1);
+    expect(status.processes?.[0]).to.include({ role: 'api and worker', pid: process.pid });
+    expect(status.listed?.map(({ id, state }) => [id, state])).to.deep.equal([['default', 'in sync']]);
     expect(status.redis?.version).to.match(/^\d+\./);
     expect(status.postgres?.deadLetters).to.equal(0);
     expect(status.problems.filter((problem) => !problem.startsWith('Redis has no append-only file'))).to.deep.equal([]);
@@ -88,7 +92,7 @@ describe('The status', () => {
     );
     const { restores } = await readStatus(world);
     expect(restores).to.have.lengthOf(10);
-    expect(restores.slice(0, 2)).to.deep.equal([
+    expect(restores?.slice(0, 2)).to.deep.equal([
       { tenantId: 'default', ended: '2030-01-01T12:00:00.000Z' },
       { tenantId: rows[0]?.id, ended: '2030-01-01T11:00:00.000Z' },
     ]);
@@ -110,20 +114,54 @@ describe('The status', () => {
     expect((await world.request('GET', '/admin/v1/status', { key: null })).status).to.equal(401);
   });
 
-  it('is a 200 that says so while Redis is away', async () => {
+  it('is a 200 with null for what only Redis knows while it is away, and still has the processes', async () => {
     const redis = await OwnRedis.start();
     let lonely: World | undefined;
     try {
       lonely = await startWorld({ config, redisUrl: redis.url });
       await redis.kill();
-      const { redis: state, now, postgres, listed, problems } = await readStatus(lonely);
-      expect([state, now, listed]).to.deep.equal([null, null, []]);
+      // As if it had been away for long: the last confirmation is old.
+      const { pool } = lonely;
+      const status = await until('a process without a confirmation', async () => {
+        await pool.query(`update redis_confirmations set confirmed_at = now() - interval '1 minute'`);
+        const one = await readStatus(lonely!);
+        return one.processes?.[0]?.confirmed === false && one;
+      });
+      const { redis: state, now, postgres, processes, tenants, lagEntries, lagSeconds, listed, problems } = status;
+      expect([state, now, lagEntries, lagSeconds, listed]).to.deep.equal([null, null, null, null, null]);
       expect(postgres).not.to.equal(null);
+      expect([tenants, processes?.length]).to.deep.equal([1, 1]);
       expect(problems[0]).to.match(/^Redis does not answer: .+\.$/);
+      expect(problems[1]).to.equal('Unknown without Redis: the lag of the ledgers, and whether Redis and Postgres are in sync.');
+      expect(problems.filter((problem) => /worker/i.test(problem))).to.deep.equal([]);
     } finally {
       await redis.startAgain();
       await lonely?.stop();
       await redis.stop();
+    }
+  });
+
+  it('is a 200 with null for what only Postgres knows while it is away, and has the lag from Redis', async () => {
+    const postgres = await OwnPostgres.start();
+    let lonely: World | undefined;
+    try {
+      lonely = await startWorld({ config, databaseUrl: postgres.url });
+      await postgres.shutDown();
+      for (let n = 1; n <= 3; n += 1) await track(lonely, 'cards', { user: 'ana', value: 1 });
+      const status = await until('Postgres is away', async () => {
+        const one = await readStatus(lonely!);
+        return one.postgres === null && one;
+      });
+      const { processes, tenants, listed, restores, webhooks, messages, lagEntries, lagSeconds, problems } = status;
+      expect([processes, tenants, listed, restores, webhooks, messages]).to.deep.equal([null, null, null, null, null, null]);
+      expect(lagEntries).to.be.at.least(3);
+      expect(lagSeconds).to.be.above(0);
+      expect(problems[0]).to.match(/^Reading the status from Postgres failed: .+\.$/);
+      expect(problems[1]).to.match(/^Unknown without Postgres: the processes, /);
+      expect(problems.filter((problem) => /No worker/.test(problem))).to.deep.equal([]);
+    } finally {
+      await lonely?.stop();
+      await postgres.stop();
     }
   });
 });

@@ -3,6 +3,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
 import { restore, verify } from '../../src/app/commands/restore.js';
+import { readStatus } from '../../src/observe/status.js';
 import { startService, type Service } from '../../src/app/service.js';
 import { until } from '../support/stage.js';
 import { administer, stores, withDatabase } from '../support/stores.js';
@@ -105,12 +106,25 @@ describe('a Postgres that is older than Redis', () => {
 
   it('is noticed by a service that starts: it answers 503 and writes nothing down', async () => {
     await world.stopService();
+    const pool = new pg.Pool({ connectionString: copy });
+    undo.push(() => pool.end());
+    // The copy is some seconds old, and so are the confirmations in it.
+    await pool.query('delete from redis_confirmations');
     const service = await serve();
     const { status, body } = await sendTo(service, 'after');
     expect([status, body.error]).to.satisfy(
       ([code, error]: [number, string]) => code === 503 && error.startsWith('Postgres is older than'),
     );
     expect(await eventsIn(copy)).to.equal(30);
+    const found = await until('the process without a confirmation', async () => {
+      const read = await readStatus({ redis: world.redis, pool, prefix: world.settings.redisPrefix, problems: [] });
+      return read.processes?.some(({ confirmed }) => !confirmed) && read;
+    });
+    expect(found.processes?.map(({ pid, role }) => [pid, role])).to.deep.equal([[process.pid, 'api and worker']]);
+    expect(found.problems.filter((problem) => !problem.startsWith('Redis has no append-only file'))).to.deep.equal([
+      'Redis is out of sync for 1 tenants.',
+      'Postgres is older than Redis for 1 tenants: docs/operations/backup.md.',
+    ]);
   });
 
   it('is noticed by a worker that runs: what comes later is not written down behind the gap', async () => {

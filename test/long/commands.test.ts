@@ -121,6 +121,7 @@ describe('The commands of an operator', () => {
 });
 
 describe('laurel status', () => {
+  const noWorker = 'No worker has reached this Postgres in the last 10 seconds: none is running, or it cannot.';
   let stage: Stage;
   before(async () => {
     stage = await setStage({ env: { CONFIG: await configFile(config), AUTO_RESTORE: '0' } });
@@ -150,21 +151,41 @@ describe('laurel status', () => {
     await service.stop();
     const before = await stage.redis.hgetall(`${stage.partition}meta`);
     const stopped = await report();
-    expect([stopped.code, stopped.log]).to.deep.equal([1, 'No worker is running.\n']);
-    expect(stopped.status.listed.map(({ name, state }) => [name, state])).to.deep.equal([['Default', 'in sync']]);
+    expect([stopped.code, stopped.log]).to.deep.equal([1, `${noWorker}\n`]);
+    expect(stopped.status.listed?.map(({ name, state }) => [name, state])).to.deep.equal([['Default', 'in sync']]);
     expect(await stage.redis.hgetall(`${stage.partition}meta`), 'it changes nothing').to.deep.equal(before);
   });
 
   it('tells a Redis that lacks something from one that is in sync, and a store that does not answer', async () => {
     await stage.pool.query(`update stream_offsets set last_ms = last_ms + 1000000000000`);
     const behind = await report();
-    expect(behind.log).to.equal('No worker is running.\nRedis is out of sync for 1 tenants.\n');
+    expect(behind.log).to.equal(`${noWorker}\nRedis is out of sync for 1 tenants.\n`);
     await stage.redis.hset(`${stage.partition}meta`, 'restoring', 'an epoch', 'restoredUsers', '7');
-    const [half] = (await report()).status.listed;
+    const [half] = (await report()).status.listed ?? [];
     expect([half?.state, half?.restored]).to.deep.equal(['restoring', 7]);
-    const { code, log } = await runLaurel(['status'], { ...stage.env, REDIS_URL: 'redis://127.0.0.1:1' });
+    const { code, output, log } = await runLaurel(['status'], { ...stage.env, REDIS_URL: 'redis://127.0.0.1:1' });
     expect(code).to.equal(1);
-    expect(log).to.match(/^Redis does not answer: .*\nNo worker is running\.\n$/);
+    expect(log).to.match(/^Redis does not answer: .*\nUnknown without Redis: .*\nNo worker has reached this Postgres .*\n$/);
+    expect(output)
+      .to.match(/^Redis {6}does not answer$/m)
+      .and.to.match(/^Ledger {5}unknown$/m)
+      .and.to.match(/^Tenants {4}1$/m);
+  });
+
+  it('prints what is not known without Postgres as unknown, and the lag of the ledger from Redis', async () => {
+    await stage.redis.xadd(`${stage.partition}ledger`, '*', 'e', '');
+    const { code, output, log } = await runLaurel(['status'], { ...stage.env, DATABASE_URL: 'postgres://laurel@127.0.0.1:1/laurel' });
+    await stage.redis.xtrim(`${stage.partition}ledger`, 'MAXLEN', 0);
+    expect(code).to.equal(1);
+    expect(output)
+      .to.match(/^Postgres {3}does not answer$/m)
+      .and.to.match(/^Processes {2}unknown$/m)
+      .and.to.match(/^Leases {5}unknown$/m)
+      .and.to.match(/^Ledger {5}1 entries, \d+\.\d s behind$/m)
+      .and.to.match(/^Tenants {4}unknown$/m);
+    expect(log).to.match(
+      /^Reading the status from Postgres failed: .*\nUnknown without Postgres: the processes, .* The lag of the ledgers is that of the default tenant.*\n$/,
+    );
   });
 });
 

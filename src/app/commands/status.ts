@@ -11,8 +11,10 @@ import type { Print } from './keys.js';
 
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB`;
 
+const unknown = 'unknown';
+
 function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, listed }: Status): string[] {
-  const leases = postgres?.leases ?? [];
+  const leases = postgres?.leases;
   return [
     redis
       ? `Redis      ${redis.version}, ${megabytes(redis.memoryBytes)}, ${redis.replicas} replicas, append-only file ${redis.appendOnlyFile ? 'ok' : 'NOT OK'}`
@@ -20,13 +22,16 @@ function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, 
     postgres
       ? `Postgres   ${postgres.version}, ${megabytes(postgres.databaseBytes)}, schema ${postgres.schema}, ${postgres.deadLetters} dead letters`
       : 'Postgres   does not answer',
-    `Processes  ${processes.length}`,
-    ...processes.map(({ role, host, pid, redis: at, prefix }) => `  ${role} on ${host}, process ${pid}, Redis ${at}, prefix ${prefix}`),
-    `Leases     ${leases.length}`,
-    ...leases.map(({ holder, tenants: of }) => `  ${holder}: ${of} tenants`),
-    `Ledger     ${lagEntries} entries, ${lagSeconds.toFixed(1)} s behind`,
-    `Tenants    ${tenants}`,
-    ...listed.map(
+    `Processes  ${processes?.length ?? unknown}`,
+    ...(processes ?? []).map(
+      ({ role, host, pid, redis: at, prefix, confirmed }) =>
+        `  ${role} on ${host}, process ${pid}, Redis ${at}, prefix ${prefix}${confirmed ? '' : ', serves nothing: its Redis is away or out of sync'}`,
+    ),
+    `Leases     ${leases?.length ?? unknown}`,
+    ...(leases ?? []).map(({ holder, tenants: of }) => `  ${holder}: ${of} tenants`),
+    `Ledger     ${lagEntries === null || lagSeconds === null ? unknown : `${lagEntries} entries, ${lagSeconds.toFixed(1)} s behind`}`,
+    `Tenants    ${tenants ?? unknown}`,
+    ...(listed ?? []).map(
       (one) =>
         `  ${one.name}: ${one.state}${one.restored === null ? '' : ` (${one.restored} users so far)`}, epoch ${one.epoch}` +
         `${one.redisEpoch === one.epoch ? '' : ` (Redis ${one.redisEpoch ?? 'none'})`}, committed ${one.committed}, ` +

@@ -15,6 +15,8 @@ export type Status = components['schemas']['Status'];
 const refreshMs = 5_000;
 const bytesPerMb = 2 ** 20;
 
+const unknown = 'unknown';
+
 const megabytes = (bytes: number): string => `${formatNumber(Math.round(bytes / bytesPerMb))} MB`;
 
 /** What `laurel status` prints, and more. */
@@ -64,39 +66,37 @@ function Problems({ problems }: { readonly problems: readonly string[] }) {
 
 function Figures({ status }: { readonly status: Status }) {
   const { href } = useScope();
-  const { webhooks, messages } = status;
+  const { webhooks, messages, postgres } = status;
   return (
     <div class="stats">
       <Stat label="Version" value={status.version} detail={status.now !== null && <Moment at={status.now} />} />
       <Stat
         label="Configuration"
-        value={status.configurationVersion ?? 'unknown'}
+        value={status.configurationVersion ?? unknown}
         detail={<a href={href('/versions')}>See all versions</a>}
       />
       <Stat
         label="Postgres is behind by"
-        value={`${formatNumber(Math.round(status.lagSeconds))} s`}
-        detail={formatCount(status.lagEntries, 'entry', 'entries')}
+        value={status.lagSeconds === null ? unknown : `${formatNumber(Math.round(status.lagSeconds))} s`}
+        detail={status.lagEntries !== null && formatCount(status.lagEntries, 'entry', 'entries')}
       />
-      {webhooks && (
-        <Stat
-          label="Webhooks waiting"
-          value={formatNumber(webhooks.pending)}
-          detail={
+      <Stat
+        label="Webhooks waiting"
+        value={webhooks ? formatNumber(webhooks.pending) : unknown}
+        detail={
+          webhooks && (
             <a href={href('/webhooks')}>
               {formatNumber(webhooks.failed)} failed, {formatCount(webhooks.failingEndpoints, 'endpoint')} failing
             </a>
-          }
-        />
-      )}
-      {messages && (
-        <Stat
-          label="Messages waiting"
-          value={formatNumber(messages.pending)}
-          detail={<a href={href('/messages?status=failed')}>{formatNumber(messages.failed)} failed</a>}
-        />
-      )}
-      <Stat label="Dead letters" value={formatNumber(status.postgres?.deadLetters ?? 0)} detail="of all tenants" />
+          )
+        }
+      />
+      <Stat
+        label="Messages waiting"
+        value={messages ? formatNumber(messages.pending) : unknown}
+        detail={messages && <a href={href('/messages?status=failed')}>{formatNumber(messages.failed)} failed</a>}
+      />
+      <Stat label="Dead letters" value={postgres ? formatNumber(postgres.deadLetters) : unknown} detail="of all tenants" />
     </div>
   );
 }

@@ -10,17 +10,28 @@ interface OfStatus {
   readonly status: Status;
 }
 
+/** Instead of an empty table: Postgres knows what would be in it. */
+const isUnknown = 'Unknown, because Postgres does not respond.';
+
 export function Processes({ status: { processes } }: OfStatus) {
   return (
     <Table
       caption="Processes"
-      rows={processes}
+      rows={processes ?? []}
       keyOf={({ host, pid }) => `${host} ${pid}`}
-      empty="No process has confirmed its Redis in the last seconds."
+      empty={processes ? 'No process has reached this Postgres in the last seconds.' : isUnknown}
       columns={[
         { title: 'Role', cell: ({ role }) => <span class="nowrap">{role}</span> },
         { title: 'Process', cell: ({ host, pid }) => `${pid} on ${host}` },
-        { title: 'Redis', cell: ({ redis, prefix }) => `${redis}, prefix ${prefix}` },
+        {
+          title: 'Redis',
+          cell: ({ redis, prefix, confirmed }) => (
+            <>
+              {`${redis}, prefix ${prefix}`}
+              {!confirmed && <div class="problem">Serves nothing: its Redis is away or out of sync.</div>}
+            </>
+          ),
+        },
       ]}
     />
   );
@@ -33,7 +44,7 @@ export function Leases({ status: { postgres } }: OfStatus) {
       caption="Leases of ledgers"
       rows={postgres?.leases ?? []}
       keyOf={({ holder }) => holder}
-      empty="No worker holds the lease of a ledger now. A worker takes it to write entries to Postgres."
+      empty={postgres ? 'No worker holds the lease of a ledger now. A worker takes it to write entries to Postgres.' : isUnknown}
       columns={[
         { title: 'Writes ledgers to Postgres', cell: ({ holder }) => <code>{holder}</code> },
         { title: 'Tenants', isNumber: true, cell: ({ tenants }) => formatNumber(tenants) },
@@ -47,9 +58,9 @@ export function SyncedTenants({ status: { listed, tenants } }: OfStatus) {
     <>
       <Table
         caption="Tenants"
-        rows={listed}
+        rows={listed ?? []}
         keyOf={({ id }) => id}
-        empty="The stores do not respond, so the tenants are unknown."
+        empty="Unknown, because Redis or Postgres does not respond."
         columns={[
           {
             title: 'Tenant',
@@ -57,9 +68,10 @@ export function SyncedTenants({ status: { listed, tenants } }: OfStatus) {
           },
           {
             title: 'Redis and Postgres',
-            cell: ({ state, restored, epoch, redisEpoch }) => (
+            cell: ({ state, restored, epoch, redisEpoch, postgresIsOlder }) => (
               <>
                 <StatusBadge status={state} /> {restored !== null && `${formatCount(restored, 'user')} so far`}
+                {postgresIsOlder && <div class="hint">Postgres is older than Redis.</div>}
                 {state === 'out of sync' && <div class="hint">{`Postgres has the epoch ${epoch}, Redis ${redisEpoch ?? 'none'}.`}</div>}
               </>
             ),
@@ -73,8 +85,8 @@ export function SyncedTenants({ status: { listed, tenants } }: OfStatus) {
         ]}
       />
       <p class="hint">
-        {formatCount(tenants, 'tenant')} in all. Besides the default tenant, only those that are out of sync or more than a minute behind
-        are listed.
+        {tenants !== null && `${formatCount(tenants, 'tenant')} in all. `}Besides the default tenant, only those that are out of sync or
+        more than a minute behind are listed.
       </p>
     </>
   );
@@ -84,9 +96,9 @@ export function Restores({ status: { restores } }: OfStatus) {
   return (
     <Table
       caption="Restores"
-      rows={restores}
+      rows={restores ?? []}
       keyOf={({ tenantId, ended }) => `${tenantId} ${ended}`}
-      empty="Redis has never been restored from Postgres."
+      empty={restores ? 'Redis has never been restored from Postgres.' : isUnknown}
       columns={[
         { title: 'Tenant', cell: ({ tenantId }) => <code>{tenantId}</code> },
         { title: 'Ended the epoch before', cell: ({ ended }) => <Moment at={ended} /> },

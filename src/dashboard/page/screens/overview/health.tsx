@@ -53,18 +53,25 @@ function Problems({ problems }: { readonly problems: readonly string[] }) {
   );
 }
 
+const unknown = 'unknown';
+
 /** A count that should be 0, with a badge where it is not. */
 const failing = (count: number, text: string) => (count > 0 ? <Badge tone="bad">{text}</Badge> : text);
 
 function factsOf(status: Status, href: (path: string) => string): Fact[] {
   const { lagEntries, lagSeconds, postgres, webhooks, messages, listed, tenants, processes, restores } = status;
-  const outOfSync = listed.filter(({ state }) => state !== 'in sync').length;
-  const roles = processes.map(({ role }) => role).join(', ');
+  const outOfSync = listed?.filter(({ state }) => state !== 'in sync').length;
+  const roles = processes?.map(({ role, confirmed }) => (confirmed ? role : `${role} (serves nothing)`)).join(', ');
+  const newest = restores?.[0];
   return [
-    { title: 'Lag of Postgres', value: `${formatCount(lagEntries, 'entry', 'entries')}, ${lagSeconds.toFixed(1)} s` },
+    {
+      title: 'Lag of Postgres',
+      value:
+        lagEntries === null || lagSeconds === null ? unknown : `${formatCount(lagEntries, 'entry', 'entries')}, ${lagSeconds.toFixed(1)} s`,
+    },
     {
       title: 'Dead letters',
-      value: postgres ? <a href={href('/status')}>{failing(postgres.deadLetters, formatNumber(postgres.deadLetters))}</a> : 'not known',
+      value: postgres ? <a href={href('/status')}>{failing(postgres.deadLetters, formatNumber(postgres.deadLetters))}</a> : unknown,
     },
     {
       title: 'Webhooks',
@@ -74,7 +81,7 @@ function factsOf(status: Status, href: (path: string) => string): Fact[] {
           {formatNumber(webhooks.pending)} pending, {formatNumber(webhooks.failed)} failed
         </a>
       ) : (
-        'not known'
+        unknown
       ),
     },
     {
@@ -84,23 +91,31 @@ function factsOf(status: Status, href: (path: string) => string): Fact[] {
           {failing(messages.failed, `${formatNumber(messages.failed)} failed`)}, {formatNumber(messages.pending)} pending
         </a>
       ) : (
-        'not known'
+        unknown
       ),
     },
     {
       title: 'Tenants out of sync',
-      value: <a href={href('/tenants')}>{failing(outOfSync, `${formatNumber(outOfSync)} of ${formatNumber(tenants)}`)}</a>,
+      value:
+        outOfSync === undefined || tenants === null ? (
+          unknown
+        ) : (
+          <a href={href('/tenants')}>{failing(outOfSync, `${formatNumber(outOfSync)} of ${formatNumber(tenants)}`)}</a>
+        ),
     },
-    { title: 'Processes', value: `${formatNumber(processes.length)}${roles === '' ? '' : `: ${roles}`}` },
+    { title: 'Processes', value: processes ? `${formatNumber(processes.length)}${roles ? `: ${roles}` : ''}` : unknown },
     {
       title: 'Last restore',
-      value: restores[0] ? (
-        <>
-          <Moment at={restores[0].ended} />, tenant {restores[0].tenantId}
-        </>
-      ) : (
-        <span class="none">never</span>
-      ),
+      value:
+        restores === null ? (
+          unknown
+        ) : newest ? (
+          <>
+            <Moment at={newest.ended} />, tenant {newest.tenantId}
+          </>
+        ) : (
+          <span class="none">never</span>
+        ),
     },
   ];
 }
