@@ -3,6 +3,7 @@ import { textArray } from '../postgres/arrays.js';
 import { RowProblem } from '../postgres/binary.js';
 import { postgresFailure, withPostgresErrors } from '../postgres/failure.js';
 import { LaurelError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 import { type LedgerEntry, joinValues, splitValues } from './entry.js';
 import { type StreamId, betweenBatches } from './offsets.js';
 import { type StreamEntry, UnreadableEntry, parsedEntry, readEntry, rowsOf } from './stream-entries.js';
@@ -90,12 +91,45 @@ export async function saveDeadLetter(client: pg.ClientBase, tenant: number, lett
   );
 }
 
-/** The reason of dead letters that a restore saved. */
-const discardedReason =
+/** The reason of dead letters that a restore saved because another epoch has taken over: users lost what was acknowledged. */
+const endedReason =
   'Its epoch ended before Postgres had it: another Redis, or a restore, has taken over. It can only be discarded; send what it counted again as new events.';
 
+/** The reason of dead letters that an operator gave up with `laurel restore --discard`. */
+const givenUpReason =
+  'An operator has given it up with laurel restore --discard. It can only be discarded; send what it counted again as new events.';
+
+/** The dead letters of all tenants by what they mean, each counted up to a limit. */
+export interface LetterCounts {
+  /** Entries that Postgres refused, until they are retried or discarded. */
+  readonly refused: number;
+  /** Entries that another epoch ended before Postgres had them, until they are discarded. */
+  readonly lost: number;
+  /** Entries that an operator gave up, until they are discarded. */
+  readonly givenUp: number;
+}
+
+/** Counts the dead letters of all tenants. */
+export async function countLetters(pool: pg.Pool): Promise<LetterCounts> {
+  const { rows } = await pool.query<LetterCounts>(
+    `select (select count(*)::integer from (select 1 from dead_letters where epoch is null limit $1) as letters) as refused,
+            (select count(*)::integer from (select 1 from dead_letters where epoch is not null and reason <> $2 limit $1) as letters) as lost,
+            (select count(*)::integer from (select 1 from dead_letters where epoch is not null and reason = $2 limit $1) as letters) as "givenUp"`,
+    [limits.countedDeadLetters, givenUpReason],
+  );
+  return rows[0] ?? { refused: 0, lost: 0, givenUp: 0 };
+}
+
+/** The entries of an epoch that is over. */
+export interface EndedEntries {
+  readonly epoch: string;
+  readonly letters: readonly StreamEntry[];
+  /** Whether an operator has given them up. */
+  readonly isGivenUp: boolean;
+}
+
 /** Saves entries of an epoch that has ended, within the transaction of `client`. Those that are saved already are unchanged. */
-export async function saveDiscarded(client: pg.ClientBase, tenant: number, epoch: string, letters: readonly StreamEntry[]): Promise<void> {
+export async function saveDiscarded(client: pg.ClientBase, tenant: number, { epoch, letters, isGivenUp }: EndedEntries): Promise<void> {
   await client.query(
     `insert into dead_letters (tenant, epoch, stream_id, kind, user_id, raw, raw_state, entry, reason)
      select $1, $2, stream_id, kind, user_id, raw, raw_state, entry::json, $3
@@ -103,7 +137,7 @@ export async function saveDiscarded(client: pg.ClientBase, tenant: number, epoch
          as letter (stream_id, kind, user_id, raw, raw_state, entry)
      on conflict (tenant, epoch, stream_id) where epoch is not null do nothing`,
     [
-      ...[tenant, epoch, discardedReason, textArray(letters.map(({ id }) => id))],
+      ...[tenant, epoch, isGivenUp ? givenUpReason : endedReason, textArray(letters.map(({ id }) => id))],
       ...[
         textArray(letters.map(({ entry }) => (entry ? storable(entry.kind) : null))),
         textArray(letters.map(({ entry }) => userIdOf(entry))),
@@ -141,6 +175,7 @@ interface StoredLetter {
   readonly rawState: Buffer;
   /** Null for an entry that Postgres refused. */
   readonly epoch: string | null;
+  readonly reason: string;
 }
 
 /** Lists, discards and retries the dead letters of tenants. */
@@ -186,13 +221,13 @@ export class DeadLetters {
 
   private async writeAgain(client: pg.ClientBase, tenant: number, id: string): Promise<boolean> {
     const { rows } = await client.query<StoredLetter>(
-      'delete from dead_letters where tenant = $1 and id = $2 returning stream_id as "streamId", raw, raw_state as "rawState", epoch',
+      'delete from dead_letters where tenant = $1 and id = $2 returning stream_id as "streamId", raw, raw_state as "rawState", epoch, reason',
       [tenant, id],
     );
     const [letter] = rows;
     if (!letter) return false;
     // The entry was made from state that another epoch has replaced: written now, it would overwrite newer state.
-    if (letter.epoch !== null) throw new LaurelError('unprocessable', discardedReason);
+    if (letter.epoch !== null) throw new LaurelError('unprocessable', letter.reason);
     const fields = [Buffer.from('e'), letter.raw, ...splitValues(letter.rawState)];
     const read = readEntry(letter.streamId, fields);
     // A check of the whole entry comes first: `withoutOutdatedFacts` relies on its shape.

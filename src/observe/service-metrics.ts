@@ -7,6 +7,7 @@ import type { Refusals } from '../logging/refusals.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { readRestoredUsers } from '../restore/restore.js';
 import { countStoredUsers } from '../restore/stored-users.js';
+import { countLetters } from '../ledger/dead-letters.js';
 import { LaurelError, type NotReadyReason } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { type Refresh, absentGauge } from './observation.js';
@@ -19,22 +20,18 @@ export function deadLetterMetrics(registry: Registry, pool: pg.Pool): Refresh {
   const letters = absentGauge(
     registry,
     'laurel_dead_letters',
-    `Dead letters in Postgres, over all tenants; counted up to ${limits.metricsDeadLetters}.`,
+    `Ledger entries that Postgres refused, over all tenants; counted up to ${limits.countedDeadLetters}.`,
   );
   const discarded = absentGauge(
     registry,
     'laurel_discarded_entries',
-    `Uncommitted ledger entries that a restore saved as dead letters; counted up to ${limits.metricsDeadLetters}.`,
+    `Uncommitted ledger entries that a restore saved as dead letters, without those that an operator gave up; counted up to ${limits.countedDeadLetters}.`,
   );
   return async () => {
     for (const gauge of [letters, discarded]) gauge.remove();
-    const { rows } = await pool.query<{ letters: number; discarded: number }>(
-      `select (select count(*)::integer from (select 1 from dead_letters where epoch is null limit $1) as refused) as letters,
-              (select count(*)::integer from (select 1 from dead_letters where epoch is not null limit $1) as saved) as discarded`,
-      [limits.metricsDeadLetters],
-    );
-    letters.set(rows[0]?.letters ?? 0);
-    discarded.set(rows[0]?.discarded ?? 0);
+    const { refused, lost } = await countLetters(pool);
+    letters.set(refused);
+    discarded.set(lost);
   };
 }
 

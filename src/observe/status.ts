@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { defaultTenant, listTenants } from '../access/tenants.js';
+import { countLetters } from '../ledger/dead-letters.js';
 import { readLag } from '../ledger/lag.js';
 import { loadOffsets } from '../ledger/offsets.js';
 import { mastersOf } from '../redis/cluster.js';
@@ -20,7 +21,10 @@ interface PostgresStatus {
   readonly version: string;
   readonly schema: string;
   readonly databaseBytes: number;
+  /** Entries that Postgres refused. */
   readonly deadLetters: number;
+  /** Entries that restores saved as dead letters: `lost` when another Redis took over, `givenUp` by `laurel restore --discard`. */
+  readonly discarded: { readonly lost: number; readonly givenUp: number };
   /** The workers and restores that may commit ledgers now. */
   readonly leases: readonly { readonly holder: string; readonly tenants: number }[];
 }
@@ -80,16 +84,17 @@ async function redisStatus(redis: RedisConnection): Promise<RedisStatus> {
 }
 
 async function postgresStatus(pool: pg.Pool): Promise<PostgresStatus> {
-  const { rows } = await pool.query<Omit<PostgresStatus, 'leases'>>(
+  const { rows } = await pool.query<Pick<PostgresStatus, 'version' | 'schema' | 'databaseBytes'>>(
     `select current_setting('server_version') as version, (select name from migrations order by id desc limit 1) as schema,
-            pg_database_size(current_database())::float8 as "databaseBytes", (select count(*)::int from dead_letters) as "deadLetters"`,
+            pg_database_size(current_database())::float8 as "databaseBytes"`,
   );
   const { rows: leases } = await pool.query<PostgresStatus['leases'][number]>(
     'select holder, count(*)::int as tenants from stream_offsets where lease_until > clock_timestamp() group by holder order by holder',
   );
   const [row] = rows;
   if (!row) throw new Error('Postgres returned no status');
-  return { ...row, leases };
+  const { refused, lost, givenUp } = await countLetters(pool);
+  return { ...row, deadLetters: refused, discarded: { lost, givenUp }, leases };
 }
 
 /** The templates of messages that are switched off, as of the newest configuration of each tenant: `welcome of the tenant 5f…`. */
@@ -268,6 +273,10 @@ function problemsOf({ redis, processes, listed, lagSeconds, postgres }: Omit<Sta
     [restoring > 0, `The Redis of ${restoring} tenants is being restored, or its restore was interrupted.`],
     [(lagSeconds ?? 0) > limits.statusLagS, `Postgres is ${Math.round(lagSeconds ?? 0)} s behind Redis.`],
     [(postgres?.deadLetters ?? 0) > 0, `There are ${postgres?.deadLetters} dead letters.`],
+    [
+      (postgres?.discarded.lost ?? 0) > 0,
+      `A restore removed ${postgres?.discarded.lost} ledger entries from Redis that Postgres did not have: docs/operations/dead-letters.md.`,
+    ],
   ];
   return found.flatMap(([isSo, sentence]) => (isSo ? [sentence] : []));
 }

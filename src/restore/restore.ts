@@ -32,6 +32,8 @@ export interface RestoreOptions {
   /** Permits the restore, for a purpose. */
   readonly active: ActiveRedis;
   readonly purpose: ClaimPurpose;
+  /** Whether an operator gives up what Postgres lacks (`laurel restore --discard`). */
+  readonly isGivenUp?: boolean;
   /** Called with the number of restored users and of all users. */
   readonly onProgress?: (restored: number, users: number) => void;
   /** Aborts the restore between two steps; the restored part remains. */

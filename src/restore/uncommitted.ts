@@ -14,6 +14,8 @@ interface PartitionOptions {
   readonly pool: pg.Pool;
   readonly tenant: number;
   readonly partition: string;
+  /** Whether an operator gives up what Postgres lacks (`laurel restore --discard`). */
+  readonly isGivenUp?: boolean;
 }
 
 /**
@@ -38,7 +40,7 @@ export async function findUncommitted(
 
 /** Saves the uncommitted entries as dead letters, page by page; only once, even if the restore is interrupted and repeats it. Returns their number. */
 export async function saveUncommitted(
-  { redis, pool, tenant, partition }: PartitionOptions,
+  { redis, pool, tenant, partition, isGivenUp = false }: PartitionOptions,
   lock: RestoreLock,
   uncommitted: string,
 ): Promise<number> {
@@ -49,7 +51,7 @@ export async function saveUncommitted(
     const entries = page.map(([id, fields]) => readEntry(id.toString(), fields));
     const last = entries.at(-1);
     if (!last) return saved;
-    await inTransaction(pool, (client) => saveDiscarded(client, tenant, epoch, entries));
+    await inTransaction(pool, (client) => saveDiscarded(client, tenant, { epoch, letters: entries, isGivenUp }));
     await lock.renew();
     saved += entries.length;
     after = last.id;

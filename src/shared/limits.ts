@@ -394,8 +394,8 @@ export const limits = {
   /** Busy tenants that one scrape checks, and tenants whose lag has its own sample. */
   metricsBusyTenants: 1_000,
   metricsWorstTenants: 5,
-  /** Largest count of dead letters in a scrape. */
-  metricsDeadLetters: 1_000,
+  /** Largest count of dead letters, in metrics and in the status. */
+  countedDeadLetters: 1_000,
   /** Tenants with refused requests whose readiness one scrape checks. */
   metricsUnreadyTenants: 100,
   /** How often responses with 503 are summarised in the log. */

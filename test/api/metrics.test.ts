@@ -75,8 +75,8 @@ describe('The metrics', () => {
     expect(await left()).to.equal(0);
     await put(2);
     expect(await left()).to.equal(2);
-    await put(limits.metricsDeadLetters);
-    expect(await left()).to.equal(limits.metricsDeadLetters);
+    await put(limits.countedDeadLetters);
+    expect(await left()).to.equal(limits.countedDeadLetters);
     await world.pool.query('delete from dead_letters');
     expect(await left()).to.equal(0);
   });

@@ -3,6 +3,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
 import { restore, verify } from '../../src/app/commands/restore.js';
+import { countLetters } from '../../src/ledger/dead-letters.js';
 import { readStatus } from '../../src/observe/status.js';
 import { startService, type Service } from '../../src/app/service.js';
 import { until } from '../support/stage.js';
@@ -146,10 +147,21 @@ describe('a Postgres that is older than Redis', () => {
 
   it('is not restored from unasked, and is when the operator gives up what came later', async () => {
     await world.stopService();
+    const uncommitted = 3;
+    for (let n = 1; n <= uncommitted; n += 1) await world.redis.xadd(`${world.partition}ledger`, '*', 'e', 'not written by anyone');
     expect(await failure(restore(await context(), print, {}))).to.match(/^Postgres is older than Redis: .* Nothing was changed\.$/);
     await restore(await context(), print, { discard: true });
     expect(printed.at(-1)).to.equal('1 users of the default tenant are restored: Redis is in sync with Postgres.');
+    const letters = `${uncommitted} ledger entries that Postgres did not have are saved as dead letters: docs/operations/dead-letters.md.`;
+    expect(printed).to.include(letters);
     const service = await serve();
+    // Given up on purpose, they are no problem, for no reader.
+    const { pool } = await context();
+    const { postgres, problems } = await readStatus({ redis: world.redis, pool, prefix: world.settings.redisPrefix, problems: [] });
+    expect(postgres).to.deep.include({ deadLetters: 0, discarded: { lost: 0, givenUp: uncommitted } });
+    expect(problems.filter((problem) => !problem.startsWith('Redis has no append-only file'))).to.deep.equal([]);
+    const { lost, givenUp } = await countLetters(pool);
+    expect([lost, givenUp]).to.deep.equal([0, uncommitted]);
     // What is given up can be sent again.
     expect([(await sendTo(service, 'key 30')).status, (await sendTo(service, 'key 31')).body.total]).to.deep.equal([202, 31]);
     await verify(await context(), print, {});

@@ -3,6 +3,7 @@ import pino from 'pino';
 import { Context } from '../../src/app/context.js';
 import { restore, verify } from '../../src/app/commands/restore.js';
 import { OperatorError } from '../../src/shared/errors.js';
+import { countLetters } from '../../src/ledger/dead-letters.js';
 import { listConfirmations } from '../../src/ledger/active-redis.js';
 import {
   objectionMessage,
@@ -299,6 +300,7 @@ describe('A second Redis, or prefix, on the same Postgres', () => {
     expect(letters.body).to.have.length(undrained);
     const [letter] = letters.body as { id: string; reason: string }[];
     expect(letter!.reason).to.match(/^Its epoch ended before Postgres had it/);
+    expect(await countLetters(world.pool)).to.deep.equal({ refused: 0, lost: undrained, givenUp: 0 });
     const retried = await world.request('POST', `/admin/v1/dead-letters/${letter!.id}/retry`);
     expect([retried.status, (retried.body as { error: string }).error]).to.deep.equal([422, letter!.reason]);
     await verify(context, (line) => printed.push(line), {});

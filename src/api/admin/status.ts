@@ -10,7 +10,11 @@ const postgresShape = z.object({
   version: z.string(),
   schema: z.string().meta({ description: 'The newest migration.' }),
   databaseBytes: count,
-  deadLetters: count,
+  deadLetters: count.meta({ description: 'Ledger entries that Postgres refused, of all tenants; counted up to 1,000.' }),
+  discarded: z.object({ lost: count, givenUp: count }).meta({
+    description:
+      'Ledger entries that restores saved as dead letters: `lost` because another Redis took over, `givenUp` by an operator with `laurel restore --discard`.',
+  }),
   leases: z
     .array(z.object({ holder: z.string(), tenants: count }))
     .meta({ description: 'The workers and restores that may write ledgers now, and to how many tenants they belong.' }),
@@ -47,11 +51,9 @@ const statusShape = z
     postgres: postgresShape.nullable().meta({ description: 'Null while Postgres is away.' }),
     processes: z.array(processShape).nullable().meta({ description: 'Those that have reached Postgres in the last seconds.' }),
     tenants: count.nullable(),
-    lagEntries: count
-      .nullable()
-      .meta({
-        description: 'Ledger entries that wait for Postgres, of all tenants; while Postgres is away, of those that this process knows.',
-      }),
+    lagEntries: count.nullable().meta({
+      description: 'Ledger entries that wait for Postgres, of all tenants; while Postgres is away, of those that this process knows.',
+    }),
     lagSeconds: z.number().nullable().meta({ description: 'The age of the oldest of them.' }),
     listed: z
       .array(tenantShape)

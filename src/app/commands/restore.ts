@@ -119,6 +119,7 @@ async function restoreOne(context: Context, print: Print, named: NamedTenant, ho
       restoreTenant({
         ...optionsOf(context, named, how),
         purpose,
+        isGivenUp: found === 'ahead',
         onProgress: (done, all) => {
           onProgress((count = done), all);
         },

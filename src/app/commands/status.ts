@@ -13,6 +13,9 @@ const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB
 
 const unknown = 'unknown';
 
+const discardedText = ({ lost, givenUp }: { readonly lost: number; readonly givenUp: number }): string =>
+  lost + givenUp > 0 ? `, ${lost} entries lost and ${givenUp} given up in restores` : '';
+
 function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, listed }: Status): string[] {
   const leases = postgres?.leases;
   return [
@@ -20,7 +23,7 @@ function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, 
       ? `Redis      ${redis.version}, ${megabytes(redis.memoryBytes)}, ${redis.replicas} replicas, append-only file ${redis.appendOnlyFile ? 'ok' : 'NOT OK'}`
       : 'Redis      does not answer',
     postgres
-      ? `Postgres   ${postgres.version}, ${megabytes(postgres.databaseBytes)}, schema ${postgres.schema}, ${postgres.deadLetters} dead letters`
+      ? `Postgres   ${postgres.version}, ${megabytes(postgres.databaseBytes)}, schema ${postgres.schema}, ${postgres.deadLetters} dead letters${discardedText(postgres.discarded)}`
       : 'Postgres   does not answer',
     `Processes  ${processes?.length ?? unknown}`,
     ...(processes ?? []).map(
