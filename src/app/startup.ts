@@ -5,6 +5,7 @@ import { ensureAdminKey } from '../access/key-store.js';
 import { defaultTenant, notedTestClock, noteTestClock } from '../access/tenants.js';
 import { startAuthor } from '../config/author.js';
 import { objectionMessage, type Objection } from '../ledger/active-redis-rules.js';
+import { keyNames } from '../redis/contract.js';
 import type { Reconciler } from '../restore/reconcile.js';
 import { LaurelError, OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
@@ -16,7 +17,9 @@ import type { Context } from './context.js';
 export const sampleConfig = fileURLToPath(new URL('../../examples/study-app.yaml', import.meta.url));
 
 /** Makes sure that there is an admin key. Returns a key that was generated. */
-export async function ensureKey({ pool, account, settings, print }: Context): Promise<string | undefined> {
+export async function ensureKey(context: Context): Promise<string | undefined> {
+  const { pool, account, settings, print } = context;
+  await refuseTimeTravel(context);
   await noteTestClock(pool, settings.testClock);
   const { made, isChanged, isRevoked, others } = await ensureAdminKey(pool, settings.adminApiKey);
   if (isRevoked) print('ADMIN_API_KEY has been revoked: requests with it are refused.');
@@ -36,6 +39,20 @@ export async function refuseUnused({ pool, settings: { databaseUrl, dataDir } }:
   throw new OperatorError(
     `No service has used the built-in stores in ${resolve(dataDir)} yet, and this command would change them. Set REDIS_URL and DATABASE_URL to the ` +
       'stores of the service, or DATA_DIR to its data folder. With --new, apply and keys create use new stores.',
+  );
+}
+
+/**
+ * Refuses to go back in time: to start without TEST_CLOCK after the services ran on a test clock that is ahead of Redis' clock. An operator who wants
+ * that anyway says so in Postgres (docs/rules/time.md).
+ */
+async function refuseTimeTravel({ pool, redis, engine, settings }: Context): Promise<void> {
+  if (settings.testClock || (await notedTestClock(pool)) !== true) return;
+  const set = Number(await redis.get(engine.partition(defaultTenant) + keyNames.clock));
+  if (set <= Date.now()) return;
+  throw new OperatorError(
+    `The services ran on the test clock, which is at ${new Date(set).toISOString()}. Without TEST_CLOCK=1, time would go back to now. ` +
+      'Set TEST_CLOCK=1. docs/rules/time.md has how to go back anyway.',
   );
 }
 

@@ -1,4 +1,7 @@
 import { expect } from 'chai';
+import pino from 'pino';
+import { startService, type Service } from '../../src/app/service.js';
+import { OperatorError } from '../../src/shared/errors.js';
 import { answer, bodyOf, configText } from '../support/answers.js';
 import { tablesOnRealStores, type Given } from '../support/rules.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
@@ -284,6 +287,27 @@ describe('Time', () => {
         expect(rows).to.deep.equal([{ total: 6 }]);
         expect((await put(world, '2040-01-05T11:59:59.999Z')).status).to.equal(422);
         expect(answer(await world.get(clock))).to.deep.equal([200, { now: '2040-01-05T12:00:00.000Z' }]);
+      } finally {
+        await world.stop();
+      }
+    });
+
+    it('is not left by a start without TEST_CLOCK, which would go back in time, unless the operator says so in Postgres', async () => {
+      const world = await startWorld({ now: '2040-01-02T12:00:00.000Z' });
+      const start = (): Promise<Service> =>
+        startService(
+          { settings: { ...world.settings, testClock: false }, log: pino({ level: 'silent' }), print: () => undefined },
+          { api: true, worker: true },
+        );
+      try {
+        await world.stopService();
+        const refusal = await start().catch((error: unknown) => error);
+        expect(refusal).to.be.instanceOf(OperatorError);
+        expect((refusal as Error).message).to.match(
+          /^The services ran on the test clock, which is at 2040-01-02T12:00:00\.\d{3}Z\. Without TEST_CLOCK=1, time would go back to now\./,
+        );
+        await world.pool.query('update account set test_clock = false');
+        await (await start()).stop();
       } finally {
         await world.stop();
       }
