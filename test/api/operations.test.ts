@@ -151,19 +151,6 @@ describe('The files for those who operate Laurel', () => {
     }
   });
 
-  it('quote log lines and answers word for word', () => {
-    const sources = new URL('../../src/', import.meta.url);
-    const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-    const source = files.map((name) => readFileSync(new URL(name, sources), 'utf8')).join('\n');
-    // Three words and more, without what only commands have.
-    const quoted = pages.flatMap((name) =>
-      [...read(name).matchAll(/`([A-Za-z][A-Za-z']*(?: [A-Za-z']+){2,})`/g)].map(([, text = '']) => text),
-    );
-    const sentences = quoted.filter((text) => !/^(?:npm|laurel|redis-cli|config) /.test(text));
-    expect(sentences).to.have.lengthOf.at.least(15);
-    expect(sentences.filter((text) => !source.includes(text))).to.deep.equal([]);
-  });
-
   it('explain every metric of ours, and no other', () => {
     const page = read('monitoring.md');
     const explained = new Set(page.match(/\blaurel_\w+/g));

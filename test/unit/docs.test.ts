@@ -41,6 +41,42 @@ function missingFiles(page: string): string[] {
   return named.filter((path) => !['', 'src', 'lua', 'test', 'test/support'].some((folder) => existsSync(join(root, folder, path))));
 }
 
+/** What a span of code starts with that is no sentence of Laurel's: programs, statements of SQL and of Redis, requests. */
+const codeWords =
+  /^(?:laurel|np[mx]|node|du|redis-cli|psql|curl|docker|git|select|update|insert|delete|alter|create|config|info|rate|max|min|sum|GET|PUT|POST|PATCH|DELETE)\b/;
+
+/**
+ * What pages quote of Laurel: the message of a log line in JSON, and each span of code of three words or more that is prose. It is a log line, a printed
+ * line or an error, verbatim; `…` stands for what differs.
+ */
+function quotesOf(page: string): string[] {
+  const text = read(page).replace(/^( *)```[\s\S]*?^\1```/gm, '');
+  const spans = [...text.matchAll(/(?<!`)`([^`]+)`(?!`)/g)].map(([, span = '']) => span.replace(/\s+/g, ' '));
+  return spans.flatMap((span) => {
+    const message = /"msg":"([^"]+)"/.exec(span)?.[1];
+    if (message !== undefined) return [message];
+    const isProse = /^[a-z][\w ,.'…:;/-]*$/i.test(span) && (span.match(/[a-z]+ /gi) ?? []).length >= 2;
+    return isProse && !codeWords.test(span) ? [span] : [];
+  });
+}
+
+/** The texts of the sources, without comments; literals that are joined with `+` are one, and `…` stands for what is inserted. */
+function sourceTexts(): string {
+  const files = ['src', 'lua', 'bin'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:tsx?|lua|mjs)$/.test(name))
+      .map((name) => read(join(folder, name))),
+  );
+  return files
+    .join('\n')
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/^\s*(?:\/\/|--).*$/gm, '')
+    .replace(/['"`]\s*\+\s*['"`]/g, '')
+    .replace(/\$\{[^}]*\}/g, '…')
+    .replace(/\\(['`])/g, '$1')
+    .replace(/\s+/g, ' ');
+}
+
 describe('The documents', () => {
   it('are found', () => {
     expect(pages).to.include.members(['README.md', 'docs/settings.md', 'docs/operations/runbooks.md', 'docs/rules/README.md']);
@@ -52,6 +88,19 @@ describe('The documents', () => {
       expect(missingFiles(page)).to.deep.equal([]);
     });
   }
+
+  it('quote Laurel word by word: log lines, printed lines and errors', () => {
+    const texts = sourceTexts();
+    const manual = pages.filter((page) => /^(?:docs\/|README|SECURITY)/.test(page));
+    const quotes = manual.flatMap((page) => quotesOf(page).map((quote) => ({ page, quote })));
+    expect(quotes.map(({ quote }) => quote)).to.include.members([
+      'write-behind failed, will retry',
+      'Postgres is older than Redis: …',
+      'provider of messages unavailable, will retry',
+    ]);
+    const isSaid = (quote: string): boolean => quote.split('…').every((part) => texts.includes(part.trim()));
+    expect(quotes.filter(({ quote }) => !isSaid(quote))).to.deep.equal([]);
+  });
 
   it('are there where the code names them', () => {
     const sources = ['src', 'lua', 'test'].flatMap((folder) =>
