@@ -7,6 +7,7 @@ import { mastersOf } from '../redis/cluster.js';
 import { messageOf, type RedisConnection } from '../redis/connection.js';
 import { accountKeyNames, accountPrefix, keyNames, metaFields, partitionPrefix, restoringFields } from '../redis/contract.js';
 import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/partition.js';
+import { postgresError, postgresSentence } from '../postgres/failure.js';
 import { infoFields } from '../redis/server.js';
 import { limits } from '../shared/limits.js';
 
@@ -84,6 +85,8 @@ async function redisStatus(redis: RedisConnection): Promise<RedisStatus> {
 }
 
 async function postgresStatus(pool: pg.Pool): Promise<PostgresStatus> {
+  const { rows: tables } = await pool.query<{ found: string | null }>("select to_regclass('migrations') as found");
+  if (tables[0]?.found === null) throw postgresError('unused');
   const { rows } = await pool.query<Pick<PostgresStatus, 'version' | 'schema' | 'databaseBytes'>>(
     `select current_setting('server_version') as version, (select name from migrations order by id desc limit 1) as schema,
             pg_database_size(current_database())::float8 as "databaseBytes"`,
@@ -206,14 +209,19 @@ export interface StatusStores {
   readonly problems: string[];
 }
 
-/** Reads from a store. A failure becomes a problem, a sentence that starts with `failed`, and the result null. */
-type Reader = <T>(read: Promise<T>, failed: string) => Promise<T | null>;
+/** What a failed read says, before the message of its error; or the whole sentence, from the error. */
+type Failed = string | ((error: unknown) => string);
+
+/** Reads from a store. A failure becomes a problem, and the result null. */
+type Reader = <T>(read: Promise<T>, failed: Failed) => Promise<T | null>;
+
+const failedSentence = (failed: string, error: unknown): string => `${failed}: ${messageOf(error).replace(/\.$/, '')}.`;
 
 export const readerOf =
   (problems: string[]): Reader =>
   async (read, failed) =>
     read.catch((error: unknown) => {
-      const problem = `${failed}: ${messageOf(error).replace(/\.$/, '')}.`;
+      const problem = typeof failed === 'string' ? failedSentence(failed, error) : failed(error);
       if (!problems.includes(problem)) problems.push(problem);
       return null;
     });
@@ -251,7 +259,8 @@ export async function readStatus({ redis, pool, prefix, problems: known, knownTe
 const untrustedProxy =
   'Sign-ins to the dashboard came with X-Forwarded-For in the last hour while TRUSTED_PROXIES is 0: if a proxy is in front, set it to the number of proxies.';
 const fromRedis = 'Reading the status from Redis failed';
-const fromPostgres = 'Reading the status from Postgres failed';
+const fromPostgres = (error: unknown): string =>
+  postgresSentence(error) ?? failedSentence('Reading the status from Postgres failed', error);
 const unknownWithoutRedis = 'Unknown without Redis: the lag of the ledgers, and whether Redis and Postgres are in sync.';
 const unknownWithoutPostgres =
   'Unknown without Postgres: the processes, the leases, the dead letters, the deliveries, the restores, and whether Redis and Postgres are in sync';

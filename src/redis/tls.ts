@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import { OperatorError } from '../shared/errors.js';
-import { redisProblems, sentenceOf } from '../shared/store-problems.js';
+import { redisProblems, sentenceOf, type StoreProblem } from '../shared/store-problems.js';
 import { tlsFailure } from '../shared/tls-failure.js';
 
 /** PEM files, or null: the CA of the server's certificate, and the client certificate and its key. */

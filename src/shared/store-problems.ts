@@ -294,6 +294,11 @@ export const postgresProblems = {
     cause: 'Postgres denies this role a right that Laurel needs',
     cure: 'Make the role the owner of its database or schema and of the tables in it: GRANT CREATE, USAGE ON SCHEMA … TO ….',
   },
+  unused: {
+    reason: 'other',
+    cause: 'No service has used this database yet',
+    cure: 'Start one, which creates the tables, or correct DATABASE_URL.',
+  },
   newerSchema: {
     reason: 'other',
     cause: 'A newer version of Laurel has migrated this database',

@@ -38,7 +38,6 @@ const addresses: readonly Case[] = [
   get('a leaderboard', '/v1/leaderboards/nothing', 404, 'There is no leaderboard with the key "nothing".'),
   get('a user', '/v1/users/nobody', 404, 'There is no user with the id "nobody": identify the user with PUT first.'),
   get('a path', '/v1/nothing', 404, nothingAt('GET', '/v1/nothing')),
-  get('no path', '/', 404, nothingAt('GET', '/')),
   get('another version', '/v2/users/ana', 404, nothingAt('GET', '/v2/users/ana')),
   get('a path of the other API', '/admin/v1/users/ana/metrics', 404, nothingAt('GET', '/admin/v1/users/ana/metrics')),
   get('a path with a slash in the middle', '/v1/users/ana/ben', 404, nothingAt('GET', '/v1/users/ana/ben')),

@@ -165,9 +165,9 @@ describe('laurel status', () => {
     expect([half?.state, half?.restored]).to.deep.equal(['restoring', 7]);
     const { code, output, log } = await runLaurel(['status'], { ...stage.env, REDIS_URL: 'redis://127.0.0.1:1' });
     expect(code).to.equal(1);
-    expect(log).to.match(/^Redis does not answer: .*\nUnknown without Redis: .*\nNo worker has reached this Postgres .*\n$/);
+    expect(log).to.match(/^Redis does not answer \(.*\nUnknown without Redis: .*\nNo worker has reached this Postgres .*\n$/);
     expect(output)
-      .to.match(/^Redis {6}does not answer$/m)
+      .to.match(/^Redis {6}unknown$/m)
       .and.to.match(/^Ledger {5}unknown$/m)
       .and.to.match(/^Tenants {4}1$/m);
   });
@@ -178,13 +178,13 @@ describe('laurel status', () => {
     await stage.redis.xtrim(`${stage.partition}ledger`, 'MAXLEN', 0);
     expect(code).to.equal(1);
     expect(output)
-      .to.match(/^Postgres {3}does not answer$/m)
+      .to.match(/^Postgres {3}unknown$/m)
       .and.to.match(/^Processes {2}unknown$/m)
       .and.to.match(/^Leases {5}unknown$/m)
       .and.to.match(/^Ledger {5}1 entries, \d+\.\d s behind$/m)
       .and.to.match(/^Tenants {4}unknown$/m);
     expect(log).to.match(
-      /^Reading the status from Postgres failed: .*\nUnknown without Postgres: the processes, .* The lag of the ledgers is that of the default tenant.*\n$/,
+      /^Postgres does not answer \(.*\nUnknown without Postgres: the processes, .* The lag of the ledgers is that of the default tenant.*\n$/,
     );
   });
 });

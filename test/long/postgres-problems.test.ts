@@ -2,6 +2,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import pg from 'pg';
+import { readStatus } from '../../src/observe/status.js';
 import { postgresFailure, postgresSentence, type PostgresProblem } from '../../src/postgres/failure.js';
 import { parseSettings } from '../../src/app/settings.js';
 import { loadOffset } from '../../src/ledger/offsets.js';
@@ -231,6 +232,17 @@ const rows: readonly Row[] = [
     },
   ],
   ['rights', 'it is denied a statement', /permission denied/, () => statement(owner, 'select * from pg_authid')],
+  [
+    'unused',
+    'laurel status looks at a database without tables',
+    /^No service/,
+    async () => {
+      const pool = createPool(owner, 1, quiet);
+      const { problems } = await readStatus({ redis: undefined, pool, prefix: 'laurel', problems: [] });
+      await pool.end();
+      return problems[0] ?? 'no problem';
+    },
+  ],
   [
     'newerSchema',
     'a newer version has migrated it',

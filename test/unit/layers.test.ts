@@ -24,7 +24,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['api', 'observe messages webhooks deliveries engine responses threads plan ledger access config redis logging'],
 
   // What watches the others.
-  ['observe', 'deliveries restore engine ledger access redis logging'],
+  ['observe', 'deliveries restore engine ledger access redis postgres logging'],
 
   // What works beside the requests.
   ['jobs', 'messages webhooks deliveries engine responses plan ledger access config redis postgres logging'],

@@ -21,10 +21,10 @@ function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, 
   return [
     redis
       ? `Redis      ${redis.version}, ${megabytes(redis.memoryBytes)}, ${redis.replicas} replicas, append-only file ${redis.appendOnlyFile ? 'ok' : 'NOT OK'}`
-      : 'Redis      does not answer',
+      : `Redis      ${unknown}`,
     postgres
       ? `Postgres   ${postgres.version}, ${megabytes(postgres.databaseBytes)}, schema ${postgres.schema}, ${postgres.deadLetters} dead letters${discardedText(postgres.discarded)}`
-      : 'Postgres   does not answer',
+      : `Postgres   ${unknown}`,
     `Processes  ${processes?.length ?? unknown}`,
     ...(processes ?? []).map(
       ({ role, host, pid, redis: at, prefix, confirmed }) =>
