@@ -46,6 +46,8 @@ const clusterOptions = {
   enableOfflineQueue: true,
   // Zero means never: a connection may have broken after an event was counted and before its reply arrived.
   retryDelayOnFailover: 0,
+  // A reply that a part of the cluster is away is the answer: a command that is held back would only time out, without the reason.
+  retryDelayOnClusterDown: 0,
   maxRedirections: limits.maxRedisMoves,
 } as const satisfies ClusterOptions;
 
