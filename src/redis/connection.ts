@@ -148,7 +148,8 @@ export async function connectRedis(target: RedisTarget, onError: (error: Error) 
   const abort = new AbortController();
   try {
     // With several servers to try, ioredis never gives up.
-    const tooLate = delay(limits.redisCallTimeoutMs, undefined, { signal: abort.signal }).then(() => {
+    const tooLate = delay(limits.redisCallTimeoutMs, undefined, { signal: abort.signal }).then(async () => {
+      await noticeLoading(redis);
       throw last ?? new Error(`not within ${limits.redisCallTimeoutMs} ms`);
     });
     await Promise.race([redis.connect(), tooLate]);
@@ -161,6 +162,13 @@ export async function connectRedis(target: RedisTarget, onError: (error: Error) 
     abort.abort();
   }
   return redis;
+}
+
+/** ioredis waits in silence while a server reads its data. Reports it as the server's reply to any other command. */
+async function noticeLoading(redis: RedisConnection): Promise<void> {
+  if (!(redis instanceof Redis) || redis.status !== 'connect') return;
+  const persistence = await redis.info('persistence').catch(() => '');
+  if (/^loading:1/m.test(persistence)) redis.emit('error', new Error('LOADING Redis is loading the dataset in memory'));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -102,6 +103,20 @@ async function running(redis: PlainRedis, become: (redis: PlainRedis, world: Wor
   });
   await become(redis, world);
   return refusedEvent(world);
+}
+
+const slowLoader = (): Promise<PlainRedis> => configured('enable-debug-command local', 'loading-process-events-interval-bytes 1024');
+
+/** Lets a server read its snapshot, which takes a tenth of a second for each key. */
+async function load({ redis }: PlainRedis): Promise<void> {
+  await redis.config('SET', 'key-load-delay', 100_000);
+  const reloader = redis.duplicate();
+  const reloading = reloader.call('DEBUG', 'RELOAD');
+  reloading.catch(() => undefined);
+  cleaning.push(async () => {
+    await reloader.quit().catch(() => undefined);
+  });
+  await until('the load', async () => /^loading:1/m.test(await redis.info('persistence')));
 }
 
 async function refusedEvent(world: World): Promise<string> {
@@ -387,22 +402,18 @@ const table: readonly Row[] = [
     meet: async () => running(await plain(), ({ redis }) => redis.config('SET', 'maxmemory', 1)),
     detail: /^OOM$/,
   },
+  { id: 'loading', when: 'it reads its snapshot', meet: async () => running(await slowLoader(), load), detail: /^LOADING$/ },
   {
     id: 'loading',
-    when: 'it reads its snapshot',
-    meet: async () =>
-      running(await configured('enable-debug-command local', 'loading-process-events-interval-bytes 1024'), async ({ redis }) => {
-        // A tenth of a second for each key.
-        await redis.config('SET', 'key-load-delay', 100_000);
-        const reloader = redis.duplicate();
-        const reloading = reloader.call('DEBUG', 'RELOAD');
-        reloading.catch(() => undefined);
-        cleaning.push(async () => {
-          await reloader.quit().catch(() => undefined);
-        });
-        await until('the load', async () => /^loading:1/m.test(await redis.info('persistence')));
-      }),
-    detail: /^LOADING$/,
+    when: 'it reads its snapshot as a service starts',
+    meet: async () => {
+      const redis = await slowLoader();
+      // It answers INFO after each kilobyte that it has read.
+      for (let key = 0; key < 100; key += 1) await redis.redis.set(`key ${key}`, randomBytes(2_048));
+      await load(redis);
+      return connected({ url: redis.url });
+    },
+    detail: /^LOADING /,
   },
   {
     id: 'replica',
