@@ -3,6 +3,8 @@ import { Command } from 'commander';
 import { commandAuthor } from '../config/author.js';
 import { applyConfig, describeApplied, noteApplied, readConfigText, type ApplyOptions } from './apply.js';
 import { Context, type ContextOptions } from './context.js';
+import { refusedByPostgres } from '../postgres/failure.js';
+import { refusedStart } from '../redis/failure.js';
 import { OperatorError } from '../shared/errors.js';
 import { failureText, isProduction, openLog, printTo } from './output.js';
 import { runSupervised } from './processes/supervised.js';
@@ -62,6 +64,8 @@ async function withContext(stores: Stores, work: (context: Context, print: Print
     interrupted.signal.throwIfAborted();
     if (stores === 'change') await refuseUnused(context);
     await work(context, printTo(process.stdout), interrupted.signal);
+  } catch (error) {
+    throw refusedByPostgres(refusedStart(error));
   } finally {
     await context.stop();
   }
