@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -127,7 +128,15 @@ function listen(server: Server, { host, port, variable }: Listen): Promise<void>
       const message = error.code === 'EADDRINUSE' ? `Port ${port} of ${host} is in use: set ${variable} to another port.` : error.message;
       reject(new OperatorError(message, { cause: error }));
     });
-    server.listen(port, host, resolve);
+    // A process of a supervisor gets the port from it, and would wait for one that is gone without end.
+    const gone = (): void => {
+      reject(new OperatorError('The supervisor is gone.'));
+    };
+    cluster.worker?.once('disconnect', gone);
+    server.listen(port, host, () => {
+      cluster.worker?.off('disconnect', gone);
+      resolve();
+    });
   });
 }
 

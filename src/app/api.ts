@@ -85,6 +85,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     watch,
   });
   const handle = app.callback();
+  log.debug({ host: listen.host, port: listen.port }, 'starting to listen');
   const server = await startServer((request, response) => void handle(request, response), listen);
   const leave = (): void => {
     isStopping = true;

@@ -3,15 +3,15 @@ import { LaurelError } from '../shared/errors.js';
 import { redisFailure } from '../redis/failure.js';
 
 const codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
-/** SQLSTATE: connections that broke, too many of them, a server that stops or starts. */
-const states = /^(?:08...|53300|57P0.)$/;
+/** SQLSTATE: connections that broke, are refused, or too many of them, a server that stops or starts. */
+const states = /^(?:08...|28...|3D000|53300|57P0.)$/;
 /** Messages of ioredis, pg and pg-pool errors without a code. */
 const messages =
   /^(?:Connection is closed|Connection terminated|Client has encountered a connection error|Command timed out|Query read timeout|Socket timeout|Stream isn't writeable|Reached the max retries per request limit|Command aborted due to connection close|All sentinels are unreachable|Failed to refresh slots cache|timeout exceeded when trying to connect|No node of the cluster answers)/;
 
 /** Whether an error is caused by an unavailable store, which StoreWatch logs. */
 export function isStoreTrouble(error: unknown): boolean {
-  if (error instanceof LaurelError) return /^(?:redis|postgres)_/.test(error.reason);
+  if (error instanceof LaurelError) return /^(?:redis|postgres)_|^out_of_sync$/.test(error.reason);
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
   if (codes.has(code) || states.test(code) || messages.test(error.message)) return true;

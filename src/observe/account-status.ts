@@ -3,6 +3,8 @@ import { defaultTenant } from '../access/tenants.js';
 import { countDeliveries, type DeliveryCounts } from '../deliveries/counts.js';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
+import { messageOf } from '../redis/connection.js';
+import { redisSentence } from '../redis/failure.js';
 import { limits } from '../shared/limits.js';
 import { version } from '../shared/version.js';
 import { readerOf, readStatus, type Status, type StatusStores } from './status.js';
@@ -54,7 +56,9 @@ export async function readAccountStatus({ engine, clock, ...stores }: AccountSta
   return {
     ...status,
     version,
-    now: status.redis && (await orProblem(clock.now(defaultTenant), 'Reading the time of the default tenant failed')),
+    now:
+      status.redis &&
+      (await orProblem(clock.now(defaultTenant), (error) => (stores.redis && redisSentence(error, stores.redis)) ?? messageOf(error))),
     configurationVersion: config?.version ?? null,
     webhooks: deliveries?.webhooks ?? null,
     messages: deliveries?.messages ?? null,

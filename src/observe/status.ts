@@ -4,12 +4,24 @@ import { countLetters } from '../ledger/dead-letters.js';
 import { readLag } from '../ledger/lag.js';
 import { loadOffsets } from '../ledger/offsets.js';
 import { mastersOf } from '../redis/cluster.js';
-import { messageOf, type RedisConnection } from '../redis/connection.js';
-import { accountKeyNames, accountPrefix, keyNames, metaFields, partitionPrefix, restoringFields } from '../redis/contract.js';
+import { callFunction, messageOf, type RedisConnection } from '../redis/connection.js';
+import {
+  accountKeyNames,
+  accountPrefix,
+  contextArgument,
+  keyNames,
+  metaFields,
+  orderArguments,
+  partitionPrefix,
+  restoringFields,
+} from '../redis/contract.js';
+import { redisSentence } from '../redis/failure.js';
+import { bundleLibrary } from '../redis/library.js';
 import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/partition.js';
 import { postgresError, postgresSentence } from '../postgres/failure.js';
 import { infoFields } from '../redis/server.js';
 import { limits } from '../shared/limits.js';
+import { redisProblems, sentenceOf } from '../shared/store-problems.js';
 
 interface RedisStatus {
   readonly version: string;
@@ -73,15 +85,33 @@ export interface Status {
   readonly problems: readonly string[];
 }
 
-async function redisStatus(redis: RedisConnection): Promise<RedisStatus> {
-  const servers = await Promise.all(mastersOf(redis).map(async (server) => infoFields(await server.info())));
+type ServerFields = ReadonlyMap<string, string>;
+
+function redisStatus(servers: readonly ServerFields[]): RedisStatus {
   const sum = (field: string): number => servers.reduce((total, fields) => total + Number(fields.get(field) ?? 0), 0);
   return {
     version: servers[0]?.get('valkey_version') ?? servers[0]?.get('redis_version') ?? 'unknown',
     memoryBytes: sum('used_memory'),
     replicas: sum('connected_slaves'),
-    appendOnlyFile: servers.every((fields) => fields.get('aof_enabled') === '1' && fields.get('aof_last_write_status') !== 'err'),
+    appendOnlyFile: servers.every((fields) => !keepsNoFile(fields) && !failsToWrite(fields)),
   };
+}
+
+const keepsNoFile = (fields: ServerFields): boolean => fields.get('aof_enabled') !== '1';
+const failsToWrite = (fields: ServerFields): boolean => fields.get('aof_last_write_status') === 'err';
+
+/** The sentence of what Redis replies to a call that may write, if it refuses it; undefined when it doesn't. The call has no epoch, and changes nothing. */
+async function refusedCall(redis: RedisConnection, prefix: string): Promise<string | undefined> {
+  const context = contextArgument({ epoch: 'unknown', version: 0, plan: 'none', zones: 'none', testClock: false, maxLedger: 0 });
+  const key = partitionPrefix(prefix, defaultTenant) + keyNames.meta;
+  const args = orderArguments('clock', { context, to: '' });
+  try {
+    await callFunction(redis, bundleLibrary().functionName('clock'), key, args);
+    return undefined;
+  } catch (error) {
+    // A Redis that no service of this version has used lacks the function.
+    return redisSentence(error, redis);
+  }
 }
 
 async function postgresStatus(pool: pg.Pool): Promise<PostgresStatus> {
@@ -230,7 +260,14 @@ export const readerOf =
 export async function readStatus({ redis, pool, prefix, problems: known, knownTenants }: StatusStores): Promise<Status> {
   const problems = [...known];
   const orProblem = readerOf(problems);
-  const redisState = redis ? await orProblem(redisStatus(redis), 'Redis does not answer') : null;
+  const servers = redis && Promise.all(mastersOf(redis).map(async (server) => infoFields(await server.info())));
+  const fields =
+    redis && servers ? await orProblem(servers, (error) => redisSentence(error, redis) ?? failedSentence(fromRedis, error)) : null;
+  const redisState = fields && redisStatus(fields);
+  const refused = redis && fields ? await refusedCall(redis, prefix) : undefined;
+  if (refused !== undefined) problems.push(refused);
+  if (fields?.some(keepsNoFile)) problems.push(sentenceOf(redisProblems.noFile));
+  else if (fields?.some(failsToWrite) && refused === undefined) problems.push(sentenceOf(redisProblems.disk));
   const postgres = await orProblem(postgresStatus(pool), fromPostgres);
   if (!redisState) problems.push(unknownWithoutRedis);
   if (!postgres) problems.push(unknownWithoutPostgres + (knownTenants ? '.' : otherLedgers));
@@ -266,13 +303,12 @@ const unknownWithoutPostgres =
   'Unknown without Postgres: the processes, the leases, the dead letters, the deliveries, the restores, and whether Redis and Postgres are in sync';
 const otherLedgers = '. The lag of the ledgers is that of the default tenant: the others are unknown too.';
 
-function problemsOf({ redis, processes, listed, lagSeconds, postgres }: Omit<Status, 'problems'>): string[] {
+function problemsOf({ processes, listed, lagSeconds, postgres }: Omit<Status, 'problems'>): string[] {
   const count = (is: (tenant: TenantStatus) => boolean): number => (listed ?? []).filter(is).length;
   const outOfSync = count(({ state }) => state === 'out of sync');
   const restoring = count(({ state }) => state === 'restoring');
   const older = count(({ postgresIsOlder }) => postgresIsOlder);
   const found: readonly (readonly [boolean, string])[] = [
-    [redis?.appendOnlyFile === false, 'Redis has no append-only file, or cannot write it.'],
     [
       processes !== null && !processes.some(({ role }) => role.includes('worker')),
       `No worker has reached this Postgres in the last ${limits.statusConfirmedS} seconds: none is running, or it cannot.`,

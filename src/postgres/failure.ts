@@ -1,5 +1,5 @@
 import { LaurelError, OperatorError } from '../shared/errors.js';
-import { postgresProblems, sentenceOf, type StoreProblem } from '../shared/store-problems.js';
+import { postgresProblems, sentenceOf, StoreError } from '../shared/store-problems.js';
 import { tlsFailure } from '../shared/tls-failure.js';
 
 export type PostgresProblem = keyof typeof postgresProblems;
@@ -17,9 +17,9 @@ const states: readonly (readonly [start: string, problem: PostgresProblem])[] = 
   ['42501', 'rights'],
   ['40001', 'conflict'],
   ['40P01', 'conflict'],
-  ['08', 'away'],
-  ['53', 'away'],
-  ['57', 'away'],
+  ['08', 'noAnswer'],
+  ['53', 'noAnswer'],
+  ['57', 'noAnswer'],
 ];
 
 /** What PgBouncer, and pg itself, say without a SQLSTATE of their own: PgBouncer's is 08P01 for all, or 26000 and 42P05 for lost statements. */
@@ -68,7 +68,7 @@ export function postgresProblemOf(error: unknown): PostgresProblem | undefined {
   // The certificate of sslrootcert, or the key of sslkey, is not PEM.
   if (code.startsWith('ERR_OSSL')) return 'tlsFile';
   if (sqlState.test(code)) return states.find(([start]) => code.startsWith(start))?.[1];
-  return networkCodes.has(code) || broken.test(error.message) ? 'away' : undefined;
+  return networkCodes.has(code) || broken.test(error.message) ? 'noAnswer' : undefined;
 }
 
 /** The sentence for the operator about a failed connection or statement, with what Postgres says; undefined for a defect. */
@@ -98,17 +98,12 @@ export function refusedByPostgres(error: unknown): unknown {
 export const postgresError = (problem: PostgresProblem, detail?: string): OperatorError =>
   new OperatorError(sentenceOf(postgresProblems[problem], detail));
 
-/** Callers learn the cause, and not what Postgres says, which names roles and databases. */
-const forCallers = ({ reason, cause }: StoreProblem): string =>
-  reason === 'postgres_away' ? 'its Postgres is away. Try again shortly.' : `${cause}. Try again later.`;
-
-/** Turns a failed query into a 503 if Postgres is the reason; returns any other error unchanged. */
+/** Turns a failed query into a 503 if Postgres is the reason, without what Postgres says, which names roles; returns any other error unchanged. */
 export function postgresFailure(error: unknown): unknown {
   if (error instanceof LaurelError || !(error instanceof Error)) return error;
-  const found = postgresProblemOf(error);
-  if (found === undefined && hasState(error)) return error;
-  const problem = postgresProblems[found ?? 'away'];
-  return new LaurelError('not_ready', `The service is not ready: ${forCallers(problem)}`, { cause: error, reason: problem.reason });
+  const found = postgresProblemOf(error) ?? (hasState(error) ? undefined : 'noAnswer');
+  if (found === undefined) return error;
+  return new StoreError(postgresProblems[found === 'noAnswer' ? 'away' : found], undefined, error);
 }
 
 /** Runs a query on behalf of a request. A query that fails because of Postgres throws a 503 (`postgresFailure`). */

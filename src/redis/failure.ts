@@ -79,6 +79,16 @@ export function redisFailure(error: unknown, redis?: RedisConnection): unknown {
   return isReply ? error : new StoreError(redisProblems.away, undefined, error);
 }
 
+/** The sentence for the operator about a failed command; undefined for a defect. */
+export function redisSentence(error: unknown, redis: RedisConnection): string | undefined {
+  const failure = error instanceof StoreError ? error : redisFailure(error, redis);
+  if (!(failure instanceof StoreError)) return undefined;
+  if (failure.problem !== redisProblems.away) return sentenceOf(failure.problem, failure.detail);
+  // What the connection has met says more than that it is closed.
+  const met = troubles.get(redis) ?? error;
+  return sentenceOf(redisProblems.noAnswer, met instanceof Error ? met.message : undefined);
+}
+
 function troubleOf(redis: RedisConnection): Refusal | undefined {
   const trouble = troubles.get(redis);
   return trouble && refusalOf(trouble, redis);

@@ -205,6 +205,11 @@ export const redisProblems = {
 export const postgresProblems = {
   away: {
     reason: 'postgres_away',
+    cause: 'Postgres is away',
+    cure: 'Try again shortly.',
+  },
+  noAnswer: {
+    reason: 'postgres_away',
     cause: 'Postgres does not answer',
     cure: 'Start it, or set DATABASE_URL to one that runs.',
   },

@@ -349,7 +349,10 @@ describe('An account whose ADMIN_API_KEY is revoked', () => {
 
   it('gets keys from the command line, and refuses the revoked one after a restart', async () => {
     const keys = (...args: string[]): ReturnType<typeof runLaurel> => runLaurel(['keys', ...args], stage.env);
-    const world = await startWorld({ settings: { databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! } });
+    const world = await startWorld({
+      now: null,
+      settings: { testClock: true, databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! },
+    });
     const status = async (at: World, key: string): Promise<number> => (await at.request('GET', '/v1/leaderboards', { key })).status;
     expect((await keys('revoke', 'test')).log).to.contain('This is the last active admin key of the account');
     expect((await keys('create', ' ')).log).to.equal('Name the key: laurel keys create NAME.\n');
@@ -382,7 +385,10 @@ describe('An account whose ADMIN_API_KEY is revoked', () => {
       ),
     );
     await world.stopService();
-    const again = await startWorld({ now: null, settings: { databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! } });
+    const again = await startWorld({
+      now: null,
+      settings: { testClock: true, databaseUrl: stage.databaseUrl, redisPrefix: stage.env['REDIS_PREFIX']! },
+    });
     expect([await status(again, made!), await status(again, adminKey)]).to.deep.equal([200, 401]);
     await again.stop();
     await world.stop();

@@ -131,7 +131,7 @@ describe('The status', () => {
       expect([state, now, lagEntries, lagSeconds, listed]).to.deep.equal([null, null, null, null, null]);
       expect(postgres).not.to.equal(null);
       expect([tenants, processes?.length]).to.deep.equal([1, 1]);
-      expect(problems[0]).to.match(/^Redis does not answer: .+\.$/);
+      expect(problems[0]).to.match(/^Redis does not answer \(.+\)\. /);
       expect(problems[1]).to.equal('Unknown without Redis: the lag of the ledgers, and whether Redis and Postgres are in sync.');
       expect(problems.filter((problem) => /worker/i.test(problem))).to.deep.equal([]);
     } finally {

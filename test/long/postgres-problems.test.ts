@@ -91,7 +91,7 @@ type Row = readonly [problem: PostgresProblem, when: string, detail: RegExp, mee
 
 const rows: readonly Row[] = [
   [
-    'away',
+    'noAnswer',
     'nothing listens',
     /ECONNREFUSED/,
     async () => {
@@ -102,7 +102,7 @@ const rows: readonly Row[] = [
       return start(changed(owner, { port: String(port) }));
     },
   ],
-  ['away', 'its host has no address', /ENOTFOUND|EAI_AGAIN/, () => start('postgres://laurel:x@nowhere.invalid/laurel')],
+  ['noAnswer', 'its host has no address', /ENOTFOUND|EAI_AGAIN/, () => start('postgres://laurel:x@nowhere.invalid/laurel')],
   [
     'starting',
     'it is stopping, and waits for a client',

@@ -458,6 +458,20 @@ describe('A service with built-in stores', () => {
     expect(await written()).to.equal(total);
   });
 
+  it('leaves no process that waits for the port when its supervisor is killed during the start', async () => {
+    service = serve({ DATA_DIR: folder, API_PROCESSES: '1', ADMIN_API_KEY: adminKey, LOG_LEVEL: 'debug' });
+    await until('the processes', () => service.processes().size === 2);
+    const pids = [...service.processes().values()];
+    // It does not respond to an API process that asks for the port.
+    service.signal('SIGSTOP');
+    await until('a process that asks', () =>
+      linesOf(service).some(({ process: by, msg }) => by === 'api-1' && msg === 'starting to listen'),
+    );
+    service.signal('SIGKILL');
+    await service.exit;
+    expect(pids.filter((pid) => processStart(pid) !== null)).to.deep.equal([]);
+  });
+
   for (const name of ['Redis', 'Postgres', 'Redis and an API process'] as const) {
     it(`starts ${name} again, continues, and leaves nothing running when it stops`, async () => {
       const load = new Load(await start());

@@ -274,7 +274,7 @@ describe('A service whose Postgres goes away', () => {
     expect((await many(50)).map(statusOf)).to.deep.equal(Array(50).fill(201));
     await net.cut();
     expect((await many(50)).map(statusOf)).to.deep.equal(Array(50).fill(201));
-    expectNotReady(await place(), /^The service is not ready: its Postgres is away\. Try again shortly\.$/);
+    expectNotReady(await place(), /^The service is not ready: Postgres is away\. Try again shortly\.$/);
     // Events go on, so the service is ready (docs/running.md).
     expect(statusOf(await client.send(address, 'GET', '/health/ready'))).to.equal(200);
     await net.heal();
@@ -292,7 +292,7 @@ describe('A service whose Postgres goes away', () => {
   it('answers 503 for what it can’t do without Postgres: compare a Redis that has started anew', async () => {
     await net.cut();
     await stage.redis.function('FLUSH');
-    for (const answer of await many(5)) expectNotReady(answer, /^The service is not ready: its Postgres is away\./);
+    for (const answer of await many(5)) expectNotReady(answer, /^The service is not ready: Postgres is away\./);
     await net.heal();
     expect((await many(5)).map(statusOf)).to.deep.equal(Array(5).fill(201));
     await expectInSync();
@@ -304,7 +304,7 @@ describe('A service whose Postgres goes away', () => {
     net.freeze();
     const [events, read] = await Promise.all([many(50), place()]);
     expect(events.map(statusOf)).to.deep.equal(Array(50).fill(201));
-    expectNotReady(read, /^The service is not ready: its Postgres is away\. Try again shortly\.$/);
+    expectNotReady(read, /^The service is not ready: Postgres is away\. Try again shortly\.$/);
     net.thaw();
     await expectInSync();
   });

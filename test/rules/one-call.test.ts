@@ -22,7 +22,11 @@ describe('One event', () => {
     cleaning.push(() => cluster.stop());
     const url = `redis://127.0.0.1:${cluster.nodes[0]!.port}`;
     // Without the worker, so that everything that the service sends belongs to a request.
-    world = await startWorld({ redisUrl: url, config: JSON.stringify(richConfig), roles: { api: true, worker: false } });
+    world = await startWorld({
+      redisUrl: cluster.url,
+      config: JSON.stringify(richConfig),
+      roles: { api: true, worker: false },
+    });
     cleaning.push(() => world.stop());
     monitor = await Monitor.start(url);
     cleaning.push(() => monitor.stop());

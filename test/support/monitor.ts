@@ -29,9 +29,9 @@ export const wordsOf = (commands: readonly Command[]): string[][] => commands.ma
 /** What functions did, and not connections. */
 export const inside = (commands: readonly Command[]): Command[] => commands.filter(({ source }) => source === 'lua');
 
-/** What each process asks once a second, whatever else it does (src/ledger/active-redis.ts). */
-const isConfirmation = ({ source, words }: Command): boolean =>
-  source !== 'lua' && /^(info server|hmget \S+:meta epoch server)$/i.test(words.map(String).join(' '));
+/** What each process asks once a second, whatever else it does (src/ledger/active-redis.ts), and how a connection to a cluster refreshes its slots. */
+const isUpkeep = ({ source, words }: Command): boolean =>
+  source !== 'lua' && /^(?:info server persistence|hmget \S+:meta epoch server|cluster slots|client setname .*refresher.*)$/i.test(words.map(String).join(' '));
 
 /**
  * What Redis is told, as MONITOR shows it. (The monitor of ioredis breaks down when another connection's command comes in one read with the
@@ -71,7 +71,7 @@ export class Monitor {
     await seen;
     const { commands } = this;
     this.commands = [];
-    return commands.filter((command) => !isConfirmation(command));
+    return commands.filter((command) => !isUpkeep(command));
   }
 
   /** The commands while `work` runs. */

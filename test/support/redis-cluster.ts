@@ -25,7 +25,8 @@ export interface TestCluster {
 async function startNode(folder: string): Promise<ClusterServer> {
   // Without a port of its own, the one for the cluster's nodes would be 10,000 higher, which may be none.
   const busPort = await getPort({ host: '127.0.0.1' });
-  const ports = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
+  // A node that is alone doesn't know its own address.
+  const ports = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort), '--cluster-announce-ip', '127.0.0.1'];
   // One that is away takes its own slots with it, and not those of the others.
   const timing = ['--cluster-node-timeout', '2000', '--cluster-require-full-coverage', 'no'];
   return { ...(await startBareRedis(folder, [...ports, ...timing])), busPort };
