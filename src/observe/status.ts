@@ -100,13 +100,16 @@ function redisStatus(servers: readonly ServerFields[]): RedisStatus {
 const keepsNoFile = (fields: ServerFields): boolean => fields.get('aof_enabled') !== '1';
 const failsToWrite = (fields: ServerFields): boolean => fields.get('aof_last_write_status') === 'err';
 
+/** The name of a function that may write; put together once. */
+let clockFunction: string | undefined;
+
 /** The sentence of what Redis replies to a call that may write, if it refuses it; undefined when it doesn't. The call has no epoch, and changes nothing. */
 async function refusedCall(redis: RedisConnection, prefix: string): Promise<string | undefined> {
   const context = contextArgument({ epoch: 'unknown', version: 0, plan: 'none', zones: 'none', testClock: false, maxLedger: 0 });
   const key = partitionPrefix(prefix, defaultTenant) + keyNames.meta;
   const args = orderArguments('clock', { context, to: '' });
   try {
-    await callFunction(redis, bundleLibrary().functionName('clock'), key, args);
+    await callFunction(redis, (clockFunction ??= bundleLibrary().functionName('clock')), key, args);
     return undefined;
   } catch (error) {
     // A Redis that no service of this version has used lacks the function.

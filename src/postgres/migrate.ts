@@ -11,6 +11,8 @@ const migrationsFolder = fileURLToPath(new URL('../../migrations/', import.meta.
 const minimumServerVersion = 140_000;
 /** Each finds a pooler that changes connections between transactions with near certainty, also while others use it. */
 const poolerProbes = 5;
+/** A wait for the lock of the migrations that is not worth a line. */
+const unnoticedWaitMs = 1_000;
 /** SQLSTATE of a lock that was not had within lock_timeout. */
 const lockNotAvailable = '55P03';
 const quiet = (): void => undefined;
@@ -112,17 +114,23 @@ async function checkSchema(client: pg.Client): Promise<string> {
  * OperatorError after `waitMs`.
  */
 async function lockMigrations(client: pg.Client, log: (line: string) => void, waitMs: number): Promise<void> {
-  await client.query('begin');
-  await client.query(`set local idle_in_transaction_session_timeout = 0; set local lock_timeout = ${waitMs}`);
-  const { rows } = await client.query<{ isLocked: boolean }>('select pg_try_advisory_xact_lock($1) as "isLocked"', [PG_MIGRATE_LOCK_ID]);
-  if (rows[0]?.isLocked === true) return;
+  const isLocked = async (timeoutMs: number): Promise<boolean> => {
+    await client.query('begin');
+    await client.query(`set local idle_in_transaction_session_timeout = 0; set local lock_timeout = ${timeoutMs}`);
+    try {
+      await client.query('select pg_advisory_xact_lock($1)', [PG_MIGRATE_LOCK_ID]);
+      return true;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== lockNotAvailable) throw error;
+      await client.query('rollback');
+      return false;
+    }
+  };
+  // The processes of one service wait for each other, for a moment.
+  if (await isLocked(Math.min(unnoticedWaitMs, waitMs))) return;
   const holder = await lockHolder(client);
   log(`Waiting for the lock of the migrations, held by ${holder}.`);
-  try {
-    await client.query('select pg_advisory_xact_lock($1)', [PG_MIGRATE_LOCK_ID]);
-  } catch (error) {
-    throw (error as { code?: unknown }).code === lockNotAvailable ? postgresError('migrationLock', holder) : error;
-  }
+  if (!(await isLocked(waitMs))) throw postgresError('migrationLock', holder);
 }
 
 /** The connection that holds the lock of the migrations, in words. */

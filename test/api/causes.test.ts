@@ -5,6 +5,7 @@ import { isStoreTrouble } from '../../src/logging/failure-log.js';
 import { trimLedger } from '../../src/redis/partition.js';
 import type { NotReadyReason } from '../../src/shared/errors.js';
 import { logLines } from '../support/log-lines.js';
+import { redisProblems, sentenceOf } from '../../src/shared/store-problems.js';
 import { PlainRedis } from '../support/plain-redis.js';
 import { scrape } from '../support/scrape.js';
 import { until } from '../support/stage.js';
@@ -175,7 +176,7 @@ describe('An append-only file that is switched off while Laurel runs', () => {
     await redis.redis.config('SET', 'appendonly', 'yes');
     const world = await startWorld({ redisUrl: redis.url, log });
     const levels = (text: string): unknown[] => lines().flatMap(({ msg, level }) => (msg === text ? [level] : []));
-    const sentence = 'Redis has no append-only file, or cannot write it.';
+    const sentence = sentenceOf(redisProblems.noFile);
     const problems = async (): Promise<string[]> => ((await world.get('/admin/v1/status')).body as { problems: string[] }).problems;
     try {
       expect(await problems()).to.not.include(sentence);

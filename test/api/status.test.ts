@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { bodyOf, configText, read, track } from '../support/answers.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { OwnRedis } from '../support/own-redis.js';
+import { PlainRedis } from '../support/plain-redis.js';
 import { until } from '../support/stage.js';
 import { startTenant, startWorld, type World } from '../support/world.js';
 
@@ -47,7 +48,7 @@ describe('The status', () => {
     expect(status.listed?.map(({ id, state }) => [id, state])).to.deep.equal([['default', 'in sync']]);
     expect(status.redis?.version).to.match(/^\d+\./);
     expect(status.postgres?.deadLetters).to.equal(0);
-    expect(status.problems.filter((problem) => !problem.startsWith('Redis has no append-only file'))).to.deep.equal([]);
+    expect(status.problems.filter((problem) => !problem.startsWith('This Redis keeps no append-only file'))).to.deep.equal([]);
   });
 
   it('counts the tenants, and the deliveries to endpoints and to users of all of them that wait or have failed', async () => {
@@ -112,6 +113,29 @@ describe('The status', () => {
     const reply = await world.request('GET', '/admin/v1/status', { key: created[0]?.key ?? '' });
     expect(reply.status).to.equal(403);
     expect((await world.request('GET', '/admin/v1/status', { key: null })).status).to.equal(401);
+  });
+
+  it('names first what Redis refuses, though it answers', async () => {
+    const redis = await PlainRedis.start();
+    let refused: World | undefined;
+    try {
+      await redis.redis.call('ACL', 'SETUSER', 'other', 'on', '>secret', '~*', '&*', '+@all');
+      refused = await startWorld({ config, redisUrl: redis.url.replace('//', '//other:secret@') });
+      const refusals: readonly (readonly [begin: readonly string[], end: readonly string[], problem: RegExp])[] = [
+        [['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0'], /^Redis has used all of its memory \(OOM\)\. Give it/],
+        [['ACL', 'SETUSER', 'other', '-@scripting'], ['ACL', 'SETUSER', 'other', '+@all'], /^Redis denies its user .* \(NOPERM\)\. Give/],
+      ];
+      for (const [begin, end, problem] of refusals) {
+        const about = async (): Promise<string[]> => (await readStatus(refused!)).problems.filter((one) => problem.test(one));
+        await redis.redis.call(...(begin as [string, ...string[]]));
+        expect(await about()).to.have.lengthOf(1);
+        await redis.redis.call(...(end as [string, ...string[]]));
+        expect(await about()).to.deep.equal([]);
+      }
+    } finally {
+      await refused?.stop();
+      await redis.stop();
+    }
   });
 
   it('is a 200 with null for what only Redis knows while it is away, and still has the processes', async () => {

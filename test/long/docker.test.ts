@@ -63,7 +63,7 @@ describe('The compose file', () => {
   });
 
   it('gets its secrets from one line, which the documents have alike', async () => {
-    const line = /^# (\(umask 077; .*)$/m.exec(read('.env.example'))![1]!;
+    const line = /^# (\(umask 077; set -C; .*)$/m.exec(read('.env.example'))![1]!;
     for (const page of ['README.md', 'docs/running.md']) expect(read(page)).to.include(`${line}\ndocker compose up --build`);
     await run('sh', ['-c', line], { cwd: folder });
     const made = parseEnv(readFileSync(join(folder, '.env'), 'utf8')) as Record<string, string>;

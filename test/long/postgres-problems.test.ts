@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import pg from 'pg';
 import { readStatus } from '../../src/observe/status.js';
-import { postgresFailure, postgresSentence, type PostgresProblem } from '../../src/postgres/failure.js';
+import { postgresFailure, postgresSentence, type PostgresProblem, withPostgresErrors } from '../../src/postgres/failure.js';
 import { parseSettings } from '../../src/app/settings.js';
 import { loadOffset } from '../../src/ledger/offsets.js';
 import { migrate } from '../../src/postgres/migrate.js';
@@ -100,6 +100,17 @@ const rows: readonly Row[] = [
       const { port } = server.address() as AddressInfo;
       await once(server.close(), 'close');
       return start(changed(owner, { port: String(port) }));
+    },
+  ],
+  [
+    'away',
+    'a request meets it',
+    /^Postgres is away\./,
+    async () => {
+      const pool = createPool('postgres://laurel@127.0.0.1:1/laurel', 1, quiet);
+      const failure = await messageOf(withPostgresErrors(pool.query('select 1')));
+      await pool.end();
+      return failure.replace('The service is not ready: ', '');
     },
   ],
   ['noAnswer', 'its host has no address', /ENOTFOUND|EAI_AGAIN/, () => start('postgres://laurel:x@nowhere.invalid/laurel')],
