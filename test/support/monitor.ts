@@ -31,7 +31,8 @@ export const inside = (commands: readonly Command[]): Command[] => commands.filt
 
 /** What each process asks once a second, whatever else it does (src/ledger/active-redis.ts), and how a connection to a cluster refreshes its slots. */
 const isUpkeep = ({ source, words }: Command): boolean =>
-  source !== 'lua' && /^(?:info server persistence|hmget \S+:meta epoch server|cluster slots|client setname .*refresher.*)$/i.test(words.map(String).join(' '));
+  source !== 'lua' &&
+  /^(?:info server persistence|hmget \S+:meta epoch server|cluster slots|client setname .*refresher.*)$/i.test(words.map(String).join(' '));
 
 /**
  * What Redis is told, as MONITOR shows it. (The monitor of ioredis breaks down when another connection's command comes in one read with the
