@@ -25,8 +25,12 @@ async function lose(redis: Redis, partition: string): Promise<void> {
 }
 
 async function putBack(redis: Redis, partition: string, saved: ReadonlyMap<string, Buffer>): Promise<void> {
-  await lose(redis, partition);
-  for (const [key, dump] of saved) await redis.restore(key, 0, dump);
+  const keys = await keysOf(redis, partition);
+  // At once, so that no process finds the partition without its keys and enters one.
+  const change = redis.multi();
+  if (keys.length > 0) change.del(...keys);
+  for (const [key, dump] of saved) change.restore(key, 0, dump, 'REPLACE');
+  await change.exec();
 }
 
 /** An answer's status, and its total or what it says is wrong. */

@@ -229,8 +229,10 @@ describe('A Redis that lacks what Postgres has', () => {
         );
         return rowCount !== 0;
       });
-      await redis.del(...(await keysOf(redis, partition)));
-      for (const [key, dump] of older) await redis.restore(key, 0, dump);
+      // At once, so that no process finds the partition without its keys and enters one.
+      const back = redis.multi().del(...(await keysOf(redis, partition)));
+      for (const [key, dump] of older) back.restore(key, 0, dump, 'REPLACE');
+      await back.exec();
       await redis.function('FLUSH');
       const asked = stage.event();
       await until('a process compares', async () => {
