@@ -22,17 +22,17 @@ import { startLocalRedis } from '../local-stores/local-redis.js';
 import type { LocalStore } from '../local-stores/local-store.js';
 import { FailureLog } from '../logging/failure-log.js';
 import { StoreWatch } from '../logging/store-watch.js';
-import { postgresFailure, refusedByPostgres, withPostgresErrors } from '../postgres/failure.js';
+import { postgresFailure, withPostgresErrors } from '../postgres/failure.js';
 import { migrate } from '../postgres/migrate.js';
 import { createPool } from '../postgres/pool.js';
 import { redisDatabaseOf, redisPlaceName } from '../redis/address.js';
 import { connectListener, connectRedis, messageOf, type RedisConnection, type RedisTarget } from '../redis/connection.js';
-import { refusedStart } from '../redis/failure.js';
 import { bundleLibrary } from '../redis/library.js';
 import { wakeWriteBehind } from '../redis/partition.js';
 import { checkRedisServers, keepDurable, watchAppendOnlyFile } from '../redis/server.js';
 import { LaurelError } from '../shared/errors.js';
 import { Lifecycle } from './lifecycle.js';
+import { refusedByStore } from './refused.js';
 import { type Settings, webhookReceivers } from './settings.js';
 
 export interface ContextOptions {
@@ -162,7 +162,7 @@ export class Context {
       return context;
     } catch (error) {
       await lifecycle.stop();
-      throw refusedByPostgres(refusedStart(error));
+      throw refusedByStore(error);
     }
   }
 

@@ -3,11 +3,10 @@ import { Command } from 'commander';
 import { commandAuthor } from '../config/author.js';
 import { applyConfig, describeApplied, noteApplied, readConfigText, type ApplyOptions } from './apply.js';
 import { Context, type ContextOptions } from './context.js';
-import { refusedByPostgres } from '../postgres/failure.js';
-import { refusedStart } from '../redis/failure.js';
 import { OperatorError } from '../shared/errors.js';
 import { failureText, isProduction, openLog, printTo } from './output.js';
 import { runSupervised } from './processes/supervised.js';
+import { refusedByStore } from './refused.js';
 import { serve } from './processes/serve.js';
 import { parseSettings } from './settings.js';
 import { stopSignal } from './signals.js';
@@ -65,7 +64,7 @@ async function withContext(stores: Stores, work: (context: Context, print: Print
     if (stores === 'change') await refuseUnused(context);
     await work(context, printTo(process.stdout), interrupted.signal);
   } catch (error) {
-    throw refusedByPostgres(refusedStart(error));
+    throw refusedByStore(error);
   } finally {
     await context.stop();
   }

@@ -5,8 +5,6 @@ import { Sweep } from '../jobs/sweep.js';
 import type { ProcessRole } from '../ledger/active-redis-rules.js';
 import type { Observation } from '../observe/observation.js';
 import { metricsEndpoint, Observed } from '../observe/observed.js';
-import { refusedByPostgres } from '../postgres/failure.js';
-import { refusedStart } from '../redis/failure.js';
 import { Listener } from '../redis/connection.js';
 import type { Reconciler } from '../restore/reconcile.js';
 import { limits } from '../shared/limits.js';
@@ -14,6 +12,7 @@ import { startApi } from './api.js';
 import { watchChanges } from './changes.js';
 import { Context, type ContextOptions } from './context.js';
 import { openChannels } from './messages.js';
+import { refusedByStore } from './refused.js';
 import type { Settings } from './settings.js';
 import { activateNewest, applyAfterResync, applyAtStart, ensureKey, openDefaultTenant, refuseFenced, startAccount } from './startup.js';
 import { drainAsLast, startDeliverer, startSweep, startWorker } from './worker.js';
@@ -108,7 +107,7 @@ export async function startService(options: ServiceOptions, roles: Roles): Promi
     return { context, address: server?.address, metricsAddress, newAdminKey: newAdminKey ?? undefined, ...stops(context, server) };
   } catch (error) {
     await context.stop();
-    throw refusedByPostgres(refusedStart(error));
+    throw refusedByStore(error);
   }
 }
 

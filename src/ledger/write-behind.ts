@@ -294,7 +294,7 @@ export class WriteBehind {
     await this.pause(Math.min(limits.writeBehindRetryMs * 2 ** (failures - 1), limits.writeBehindRetryMaxMs));
   }
 
-  /** Logs why a batch was not committed: it is read again by whoever has the lease. */
+  /** Logs why a batch was not committed: the worker that has the lease reads it again. */
   private async logFence(tenant: number): Promise<void> {
     const { log, pool } = this.options;
     // Postgres may be away again, which StoreWatch logs.

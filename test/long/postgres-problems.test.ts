@@ -178,7 +178,7 @@ const rows: readonly Row[] = [
     /no more connections allowed/,
     async () => {
       const url = await throughPgBouncer('session', { max_client_conn: 1 });
-      // PgBouncer may not have noticed yet that whoever asked whether it listens is gone.
+      // PgBouncer may not have noticed yet that the client which asked whether it listens is gone.
       await until('the only client', () => opened(url).then(Boolean, () => false));
       return start(url);
     },

@@ -4,7 +4,6 @@ import { defaultTenant } from '../../access/tenants.js';
 import { startServer } from '../../api/server.js';
 import type { ConfigDocument } from '../../config/model.js';
 import { metricsEndpoint } from '../../observe/observed.js';
-import { refusedStart } from '../../redis/failure.js';
 import { OperatorError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { Context, startStores, type ContextOptions } from '../context.js';
@@ -12,6 +11,7 @@ import { Lifecycle } from '../lifecycle.js';
 import { expectFreePorts, metricsListen, prepare, type Roles } from '../service.js';
 import { defaultApiProcesses } from '../settings.js';
 import { applyAtStart, openDefaultTenant } from '../startup.js';
+import { refusedByStore } from '../refused.js';
 import { describeTarget } from '../target.js';
 import { GroupMetrics } from './group-metrics.js';
 import { describeExit, ManagedProcess, type Exit } from './managed-process.js';
@@ -121,7 +121,7 @@ export class Supervisor {
       return { address, metricsAddress, ...prepared };
     } catch (error) {
       await this.stop(0);
-      throw refusedStart(error);
+      throw refusedByStore(error);
     }
   }
 
