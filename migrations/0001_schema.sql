@@ -520,7 +520,7 @@ comment on table time_segments is 'Changes of the configuration that time is set
 
 -- Summaries -------------------------------------------------------------------------------------------------------------------------------------
 -- The write-behind sums up what it commits, in the same transaction, so that summaries and the year in review read rows of days and not events
--- (src/ledger/days.ts writes, src/ledger/aggregates.ts reads). `object` is a metric or a points system. Changes are rounded to 15 significant
+-- (src/ledger/days.ts writes, src/history/aggregates.ts reads). `object` is a metric or a points system. Changes are rounded to 15 significant
 -- digits after every addition, as totals are: a cast of float8 to numeric does that. `sample` spreads users evenly over 1,024 numbers: a
 -- percentile among very many users is computed from some of them.
 
@@ -571,7 +571,7 @@ alter table user_attribute_days alter column value set statistics 0;
 
 -- Analytics -------------------------------------------------------------------------------------------------------------------------------------
 -- Counts of all users by local day, which the write-behind adds up in the same transaction (src/ledger/analytics-days.ts writes,
--- src/ledger/analytics.ts reads; docs/rules/analytics.md). They stay when users are deleted.
+-- src/history/analytics.ts reads; docs/rules/analytics.md). They stay when users are deleted.
 
 create table analytics_days (
   tenant integer not null,

@@ -14,7 +14,7 @@ local outcome, record = contract.outcome, contract.record
 local KNOWN = { exists = true }
 local DAY_MS = 86400000
 
--- Which state of the user a reply is of, as caches of what Postgres has of the user know it (src/ledger/reader.ts): the epoch, the ledger
+-- Which state of the user a reply is of, as caches of what Postgres has of the user know it (src/history/reader.ts): the epoch, the ledger
 -- id of the newest deletion of a user, and the user's revision.
 local function revision(tx)
   return tx.part.epoch, partition.deleted(tx.part), tx.core[contract.core.rev]

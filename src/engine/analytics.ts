@@ -1,6 +1,6 @@
 import type { ConfigObject, PointsSystem } from '../config/model.js';
-import type { DaySpan } from '../ledger/aggregates.js';
-import type { AnalyticsReader, Counted } from '../ledger/analytics.js';
+import type { DaySpan } from '../history/aggregates.js';
+import type { AnalyticsReader, Counted } from '../history/analytics.js';
 import type { AnalyticsKind, AnalyticsRow } from '../ledger/analytics-days.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { rarityOf } from '../responses/achievements.js';

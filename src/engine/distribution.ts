@@ -1,4 +1,4 @@
-import type { BoardGroup, BoardValues } from '../ledger/boards.js';
+import type { BoardGroup, BoardValues } from '../history/boards.js';
 import type { DistributionResponse } from '../responses/leaderboard-runs.js';
 import { limits } from '../shared/limits.js';
 import { rangeWidth } from '../shared/ranges.js';

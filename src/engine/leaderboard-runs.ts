@@ -1,5 +1,5 @@
 import type { Leaderboard } from '../config/model.js';
-import type { BoardReader, GroupSize } from '../ledger/boards.js';
+import type { BoardReader, GroupSize } from '../history/boards.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { perpetualRun } from '../plan/boards.js';
 import { boardKey, groupsKey } from '../redis/contract.js';

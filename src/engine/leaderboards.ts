@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Leaderboard } from '../config/model.js';
-import type { FinalRanking, HistoryReader, UserRevision } from '../ledger/reader.js';
+import type { FinalRanking, HistoryReader, UserRevision } from '../history/reader.js';
 import { type ActiveConfig, mustGet, requireLeaderboard } from '../plan/active-config.js';
 import { boardRecord, perpetualRun } from '../plan/boards.js';
 import { outcomes } from '../redis/contract.js';

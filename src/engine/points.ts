@@ -1,6 +1,6 @@
 import { dayToDate, utcDate } from '../shared/calendar.js';
 import type { PointsLevel, PointsSystem } from '../config/model.js';
-import type { AggregateReader } from '../ledger/aggregates.js';
+import type { AggregateReader } from '../history/aggregates.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { mustGet, requireSystem, type ActiveConfig } from '../plan/active-config.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dateToDay, dayToDate } from '../shared/calendar.js';
 import { streakFact, type PauseFact, type StreakFact } from '../ledger/entry.js';
-import type { StreakLength } from '../ledger/reader.js';
+import type { StreakLength } from '../history/reader.js';
 import { outcomes } from '../redis/contract.js';
 import { unpackMessage } from '../redis/encoding.js';
 import { baseStreak, historyResponse } from '../responses/streaks.js';

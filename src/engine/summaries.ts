@@ -1,6 +1,6 @@
 import { dayToDate, firstDayOf, periodOf, weekShiftOf, type Frequency } from '../shared/calendar.js';
 import { addDecimals } from '../shared/decimal.js';
-import type { DaySpan, DaySummary } from '../ledger/aggregates.js';
+import type { DaySpan, DaySummary } from '../history/aggregates.js';
 import { requireMetric, requireSystem, type ActiveConfig } from '../plan/active-config.js';
 import type { SummaryStores } from './points.js';
 import type { SummaryItem } from '../responses/events.js';

@@ -1,5 +1,5 @@
-import type { HistoryReader } from '../ledger/reader.js';
-import type { TimelinePage, TimelinePlace, TimelineReader, TimelineRow } from '../ledger/timeline.js';
+import type { HistoryReader } from '../history/reader.js';
+import type { TimelinePage, TimelinePlace, TimelineReader, TimelineRow } from '../history/timeline.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { timelineResponse, type TimelineResponse } from '../responses/timeline.js';
 import { weekShiftOf } from '../shared/calendar.js';

@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import type { AttributeSums, DaySpan, DaySummary, RankedDay } from '../ledger/aggregates.js';
+import type { AttributeSums, DaySpan, DaySummary, RankedDay } from '../history/aggregates.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields, userRecords } from '../redis/contract.js';
 import { at, listOf } from '../redis/encoding.js';

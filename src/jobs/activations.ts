@@ -7,7 +7,7 @@ import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
 import { text } from '../engine/function-calls.js';
 import { statusOn } from '../responses/leaderboards.js';
-import type { HistoryReader } from '../ledger/reader.js';
+import type { HistoryReader } from '../history/reader.js';
 import { limits } from '../shared/limits.js';
 import { numberArray } from '../postgres/arrays.js';
 import { readAllUsers } from '../postgres/pool.js';

@@ -10,7 +10,7 @@ import { forgetInConfig, isInConfig } from '../config/forget.js';
 import { ConfigConflict } from '../config/store.js';
 import { LaurelError } from '../shared/errors.js';
 import { hasRowsOf } from '../ledger/delete-user.js';
-import type { HistoryReader } from '../ledger/reader.js';
+import type { HistoryReader } from '../history/reader.js';
 import { postgresFailure, withPostgresErrors } from '../postgres/failure.js';
 import { compilePlan } from '../plan/compile.js';
 import { outcomes } from '../redis/contract.js';

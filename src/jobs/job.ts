@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
-import type { HistoryReader } from '../ledger/reader.js';
+import type { HistoryReader } from '../history/reader.js';
 
 /** The dependencies of jobs. */
 export interface JobTools {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { PointsSystem } from '../config/model.js';
 import type { Engine } from '../engine/engine.js';
 import { readLevelCounts, type LevelCounts } from '../engine/points.js';
-import type { HistoryReader } from '../ledger/reader.js';
+import type { HistoryReader } from '../history/reader.js';
 import { limits } from '../shared/limits.js';
 import { mustGet } from '../plan/active-config.js';
 import { levelsDefinition, levelsOf } from '../plan/points.js';

@@ -12,7 +12,7 @@ import { DueMessages } from '../webhooks/due.js';
 import { DueNotifications } from '../messages/due.js';
 import { type Attempts, untilAttempted } from '../deliveries/attempted.js';
 import { saveClock } from '../ledger/offsets.js';
-import type { HistoryReader } from '../ledger/reader.js';
+import type { HistoryReader } from '../history/reader.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { Activations } from './activations.js';

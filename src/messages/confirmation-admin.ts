@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.js';
 import { readUser } from '../engine/users.js';
-import type { HistoryReader } from '../ledger/reader.js';
+import type { HistoryReader } from '../history/reader.js';
 import { userFields } from '../redis/contract.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';

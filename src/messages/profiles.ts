@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Channel, NotificationType } from '../config/message-types.js';
 import type { ProfileFact } from '../ledger/entry.js';
-import { profileColumns, profileOf, type ProfileRow } from '../ledger/user-directory.js';
+import { profileColumns, profileOf, type ProfileRow } from '../history/user-directory.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { textArray } from '../postgres/arrays.js';
 import { userFields } from '../redis/contract.js';

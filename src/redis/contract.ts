@@ -280,7 +280,7 @@ export const functions = {
   readRecords: [...context, 'user', 'entryId'],
   /** A user's points in a system (its `no`), and the newest `awards` awards. */
   readPoints: [...context, 'user', 'entryId', 'system', 'awards'],
-  /** A user's shown streak and pauses, the local day, and the revision (ledger/reader.ts). */
+  /** A user's shown streak and pauses, the local day, and the revision (history/reader.ts). */
   readStreak: [...context, 'user', 'entryId'],
   /** The shown streaks of users; then pairs of an id for the entry of settling, and a user. */
   readStreaks: [...context],
@@ -292,7 +292,7 @@ export const functions = {
   readBoard: [...context, 'leaderboard', 'record', 'max', 'run', 'group', 'offset', 'limit', 'user'],
   /** How the values of a run and group (empty for none) are distributed; then values, of which each is counted how many are below it. */
   readDistribution: [...context, 'leaderboard', 'run', 'group'],
-  /** One user's place on a board, in the run of the user's local date where `run` is empty, and the user's revision (ledger/reader.ts). */
+  /** One user's place on a board, in the run of the user's local date where `run` is empty, and the user's revision (history/reader.ts). */
   readPlace: [...context, 'user', 'entryId', 'leaderboard', 'record', 'max', 'run'],
   /**
    * Removes idempotency keys, unless another event has used them since: then groups of four, metric no, user, key and the id, as bytes, of the

@@ -107,7 +107,7 @@ const layouts = {
   /** SegmentFact of ledger/entry.ts. */
   segment: ['no', 'at', 'version', 'plan', 'next'],
   /**
-   * An element of a list of recent awards (ledger/recent-awards.ts): no list, but one MessagePack value after the other, the last of them boosts, as
+   * An element of a list of recent awards (history/recent-awards.ts): no list, but one MessagePack value after the other, the last of them boosts, as
    * many as there are. After the values come the id of the entry, 16 bytes, and the moment in milliseconds since 1970. `dayOffset` is the user's
    * local day, counted from the UTC day of that moment. An award that has id, moment and day in common with the one in front of it, as those of one
    * event have, ends with its values, and its `dayOffset` is `false`. So the start of a list can be read without the rest of it.

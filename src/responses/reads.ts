@@ -1,6 +1,6 @@
 import type { Achievement, Metric, PointsSystem } from '../config/model.js';
-import type { FinalRanking, HistoryDay } from '../ledger/reader.js';
-import type { RecentAward } from '../ledger/recent-awards.js';
+import type { FinalRanking, HistoryDay } from '../history/reader.js';
+import type { RecentAward } from '../history/recent-awards.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { JsonText } from '../shared/json.js';
 import { awardJson } from './events.js';
@@ -42,7 +42,7 @@ export function finalRankingsJson(open: string, rankings: readonly FinalRanking[
   return new JsonText(`${open},"rankings":[${rows.join()}]}`);
 }
 
-/** The texts of histories by their rows, which are cached (ledger/recent-rows.ts). */
+/** The texts of histories by their rows, which are cached (history/recent-rows.ts). */
 const historyTexts = new WeakMap<readonly HistoryDay[], string>();
 
 function historyJson(days: readonly HistoryDay[]): string {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AchievementRow, type AwardRow, cursorOf, type EventRow, type StreakRow, type TimelinePage } from '../ledger/timeline.js';
+import { type AchievementRow, type AwardRow, cursorOf, type EventRow, type StreakRow, type TimelinePage } from '../history/timeline.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { dayToDate, firstDayOf, weekShiftOf } from '../shared/calendar.js';
 import { dateShape, instantShape } from '../shared/shapes.js';

@@ -1,4 +1,4 @@
-import { unpackAward, type RecentAward } from '../ledger/recent-awards.js';
+import { unpackAward, type RecentAward } from '../history/recent-awards.js';
 import { limits } from '../shared/limits.js';
 import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, readAllUsers } from '../postgres/pool.js';

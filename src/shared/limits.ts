@@ -108,7 +108,7 @@ export const limits = {
   maxBatchItems: 100,
   /** Days of a user's leaderboard history in one response (contract, `numEvents`). */
   maxHistoryDays: 100,
-  /** Rows of users' histories that a process caches (ledger/recent-rows.ts); about 0.3 kB each. */
+  /** Rows of users' histories that a process caches (history/recent-rows.ts); about 0.3 kB each. */
   maxCachedHistoryRows: 100_000,
   /** Dates that a process caches as text. */
   maxCachedDates: 10_000,

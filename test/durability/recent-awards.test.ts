@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { planApply } from '../../src/config/apply.js';
 import { configFileOf } from '../../src/config/file.js';
 import { emptyConfig } from '../../src/config/model.js';
-import { unpackAward, unpackAwards } from '../../src/ledger/recent-awards.js';
+import { unpackAward, unpackAwards } from '../../src/history/recent-awards.js';
 import { keyNames } from '../../src/redis/contract.js';
 import { startArena, type Arena } from '../support/engine-subject.js';
 import { baseMs } from '../support/model/documents.js';

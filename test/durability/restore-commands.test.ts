@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { unpackAwards, type RecentAward } from '../../src/ledger/recent-awards.js';
+import { unpackAwards, type RecentAward } from '../../src/history/recent-awards.js';
 import { metaFields } from '../../src/redis/contract.js';
 import { CommandWriter } from '../../src/restore/command-writer.js';
 import { luaScript } from '../../src/restore/lock.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type pg from 'pg';
 import { MonthlyPartitions, monthsOf } from '../../src/ledger/partitions.js';
-import { type TimelineQuery, TimelineReader, readTimelinePage } from '../../src/ledger/timeline.js';
+import { type TimelineQuery, TimelineReader, readTimelinePage } from '../../src/history/timeline.js';
 import { limits } from '../../src/shared/limits.js';
 import { type TestDatabase, freshDatabase } from '../support/world.js';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { hasCommitted } from '../../src/ledger/offsets.js';
-import { HistoryReader } from '../../src/ledger/reader.js';
+import { HistoryReader } from '../../src/history/reader.js';
 import { wakeWriteBehind } from '../../src/redis/partition.js';
 import { limits } from '../../src/shared/limits.js';
 import { until } from '../support/stage.js';

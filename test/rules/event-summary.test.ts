@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { dateToDay, dayToDate } from '../../src/shared/calendar.js';
-import { daysQuery } from '../../src/ledger/aggregates.js';
+import { daysQuery } from '../../src/history/aggregates.js';
 import { bodyOf, configText, read, track, userPath } from '../support/answers.js';
 import { aggregateDifferences } from '../support/differences.js';
 import { numberOf, writePast } from '../support/past.js';

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type pg from 'pg';
 import { awardId } from '../../src/ledger/entry.js';
 import { lengthsOf } from '../../src/ledger/batch.js';
-import { unpackAwards } from '../../src/ledger/recent-awards.js';
+import { unpackAwards } from '../../src/history/recent-awards.js';
 import { limits } from '../../src/shared/limits.js';
 import { keyNames, parseMember, userFields, userRecords } from '../../src/redis/contract.js';
 import { type UserHash, at, keyOfStored, listOf, mapOf, profileOf, totalsOf, usedKeyText } from '../../src/redis/encoding.js';

@@ -21,25 +21,26 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['dashboard', '*'],
 
   // What callers reach.
-  ['api', 'observe messages webhooks deliveries engine responses threads plan ledger access config redis logging'],
+  ['api', 'observe messages webhooks deliveries engine responses threads plan history ledger access config redis logging'],
 
   // What watches the others.
   ['observe', 'deliveries restore engine ledger access redis postgres logging'],
 
   // What works beside the requests.
-  ['jobs', 'messages webhooks deliveries engine responses plan ledger access config redis postgres logging'],
+  ['jobs', 'messages webhooks deliveries engine responses plan history ledger access config redis postgres logging'],
   ['webhooks', 'messages deliveries engine responses plan ledger config redis postgres logging'],
-  ['messages', 'deliveries engine responses threads plan ledger config redis postgres logging'],
+  ['messages', 'deliveries engine responses threads plan history ledger config redis postgres logging'],
   ['deliveries', 'plan config postgres logging'],
-  ['restore', 'engine plan ledger config redis postgres logging'],
+  ['restore', 'engine plan history ledger config redis postgres logging'],
 
   // One event, from a valid request to its response.
-  ['engine', 'responses threads plan ledger config redis'],
-  ['responses', 'plan ledger config redis'],
+  ['engine', 'responses threads plan history ledger config redis'],
+  ['responses', 'plan history ledger config redis'],
   ['threads', 'plan config'],
   ['plan', 'config redis'],
 
-  // From Redis to Postgres.
+  // From Redis to Postgres, and what is read there.
+  ['history', 'ledger redis postgres logging'],
   ['ledger', 'redis postgres logging'],
 
   ['access', 'redis postgres logging'],

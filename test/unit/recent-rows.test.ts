@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { recentRows } from '../../src/ledger/recent-rows.js';
+import { recentRows } from '../../src/history/recent-rows.js';
 
 describe('Rows in memory', () => {
   it('are those of the lists that were used last, and no more than the limit', () => {

@@ -6,7 +6,7 @@ import {
   readAnalyticsStreaks,
   type AnalyticsStores,
 } from '../../engine/analytics.js';
-import type { DaySpan } from '../../ledger/aggregates.js';
+import type { DaySpan } from '../../history/aggregates.js';
 import { analyticsAchievementShape, analyticsDaysShape, analyticsLevelsShape, analyticsStreaksShape } from '../../responses/analytics.js';
 import { dateToDay, utcDate } from '../../shared/calendar.js';
 import { LaurelError } from '../../shared/errors.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readTimeline } from '../../engine/timeline.js';
 import { idSchema } from '../../engine/user-properties.js';
-import { placeOfCursor } from '../../ledger/timeline.js';
+import { placeOfCursor } from '../../history/timeline.js';
 import { timelineShape } from '../../responses/timeline.js';
 import { limits } from '../../shared/limits.js';
 import { instantText, integerText } from '../query.js';

@@ -4,7 +4,7 @@ import { isAllowedLink } from '../../config/links.js';
 import { type Channel, type NotificationType } from '../../config/message-types.js';
 import type { MessageSettings } from '../../config/model.js';
 import type { Engine } from '../../engine/engine.js';
-import type { HistoryReader } from '../../ledger/reader.js';
+import type { HistoryReader } from '../../history/reader.js';
 import { configuredChannels } from '../../messages/channels.js';
 import type { ClickCounter } from '../../messages/clicks.js';
 import type { Confirmations } from '../../messages/confirmations.js';

@@ -1,6 +1,6 @@
 import type { Achievement, AttributeFilter, ConfigDocument } from '../../config/model.js';
-import { type Condition, entering, type Entering } from '../../ledger/achievement-counts.js';
-import { type Count, withAchievement } from '../../ledger/counts.js';
+import { type Condition, entering, type Entering } from '../../history/achievement-counts.js';
+import { type Count, withAchievement } from '../../history/counts.js';
 import { achievementDefinition, conditionsDefinition, entersAchievement } from '../../plan/activation.js';
 import { mustGet } from '../../plan/active-config.js';
 import { counted, isDropped, pairs, type PlannedChange, type Question, subjectOf } from './question.js';

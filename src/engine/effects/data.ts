@@ -1,5 +1,5 @@
 import type { ConfigDocument, Webhook } from '../../config/model.js';
-import { pendingDeliveries, withAttributes, withMetric, withoutZone, withStreak } from '../../ledger/counts.js';
+import { pendingDeliveries, withAttributes, withMetric, withoutZone, withStreak } from '../../history/counts.js';
 import { conditionsDefinition } from '../../plan/activation.js';
 import type { Frequency } from '../../shared/calendar.js';
 import { counted, isDropped, pairs, type PlannedChange, type Question, subjectOf } from './question.js';

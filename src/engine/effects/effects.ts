@@ -1,6 +1,6 @@
 /** What a planned change of the configuration would do to users, in numbers. */
 import { setImmediate } from 'node:timers/promises';
-import type { Counts } from '../../ledger/counts.js';
+import type { Counts } from '../../history/counts.js';
 import { limits } from '../../shared/limits.js';
 import { achievementQuestions } from './achievements.js';
 import { dataQuestions } from './data.js';

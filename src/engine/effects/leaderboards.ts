@@ -1,5 +1,5 @@
 import type { ConfigDocument, Leaderboard } from '../../config/model.js';
-import { rankable, type Ranked, ranksBetween, type RunOfBoard } from '../../ledger/counts.js';
+import { rankable, type Ranked, ranksBetween, type RunOfBoard } from '../../history/counts.js';
 import { boardDefinition, entersBoard } from '../../plan/activation.js';
 import { mustGet } from '../../plan/active-config.js';
 import { perpetualRun } from '../../plan/boards.js';

@@ -1,5 +1,5 @@
 import type { PointsLevel, PointsSystem, PointsTrigger } from '../../config/model.js';
-import { abovePoints, awardedSince, everyone, type Totals, withPoints, withTotals } from '../../ledger/counts.js';
+import { abovePoints, awardedSince, everyone, type Totals, withPoints, withTotals } from '../../history/counts.js';
 import { levelsDefinition, levelsOf } from '../../plan/points.js';
 import { limits } from '../../shared/limits.js';
 import { counted, isDropped, pairs, type PlannedChange, type Question, subjectOf } from './question.js';

@@ -2,7 +2,7 @@
 import type { ObjectKind } from '../../config/kind.js';
 import type { SingleName } from '../../config/kinds.js';
 import type { ConfigDocument, ConfigObject } from '../../config/model.js';
-import type { Count } from '../../ledger/counts.js';
+import type { Count } from '../../history/counts.js';
 
 /** The change from one document of a tenant to another one that is planned, at a moment in milliseconds since 1970. */
 export interface PlannedChange {

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Frequency } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import { userRecords } from '../redis/contract.js';
-import { hasCommitted, splitId, type StreamId } from './offsets.js';
+import { hasCommitted, splitId, type StreamId } from '../ledger/offsets.js';
 import { limits } from '../shared/limits.js';
 import { withPostgresErrors } from '../postgres/failure.js';
 import { recentRows } from './recent-rows.js';

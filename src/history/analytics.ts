@@ -3,7 +3,7 @@ import { numberArray, textArray } from '../postgres/arrays.js';
 import { withPostgresErrors } from '../postgres/failure.js';
 import type { Frequency } from '../shared/calendar.js';
 import type { DaySpan } from './aggregates.js';
-import type { AnalyticsRow } from './analytics-days.js';
+import type { AnalyticsRow } from '../ledger/analytics-days.js';
 
 /** What is counted: a kind, and the `no` of a metric, trigger or achievement; 0 for users. */
 export type Counted = Pick<AnalyticsRow, 'kind' | 'object'>;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { withPostgresErrors } from '../postgres/failure.js';
 import { userFields } from '../redis/contract.js';
-import type { ProfileFact } from './entry.js';
+import type { ProfileFact } from '../ledger/entry.js';
 
 /** The columns of `users` that make the profile. */
 export interface ProfileRow {

@@ -1,6 +1,6 @@
 import { unpackSequence, uuidOfBytes } from '../redis/encoding.js';
 import { awardMomentBytes, placeOf, uuidBytes } from '../redis/layout.js';
-import type { AwardFact } from './entry.js';
+import type { AwardFact } from '../ledger/entry.js';
 
 const dayMs = 86_400_000;
 /** MessagePack's `false` as the first value: the award shares id, time and day with the previous one. */
