@@ -37,7 +37,7 @@ const dependencyRecord = (folder) => join(folder, 'node_modules', '.laurel-lock-
  */
 export function isInstalled(folder) {
   const lockFile = join(folder, 'package-lock.json');
-  if (!existsSync(join(folder, 'node_modules', 'typescript', 'package.json'))) return false;
+  if (!existsSync(join(folder, 'node_modules', 'typescript-native', 'package.json'))) return false;
   const recorded = readIfThere(dependencyRecord(folder));
   if (recorded !== null) return recorded === hashFiles(folder, [lockFile]);
   const written = join(folder, 'node_modules', '.package-lock.json');
@@ -101,7 +101,7 @@ export function build(folder = root) {
   // Computed before the compiler reads the sources: one that is saved in between leads to another build and not to a stale one.
   const hash = hashFiles(folder, sourcesOf(folder));
   rmSync(join(folder, 'dist'), { recursive: true, force: true });
-  const compiler = join(folder, 'node_modules', 'typescript', 'bin', 'tsc');
+  const compiler = join(folder, 'node_modules', 'typescript-native', 'bin', 'tsc');
   const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: folder, stdio: ['inherit', 2, 2] });
   if (status !== 0) throw stopped('The build failed. What the compiler said is above.');
   const page = spawnSync(process.execPath, [join('bin', 'page.mjs'), join('dist', 'dashboard-page')], {

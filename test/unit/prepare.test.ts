@@ -18,8 +18,8 @@ describe('A checkout whose node_modules is a symbolic link', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'laurel-prepare-'));
     [checkout, shared] = [join(folder, 'checkout'), join(folder, 'other', 'node_modules')];
-    await mkdir(join(shared, 'typescript'), { recursive: true });
-    await writeFile(join(shared, 'typescript', 'package.json'), '{}');
+    await mkdir(join(shared, 'typescript-native'), { recursive: true });
+    await writeFile(join(shared, 'typescript-native', 'package.json'), '{}');
     await mkdir(join(checkout, 'bin'), { recursive: true });
     await cp(script, join(checkout, 'bin', 'prepare.mjs'));
     const named = { name: 'checkout', version: '1.0.0' };
