@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ConfigDocument } from '../../../src/config/model.js';
 import type { Amount } from './decimal.js';
 import type { SystemState } from './points.js';
-import { newStreaks, type Pause, type PersonalConditions, type Streaks } from './streaks.js';
+import { newStreaks, type Pause, type PersonalConditions, type Streaks } from './streak-state.js';
 import { instant, isZone, localDay, type Weeks } from './time.js';
 import { live, Refused, sentAttributes, type World } from './world.js';
 
