@@ -107,7 +107,7 @@ create table config_versions (
   version integer not null check (version > 0),
   document jsonb not null,
   created timestamptz not null, -- by the tenant's clock
-  author jsonb not null, -- {kind, name, keyId, prefix} of src/config/author.ts: a key keeps its name and prefix here after its deletion
+  author jsonb not null, -- {kind, name, keyId, prefix} of src/config/store/author.ts: a key keeps its name and prefix here after its deletion
   primary key (tenant, version)
 );
 

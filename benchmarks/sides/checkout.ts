@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as ioredis from 'ioredis';
-import type * as apply from '../../src/config/apply.js';
-import type * as file from '../../src/config/file.js';
-import type * as model from '../../src/config/model.js';
+import type * as apply from '../../src/config/change/apply.js';
+import type * as file from '../../src/config/file/file.js';
+import type * as model from '../../src/config/schema/model.js';
 import type * as engine from '../../src/engine/engine.js';
 import type * as track from '../../src/engine/events.js';
 import type * as offsets from '../../src/ledger/offsets.js';
@@ -40,9 +40,9 @@ async function turnsOf(root: string): Promise<Turns> {
 export async function loadCheckout(root: string) {
   return {
     ioredis: (await load(createRequire(join(root, 'package.json')).resolve('ioredis'))) as typeof ioredis,
-    ...((await source(root, 'config/apply.ts')) as typeof apply),
-    ...((await source(root, 'config/file.ts')) as typeof file),
-    ...((await source(root, 'config/model.ts')) as typeof model),
+    ...((await source(root, 'config/change/apply.ts')) as typeof apply),
+    ...((await source(root, 'config/file/file.ts')) as typeof file),
+    ...((await source(root, 'config/schema/model.ts')) as typeof model),
     ...((await source(root, 'engine/engine.ts')) as typeof engine),
     ...((await source(root, 'engine/events.ts', 'engine/track.ts')) as typeof track),
     ...((await source(root, 'ledger/offsets.ts')) as typeof offsets),

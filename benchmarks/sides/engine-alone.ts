@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { planApply } from '../../src/config/apply.js';
-import { configFileOf } from '../../src/config/file.js';
-import { emptyConfig } from '../../src/config/model.js';
+import { planApply } from '../../src/config/change/apply.js';
+import { configFileOf } from '../../src/config/file/file.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
 import { Engine } from '../../src/engine/engine.js';
 import { bundleLibrary } from '../../src/redis/library.js';
 import { makeEngine, type PartialEngineOptions } from './make-engine.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { planApply } from '../../src/config/apply.js';
-import type { configFileOf } from '../../src/config/file.js';
-import type { emptyConfig } from '../../src/config/model.js';
+import type { planApply } from '../../src/config/change/apply.js';
+import type { configFileOf } from '../../src/config/file/file.js';
+import type { emptyConfig } from '../../src/config/schema/model.js';
 import type { Engine, EngineOptions } from '../../src/engine/engine.js';
 import type { bundleLibrary } from '../../src/redis/library.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { planChanges } from '../../src/config/apply.js';
-import { configFileOf } from '../../src/config/file.js';
-import { emptyConfig } from '../../src/config/model.js';
+import { planChanges } from '../../src/config/change/apply.js';
+import { configFileOf } from '../../src/config/file/file.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
 import { limits } from '../../src/shared/limits.js';
 
 /** A configuration of one kind of object on the metric `m`, as large as one may be: with one object more it is refused. */

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../access/key-ring.js';
 import type { KeyPermission } from '../access/keys.js';
 import type { Sessions } from '../access/sessions.js';
-import type { Author } from '../config/author.js';
+import type { Author } from '../config/store/author.js';
 import type { Clock } from '../engine/clock.js';
 import type { AggregateReader } from '../history/aggregates.js';
 import type { AnalyticsReader } from '../history/analytics.js';

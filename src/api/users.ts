@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { evaluationMode } from '../config/fields.js';
-import { channels, notificationTypes } from '../config/message-types.js';
+import { evaluationMode } from '../config/schema/fields.js';
+import { channels, notificationTypes } from '../config/schema/message-types.js';
 import { idSchema, propertiesIn, userPropertiesSchema } from '../engine/user-properties.js';
 import {
   type IdentifyMode,

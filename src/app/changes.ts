@@ -1,4 +1,4 @@
-import { newestVersions } from '../config/store.js';
+import { newestVersions } from '../config/store/store.js';
 import type { Sweeper } from '../jobs/sweeper.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
 import type { Listener } from '../redis/connection.js';

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { Account, type StoreWatches } from '../access/account.js';
 import { AuditLog, type ServiceClock } from '../access/audit.js';
 import { defaultTenant, notedTestClock } from '../access/tenants.js';
-import { loadConfig, mustLoadVersion } from '../config/store.js';
+import { loadConfig, mustLoadVersion } from '../config/store/store.js';
 import { Clock } from '../engine/clock.js';
 import { ConfigEditor } from '../engine/configuration.js';
 import { Engine } from '../engine/engine.js';

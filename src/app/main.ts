@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { Command } from 'commander';
-import { commandAuthor } from '../config/author.js';
+import { commandAuthor } from '../config/store/author.js';
 import { applyConfig, describeApplied, noteApplied, readConfigText, type ApplyOptions } from './apply.js';
 import { Context, type ContextOptions } from './context.js';
 import { OperatorError } from '../shared/errors.js';

@@ -1,4 +1,4 @@
-import type { Channel } from '../config/message-types.js';
+import type { Channel } from '../config/schema/message-types.js';
 import { ChannelTargets, MessageCounts } from '../messages/channel-targets.js';
 import { ClickCounter } from '../messages/clicks.js';
 import { FeedbackIntake } from '../messages/feedback.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { WebhookReceivers } from '../config/webhook-url.js';
+import type { WebhookReceivers } from '../config/schema/webhook-url.js';
 import { parseRedisAddress } from '../redis/address.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensureAdminKey } from '../access/key-store.js';
 import { defaultTenant, notedTestClock, noteTestClock } from '../access/tenants.js';
-import { startAuthor } from '../config/author.js';
+import { startAuthor } from '../config/store/author.js';
 import { objectionMessage, type Objection } from '../ledger/active-redis-rules.js';
 import { keyNames } from '../redis/contract.js';
 import type { Reconciler } from '../restore/reconcile.js';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { WebhookKind } from '../config/webhook-kinds.js';
+import type { WebhookKind } from '../config/schema/webhook-kinds.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 

@@ -1,4 +1,4 @@
-import type { ConfigVersion } from '../config/model.js';
+import type { ConfigVersion } from '../config/schema/model.js';
 import { ActiveConfig } from '../plan/active-config.js';
 import { configWork, objectsIn } from '../threads/threads.js';
 

@@ -1,4 +1,4 @@
-import type { ConfigObject, PointsSystem } from '../config/model.js';
+import type { ConfigObject, PointsSystem } from '../config/schema/model.js';
 import type { DaySpan } from '../history/aggregates.js';
 import type { AnalyticsReader, Counted } from '../history/analytics.js';
 import type { AnalyticsKind, AnalyticsRow } from '../ledger/analytics-days.js';

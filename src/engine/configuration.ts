@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import type { Author } from '../config/author.js';
-import type { ConfigDocument, ConfigVersion } from '../config/model.js';
-import { requestSentence } from '../config/problems.js';
-import { ConfigConflict, loadConfig, saveConfig } from '../config/store.js';
+import type { Author } from '../config/store/author.js';
+import type { ConfigDocument, ConfigVersion } from '../config/schema/model.js';
+import { requestSentence } from '../config/file/problems.js';
+import { ConfigConflict, loadConfig, saveConfig } from '../config/store/store.js';
 import {
   type Difference,
   loadStored,
@@ -10,8 +10,8 @@ import {
   summarizeVersions,
   type VersionPage,
   type VersionSummary,
-} from '../config/versions.js';
-import type { WebhookReceivers } from '../config/webhook-url.js';
+} from '../config/store/versions.js';
+import type { WebhookReceivers } from '../config/schema/webhook-url.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import type { PlanContext } from '../threads/config-tasks.js';
@@ -84,7 +84,7 @@ export class ConfigEditor {
   /**
    * Changes the configuration of a tenant. Calls `change` with the newest one, again after a conflict with another writer, so that no change is
    * lost; saves its document as one version, which is active for the next event in every process when this resolves. The document must
-   * come from the functions of config/edits.ts or plan-contents.ts. Throws what `change` throws, and a LaurelError: `unprocessable` for a
+   * come from the functions of config/change/edits.ts or plan-contents.ts. Throws what `change` throws, and a LaurelError: `unprocessable` for a
    * configuration that would not fit into a file, `conflict` when the newest version is not the expected one, `not_ready` after too many
    * conflicts or when a store is away.
    */

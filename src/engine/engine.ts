@@ -2,7 +2,7 @@ import { zoneDataVersion, zoneOffsets } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-import type { ConfigVersion } from '../config/model.js';
+import type { ConfigVersion } from '../config/schema/model.js';
 import {
   channelNames,
   contextArgument,

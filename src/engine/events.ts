@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type EventEntry, streakFact, unpackFacts } from '../ledger/entry.js';
-import type { Metric } from '../config/model.js';
+import type { Metric } from '../config/schema/model.js';
 import { type ActiveConfig, requireMetric } from '../plan/active-config.js';
 import { orderArguments, outcomes } from '../redis/contract.js';
 import { bytesOfUuid, storedKey, unpackMessage, uuidOfBytes } from '../redis/encoding.js';

@@ -1,4 +1,4 @@
-import type { Leaderboard } from '../config/model.js';
+import type { Leaderboard } from '../config/schema/model.js';
 import type { BoardReader, GroupSize } from '../history/boards.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { perpetualRun } from '../plan/boards.js';

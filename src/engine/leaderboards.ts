@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Leaderboard } from '../config/model.js';
+import type { Leaderboard } from '../config/schema/model.js';
 import type { FinalRanking, HistoryReader, UserRevision } from '../history/reader.js';
 import { type ActiveConfig, mustGet, requireLeaderboard } from '../plan/active-config.js';
 import { boardRecord, perpetualRun } from '../plan/boards.js';

@@ -1,5 +1,5 @@
 import { dayToDate, utcDate } from '../shared/calendar.js';
-import type { PointsLevel, PointsSystem } from '../config/model.js';
+import type { PointsLevel, PointsSystem } from '../config/schema/model.js';
 import type { AggregateReader } from '../history/aggregates.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';

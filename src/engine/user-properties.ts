@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { dotsFault } from '../config/fields.js';
-import type { Attribute } from '../config/model.js';
+import { dotsFault } from '../config/schema/fields.js';
+import type { Attribute } from '../config/schema/model.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
 import { canonicalZone } from '../shared/calendar.js';

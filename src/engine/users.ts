@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Channel, type NotificationType, notificationTypes } from '../config/message-types.js';
-import type { Achievement } from '../config/model.js';
+import { type Channel, type NotificationType, notificationTypes } from '../config/schema/message-types.js';
+import type { Achievement } from '../config/schema/model.js';
 import { type ProfileFact, type StreakFact, streakFact } from '../ledger/entry.js';
 import type { UserRevision } from '../history/reader.js';
 import { unpackAwards } from '../history/recent-awards.js';

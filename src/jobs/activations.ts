@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { utcDate } from '../shared/calendar.js';
-import type { Leaderboard } from '../config/model.js';
+import type { Leaderboard } from '../config/schema/model.js';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
 import { text } from '../engine/function-calls.js';

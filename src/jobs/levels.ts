@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { PointsSystem } from '../config/model.js';
+import type { PointsSystem } from '../config/schema/model.js';
 import type { Engine } from '../engine/engine.js';
 import { readLevelCounts, type LevelCounts } from '../engine/points.js';
 import type { HistoryReader } from '../history/reader.js';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { channels, notificationTypes, type Channel, type NotificationType } from '../config/message-types.js';
+import { channels, notificationTypes, type Channel, type NotificationType } from '../config/schema/message-types.js';
 import { type AttemptRecord, deliveryStatuses, type DeliveryStatus } from '../deliveries/queue.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { withPostgresErrors } from '../postgres/failure.js';

@@ -1,4 +1,4 @@
-import type { Channel, NotificationType } from '../config/message-types.js';
+import type { Channel, NotificationType } from '../config/schema/message-types.js';
 import type { Target } from '../deliveries/delivery-queue.js';
 import type { AttemptResult, ClaimedDelivery, DeliveryStatus, EndedDelivery, QueueKey } from '../deliveries/queue.js';
 import { limits } from '../shared/limits.js';

@@ -1,5 +1,5 @@
-import type { Channel, NotificationType } from '../config/message-types.js';
-import type { ConfigDocument } from '../config/model.js';
+import type { Channel, NotificationType } from '../config/schema/message-types.js';
+import type { ConfigDocument } from '../config/schema/model.js';
 
 /** The `no` of each channel's queue of deliveries; those of webhook endpoints are positive. */
 const queueNos: Readonly<Record<Channel, number>> = { email: -1, push: -2 };

@@ -1,4 +1,4 @@
-import type { NotificationType } from '../config/message-types.js';
+import type { NotificationType } from '../config/schema/message-types.js';
 import type { MessageTexts } from './fields.js';
 
 const count = '{% assign count = achievements | size %}';

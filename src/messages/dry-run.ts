@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type Channel, type NotificationType } from '../config/message-types.js';
+import { type Channel, type NotificationType } from '../config/schema/message-types.js';
 import type { Stores } from '../engine/leaderboards.js';
 import { readStreaks } from '../engine/streaks.js';
 import type { ActiveConfig } from '../plan/active-config.js';

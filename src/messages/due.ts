@@ -3,7 +3,7 @@ import type { Stores } from '../engine/leaderboards.js';
 import { readStreak } from '../engine/streaks.js';
 import { LaurelError } from '../shared/errors.js';
 import { betweenBatches } from '../ledger/offsets.js';
-import { type Channel, notificationTypes } from '../config/message-types.js';
+import { type Channel, notificationTypes } from '../config/schema/message-types.js';
 import type { ProfileFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import type { StreakResponse } from '../responses/streaks.js';

@@ -1,6 +1,6 @@
 /** What is checked right before a message is sent: much may have happened since it was queued. */
 import type pg from 'pg';
-import type { Channel, NotificationType } from '../config/message-types.js';
+import type { Channel, NotificationType } from '../config/schema/message-types.js';
 import type { UserState } from '../engine/users.js';
 import { numberArray } from '../postgres/arrays.js';
 import { baseStreak } from '../responses/streaks.js';

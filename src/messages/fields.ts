@@ -1,4 +1,4 @@
-import type { MessageTemplate } from '../config/model.js';
+import type { MessageTemplate } from '../config/schema/model.js';
 
 /** The fields of a template that have texts. */
 export const textFields = ['subject', 'heading', 'body', 'button', 'buttonUrl', 'pushTitle', 'pushBody'] as const;

@@ -1,4 +1,4 @@
-import { canonicalLocale } from '../config/message-fields.js';
+import { canonicalLocale } from '../config/schema/message-fields.js';
 
 const rightToLeftScripts: ReadonlySet<string | undefined> = new Set([
   'Adlm',

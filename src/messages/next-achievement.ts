@@ -1,4 +1,4 @@
-import type { Achievement } from '../config/model.js';
+import type { Achievement } from '../config/schema/model.js';
 import { type UserState, completedBy } from '../engine/users.js';
 import { mustGet } from '../plan/active-config.js';
 import { userFields, userRecords } from '../redis/contract.js';

@@ -1,6 +1,6 @@
 /** Queues notifications: messages of a type to a user, by every channel that reaches the user. */
 import type pg from 'pg';
-import type { Channel, NotificationType } from '../config/message-types.js';
+import type { Channel, NotificationType } from '../config/schema/message-types.js';
 import type { ProfileFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { type AddressedMessage, addMessages } from '../deliveries/outbox.js';

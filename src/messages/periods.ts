@@ -1,4 +1,4 @@
-import type { ConfigDocument } from '../config/model.js';
+import type { ConfigDocument } from '../config/schema/model.js';
 import { datesOf, dateToDay, dayToDate, periodOf, weekShiftOf } from '../shared/calendar.js';
 
 /** The dates, `YYYY-MM-DD`, of the recap period that contains a day, in days since 1970-01-01. */

@@ -1,5 +1,5 @@
-import { type Channel, type NotificationType, channels, notificationTypes } from '../config/message-types.js';
-import type { ConfigDocument } from '../config/model.js';
+import { type Channel, type NotificationType, channels, notificationTypes } from '../config/schema/message-types.js';
+import type { ConfigDocument } from '../config/schema/model.js';
 import type { Engine } from '../engine/engine.js';
 import { identifyUser, readUser, setPreferences, type UserState } from '../engine/users.js';
 import { userFields } from '../redis/contract.js';

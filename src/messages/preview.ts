@@ -1,6 +1,6 @@
-import { notificationTypes, type NotificationType } from '../config/message-types.js';
-import { requestSentence } from '../config/problems.js';
-import { problemsOfTexts } from '../config/template-problems.js';
+import { notificationTypes, type NotificationType } from '../config/schema/message-types.js';
+import { requestSentence } from '../config/file/problems.js';
+import { problemsOfTexts } from '../config/check/template-problems.js';
 import type { SummaryStores } from '../engine/points.js';
 import { completedBy, readUser, type UserState } from '../engine/users.js';
 import type { ActiveConfig } from '../plan/active-config.js';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Channel, NotificationType } from '../config/message-types.js';
+import type { Channel, NotificationType } from '../config/schema/message-types.js';
 import type { ProfileFact } from '../ledger/entry.js';
 import { profileColumns, profileOf, type ProfileRow } from '../history/user-directory.js';
 import type { ActiveConfig } from '../plan/active-config.js';

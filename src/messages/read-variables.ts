@@ -1,4 +1,4 @@
-import type { PointsSystem } from '../config/model.js';
+import type { PointsSystem } from '../config/schema/model.js';
 import { readRanks } from '../engine/leaderboards.js';
 import type { SummaryStores } from '../engine/points.js';
 import { readStreak } from '../engine/streaks.js';

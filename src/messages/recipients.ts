@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { dateToDay } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
-import type { NotificationType } from '../config/message-types.js';
+import type { NotificationType } from '../config/schema/message-types.js';
 import type { ProfileFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';

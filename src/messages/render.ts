@@ -3,7 +3,7 @@ import { limits } from '../shared/limits.js';
 import { boundVariables, cut, oneLine, paragraphsOf } from './bounds.js';
 import { renderLayout } from './layout.js';
 import { directionOf } from './locales.js';
-import { isAllowedLink } from '../config/links.js';
+import { isAllowedLink } from '../config/schema/links.js';
 import type { SwitchedOff } from './rendering.js';
 import { type MessageConfig, localeOf, renderTexts } from './texts.js';
 import type { MessageVariables } from './variables.js';

@@ -1,4 +1,4 @@
-import type { MessageTemplate } from '../config/model.js';
+import type { MessageTemplate } from '../config/schema/model.js';
 import { render, type RenderedText } from '../threads/render-tasks.js';
 import { Overrun } from '../threads/thread.js';
 import { renderThread } from '../threads/threads.js';

@@ -1,6 +1,6 @@
 /** Messages that wait for their time: achievements for their hours and for others to join them, and any message for the end of quiet hours. */
 import type pg from 'pg';
-import type { Channel, NotificationType } from '../config/message-types.js';
+import type { Channel, NotificationType } from '../config/schema/message-types.js';
 import { betweenBatches } from '../ledger/offsets.js';
 import type { ProfileFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';

@@ -1,9 +1,9 @@
 import { DateTime } from 'luxon';
 import { dayToDate, firstDayOf, periodOf, weekShiftOf } from '../shared/calendar.js';
 import { recapDates } from './periods.js';
-import type { NotificationType } from '../config/message-types.js';
-import { weekdays, type ConfigDocument, type MessageSettings } from '../config/model.js';
-import type { WebhookKind } from '../config/webhook-kinds.js';
+import type { NotificationType } from '../config/schema/message-types.js';
+import { weekdays, type ConfigDocument, type MessageSettings } from '../config/schema/model.js';
+import type { WebhookKind } from '../config/schema/webhook-kinds.js';
 
 const dayMs = 86_400_000;
 

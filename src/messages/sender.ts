@@ -6,7 +6,7 @@ import type { AttemptRecord, AttemptResult, ClaimedDelivery } from '../deliverie
 import { FailureLog, isStoreTrouble } from '../logging/failure-log.js';
 import { userFields } from '../redis/contract.js';
 import { limits } from '../shared/limits.js';
-import type { Channel } from '../config/message-types.js';
+import type { Channel } from '../config/schema/message-types.js';
 import type { ConfirmationSender } from './confirmation-email.js';
 import { ageMs, maxAgeMs, whySkipped, whyWaiting } from './eligibility.js';
 import type { Links } from './links.js';

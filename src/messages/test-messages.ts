@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { NotificationType } from '../config/message-types.js';
+import type { NotificationType } from '../config/schema/message-types.js';
 import type { SummaryStores } from '../engine/points.js';
 import { readProfile } from '../engine/users.js';
 import type { RedisConnection } from '../redis/connection.js';

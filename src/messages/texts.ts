@@ -1,8 +1,8 @@
-import type { NotificationType } from '../config/message-types.js';
+import type { NotificationType } from '../config/schema/message-types.js';
 import { defaultTexts } from './defaults.js';
 import type { MessageTexts, TextField } from './fields.js';
 import { fallbacksOf } from './locales.js';
-import type { ConfigDocument, MessageTemplate } from '../config/model.js';
+import type { ConfigDocument, MessageTemplate } from '../config/schema/model.js';
 import { type FieldText, type OwnTemplate, renderFields, type SwitchedOff } from './rendering.js';
 import type { MessageVariables } from './variables.js';
 import { builtInLocale } from './words.js';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { OperatorError } from '../shared/errors.js';
 import { type EmailSettings, EmailTransport } from './email-transport.js';
-import type { Channel } from '../config/message-types.js';
+import type { Channel } from '../config/schema/message-types.js';
 import { ApnsTransport, type ApnsSettings } from './push/apns.js';
 import { ExpoTransport } from './push/expo.js';
 import { FcmTransport } from './push/fcm.js';

@@ -1,5 +1,5 @@
-import type { NotificationType } from '../config/message-types.js';
-import { checkText } from '../config/template-check.js';
+import type { NotificationType } from '../config/schema/message-types.js';
+import { checkText } from '../config/templates/check.js';
 import { textFields } from './fields.js';
 import { type MessageConfig, textOf } from './texts.js';
 

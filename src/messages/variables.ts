@@ -1,4 +1,4 @@
-import type { NotificationType } from '../config/message-types.js';
+import type { NotificationType } from '../config/schema/message-types.js';
 
 /** An achievement as templates see it. Texts that there are not are empty. */
 export interface AchievementVariables {
@@ -67,7 +67,7 @@ export interface LeaderboardVariables {
   readonly value: number | null;
 }
 
-/** What templates can use (src/config/template-variables.ts, docs/messages-templates.md). Dates are `YYYY-MM-DD` of the user's local calendar. */
+/** What templates can use (src/config/templates/variables.ts, docs/messages-templates.md). Dates are `YYYY-MM-DD` of the user's local calendar. */
 export interface MessageVariables {
   readonly type: NotificationType;
   /** The user's locale, or the default one. */

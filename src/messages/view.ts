@@ -1,9 +1,9 @@
-import type { NotificationType } from '../config/message-types.js';
+import type { NotificationType } from '../config/schema/message-types.js';
 import { limits } from '../shared/limits.js';
 import { Memo } from '../shared/memo.js';
 import { cut, oneLine } from './bounds.js';
 import { readableOn, textOn } from './colors.js';
-import type { MessageSettings } from '../config/model.js';
+import type { MessageSettings } from '../config/schema/model.js';
 import type { AchievementVariables, MessageVariables, StreakDay, StreakVariables } from './variables.js';
 import { fill, type LocalWords } from './words.js';
 

@@ -1,4 +1,4 @@
-import type { NotificationType } from '../config/message-types.js';
+import type { NotificationType } from '../config/schema/message-types.js';
 import { directionOf, fallbacksOf } from './locales.js';
 import type { StreakDay, StreakVariables } from './variables.js';
 

@@ -1,6 +1,6 @@
 /** What decides which users a backfill enters into an object that is active (jobs/activations.ts). */
 import { createHash } from 'node:crypto';
-import type { Achievement, ConfigDocument, Leaderboard } from '../config/model.js';
+import type { Achievement, ConfigDocument, Leaderboard } from '../config/schema/model.js';
 import { boardKind } from './boards.js';
 
 /** Stands for a value: changes when it does. */

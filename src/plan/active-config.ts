@@ -10,9 +10,9 @@ import type {
   PointsSystem,
   PointsTrigger,
   Webhook,
-} from '../config/model.js';
-import { partsOf } from '../config/parts.js';
-import { estimateWork, type ConfigWork } from '../config/work.js';
+} from '../config/schema/model.js';
+import { partsOf } from '../config/check/parts.js';
+import { estimateWork, type ConfigWork } from '../config/check/work.js';
 import { LaurelError } from '../shared/errors.js';
 import { compilePlan, type CompiledPlan } from './compile.js';
 
@@ -94,7 +94,7 @@ export class ActiveConfig {
     this.webhooks = document.webhooks.filter(({ archived }) => !archived);
   }
 
-  /** What an event on a metric may take of Redis' time at the most, in µs (config/work.ts). One on an archived metric can only be a replay. */
+  /** What an event on a metric may take of Redis' time at the most, in µs (config/check/work.ts). One on an archived metric can only be a replay. */
   eventWorkUs(metricKey: string): number {
     const metric = this.metrics.get(metricKey);
     return metric ? mustGet(this.work.events, metric.id, 'metric').us : this.work.cascade.us;

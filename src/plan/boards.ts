@@ -1,5 +1,5 @@
 import { dateToDay } from '../shared/calendar.js';
-import type { Leaderboard } from '../config/model.js';
+import type { Leaderboard } from '../config/schema/model.js';
 import { userRecords } from '../redis/contract.js';
 import { placeOf } from '../redis/layout.js';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Packr } from 'msgpackr';
 import { weekShiftOf } from '../shared/calendar.js';
-import type { Achievement, AttributeFilter, ConfigDocument, ConfigVersion } from '../config/model.js';
-import { partsOf } from '../config/parts.js';
-import { estimateWork } from '../config/work.js';
+import type { Achievement, AttributeFilter, ConfigDocument, ConfigVersion } from '../config/schema/model.js';
+import { partsOf } from '../config/check/parts.js';
+import { estimateWork } from '../config/check/work.js';
 import { limits } from '../shared/limits.js';
 import { userRecords } from '../redis/contract.js';
 import { definitionOf } from './activation.js';
@@ -86,7 +86,7 @@ export interface Plan {
   readonly isTimed: boolean;
   /** Stands for what time does to users: when it changes, a segment of time ends (lua/modules/segments.lua). */
   readonly time: string;
-  /** Hours of a user's time that one call settles, and what that takes by config/work.ts: for the user, and for each award of a time trigger. */
+  /** Hours of a user's time that one call settles, and what that takes by config/check/work.ts: for the user, and for each award of a time trigger. */
   readonly settleHours: number;
   readonly settleWorkUs: number;
   readonly timeAwardWorkUs: number;
@@ -112,7 +112,7 @@ const timeOfPoints = (systems: readonly PlanSystem[], triggers: Plan['timeTrigge
     return own.length === 0 ? [] : [[no, cap, own, boosts, [...ownBoosts], enteredBoards(boards)]];
   });
 
-/** Compiles one tenant's configuration. The document has passed config/validate.ts: a reference that leads nowhere is a fault of ours. */
+/** Compiles one tenant's configuration. The document has passed config/check/validate.ts: a reference that leads nowhere is a fault of ours. */
 class Compiler implements References {
   private readonly document: ConfigDocument;
   private readonly numbers: ReadonlyMap<string, number>;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AttributeFilter, PointsBoost, PointsLevel, PointsSystem, PointsTrigger, TimeTrigger } from '../config/model.js';
+import type { AttributeFilter, PointsBoost, PointsLevel, PointsSystem, PointsTrigger, TimeTrigger } from '../config/schema/model.js';
 import { userRecords } from '../redis/contract.js';
 import { dateToDay } from '../shared/calendar.js';
 import { scaleMultiplier } from '../shared/decimal.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Achievement, AttributeFilter } from '../config/model.js';
+import type { Achievement, AttributeFilter } from '../config/schema/model.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { attributeShape, instantShape } from '../shared/shapes.js';
 import { instant } from './users.js';

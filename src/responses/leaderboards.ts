@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon';
 import { z } from 'zod';
-import type { Leaderboard } from '../config/model.js';
+import type { Leaderboard } from '../config/schema/model.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { dateToDay, dayToDate } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Metric } from '../config/model.js';
+import type { Metric } from '../config/schema/model.js';
 import { type UserAchievementResponse, userAchievementShape } from './achievements.js';
 
 /** The contract's `MetricResponse`. `status` is not in it, but the official client library refuses an answer without it. */

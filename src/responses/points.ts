@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../config/model.js';
+import type { PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../config/schema/model.js';
 import { type AwardFact, type PointsFact, type ProfileFact, awardId } from '../ledger/entry.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';

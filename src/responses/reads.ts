@@ -1,4 +1,4 @@
-import type { Achievement, Metric, PointsSystem } from '../config/model.js';
+import type { Achievement, Metric, PointsSystem } from '../config/schema/model.js';
 import type { FinalRanking, HistoryDay } from '../history/reader.js';
 import type { RecentAward } from '../history/recent-awards.js';
 import type { ActiveConfig } from '../plan/active-config.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { loadConfig, mustLoadVersion } from '../config/store.js';
+import { loadConfig, mustLoadVersion } from '../config/store/store.js';
 import type { Comparison } from '../engine/sync.js';
-import type { ConfigDocument } from '../config/model.js';
+import type { ConfigDocument } from '../config/schema/model.js';
 import type { ActiveRedis } from '../ledger/active-redis.js';
 import { objectionMessage, type ClaimPurpose, type Objection } from '../ledger/active-redis-rules.js';
 import { acquireRestoreLease, advanceOffset, releaseLeases, splitId, type Lease, type StreamId } from '../ledger/offsets.js';

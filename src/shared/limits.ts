@@ -80,7 +80,7 @@ export const limits = {
   /** Events of one batch (contract, admin_metrics_batch_events), and bytes of its body: about 2 KiB for each. */
   maxBatchEvents: 1_000,
   maxBatchEventsBytes: 2 * 1024 * 1024,
-  /** Time in Redis that one event, and one step of settling a user, may take by the estimate of config/work.ts. */
+  /** Time in Redis that one event, and one step of settling a user, may take by the estimate of config/check/work.ts. */
   maxEventWorkUs: 20_000,
   maxSettleWorkUs: 10_000,
   /** Prerequisites of all achievements of a tenant. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parse } from '@hapi/bourne';
-import { describeChanges } from '../config/changes.js';
-import { compareConfigs } from '../config/compare.js';
+import { describeChanges } from '../config/change/changes.js';
+import { compareConfigs } from '../config/change/compare.js';
 import {
   archiveObject,
   changeSettings,
@@ -11,14 +11,14 @@ import {
   fitsIntoFile,
   type Place,
   updateObject,
-} from '../config/edits.js';
-import { exportConfig, fileContents } from '../config/export.js';
-import type { SingleName } from '../config/kinds.js';
-import type { ConfigDocument, ConfigObject, ConfigVersion } from '../config/model.js';
-import { type Contents, planContents, type PlannedContents, problemsSentence, readContents } from '../config/plan-contents.js';
-import { type FileProblem, fileSentence } from '../config/problems.js';
-import { type Difference, differenceOf } from '../config/versions.js';
-import type { Path } from '../config/yaml.js';
+} from '../config/change/edits.js';
+import { exportConfig, fileContents } from '../config/file/export.js';
+import type { SingleName } from '../config/schema/kinds.js';
+import type { ConfigDocument, ConfigObject, ConfigVersion } from '../config/schema/model.js';
+import { type Contents, planContents, type PlannedContents, problemsSentence, readContents } from '../config/change/plan-contents.js';
+import { type FileProblem, fileSentence } from '../config/file/problems.js';
+import { type Difference, differenceOf } from '../config/store/versions.js';
+import type { Path } from '../config/file/yaml.js';
 import { type Compiled, compiled } from '../plan/active-config.js';
 
 /** The context of an edit without its source of ids. */

@@ -1,4 +1,4 @@
-import { type ParsedTemplate, parseTemplate, renderTemplate, TemplateOverrun } from '../config/templates.js';
+import { type ParsedTemplate, parseTemplate, renderTemplate, TemplateOverrun } from '../config/templates/language.js';
 import { limits } from '../shared/limits.js';
 import { Memo } from '../shared/memo.js';
 

@@ -1,7 +1,7 @@
 /** The worker threads of a process, each started when it is first needed. */
 import { limits } from '../shared/limits.js';
-import { topLists } from '../config/kinds.js';
-import type { ConfigDocument } from '../config/model.js';
+import { topLists } from '../config/schema/kinds.js';
+import type { ConfigDocument } from '../config/schema/model.js';
 import { configTasks, type Edit } from './config-tasks.js';
 import type { renderTasks } from './render-tasks.js';
 import { Thread } from './thread.js';

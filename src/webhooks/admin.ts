@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import type { Webhook } from '../config/model.js';
+import type { Webhook } from '../config/schema/model.js';
 import { numberArray } from '../postgres/arrays.js';
 import { withPostgresErrors } from '../postgres/failure.js';
 import { limits } from '../shared/limits.js';
-import type { WebhookKind } from '../config/webhook-kinds.js';
+import type { WebhookKind } from '../config/schema/webhook-kinds.js';
 import { exampleOf } from './examples.js';
 import { type AttemptRecord, ensureQueues } from '../deliveries/queue.js';
 import { type Outcome, type Secrets, type Transport, newSecret, signatureHeaders } from './transport.js';

@@ -5,7 +5,7 @@ import { levelResponse, systemResponse } from '../responses/points.js';
 import { at } from '../redis/encoding.js';
 import { baseStreak } from '../responses/streaks.js';
 import { lostLength, shownStreak } from '../responses/streaks.js';
-import type { WebhookKind } from '../config/webhook-kinds.js';
+import type { WebhookKind } from '../config/schema/webhook-kinds.js';
 import type { OutboxMessage } from '../deliveries/outbox.js';
 import type { UserResponse } from '../responses/users.js';
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { betweenBatches } from '../ledger/offsets.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-import type { WebhookKind } from '../config/webhook-kinds.js';
+import type { WebhookKind } from '../config/schema/webhook-kinds.js';
 import { subscribedKinds } from '../deliveries/outbox.js';
 import { publishBoards, publishFinals } from './leaderboard-state.js';
 import { trackedKinds, publishCalendar } from './zone-transitions.js';

@@ -1,4 +1,4 @@
-import type { WebhookKind } from '../config/webhook-kinds.js';
+import type { WebhookKind } from '../config/schema/webhook-kinds.js';
 
 const at = '2026-01-15T09:30:00.000Z';
 const user = {

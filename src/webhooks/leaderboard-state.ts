@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Leaderboard } from '../config/model.js';
+import type { Leaderboard } from '../config/schema/model.js';
 import type { BoardFact, LedgerEntry } from '../ledger/entry.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';

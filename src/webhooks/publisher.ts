@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { Channel } from '../config/message-types.js';
-import type { WebhookKind } from '../config/webhook-kinds.js';
+import type { Channel } from '../config/schema/message-types.js';
+import type { WebhookKind } from '../config/schema/webhook-kinds.js';
 import type { Engine } from '../engine/engine.js';
 import type { LedgerEntry, ProfileFact } from '../ledger/entry.js';
 import type { Publish, Publisher } from '../ledger/tenant-writer.js';

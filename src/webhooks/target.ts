@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ConfigDocument, Webhook } from '../config/model.js';
+import type { ConfigDocument, Webhook } from '../config/schema/model.js';
 import type { Target } from '../deliveries/delivery-queue.js';
 import type { AttemptResult, ClaimedDelivery, EndedDelivery, QueueKey, QueueSecrets } from '../deliveries/queue.js';
 import { limits } from '../shared/limits.js';

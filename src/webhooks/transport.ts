@@ -3,7 +3,7 @@ import { type LookupAddress, lookup as dnsLookup } from 'node:dns';
 import { type LookupFunction, isIP } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { Agent, type Dispatcher, buildConnector, request } from 'undici';
-import { isPublicAddress, receiverFault, type WebhookReceivers } from '../config/webhook-url.js';
+import { isPublicAddress, receiverFault, type WebhookReceivers } from '../config/schema/webhook-url.js';
 import { limits } from '../shared/limits.js';
 
 /** The secrets of an endpoint. */

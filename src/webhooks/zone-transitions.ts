@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { ConfigObject, Leaderboard, PointsBoost, PointsSystem } from '../config/model.js';
+import type { ConfigObject, Leaderboard, PointsBoost, PointsSystem } from '../config/schema/model.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { perpetualRun } from '../plan/boards.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
@@ -7,7 +7,7 @@ import { runsBetween } from '../responses/leaderboards.js';
 import { dateToDay } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { boardMessage, readRankings } from './leaderboard-state.js';
-import { type WebhookKind } from '../config/webhook-kinds.js';
+import { type WebhookKind } from '../config/schema/webhook-kinds.js';
 import { type OutboxMessage, addToOutbox } from '../deliveries/outbox.js';
 
 const dayMs = 86_400_000;

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { commandAuthor } from '../../src/config/author.js';
-import { forgetInConfig } from '../../src/config/forget.js';
+import { commandAuthor } from '../../src/config/store/author.js';
+import { forgetInConfig } from '../../src/config/store/forget.js';
 import { FeedbackIntake } from '../../src/messages/feedback.js';
 import { Links } from '../../src/messages/links.js';
 import { Suppressions } from '../../src/messages/suppressions.js';
 import { limits } from '../../src/shared/limits.js';
-import { webhookKinds } from '../../src/config/webhook-kinds.js';
+import { webhookKinds } from '../../src/config/schema/webhook-kinds.js';
 import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { answer, bodyOf, configText, read, readBoard, track, userPath, type Rankings } from '../support/answers.js';
 import { batchOf, first } from '../support/admin.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Channel, channels, notificationTypes, type NotificationType } from '../../src/config/message-types.js';
+import { type Channel, channels, notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
 import { Suppressions } from '../../src/messages/suppressions.js';
 import { limits } from '../../src/shared/limits.js';
 import { batchOf, errorOf, first } from '../support/admin.js';

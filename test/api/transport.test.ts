@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo } from 'node:net';
 
 import { expect } from 'chai';
-import { isPublicAddress } from '../../src/config/webhook-url.js';
+import { isPublicAddress } from '../../src/config/schema/webhook-url.js';
 import { lookupOf, Transport, type Outcome, type Resolver } from '../../src/webhooks/transport.js';
 import { type Receiver, startReceiver } from '../support/receiver.js';
 import { until } from '../support/stage.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { loadConfig } from '../../src/config/store.js';
+import { loadConfig } from '../../src/config/store/store.js';
 import { exampleOf } from '../../src/webhooks/examples.js';
-import { webhookKinds } from '../../src/config/webhook-kinds.js';
+import { webhookKinds } from '../../src/config/schema/webhook-kinds.js';
 import { addToOutbox, type OutboxMessage } from '../../src/deliveries/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inTransaction } from '../../src/postgres/pool.js';

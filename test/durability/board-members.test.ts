@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { planApply } from '../../src/config/apply.js';
-import { configFileOf } from '../../src/config/file.js';
-import { emptyConfig } from '../../src/config/model.js';
+import { planApply } from '../../src/config/change/apply.js';
+import { configFileOf } from '../../src/config/file/file.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
 import { boardMember, firstLongSeq, keyNames, parseMember } from '../../src/redis/contract.js';
 import { startArena } from '../support/engine-subject.js';
 import { baseMs } from '../support/model/documents.js';

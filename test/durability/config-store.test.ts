@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type pg from 'pg';
-import { commandAuthor } from '../../src/config/author.js';
-import { type ConfigDocument, emptyConfig } from '../../src/config/model.js';
+import { commandAuthor } from '../../src/config/store/author.js';
+import { type ConfigDocument, emptyConfig } from '../../src/config/schema/model.js';
 import {
   type AppliedConfig,
   applyConfigText,
@@ -11,7 +11,7 @@ import {
   loadConfigVersion,
   type NextConfig,
   saveConfig,
-} from '../../src/config/store.js';
+} from '../../src/config/store/store.js';
 import { OperatorError } from '../../src/shared/errors.js';
 import { freshDatabase } from '../support/world.js';
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { planApply } from '../../src/config/apply.js';
-import { readConfigFile } from '../../src/config/file.js';
-import { emptyConfig } from '../../src/config/model.js';
+import { planApply } from '../../src/config/change/apply.js';
+import { readConfigFile } from '../../src/config/file/file.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
 import { limits } from '../../src/shared/limits.js';
 import { Deliverer } from '../../src/deliveries/deliverer.js';
-import { webhookKinds } from '../../src/config/webhook-kinds.js';
+import { webhookKinds } from '../../src/config/schema/webhook-kinds.js';
 import { addToOutbox, type OutboxMessage } from '../../src/deliveries/outbox.js';
 import { processBatch } from '../../src/deliveries/queue.js';
 import { type DeliveryCounts, WebhookTargets } from '../../src/webhooks/target.js';

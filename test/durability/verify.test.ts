@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { loadConfig } from '../../src/config/store.js';
+import { loadConfig } from '../../src/config/store/store.js';
 import type { Difference } from '../../src/restore/differences.js';
 import { limits } from '../../src/shared/limits.js';
 import { verifyTenant } from '../../src/restore/verify.js';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { exportConfig } from '../../src/config/export.js';
-import { type ConfigDocument, type ConfigObject, emptyConfig } from '../../src/config/model.js';
-import { validateConfig } from '../../src/config/validate.js';
+import { exportConfig } from '../../src/config/file/export.js';
+import { type ConfigDocument, type ConfigObject, emptyConfig } from '../../src/config/schema/model.js';
+import { validateConfig } from '../../src/config/check/validate.js';
 import { apply, friday, messageOf, monday } from '../support/config.js';
 
 /** Files over few keys, so that they meet. What they refer to may be missing, pruned or archived, but mostly is not. */

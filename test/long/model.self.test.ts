@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { freezesSchema, kinds, singles, type SingleName } from '../../src/config/kinds.js';
-import type { ConfigDocument, ListName } from '../../src/config/model.js';
+import { freezesSchema, kinds, singles, type SingleName } from '../../src/config/schema/kinds.js';
+import type { ConfigDocument, ListName } from '../../src/config/schema/model.js';
 import { documentSpecArbitrary, historyArbitrary } from '../support/model/arbitraries.js';
 import { baseMs, buildDocument } from '../support/model/documents.js';
 import { editsArbitrary } from '../support/model/edit-arbitraries.js';

@@ -5,7 +5,7 @@
  */
 import { expect } from 'chai';
 import pino from 'pino';
-import { loadConfig } from '../../src/config/store.js';
+import { loadConfig } from '../../src/config/store/store.js';
 import { groupValues } from '../../src/responses/leaderboards.js';
 import { keyNames } from '../../src/redis/contract.js';
 import { startService, type Service } from '../../src/app/service.js';

@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
-import type { ConfigDocument, PointsSystem, StreakSettings } from '../../src/config/model.js';
+import type { ConfigDocument, PointsSystem, StreakSettings } from '../../src/config/schema/model.js';
 import { bodyOf, configText, track } from '../support/answers.js';
 import { startWorld } from '../support/world.js';
 import { startArena, type Arena, type Session } from '../support/engine-subject.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
 import { newestOccurrence, scheduleKinds, type ScheduleKind } from '../../src/messages/schedules.js';
-import { emptyConfig, type ConfigDocument } from '../../src/config/model.js';
+import { emptyConfig, type ConfigDocument } from '../../src/config/schema/model.js';
 import { bodyOf, configText, read, readProfile, track, userPath } from '../support/answers.js';
 import { Contract } from '../support/contract.js';
 import { keyNames } from '../../src/redis/contract.js';

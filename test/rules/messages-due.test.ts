@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { channels, notificationTypes, type NotificationType } from '../../src/config/message-types.js';
+import { channels, notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
 import { Suppressions } from '../../src/messages/suppressions.js';
 import { configText, track } from '../support/answers.js';
 import { messagesOf, subscription } from '../support/messages.js';

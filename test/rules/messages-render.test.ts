@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { notificationTypes, type NotificationType } from '../../src/config/message-types.js';
-import { type MessageTemplate } from '../../src/config/model.js';
-import { checkText } from '../../src/config/template-check.js';
+import { notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
+import { type MessageTemplate } from '../../src/config/schema/model.js';
+import { checkText } from '../../src/config/templates/check.js';
 import { contrast, readableOn, textOn } from '../../src/messages/colors.js';
 import { defaultTexts } from '../../src/messages/defaults.js';
 import { type MessageLinks, renderEmail, renderPush } from '../../src/messages/render.js';

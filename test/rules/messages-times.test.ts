@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ConfigDocument, emptyConfig } from '../../src/config/model.js';
+import { type ConfigDocument, emptyConfig } from '../../src/config/schema/model.js';
 import { achievementDueAt, sendableAt } from '../../src/messages/schedules.js';
 
 type Messages = Partial<ConfigDocument['messages']>;

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
-import { notificationTypes, type NotificationType } from '../../src/config/message-types.js';
-import { emptyConfig } from '../../src/config/model.js';
-import { namedValues } from '../../src/config/template-variables.js';
+import { notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
+import { namedValues } from '../../src/config/templates/variables.js';
 import { type MessageAbout } from '../../src/messages/about.js';
 import { previewMessage } from '../../src/messages/preview.js';
 import { usesOf } from '../../src/messages/uses.js';

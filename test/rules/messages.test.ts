@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { loadConfig } from '../../src/config/store.js';
+import { loadConfig } from '../../src/config/store/store.js';
 import { DueMessages } from '../../src/webhooks/due.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { bodyOf, configText, read, readProfile, track, type EventBody } from '../support/answers.js';

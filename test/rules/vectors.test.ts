@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Leaderboard, PointsSystem } from '../../src/config/model.js';
+import type { Leaderboard, PointsSystem } from '../../src/config/schema/model.js';
 import { named } from '../../src/redis/layout.js';
 import { compileBoard } from '../../src/plan/boards.js';
 import { levelsOf } from '../../src/plan/points.js';

@@ -1,9 +1,9 @@
 /** Applying configuration files to documents. */
-import { type ApplyPlan, planApply } from '../../src/config/apply.js';
-import { describeChanges } from '../../src/config/changes.js';
-import { parseConfigFile, readConfigFile } from '../../src/config/file.js';
-import { type ConfigDocument, emptyConfig } from '../../src/config/model.js';
-import type { WebhookReceivers } from '../../src/config/webhook-url.js';
+import { type ApplyPlan, planApply } from '../../src/config/change/apply.js';
+import { describeChanges } from '../../src/config/change/changes.js';
+import { parseConfigFile, readConfigFile } from '../../src/config/file/file.js';
+import { type ConfigDocument, emptyConfig } from '../../src/config/schema/model.js';
+import type { WebhookReceivers } from '../../src/config/schema/webhook-url.js';
 import { OperatorError } from '../../src/shared/errors.js';
 
 export const monday = '2026-11-23T23:59:00.000Z';

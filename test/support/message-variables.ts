@@ -1,5 +1,5 @@
-import { emptyConfig, type MessageSettings, type MessageTemplate } from '../../src/config/model.js';
-import { type NotificationType } from '../../src/config/message-types.js';
+import { emptyConfig, type MessageSettings, type MessageTemplate } from '../../src/config/schema/model.js';
+import { type NotificationType } from '../../src/config/schema/message-types.js';
 import { type MessageConfig } from '../../src/messages/texts.js';
 import { type MessageVariables, type StreakDay } from '../../src/messages/variables.js';
 

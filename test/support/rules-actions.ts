@@ -1,5 +1,5 @@
 /** The actions of the tables of test/rules (see rules.ts). */
-import type { ConfigDocument, ListName } from '../../src/config/model.js';
+import type { ConfigDocument, ListName } from '../../src/config/schema/model.js';
 import { eventAttributeValues, userAttributeValues } from './model/documents.js';
 import { applyEdit, type Edit } from './model/edits.js';
 import { zoneNamed } from './model/examples.js';

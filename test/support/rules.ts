@@ -16,7 +16,7 @@
  * if it is not the first one: `points[gems] 3`. What is empty is written `-`.
  */
 import { expect } from 'chai';
-import type { ConfigDocument } from '../../src/config/model.js';
+import type { ConfigDocument } from '../../src/config/schema/model.js';
 import { startArena, type Arena } from './engine-subject.js';
 import { act, type Scene } from './rules-actions.js';
 import { view } from './rules-views.js';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import pino from 'pino';
-import { loadConfig, mustLoadVersion } from '../../src/config/store.js';
+import { loadConfig, mustLoadVersion } from '../../src/config/store/store.js';
 import { Engine } from '../../src/engine/engine.js';
 import { isPastEpoch, loadOffset } from '../../src/ledger/offsets.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { emptyConfig, type ConfigVersion } from '../../src/config/model.js';
+import { emptyConfig, type ConfigVersion } from '../../src/config/schema/model.js';
 import { ActiveConfigs } from '../../src/engine/active-configs.js';
 
 const tenant = 1;

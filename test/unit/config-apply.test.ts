@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { describeChanges } from '../../src/config/changes.js';
-import { compareConfigs } from '../../src/config/compare.js';
-import { exportConfig } from '../../src/config/export.js';
-import { type ConfigObject, emptyConfig } from '../../src/config/model.js';
+import { describeChanges } from '../../src/config/change/changes.js';
+import { compareConfigs } from '../../src/config/change/compare.js';
+import { exportConfig } from '../../src/config/file/export.js';
+import { type ConfigObject, emptyConfig } from '../../src/config/schema/model.js';
 import {
   after,
   apply,

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { describeChanges } from '../../src/config/changes.js';
-import { compareConfigs } from '../../src/config/compare.js';
-import { type ConfigDocument, emptyConfig } from '../../src/config/model.js';
+import { describeChanges } from '../../src/config/change/changes.js';
+import { compareConfigs } from '../../src/config/change/compare.js';
+import { type ConfigDocument, emptyConfig } from '../../src/config/schema/model.js';
 import { after, apply, both, calls, friday, metric, points } from '../support/config.js';
 import { richConfig } from '../support/rich-config.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ConfigDocument } from '../../src/config/model.js';
+import { type ConfigDocument } from '../../src/config/schema/model.js';
 import { after, apply, both, byMetric, calls, messageOf, metric, only, points } from '../support/config.js';
 
 describe('A configuration file that does not go with the current configuration is refused:', () => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { planApply } from '../../src/config/apply.js';
-import { describeChanges } from '../../src/config/changes.js';
-import { parseConfigFile, readConfigFile } from '../../src/config/file.js';
-import { emptyConfig } from '../../src/config/model.js';
-import { configFileSchema, freezesSchema, kinds, singles } from '../../src/config/kinds.js';
+import { planApply } from '../../src/config/change/apply.js';
+import { describeChanges } from '../../src/config/change/changes.js';
+import { parseConfigFile, readConfigFile } from '../../src/config/file/file.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
+import { configFileSchema, freezesSchema, kinds, singles } from '../../src/config/schema/kinds.js';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
 const docs = read('../../docs/configuration.md');

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { exportConfig } from '../../src/config/export.js';
-import { type ConfigDocument, emptyConfig } from '../../src/config/model.js';
-import { validateConfig } from '../../src/config/validate.js';
+import { exportConfig } from '../../src/config/file/export.js';
+import { type ConfigDocument, emptyConfig } from '../../src/config/schema/model.js';
+import { validateConfig } from '../../src/config/check/validate.js';
 import { limits } from '../../src/shared/limits.js';
 import { apply, messageOf } from '../support/config.js';
 import { documentSpecArbitrary } from '../support/model/arbitraries.js';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { planApply } from '../../src/config/apply.js';
-import { parseConfigFile, readConfigFile } from '../../src/config/file.js';
-import { emptyConfig } from '../../src/config/model.js';
+import { planApply } from '../../src/config/change/apply.js';
+import { parseConfigFile, readConfigFile } from '../../src/config/file/file.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
 import { OperatorError } from '../../src/shared/errors.js';
 import { limits } from '../../src/shared/limits.js';
 import { scaleMultiplier } from '../../src/shared/decimal.js';

@@ -3,10 +3,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { fileContents } from '../../src/config/export.js';
-import { configFileJsonSchema } from '../../src/config/json-schema.js';
-import { kinds } from '../../src/config/kinds.js';
-import { emptyConfig } from '../../src/config/model.js';
+import { fileContents } from '../../src/config/file/export.js';
+import { configFileJsonSchema } from '../../src/config/schema/json-schema.js';
+import { kinds } from '../../src/config/schema/kinds.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
 import { after } from '../support/config.js';
 import { richConfig } from '../support/rich-config.js';
 

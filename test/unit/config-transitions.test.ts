@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type ConfigDocument } from '../../src/config/model.js';
+import { type ConfigDocument } from '../../src/config/schema/model.js';
 import { after, apply, friday, lines, messageOf } from '../support/config.js';
 
 // The documents are of Monday, 2026-11-23, the files of Friday, 2026-11-27.

@@ -3,8 +3,8 @@ import { checkDemo, demoEnvironment } from '../../src/app/commands/demo/demo.js'
 import { startWebhookReceiver, type WebhookReceiver } from '../../src/app/commands/demo/receiver.js';
 import { planStory, type Story, storyDays } from '../../src/app/commands/demo/story.js';
 import { parseSettings, webhookReceivers } from '../../src/app/settings.js';
-import { emptyConfig } from '../../src/config/model.js';
-import type { WebhookReceivers } from '../../src/config/webhook-url.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
+import type { WebhookReceivers } from '../../src/config/schema/webhook-url.js';
 import { Transport } from '../../src/webhooks/transport.js';
 import { messageOf } from '../support/config.js';
 import { type Receiver, startReceiver } from '../support/receiver.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { ConfigDocument } from '../../src/config/model.js';
-import { validateConfig } from '../../src/config/validate.js';
+import type { ConfigDocument } from '../../src/config/schema/model.js';
+import { validateConfig } from '../../src/config/check/validate.js';
 import type { AwardFact, BoardFact, EventEntry, PointsFact, StreakFact } from '../../src/ledger/entry.js';
 import { ActiveConfig, mustGet } from '../../src/plan/active-config.js';
 import { completedBlock, eventJson, eventShape, pointsBlock, replayJson } from '../../src/responses/events.js';

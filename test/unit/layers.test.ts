@@ -54,6 +54,11 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
 /** Every folder may import this one. */
 const bottom = ['shared'];
 
+/** The folders of a part that has some, from the top down. A file imports from its own folder and from those further down. */
+const foldersOf: Readonly<Record<string, readonly string[]>> = {
+  config: ['store', 'change', 'check', 'templates', 'file', 'schema'],
+};
+
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [
   'partition_commands',
@@ -165,6 +170,20 @@ describe('The layers of src', () => {
     const forbidden = imports.filter(({ from, to }) => partOf(from) !== partOf(to) && !allowed.get(partOf(from))?.includes(partOf(to)));
     expect(show(forbidden)).to.deep.equal([]);
   });
+
+  for (const [part, folders] of Object.entries(foldersOf)) {
+    const folderOf = (file: string): string => file.split('/')[1] ?? file;
+    const inside = (file: string): boolean => partOf(file) === part;
+
+    it(`have the folders of ${part} in the list, with everything in them`, () => {
+      expect([...new Set(sources.filter(inside).map(folderOf))].sort()).to.deep.equal([...folders].sort());
+    });
+
+    it(`import only downwards within ${part}`, () => {
+      const within = imports.filter(({ from, to }) => inside(from) && inside(to));
+      expect(show(within.filter(({ from, to }) => folders.indexOf(folderOf(to)) < folders.indexOf(folderOf(from))))).to.deep.equal([]);
+    });
+  }
 
   it('import nothing outside src but packages', () => {
     expect(show(imports.filter(({ to }) => !sources.includes(to)))).to.deep.equal([]);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { ConfigDocument } from '../../src/config/model.js';
+import type { ConfigDocument } from '../../src/config/schema/model.js';
 import { historyArbitrary } from '../support/model/arbitraries.js';
 import { add, amount, boosted, multiples, shown } from '../support/model/decimal.js';
 import { baseMs, buildDocument, type DocumentSpec } from '../support/model/documents.js';

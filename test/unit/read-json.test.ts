@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { planApply } from '../../src/config/apply.js';
-import { configFileOf } from '../../src/config/file.js';
-import { emptyConfig } from '../../src/config/model.js';
+import { planApply } from '../../src/config/change/apply.js';
+import { configFileOf } from '../../src/config/file/file.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { completedResponse } from '../../src/responses/achievements.js';
 import { leaderboardResponse, rankedResponse, rankingsShape, userLeaderboardShape } from '../../src/responses/leaderboards.js';

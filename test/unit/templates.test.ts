@@ -1,14 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { exportConfig } from '../../src/config/export.js';
-import { isAllowedLink } from '../../src/config/links.js';
-import { notificationTypes, type NotificationType } from '../../src/config/message-types.js';
-import { emptyConfig } from '../../src/config/model.js';
-import { checkText } from '../../src/config/template-check.js';
-import { namedValues } from '../../src/config/template-variables.js';
-import { filterNames, parseTemplate, renderTemplate, tagNames, TemplateOverrun, TemplateSyntaxError } from '../../src/config/templates.js';
-import { validateConfig } from '../../src/config/validate.js';
+import { exportConfig } from '../../src/config/file/export.js';
+import { isAllowedLink } from '../../src/config/schema/links.js';
+import { notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
+import { checkText } from '../../src/config/templates/check.js';
+import { namedValues } from '../../src/config/templates/variables.js';
+import {
+  filterNames,
+  parseTemplate,
+  renderTemplate,
+  tagNames,
+  TemplateOverrun,
+  TemplateSyntaxError,
+} from '../../src/config/templates/language.js';
+import { validateConfig } from '../../src/config/check/validate.js';
 import { limits } from '../../src/shared/limits.js';
 import { after, apply, lines, messageOf } from '../support/config.js';
 

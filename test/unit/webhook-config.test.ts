@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { exportConfig } from '../../src/config/export.js';
-import { emptyConfig } from '../../src/config/model.js';
-import { validateConfig } from '../../src/config/validate.js';
-import { isPublicAddress } from '../../src/config/webhook-url.js';
-import { webhookKinds } from '../../src/config/webhook-kinds.js';
+import { exportConfig } from '../../src/config/file/export.js';
+import { emptyConfig } from '../../src/config/schema/model.js';
+import { validateConfig } from '../../src/config/check/validate.js';
+import { isPublicAddress } from '../../src/config/schema/webhook-url.js';
+import { webhookKinds } from '../../src/config/schema/webhook-kinds.js';
 import { subscribedKinds } from '../../src/deliveries/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { contractWebhooks } from '../support/contract.js';

@@ -3,7 +3,7 @@ import { welcome } from '../../src/app/commands/welcome.js';
 import { readConfigText } from '../../src/app/apply.js';
 import { parseSettings } from '../../src/app/settings.js';
 import { sampleConfig } from '../../src/app/startup.js';
-import type { ConfigDocument } from '../../src/config/model.js';
+import type { ConfigDocument } from '../../src/config/schema/model.js';
 import { after as documentOf } from '../support/config.js';
 
 describe('The first request that a start prints', () => {

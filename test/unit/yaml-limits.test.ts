@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readYaml } from '../../src/config/yaml.js';
+import { readYaml } from '../../src/config/file/yaml.js';
 import { limits } from '../../src/shared/limits.js';
 
 describe('A YAML text', () => {

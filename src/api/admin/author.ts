@@ -1,5 +1,5 @@
 import { keyLabel } from '../../access/key-store.js';
-import { type Author, keyAuthor } from '../../config/author.js';
+import { type Author, keyAuthor } from '../../config/store/author.js';
 import type { Caller } from '../route.js';
 
 /** The author of what a request changes in the configuration: its key, as it is named now. */

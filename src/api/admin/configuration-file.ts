@@ -1,7 +1,7 @@
 /** Dry runs of a configuration file, and applying it. */
 import { z } from 'zod';
-import { nameChanges } from '../../config/changes.js';
-import { type Contents, isTooDeep, type PlannedContents } from '../../config/plan-contents.js';
+import { nameChanges } from '../../config/change/changes.js';
+import { type Contents, isTooDeep, type PlannedContents } from '../../config/change/plan-contents.js';
 import { countEffects } from '../../engine/effects/effects.js';
 import { LaurelError } from '../../shared/errors.js';
 import { JsonText } from '../../shared/json.js';

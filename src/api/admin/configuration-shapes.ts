@@ -1,6 +1,6 @@
 /** What responses about the whole configuration have in common. */
 import { z } from 'zod';
-import type { StoredVersion } from '../../config/versions.js';
+import type { StoredVersion } from '../../config/store/versions.js';
 import { instantShape } from '../../shared/shapes.js';
 
 const authorSchema = z

@@ -1,8 +1,8 @@
 /** The versions of a tenant's configuration: the newest one as a file, the earlier ones, and what each has changed. */
 import { z } from 'zod';
-import { configFileJsonSchema } from '../../config/json-schema.js';
-import type { ConfigDocument } from '../../config/model.js';
-import type { StoredVersion } from '../../config/versions.js';
+import { configFileJsonSchema } from '../../config/schema/json-schema.js';
+import type { ConfigDocument } from '../../config/schema/model.js';
+import type { StoredVersion } from '../../config/store/versions.js';
 import { LaurelError } from '../../shared/errors.js';
 import { JsonText } from '../../shared/json.js';
 import { limits } from '../../shared/limits.js';

@@ -10,7 +10,7 @@ import {
 } from '../../access/admin-keys.js';
 import { keyAccesses, keyFields, keyPermissions } from '../../access/keys.js';
 import { createApplicationKeys, deleteApplicationKeys, listApplicationKeys } from '../../access/key-store.js';
-import { oneOf } from '../../config/fields.js';
+import { oneOf } from '../../config/schema/fields.js';
 import { callersIdSchema, idSchema, textSchema } from '../../engine/user-properties.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';

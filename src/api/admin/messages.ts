@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { oneOf } from '../../config/fields.js';
-import { templateFields } from '../../config/message-fields.js';
-import { channels, notificationTypes } from '../../config/message-types.js';
+import { oneOf } from '../../config/schema/fields.js';
+import { templateFields } from '../../config/schema/message-fields.js';
+import { channels, notificationTypes } from '../../config/schema/message-types.js';
 import { deliveryStatuses } from '../../deliveries/queue.js';
 import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { limits } from '../../shared/limits.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keySchema } from '../../config/fields.js';
+import { keySchema } from '../../config/schema/fields.js';
 import { limits } from '../../shared/limits.js';
 import { boundedArray, instantShape } from '../../shared/shapes.js';
 import { idsText, integerText } from '../query.js';

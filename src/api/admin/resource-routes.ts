@@ -1,8 +1,8 @@
 /** The operations of every resource of the configuration: list, create, update, delete, get. resources.ts declares the resources. */
 import { z } from 'zod';
-import { EditRefusal, objectsAt, type Place, systemOf } from '../../config/edits.js';
-import { kinds } from '../../config/kinds.js';
-import { type ConfigDocument, type ConfigObject, listIn, type ListName, type Lists } from '../../config/model.js';
+import { EditRefusal, objectsAt, type Place, systemOf } from '../../config/change/edits.js';
+import { kinds } from '../../config/schema/kinds.js';
+import { type ConfigDocument, type ConfigObject, listIn, type ListName, type Lists } from '../../config/schema/model.js';
 import { utcDate } from '../../shared/calendar.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';

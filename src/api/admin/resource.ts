@@ -1,15 +1,15 @@
-/** Resources of the Admin API: their schemas, derived from their kinds (config/kinds.ts), and the response form of stored objects. */
+/** Resources of the Admin API: their schemas, derived from their kinds (config/schema/kinds.ts), and the response form of stored objects. */
 import { z } from 'zod';
-import { apiNameOf } from '../../config/convert.js';
-import { day, imageUrl } from '../../config/fields.js';
-import { belongs, type Field } from '../../config/kind.js';
-import { kinds } from '../../config/kinds.js';
-import type { ConfigObject, ListName, Lists } from '../../config/model.js';
+import { apiNameOf } from '../../config/file/convert.js';
+import { day, imageUrl } from '../../config/schema/fields.js';
+import { belongs, type Field } from '../../config/schema/kind.js';
+import { kinds } from '../../config/schema/kinds.js';
+import type { ConfigObject, ListName, Lists } from '../../config/schema/model.js';
 import { dateShape } from '../../shared/shapes.js';
 import type { Services } from '../route.js';
 import { badge, filter, key, listOf, uuid } from './requests.js';
 
-/** A list of the configuration as the Admin API has it. Its fields are those of its kind (config/kinds.ts), with ids in place of keys. */
+/** A list of the configuration as the Admin API has it. Its fields are those of its kind (config/schema/kinds.ts), with ids in place of keys. */
 export interface Resource<N extends ListName = ListName> {
   readonly list: N;
   /** Relative to /admin/v1, with `{systemId}` for a list inside a points system. */

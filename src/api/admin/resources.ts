@@ -1,11 +1,11 @@
 /** The resources of the configuration: how the Admin API's contract differs from the fields of their kinds. */
 import { z } from 'zod';
-import { EditRefusal } from '../../config/edits.js';
-import { oneOf } from '../../config/fields.js';
-import type { Leaderboard, ListName, PointsBoost } from '../../config/model.js';
-import type { Problem } from '../../config/problems.js';
-import { finishedEnd, statusProblem } from '../../config/transitions.js';
-import { webhookKinds } from '../../config/webhook-kinds.js';
+import { EditRefusal } from '../../config/change/edits.js';
+import { oneOf } from '../../config/schema/fields.js';
+import type { Leaderboard, ListName, PointsBoost } from '../../config/schema/model.js';
+import type { Problem } from '../../config/file/problems.js';
+import { finishedEnd, statusProblem } from '../../config/change/transitions.js';
+import { webhookKinds } from '../../config/schema/webhook-kinds.js';
 import { idSchema } from '../../engine/user-properties.js';
 import { statusOn } from '../../responses/leaderboards.js';
 import { boundedArray, instantShape } from '../../shared/shapes.js';

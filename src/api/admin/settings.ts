@@ -1,10 +1,10 @@
 /** The settings and streak settings of a tenant. */
 import { z } from 'zod';
-import { oneOf, positive, text, whole } from '../../config/fields.js';
-import { type Field } from '../../config/kind.js';
-import { singles, type SingleName } from '../../config/kinds.js';
-import { channels } from '../../config/message-types.js';
-import type { ConfigDocument } from '../../config/model.js';
+import { oneOf, positive, text, whole } from '../../config/schema/fields.js';
+import { type Field } from '../../config/schema/kind.js';
+import { singles, type SingleName } from '../../config/schema/kinds.js';
+import { channels } from '../../config/schema/message-types.js';
+import type { ConfigDocument } from '../../config/schema/model.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { boundedArray } from '../../shared/shapes.js';

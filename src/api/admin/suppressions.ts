@@ -1,6 +1,6 @@
 /** Addresses that receive no emails (docs/messages-unsubscribe.md). */
 import { z } from 'zod';
-import { oneOf } from '../../config/fields.js';
+import { oneOf } from '../../config/schema/fields.js';
 import { textSchema } from '../../engine/user-properties.js';
 import { isSmtpAddress } from '../../messages/address.js';
 import { suppressionReasons, type Suppression } from '../../messages/suppressions.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { oneOf, whole } from '../../config/fields.js';
-import type { Webhook } from '../../config/model.js';
-import { webhookKinds } from '../../config/webhook-kinds.js';
+import { oneOf, whole } from '../../config/schema/fields.js';
+import type { Webhook } from '../../config/schema/model.js';
+import { webhookKinds } from '../../config/schema/webhook-kinds.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { instantShape } from '../../shared/shapes.js';

@@ -1,8 +1,8 @@
 import type Router from '@koa/router';
 import type Koa from 'koa';
-import { isAllowedLink } from '../../config/links.js';
-import { type Channel, type NotificationType } from '../../config/message-types.js';
-import type { MessageSettings } from '../../config/model.js';
+import { isAllowedLink } from '../../config/schema/links.js';
+import { type Channel, type NotificationType } from '../../config/schema/message-types.js';
+import type { MessageSettings } from '../../config/schema/model.js';
 import type { Engine } from '../../engine/engine.js';
 import type { HistoryReader } from '../../history/reader.js';
 import { configuredChannels } from '../../messages/channels.js';

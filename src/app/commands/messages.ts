@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { type NotificationType, notificationTypes } from '../../config/message-types.js';
+import { type NotificationType, notificationTypes } from '../../config/schema/message-types.js';
 import { Confirmations } from '../../messages/confirmations.js';
 import { countRecipients } from '../../messages/dry-run.js';
 import { isNotificationType, previewMessage } from '../../messages/preview.js';

@@ -1,4 +1,4 @@
-import type { ConfigDocument } from '../../config/model.js';
+import type { ConfigDocument } from '../../config/schema/model.js';
 import type { Started } from '../processes/supervisor.js';
 import type { Settings } from '../settings.js';
 

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defaultTenant } from '../../access/tenants.js';
 import { startServer } from '../../api/server.js';
-import type { ConfigDocument } from '../../config/model.js';
+import type { ConfigDocument } from '../../config/schema/model.js';
 import { metricsEndpoint } from '../../observe/observed.js';
 import { OperatorError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';

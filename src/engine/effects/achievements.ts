@@ -1,4 +1,4 @@
-import type { Achievement, AttributeFilter, ConfigDocument } from '../../config/model.js';
+import type { Achievement, AttributeFilter, ConfigDocument } from '../../config/schema/model.js';
 import { type Condition, entering, type Entering } from '../../history/achievement-counts.js';
 import { type Count, withAchievement } from '../../history/counts.js';
 import { achievementDefinition, conditionsDefinition, entersAchievement } from '../../plan/activation.js';

@@ -1,4 +1,4 @@
-import type { ConfigDocument, Webhook } from '../../config/model.js';
+import type { ConfigDocument, Webhook } from '../../config/schema/model.js';
 import { pendingDeliveries, withAttributes, withMetric, withoutZone, withStreak } from '../../history/counts.js';
 import { conditionsDefinition } from '../../plan/activation.js';
 import type { Frequency } from '../../shared/calendar.js';

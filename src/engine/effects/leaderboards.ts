@@ -1,4 +1,4 @@
-import type { ConfigDocument, Leaderboard } from '../../config/model.js';
+import type { ConfigDocument, Leaderboard } from '../../config/schema/model.js';
 import { rankable, type Ranked, ranksBetween, type RunOfBoard } from '../../history/counts.js';
 import { boardDefinition, entersBoard } from '../../plan/activation.js';
 import { mustGet } from '../../plan/active-config.js';

@@ -1,4 +1,4 @@
-import type { PointsLevel, PointsSystem, PointsTrigger } from '../../config/model.js';
+import type { PointsLevel, PointsSystem, PointsTrigger } from '../../config/schema/model.js';
 import { abovePoints, awardedSince, everyone, type Totals, withPoints, withTotals } from '../../history/counts.js';
 import { levelsDefinition, levelsOf } from '../../plan/points.js';
 import { limits } from '../../shared/limits.js';

@@ -1,7 +1,7 @@
 /** What is asked about a change of the configuration: a count, and the sentence for its result. */
-import type { ObjectKind } from '../../config/kind.js';
-import type { SingleName } from '../../config/kinds.js';
-import type { ConfigDocument, ConfigObject } from '../../config/model.js';
+import type { ObjectKind } from '../../config/schema/kind.js';
+import type { SingleName } from '../../config/schema/kinds.js';
+import type { ConfigDocument, ConfigObject } from '../../config/schema/model.js';
 import type { Count } from '../../history/counts.js';
 
 /** The change from one document of a tenant to another one that is planned, at a moment in milliseconds since 1970. */

@@ -1,5 +1,5 @@
 /** Rules "Achievements": conditions and completions. */
-import type { Achievement, ConfigDocument, MetricAchievement } from '../../../src/config/model.js';
+import type { Achievement, ConfigDocument, MetricAchievement } from '../../../src/config/schema/model.js';
 import { add, amount, isInRange, type Amount } from './decimal.js';
 import { shownLength } from './streaks.js';
 import { instant } from './time.js';

@@ -1,5 +1,5 @@
 /** Rules "Order inside an event" and "A call that …": what callers send about one user, each call one step that happens as a whole or not at all. */
-import type { Achievement, Metric } from '../../../src/config/model.js';
+import type { Achievement, Metric } from '../../../src/config/schema/model.js';
 import * as achievements from './achievements.js';
 import { add, amount, isInRange, shown, type Amount } from './decimal.js';
 import { movesBody } from './leaderboard-answers.js';

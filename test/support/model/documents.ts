@@ -1,5 +1,5 @@
 /** Small configuration documents, built from what varies between them: ids, numbers and keys are the same in every document. */
-import { emptyConfig } from '../../../src/config/model.js';
+import { emptyConfig } from '../../../src/config/schema/model.js';
 import type {
   Achievement,
   Attribute,
@@ -15,7 +15,7 @@ import type {
   PointsTrigger,
   StreakSettings,
   Webhook,
-} from '../../../src/config/model.js';
+} from '../../../src/config/schema/model.js';
 import { dateOf } from './time.js';
 
 /** The clock at the start of a history: a Monday, in UTC. */

@@ -1,6 +1,6 @@
 /** Edits, for fast-check: a value for every field that a configuration has (test/unit/model.fields.test.ts compares them with the schema). */
 import fc from 'fast-check';
-import { type ListName } from '../../../src/config/model.js';
+import { type ListName } from '../../../src/config/schema/model.js';
 import { eventAttributeValues, userAttributeValues } from './documents.js';
 import type { Edit } from './edits.js';
 import { zones } from './zones.js';

@@ -8,9 +8,9 @@ import {
   type ListName,
   type NestedListName,
   type TopListName,
-} from '../../../src/config/model.js';
-import { achievementProblems, leaderboardProblems } from '../../../src/config/transitions.js';
-import { validateConfig } from '../../../src/config/validate.js';
+} from '../../../src/config/schema/model.js';
+import { achievementProblems, leaderboardProblems } from '../../../src/config/change/transitions.js';
+import { validateConfig } from '../../../src/config/check/validate.js';
 import { dateOf, dayMs } from './time.js';
 import { byId } from './world.js';
 

@@ -1,5 +1,5 @@
 /** Histories: what callers, operators and time do, step by step, run on the model and on something that must answer the same. */
-import { emptyConfig, type ConfigDocument } from '../../../src/config/model.js';
+import { emptyConfig, type ConfigDocument } from '../../../src/config/schema/model.js';
 import { baseMs } from './documents.js';
 import { applyEdit, type Edit } from './edits.js';
 import { pauseDates, resolveJump, type Jump } from './jumps.js';

@@ -3,7 +3,7 @@
  * a user, in plain TypeScript. It shares no code with the engine (types of the configuration document apart), keeps everything in memory
  * and takes the shortest way to say what is meant; test/unit/model.self.test.ts holds it against examples that were worked out by hand.
  */
-import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
+import type { ConfigDocument, Leaderboard } from '../../../src/config/schema/model.js';
 import * as achievements from './achievements.js';
 import * as calls from './calls.js';
 import { shown } from './decimal.js';

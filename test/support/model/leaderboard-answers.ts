@@ -1,5 +1,5 @@
 /** Rules "Leaderboards": the shapes in which leaderboards and places on them are shown. */
-import type { Leaderboard } from '../../../src/config/model.js';
+import type { Leaderboard } from '../../../src/config/schema/model.js';
 import { shown } from './decimal.js';
 import { places, stateOf, type Move, type Place } from './leaderboards.js';
 import { finalisedAt, groupNamed, isOpen, runAt, runNearest, type Span } from './runs.js';

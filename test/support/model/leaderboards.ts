@@ -1,5 +1,5 @@
 /** Rules "Leaderboards": participants, ranks, and their changes. */
-import type { Leaderboard } from '../../../src/config/model.js';
+import type { Leaderboard } from '../../../src/config/schema/model.js';
 import { add, amount, compare, shown, type Amount } from './decimal.js';
 import { groupOf, isOpen, ranksGains, runAt, runFor, runFrom, sourceOf, finalisedAt, type Span } from './runs.js';
 import { dayMs, dayOf } from './time.js';

@@ -1,5 +1,5 @@
 /** Rules "Points": levels, and the shapes in which points are shown. */
-import type { ConfigDocument, PointsLevel, PointsSystem, PointsTrigger } from '../../../src/config/model.js';
+import type { ConfigDocument, PointsLevel, PointsSystem, PointsTrigger } from '../../../src/config/schema/model.js';
 import { totalOf, type Award, type Earned } from './points.js';
 import { instant } from './time.js';
 import type { User } from './users.js';

@@ -1,5 +1,5 @@
 /** Rules "Points": what triggers earn, boosts, cap and floor. Time triggers are time-triggers.ts, answers points-answers.ts. */
-import type { Achievement, Metric, PointsBoost, PointsSystem, PointsTrigger } from '../../../src/config/model.js';
+import type { Achievement, Metric, PointsBoost, PointsSystem, PointsTrigger } from '../../../src/config/schema/model.js';
 import { add, amount, boosted, isInRange, multiples, type Amount } from './decimal.js';
 import type { Change } from './leaderboards.js';
 import { dateOf } from './time.js';

@@ -1,5 +1,5 @@
 /** The reads of a history, and their arguments for both sides. */
-import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
+import type { ConfigDocument, Leaderboard } from '../../../src/config/schema/model.js';
 import { userAttributeValues } from './documents.js';
 import { runAt, runNearest } from './runs.js';
 import type { Operations } from './subject.js';

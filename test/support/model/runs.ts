@@ -1,5 +1,5 @@
 /** Rules "Runs", "Window" and "Breakdown": which run of a leaderboard a moment belongs to, whether it counts, and for which group. */
-import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
+import type { ConfigDocument, Leaderboard } from '../../../src/config/schema/model.js';
 import { dayMs, dayOf, hourMs, plus, timeOfDay } from './time.js';
 import { localDayOf, zoneOf, type User } from './users.js';
 import { byId } from './world.js';

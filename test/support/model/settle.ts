@@ -1,5 +1,5 @@
 /** Rules "Settle" and "What applying does": the passing of time, and a new version of the configuration. */
-import type { ConfigDocument, Leaderboard } from '../../../src/config/model.js';
+import type { ConfigDocument, Leaderboard } from '../../../src/config/schema/model.js';
 import { backfill } from './achievements.js';
 import { enterChanges, fill, fillsAt, finalise, finalisesAt, stateOf, type Change } from './leaderboards.js';
 import { isOpen } from './runs.js';

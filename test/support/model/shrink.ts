@@ -1,6 +1,6 @@
 /** Makes a failing history short: fewer steps and edits, fewer objects, as long as it still fails. */
-import type { ConfigDocument } from '../../../src/config/model.js';
-import { validateConfig } from '../../../src/config/validate.js';
+import type { ConfigDocument } from '../../../src/config/schema/model.js';
+import { validateConfig } from '../../../src/config/check/validate.js';
 import type { History, Step } from './history.js';
 
 type Fails<T> = (candidate: T) => Promise<boolean>;

@@ -1,5 +1,5 @@
 /** What is stored of a user's streaks. */
-import type { StreakSettings } from '../../../src/config/model.js';
+import type { StreakSettings } from '../../../src/config/schema/model.js';
 import type { Amount } from './decimal.js';
 import type { Frequency } from './time.js';
 

@@ -1,5 +1,5 @@
 /** The calls of the model, and of anything compared with it. */
-import type { ConfigDocument, StreakSettings } from '../../../src/config/model.js';
+import type { ConfigDocument, StreakSettings } from '../../../src/config/schema/model.js';
 import type { Page } from './leaderboard-answers.js';
 import type { UserInCall, UserProperties } from './users.js';
 import type { Answer } from './world.js';

@@ -1,5 +1,5 @@
 /** Rule "Time triggers": what users earn by the passing of time. */
-import type { ConfigDocument, PointsSystem, TimeTrigger } from '../../../src/config/model.js';
+import type { ConfigDocument, PointsSystem, TimeTrigger } from '../../../src/config/schema/model.js';
 import type { Change } from './leaderboards.js';
 import { award, earned, isActive, totalOf } from './points.js';
 import { hourMs, startOfDay } from './time.js';

@@ -1,6 +1,6 @@
 /** Rules "Time": local days, streak days, periods, and the moments at which local days begin. Moments are milliseconds since 1970. */
 import { DateTime, IANAZone } from 'luxon';
-import type { Settings } from '../../../src/config/model.js';
+import type { Settings } from '../../../src/config/schema/model.js';
 
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;

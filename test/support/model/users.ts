@@ -1,6 +1,6 @@
 /** Rules "Users": profiles, creating and changing a user. */
 import { createHash } from 'node:crypto';
-import type { ConfigDocument } from '../../../src/config/model.js';
+import type { ConfigDocument } from '../../../src/config/schema/model.js';
 import type { Amount } from './decimal.js';
 import type { SystemState } from './points.js';
 import { newStreaks, type Pause, type PersonalConditions, type Streaks } from './streak-state.js';

@@ -1,5 +1,5 @@
 /** State and shared parts of the model: the whole state, filters, refusals and responses. */
-import type { AttributeFilter, ConfigDocument, ConfigObject } from '../../../src/config/model.js';
+import type { AttributeFilter, ConfigDocument, ConfigObject } from '../../../src/config/schema/model.js';
 import type { BoardState } from './leaderboards.js';
 import type { User } from './users.js';
 

@@ -1,5 +1,5 @@
 import { defaultTenant } from '../../../access/tenants.js';
-import { commandAuthor } from '../../../config/author.js';
+import { commandAuthor } from '../../../config/store/author.js';
 import { keyNames } from '../../../redis/contract.js';
 import { applyConfig, type ConfigText, readConfigText } from '../../apply.js';
 import { Context } from '../../context.js';

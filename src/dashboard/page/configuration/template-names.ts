@@ -1,4 +1,4 @@
-import { namedValues, type KeyedKind } from '../../../config/template-variables.js';
+import { namedValues, type KeyedKind } from '../../../config/templates/variables.js';
 import type { JsonObject } from './json.js';
 import { referable } from './references.js';
 
