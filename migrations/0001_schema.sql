@@ -615,7 +615,7 @@ create index outbox_by_others on outbox using gin (others) where others is not n
 -- One row for each message and queue: a webhook endpoint's, or a channel's.
 create table deliveries (
   outbox bigint not null,
-  endpoint integer not null, -- the `no` of a webhook of the configuration; negative for a channel of messages to users (src/messages/channels.ts)
+  endpoint integer not null, -- the `no` of a webhook of the configuration; negative for a channel of messages to users (src/messages/rules/channels.ts)
   id uuid not null default gen_random_uuid(), -- what receivers know the delivery by
   -- `tenant`, `kind`, `subject` and `user_id` repeat those of the message, for the indexes.
   tenant integer not null,
@@ -745,7 +745,7 @@ create table notification_state (
   primary key (tenant, kind, zone)
 );
 
--- emails.achievement_due: achievements that were completed outside of its hours, until it is published next (src/messages/pending-achievements.ts).
+-- emails.achievement_due: achievements that were completed outside of its hours, until it is published next (src/messages/schedule/pending-achievements.ts).
 create table pending_achievement_emails (
   id bigint generated always as identity primary key,
   tenant integer not null,

@@ -16,12 +16,12 @@ import type { HistoryReader } from '../history/reader.js';
 import type { BoardReader } from '../history/boards.js';
 import type { TimelineReader } from '../history/timeline.js';
 import type { UserDirectory } from '../history/user-directory.js';
-import type { ConfirmationAdmin } from '../messages/confirmation-admin.js';
-import type { MessageAdmin } from '../messages/admin.js';
-import type { DryRunTools } from '../messages/dry-run.js';
-import type { TestMessages } from '../messages/test-messages.js';
-import type { FeedbackIntake } from '../messages/feedback.js';
-import type { Suppressions } from '../messages/suppressions.js';
+import type { ConfirmationAdmin } from '../messages/admin/confirmation-admin.js';
+import type { MessageAdmin } from '../messages/admin/message-admin.js';
+import type { DryRunTools } from '../messages/admin/dry-run.js';
+import type { TestMessages } from '../messages/admin/test-messages.js';
+import type { FeedbackIntake } from '../messages/feedback/intake.js';
+import type { Suppressions } from '../messages/addresses/suppressions.js';
 import type { AccountStatus } from '../observe/account-status.js';
 import type { WebhookAdmin } from '../webhooks/admin.js';
 

@@ -1,6 +1,6 @@
 /** The settings of messages to users (docs/messages-providers.md). */
 import { z } from 'zod';
-import { isSmtpAddress, parseSender } from '../messages/address.js';
+import { isSmtpAddress, parseSender } from '../messages/addresses/address.js';
 import { limits } from '../shared/limits.js';
 import { onOrOff, wholeNumber } from './setting-types.js';
 

@@ -5,7 +5,7 @@ import { limits } from '../shared/limits.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { inTransaction } from '../postgres/pool.js';
 
-/** A queue of deliveries: those to a webhook endpoint, or by a channel (messages/channels.ts), whose `no` is negative. */
+/** A queue of deliveries: those to a webhook endpoint, or by a channel (messages/rules/channels.ts), whose `no` is negative. */
 export interface QueueKey {
   readonly tenant: number;
   readonly no: number;

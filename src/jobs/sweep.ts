@@ -9,7 +9,7 @@ import type { Engine } from '../engine/engine.js';
 import { statusOn } from '../responses/leaderboards.js';
 import { runEnd, runOf } from '../responses/leaderboards.js';
 import { DueMessages } from '../webhooks/due.js';
-import { DueNotifications } from '../messages/due.js';
+import { DueNotifications } from '../messages/schedule/due.js';
 import { type Attempts, untilAttempted } from '../deliveries/attempted.js';
 import { saveClock } from '../ledger/offsets.js';
 import type { HistoryReader } from '../history/reader.js';

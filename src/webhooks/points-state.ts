@@ -7,7 +7,7 @@ import type { EventPointsResponse } from '../responses/points.js';
 import { insertRows, type Table } from '../postgres/insert.js';
 import { earnedIn, isOfUser, messageOf } from './drafts.js';
 import { addToOutbox, type OutboxMessage } from '../deliveries/outbox.js';
-import { readUsers } from '../messages/profiles.js';
+import { readUsers } from '../messages/rules/profiles.js';
 
 /** The first change of a user's points since they were last published, with the state before it. */
 interface Change {

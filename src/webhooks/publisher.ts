@@ -8,15 +8,15 @@ import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
 import { userResponse } from '../responses/users.js';
 import { type Draft, draftsOf, isOfUser, messageOf } from './drafts.js';
-import { isAchievementHour } from '../messages/schedules.js';
+import { isAchievementHour } from '../messages/rules/times.js';
 import { boardChangesOf, limitedBoards, recordBoardChanges, recordFinishedRuns } from './leaderboard-state.js';
 import { addToOutbox, subscribedKinds } from '../deliveries/outbox.js';
-import { savePending } from '../messages/pending-achievements.js';
+import { savePending } from '../messages/schedule/pending-achievements.js';
 import { recordPointsChanges } from './points-state.js';
-import { readProfiles, receivesEmail } from '../messages/profiles.js';
+import { readProfiles, receivesEmail } from '../messages/rules/profiles.js';
 import { recordRankChanges } from './rank-state.js';
-import { type Completion, scheduleAchievements } from '../messages/scheduled.js';
-import { isSent } from '../messages/notifications.js';
+import { type Completion, scheduleAchievements } from '../messages/schedule/scheduled.js';
+import { isSent } from '../messages/schedule/notifications.js';
 
 /** A draft, and the profile of its user from the entries of the batch up to it; undefined when they have none. */
 type DraftWithProfile = readonly [draft: Draft, profile: ProfileFact | undefined];

@@ -8,7 +8,7 @@ import { queryAllUsers } from '../postgres/pool.js';
 import { boardName, type BoardKey, type ChangedBoard } from './leaderboard-state.js';
 import { messageOf } from './drafts.js';
 import { addToOutbox } from '../deliveries/outbox.js';
-import { readUsers } from '../messages/profiles.js';
+import { readUsers } from '../messages/rules/profiles.js';
 import { isPublishable, readRankings } from './leaderboard-state.js';
 
 /** A user's rank and value on a board, current or last published; null if not ranked. */

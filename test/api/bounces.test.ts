@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { Suppressions } from '../../src/messages/suppressions.js';
+import { Suppressions } from '../../src/messages/addresses/suppressions.js';
 import { answer, configText, readProfile, userPath } from '../support/answers.js';
 import { type EmailDelivery, addEmailDelivery, readEmailDelivery } from '../support/email-deliveries.js';
 import { type Sns, certificatePath, certificateUrl, snsMessage, startSns } from '../support/sns.js';

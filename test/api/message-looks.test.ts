@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import { type Page } from 'playwright-core';
 import { notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
 import { type MessageSettings, type MessageTemplate } from '../../src/config/schema/model.js';
-import { renderEmail } from '../../src/messages/render.js';
-import { type MessageVariables } from '../../src/messages/variables.js';
+import { renderEmail } from '../../src/messages/render/render.js';
+import { type MessageVariables } from '../../src/messages/render/variables.js';
 import { type Browser, chromiumProgram, startChromium } from '../support/chromium.js';
 import { messageConfig, messageVariables, withTexts } from '../support/message-variables.js';
 

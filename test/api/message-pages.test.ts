@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { SignJWT, UnsecuredJWT, decodeJwt } from 'jose';
-import { EmailTransport } from '../../src/messages/email-transport.js';
-import { Links } from '../../src/messages/links.js';
-import { Secret } from '../../src/messages/secret.js';
+import { EmailTransport } from '../../src/messages/send/email-transport.js';
+import { Links } from '../../src/messages/addresses/links.js';
+import { Secret } from '../../src/messages/addresses/secret.js';
 import { limits } from '../../src/shared/limits.js';
 import { configText, readProfile, userPath } from '../support/answers.js';
 import { addEmailDelivery, readEmailDelivery, unsubscribeLink } from '../support/email-deliveries.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { Links } from '../../src/messages/links.js';
+import { Links } from '../../src/messages/addresses/links.js';
 import { configText, readProfile, userPath } from '../support/answers.js';
 import { addEmailDelivery, unsubscribeLink } from '../support/email-deliveries.js';
 import { type Browser, chromiumProgram, startChromium } from '../support/chromium.js';

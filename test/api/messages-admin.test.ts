@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type Channel, channels, notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
-import { Suppressions } from '../../src/messages/suppressions.js';
+import { Suppressions } from '../../src/messages/addresses/suppressions.js';
 import { limits } from '../../src/shared/limits.js';
 import { batchOf, errorOf, first } from '../support/admin.js';
 import { bodyOf, configText, track } from '../support/answers.js';

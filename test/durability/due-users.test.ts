@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readPage, type UserScheduleKind } from '../../src/messages/recipients.js';
+import { readPage, type UserScheduleKind } from '../../src/messages/schedule/recipients.js';
 import { dateToDay } from '../../src/shared/calendar.js';
 import { limits } from '../../src/shared/limits.js';
 import { startWorld, type World } from '../support/world.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { prepareApi } from '../../src/api/router.js';
-import { Links } from '../../src/messages/links.js';
+import { Links } from '../../src/messages/addresses/links.js';
 import { limits } from '../../src/shared/limits.js';
 import { bodyOf, configText, userPath } from '../support/answers.js';
 import { signIn } from '../support/dashboard.js';

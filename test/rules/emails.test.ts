@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
-import { newestOccurrence, scheduleKinds, type ScheduleKind } from '../../src/messages/schedules.js';
+import { newestOccurrence, scheduleKinds, type ScheduleKind } from '../../src/messages/rules/times.js';
 import { emptyConfig, type ConfigDocument } from '../../src/config/schema/model.js';
 import { bodyOf, configText, read, readProfile, track, userPath } from '../support/answers.js';
 import { Contract } from '../support/contract.js';

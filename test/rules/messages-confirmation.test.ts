@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { renderConfirmation } from '../../src/messages/confirmation-email.js';
-import { Suppressions } from '../../src/messages/suppressions.js';
-import { wordLocales } from '../../src/messages/words.js';
+import { renderConfirmation } from '../../src/messages/send/confirmation-email.js';
+import { Suppressions } from '../../src/messages/addresses/suppressions.js';
+import { wordLocales } from '../../src/messages/render/words.js';
 import { errorOf } from '../support/admin.js';
 import { bodyOf, configText, track, userPath } from '../support/answers.js';
 import { type MailServer, parseEmail, startMailServer } from '../support/mail-server.js';

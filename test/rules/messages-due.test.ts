@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { channels, notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
-import { Suppressions } from '../../src/messages/suppressions.js';
+import { Suppressions } from '../../src/messages/addresses/suppressions.js';
 import { configText, track } from '../support/answers.js';
 import { messagesOf, subscription } from '../support/messages.js';
 import { briefly, identify, prefer, sentMessages, type SentMessage, Timeline, untilEnded } from '../support/sent-messages.js';

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { isSmtpAddress } from '../../src/messages/address.js';
-import { type EmailSettings, EmailTransport } from '../../src/messages/email-transport.js';
-import type { Email } from '../../src/messages/message.js';
+import { isSmtpAddress } from '../../src/messages/addresses/address.js';
+import { type EmailSettings, EmailTransport } from '../../src/messages/send/email-transport.js';
+import type { Email } from '../../src/messages/send/provider.js';
 import { limits } from '../../src/shared/limits.js';
 import { dkimOf } from '../support/dkim.js';
 import {

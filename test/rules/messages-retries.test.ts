@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pino from 'pino';
-import { saveTickets } from '../../src/messages/push/receipts.js';
-import { Suppressions } from '../../src/messages/suppressions.js';
+import { saveTickets } from '../../src/messages/send/push/receipts.js';
+import { Suppressions } from '../../src/messages/addresses/suppressions.js';
 import { limits } from '../../src/shared/limits.js';
 import { bodyOf, configText, track } from '../support/answers.js';
 import { type MailServer, startMailServer } from '../support/mail-server.js';

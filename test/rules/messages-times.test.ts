@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { type ConfigDocument, emptyConfig } from '../../src/config/schema/model.js';
-import { achievementDueAt, sendableAt } from '../../src/messages/schedules.js';
+import { achievementDueAt, sendableAt } from '../../src/messages/rules/times.js';
 
 type Messages = Partial<ConfigDocument['messages']>;
 

@@ -4,10 +4,10 @@ import { Context } from '../../src/app/context.js';
 import { notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
 import { emptyConfig } from '../../src/config/schema/model.js';
 import { namedValues } from '../../src/config/templates/variables.js';
-import { type MessageAbout } from '../../src/messages/about.js';
-import { previewMessage } from '../../src/messages/preview.js';
-import { usesOf } from '../../src/messages/uses.js';
-import { readVariables, type UserVariables } from '../../src/messages/read-variables.js';
+import { type MessageAbout } from '../../src/messages/rules/notification.js';
+import { previewMessage } from '../../src/messages/admin/preview.js';
+import { usesOf } from '../../src/messages/render/uses.js';
+import { readVariables, type UserVariables } from '../../src/messages/render/read-variables.js';
 import { bodyOf, configText, track, userPath } from '../support/answers.js';
 import { startHost, startTenant, type World } from '../support/world.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Suppressions, suppressionReasons } from '../../src/messages/suppressions.js';
+import { Suppressions, suppressionReasons } from '../../src/messages/addresses/suppressions.js';
 import { type TestDatabase, freshDatabase } from '../support/world.js';
 
 describe('A suppressed address', () => {

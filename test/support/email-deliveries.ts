@@ -1,4 +1,4 @@
-import type { Links } from '../../src/messages/links.js';
+import type { Links } from '../../src/messages/addresses/links.js';
 import { readProfile } from './answers.js';
 import type { World } from './world.js';
 

@@ -1,7 +1,7 @@
 import { emptyConfig, type MessageSettings, type MessageTemplate } from '../../src/config/schema/model.js';
 import { type NotificationType } from '../../src/config/schema/message-types.js';
-import { type MessageConfig } from '../../src/messages/texts.js';
-import { type MessageVariables, type StreakDay } from '../../src/messages/variables.js';
+import { type MessageConfig } from '../../src/messages/render/texts.js';
+import { type MessageVariables, type StreakDay } from '../../src/messages/render/variables.js';
 
 /** A configuration of messages; without templates, the built-in texts are used. */
 export const messageConfig = (

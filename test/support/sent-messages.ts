@@ -1,4 +1,4 @@
-import type { MessageAbout } from '../../src/messages/about.js';
+import type { MessageAbout } from '../../src/messages/rules/notification.js';
 import type { DeliveryStatus } from '../../src/deliveries/queue.js';
 import { bodyOf, userPath } from './answers.js';
 import { until } from './stage.js';

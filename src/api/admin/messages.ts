@@ -5,9 +5,9 @@ import { channels, notificationTypes } from '../../config/schema/message-types.j
 import { deliveryStatuses } from '../../deliveries/queue.js';
 import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { limits } from '../../shared/limits.js';
-import type { MessageDelivery } from '../../messages/admin.js';
-import { type TextField, textFields } from '../../messages/fields.js';
-import { countRecipients } from '../../messages/dry-run.js';
+import type { MessageDelivery } from '../../messages/admin/message-admin.js';
+import { type TextField, textFields } from '../../messages/render/fields.js';
+import { countRecipients } from '../../messages/admin/dry-run.js';
 import { LaurelError } from '../../shared/errors.js';
 import { instantShape } from '../../shared/shapes.js';
 import { type Route, defineRoute } from '../route.js';

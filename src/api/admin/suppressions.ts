@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { oneOf } from '../../config/schema/fields.js';
 import { textSchema } from '../../engine/user-properties.js';
-import { isSmtpAddress } from '../../messages/address.js';
-import { suppressionReasons, type Suppression } from '../../messages/suppressions.js';
+import { isSmtpAddress } from '../../messages/addresses/address.js';
+import { suppressionReasons, type Suppression } from '../../messages/addresses/suppressions.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { instantShape } from '../../shared/shapes.js';

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type Router from '@koa/router';
 import type Koa from 'koa';
-import type { Feedback, FeedbackIntake } from '../../messages/feedback.js';
-import { postmarkFeedback, postmarkSchema } from '../../messages/postmark.js';
-import { type SesNotifications, snsSchema } from '../../messages/ses.js';
+import type { Feedback, FeedbackIntake } from '../../messages/feedback/intake.js';
+import { postmarkFeedback, postmarkSchema } from '../../messages/feedback/postmark.js';
+import { type SesNotifications, snsSchema } from '../../messages/feedback/ses.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { parsePart } from '../errors.js';

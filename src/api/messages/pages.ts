@@ -5,10 +5,10 @@ import { type Channel, type NotificationType } from '../../config/schema/message
 import type { MessageSettings } from '../../config/schema/model.js';
 import type { Engine } from '../../engine/engine.js';
 import type { HistoryReader } from '../../history/reader.js';
-import { configuredChannels } from '../../messages/channels.js';
-import type { ClickCounter } from '../../messages/clicks.js';
-import type { Confirmations } from '../../messages/confirmations.js';
-import type { LinkTarget, Links } from '../../messages/links.js';
+import { configuredChannels } from '../../messages/rules/channels.js';
+import type { ClickCounter } from '../../messages/feedback/clicks.js';
+import type { Confirmations } from '../../messages/addresses/confirmations.js';
+import type { LinkTarget, Links } from '../../messages/addresses/links.js';
 import {
   type Box,
   type MessagePreferences,
@@ -16,7 +16,7 @@ import {
   readOwner,
   saveMessagePreferences,
   subscribe,
-} from '../../messages/preferences.js';
+} from '../../messages/feedback/preferences.js';
 import { LaurelError } from '../../shared/errors.js';
 import { userFields } from '../../redis/contract.js';
 import { limits } from '../../shared/limits.js';

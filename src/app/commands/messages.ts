@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { type NotificationType, notificationTypes } from '../../config/schema/message-types.js';
-import { Confirmations } from '../../messages/confirmations.js';
-import { countRecipients } from '../../messages/dry-run.js';
-import { isNotificationType, previewMessage } from '../../messages/preview.js';
-import { Suppressions } from '../../messages/suppressions.js';
+import { Confirmations } from '../../messages/addresses/confirmations.js';
+import { countRecipients } from '../../messages/admin/dry-run.js';
+import { isNotificationType, previewMessage } from '../../messages/admin/preview.js';
+import { Suppressions } from '../../messages/addresses/suppressions.js';
 import { messageOf } from '../../redis/connection.js';
 import { OperatorError } from '../../shared/errors.js';
 import { tenantNamed } from '../apply.js';

@@ -1,6 +1,6 @@
 /**
  * The template language of messages: Liquid with the tags and filters below, and nothing that reads files, keeps state or loops without
- * bounds (docs/messages-templates.md). check.ts checks the texts of a configuration; messages/render.ts renders them.
+ * bounds (docs/messages-templates.md). check.ts checks the texts of a configuration; messages/render/render.ts renders them.
  */
 import { Context, type Emitter, Liquid, LiquidError, type TagToken, type Template, Tokenizer, toValueSync, TypeGuards } from 'liquidjs';
 import { isDate } from '../../shared/calendar.js';

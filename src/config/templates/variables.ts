@@ -1,6 +1,6 @@
 /**
  * The variables of templates, declared once: check.ts checks the texts of a configuration against this tree, docs/messages-templates.md
- * lists it, and messages/variables.ts fills it.
+ * lists it, and messages/render/variables.ts fills it.
  */
 import { type ReferenceKind } from '../schema/kind-names.js';
 import { type NotificationType } from '../schema/message-types.js';

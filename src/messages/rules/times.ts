@@ -1,0 +1,201 @@
+import { DateTime } from 'luxon';
+import { dayToDate, firstDayOf, periodOf, weekShiftOf } from '../../shared/calendar.js';
+import { recapDates } from './periods.js';
+import type { NotificationType } from '../../config/schema/message-types.js';
+import { weekdays, type ConfigDocument, type MessageSettings } from '../../config/schema/model.js';
+import type { WebhookKind } from '../../config/schema/webhook-kinds.js';
+
+const dayMs = 86_400_000;
+
+/** The kinds that are due at an hour of the user's local day. */
+export const scheduleKinds = [
+  'emails.recap_due',
+  'emails.reactivation_due',
+  'emails.streak_reminder_due',
+  'emails.achievement_due',
+] as const satisfies WebhookKind[];
+export type ScheduleKind = (typeof scheduleKinds)[number];
+
+/** An occurrence of a schedule: its configured hour on a local day. */
+export interface Occurrence {
+  /** In milliseconds since 1970. */
+  readonly at: number;
+  /** The local day, in days since 1970-01-01. */
+  readonly day: number;
+}
+
+type Rules = Pick<ConfigDocument, 'settings' | 'streaks'>;
+
+/** The period of a recap on a day: the one that ended the day before. */
+export const recapPeriod = (rules: Rules, day: number): { first: string; last: string } => recapDates(rules, day - 1);
+
+/** The first and the last day of the streak period that contains a day, in days since 1970-01-01. */
+export function streakPeriod({ settings, streaks: { frequency } }: Rules, day: number): { first: number; last: number } {
+  const shift = weekShiftOf(settings);
+  const period = periodOf(frequency, day, shift);
+  return { first: firstDayOf(frequency, period, shift), last: firstDayOf(frequency, period + 1, shift) - 1 };
+}
+
+/** The local day of a time, in days since 1970-01-01. */
+export function localDayOf(at: number, zone: string): number {
+  const { year, month, day } = DateTime.fromMillis(at, { zone });
+  return Date.UTC(year, month - 1, day) / dayMs;
+}
+
+/** Whether the email about an achievement completed at a time is due at once. */
+export function isAchievementHour({ settings }: Rules, zone: string, at: number): boolean {
+  const { hour } = DateTime.fromMillis(at, { zone });
+  return settings.achievementFromHour <= hour && hour < settings.achievementToHour;
+}
+
+function isReminderDay(rules: Rules, day: number): boolean {
+  const { frequency, enabled } = rules.streaks;
+  if (!enabled) return false;
+  switch (frequency) {
+    case 'daily':
+      return true;
+    case 'weekly':
+      return weekdays[(day + weekShiftOf({ weekStart: 'monday' })) % weekdays.length] === rules.settings.streakReminderWeekday;
+    case 'monthly': {
+      const { first, last } = streakPeriod(rules, day);
+      return day === Math.min(first + rules.settings.streakReminderDay - 1, last);
+    }
+  }
+}
+
+/** Whether a kind is due on a local day, in days since 1970-01-01. */
+export function isScheduledDay(kind: ScheduleKind, rules: Rules, day: number): boolean {
+  switch (kind) {
+    case 'emails.recap_due':
+      return recapDates(rules, day).first === dayToDate(day);
+    case 'emails.reactivation_due':
+    case 'emails.achievement_due':
+      return true;
+    case 'emails.streak_reminder_due':
+      return isReminderDay(rules, day);
+  }
+}
+
+function hourOf(kind: ScheduleKind, { settings, streaks }: Rules): number {
+  switch (kind) {
+    case 'emails.recap_due':
+    case 'emails.reactivation_due':
+      return settings.emailHour;
+    case 'emails.streak_reminder_due':
+      return streaks.frequency === 'daily' ? settings.streakReminderHour : settings.emailHour;
+    case 'emails.achievement_due':
+      return settings.achievementFromHour;
+  }
+}
+
+/** A local time as a moment. Where clocks are put back, a time occurs twice: the first one that is not before `from` counts. */
+function firstOf(local: DateTime, from = -Infinity): number {
+  const moments = local.getPossibleOffsets().map((possible) => possible.toMillis());
+  return Math.min(...moments.filter((moment) => moment >= from || moment === moments.at(-1)));
+}
+
+/** Whether two occurrences count as one: users receive only one of them, also when the configured hour or day changes in between. */
+export function isSameOccurrence(kind: ScheduleKind, rules: Rules, one: Occurrence, other: Occurrence): boolean {
+  switch (kind) {
+    case 'emails.recap_due':
+    case 'emails.reactivation_due':
+      return one.day === other.day;
+    case 'emails.streak_reminder_due':
+      return streakPeriod(rules, one.day).first === streakPeriod(rules, other.day).first;
+    // Each achievement is published once, whatever the occurrence.
+    case 'emails.achievement_due':
+      return one.at === other.at;
+  }
+}
+
+/**
+ * The newest occurrence of a kind in a zone, less than a day old and, for a reminder, in the current streak period; undefined when there is none. If
+ * clocks are put forward over the hour, it is the hour after; if the hour occurs twice, the first.
+ */
+export function newestOccurrence(kind: ScheduleKind, rules: Rules, zone: string, now: number): Occurrence | undefined {
+  const hour = hourOf(kind, rules);
+  const today = DateTime.fromMillis(now, { zone });
+  const currentPeriod = streakPeriod(rules, localDayOf(now, zone));
+  for (let back = 0; back <= 1; back += 1) {
+    const { year, month, day } = today.minus({ days: back });
+    const local = Date.UTC(year, month - 1, day) / dayMs;
+    const at = firstOf(DateTime.fromObject({ year, month, day, hour }, { zone }));
+    if (at > now || !isScheduledDay(kind, rules, local)) continue;
+    const isOver = now - at >= dayMs || (kind === 'emails.streak_reminder_due' && local < currentPeriod.first);
+    return isOver ? undefined : { at, day: local };
+  }
+  return undefined;
+}
+
+/** The longest time between two occurrences of a kind (a yearly recap), or until a user is inactive for the longest of `reactivationDays`. */
+const farthestDays = 366;
+
+/** The first occurrence of a kind in a zone after a moment, among the days that are wanted; undefined if there is none for a year. */
+export function nextOccurrence(
+  kind: ScheduleKind,
+  rules: Rules,
+  { zone, after }: { readonly zone: string; readonly after: number },
+  isWanted: (day: number) => boolean,
+): number | undefined {
+  const hour = hourOf(kind, rules);
+  const today = localDayOf(after, zone);
+  for (let local = today; local <= today + farthestDays; local += 1) {
+    if (!isScheduledDay(kind, rules, local) || !isWanted(local)) continue;
+    const [year, month, day] = dayToDate(local).split('-').map(Number);
+    const at = firstOf(DateTime.fromObject({ year, month, day, hour }, { zone }));
+    if (at > after) return at;
+  }
+  return undefined;
+}
+
+const minuteMs = 60_000;
+const dayHours = 24;
+
+/** The time at which an hour of the local day of `from` begins, `days` later; `hour` may be 24, the start of the next day. */
+function hourAt(from: DateTime, days: number, hour: number): number {
+  const { year, month, day } = from.plus({ days: days + Math.floor(hour / dayHours) });
+  return firstOf(DateTime.fromObject({ year, month, day, hour: hour % dayHours }, { zone: from.zone }), from.toMillis());
+}
+
+/** When quiet hours that contain a time end; undefined outside of them. */
+export function quietUntil({ quietFromHour: from, quietToHour: to }: MessageSettings, zone: string, at: number): number | undefined {
+  if (from === null || to === null || from === to) return undefined;
+  const local = DateTime.fromMillis(at, { zone });
+  const { hour } = local;
+  const isQuiet = from < to ? from <= hour && hour < to : hour >= from || hour < to;
+  return isQuiet ? hourAt(local, hour < to ? 0 : 1, to) : undefined;
+}
+
+/** The first time, at or after another, between the hours for messages about achievements. */
+function achievementTime({ settings }: Rules, zone: string, at: number): number {
+  const local = DateTime.fromMillis(at, { zone });
+  if (local.hour < settings.achievementFromHour) return hourAt(local, 0, settings.achievementFromHour);
+  return local.hour < settings.achievementToHour ? at : hourAt(local, 1, settings.achievementFromHour);
+}
+
+type MessageRules = Rules & Pick<ConfigDocument, 'messages'>;
+
+/**
+ * The first time, at or after another, at which a message of a type may be sent: outside of quiet hours, and between the hours for achievements.
+ * Undefined if these hours are all quiet.
+ */
+export function sendableAt(type: NotificationType, rules: MessageRules, zone: string, at: number): number | undefined {
+  let time = at;
+  for (const end = at + 3 * dayMs; time < end;) {
+    const within = type === 'achievement_completed' ? achievementTime(rules, zone, time) : time;
+    const quietEnd = quietUntil(rules.messages, zone, within);
+    if (quietEnd === undefined) return within;
+    time = quietEnd;
+  }
+  return undefined;
+}
+
+/**
+ * When the message about an achievement is due that was completed at a time: after `achievementGroupMinutes`, so that others can join it, but within
+ * the hours for achievements. One that was completed before they begin waits long enough anyway.
+ */
+export function achievementDueAt(rules: MessageRules, zone: string, completedAt: number): number {
+  const from = achievementTime(rules, zone, completedAt);
+  const end = hourAt(DateTime.fromMillis(from, { zone }), 0, rules.settings.achievementToHour);
+  return Math.max(from, Math.min(completedAt + rules.messages.achievementGroupMinutes * minuteMs, end - minuteMs));
+}

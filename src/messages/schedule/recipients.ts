@@ -1,0 +1,200 @@
+import type pg from 'pg';
+import { dateToDay } from '../../shared/calendar.js';
+import { limits } from '../../shared/limits.js';
+import type { NotificationType } from '../../config/schema/message-types.js';
+import type { ProfileFact } from '../../ledger/entry.js';
+import type { ActiveConfig } from '../../plan/active-config.js';
+import { numberArray, textArray } from '../../postgres/arrays.js';
+import { userFields } from '../../redis/contract.js';
+import { localDayOf, recapPeriod, streakPeriod, type ScheduleKind } from '../rules/times.js';
+import type { MessageAbout } from '../rules/notification.js';
+import { messageKind } from '../rules/channels.js';
+import { readProfiles } from '../rules/profiles.js';
+
+/** The kinds that are published by reading all users of a zone. */
+export type UserScheduleKind = Exclude<ScheduleKind, 'emails.achievement_due'>;
+
+/** What is due for a user: the body of a webhook without the user, and what a message is about; the latter is null for a webhook alone. */
+export interface DueContent {
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly about: MessageAbout | null;
+}
+
+/** By user; nothing is due for a user who is not in the map. */
+export type DueContents = ReadonlyMap<string, readonly DueContent[]>;
+
+/** The type of the messages that are due when a kind is. */
+export const typeOf: Readonly<Record<ScheduleKind, NotificationType>> = {
+  'emails.recap_due': 'recap',
+  'emails.reactivation_due': 'reactivation',
+  'emails.streak_reminder_due': 'streak_reminder',
+  'emails.achievement_due': 'achievement_completed',
+};
+
+/** A recipient of an email. */
+export interface Recipient {
+  readonly id: string;
+  /** Local days since the last event, or since the user's creation; 0 for kinds that do not use it. */
+  readonly idleDays: number;
+}
+
+/** A page of the users of a zone, in the order of their ids. */
+export interface Page {
+  readonly recipients: readonly Recipient[];
+  /** The last user of the page; undefined on the last page. */
+  readonly last: string | undefined;
+}
+
+interface PageQuery {
+  readonly kind: UserScheduleKind;
+  /** Whether a user with this profile can be a recipient. */
+  readonly isReachable: (profile: ProfileFact) => boolean;
+  /** Empty for users without a zone. */
+  readonly zone: string;
+  /** The local day, in days since 1970-01-01. */
+  readonly day: number;
+  /** Users who have moved into the zone since this moment, in milliseconds since 1970, are left out: the hour had passed there. */
+  readonly at: number;
+  /** The last user of the previous page; empty for the first page. */
+  readonly after: string;
+}
+
+interface Row {
+  readonly id: string;
+  readonly created_day: number;
+  readonly isTooLate: boolean;
+}
+
+const usersOfZone = `
+  select id, created_day, moved > to_timestamp($4 / 1000.0) as "isTooLate" from users
+   where tenant = $1 and coalesce(tz, '') = $2 and id collate "C" > $3
+   order by id collate "C" limit ${limits.emailPageUsers}`;
+
+type Client = pg.ClientBase | pg.Pool;
+type Filter = (client: Client, config: ActiveConfig, users: readonly Row[], day: number) => Promise<Recipient[]>;
+
+const metricsOf = ({ document }: ActiveConfig): string => numberArray(document.metrics.map(({ no }) => no));
+const idsOf = (users: readonly { readonly id: string }[]): string => textArray(users.map(({ id }) => id));
+
+/** Users with an event in the period: others have nothing to recap. */
+const withEvents: Filter = async (client, config, users, day) => {
+  const { first, last } = recapPeriod(config.document, day);
+  const { rows } = await client.query<{ user_id: string }>(
+    `select distinct user_id from user_days
+      where tenant = $1 and user_id = any($2::text[]) and object = any($3::integer[]) and events > 0 and day between $4::date and $5::date`,
+    [config.tenant, idsOf(users), metricsOf(config), first, last],
+  );
+  return rows.map(({ user_id: id }) => ({ id, idleDays: 0 }));
+};
+
+/** Users whose last event, or creation, was one of the configured numbers of days ago. */
+const inactive: Filter = async (client, config, users, day) => {
+  const { rows } = await client.query<{ user_id: string; day: string }>(
+    `select user_id, to_char(max(day), 'YYYY-MM-DD') as day from user_days
+      where tenant = $1 and user_id = any($2::text[]) and object = any($3::integer[]) and events > 0 group by user_id`,
+    [config.tenant, idsOf(users), metricsOf(config)],
+  );
+  const active = new Map(rows.map((row) => [row.user_id, dateToDay(row.day)]));
+  const reactivationDays = new Set(config.document.settings.reactivationDays);
+  return users
+    .map(({ id, created_day: created }) => ({ id, idleDays: day - (active.get(id) ?? created) }))
+    .filter(({ idleDays }) => reactivationDays.has(idleDays));
+};
+
+/** Users with a streak whose period no pause covers. The engine knows whether it has already been extended. */
+export async function withStreak(
+  client: Client,
+  config: ActiveConfig,
+  users: readonly Pick<Row, 'id'>[],
+  day: number,
+): Promise<Recipient[]> {
+  const { first, last } = streakPeriod(config.document, day);
+  const { rows } = await client.query<{ user_id: string }>(
+    `select wanted.user_id from unnest($2::text[]) as wanted (user_id) cross join lateral (
+       select 1 from user_streaks
+        where tenant = $1 and user_id = wanted.user_id and ${config.document.streaks.frequency} > 0
+          and not exists (select 1 from jsonb_array_elements(pauses) as pause where (pause ->> 'first')::int <= $4 and (pause ->> 'last')::int >= $3)
+        limit 1) as found`,
+    [config.tenant, idsOf(users), first, last],
+  );
+  return rows.map(({ user_id: id }) => ({ id, idleDays: 0 }));
+}
+
+const filters: Readonly<Record<UserScheduleKind, Filter>> = {
+  'emails.recap_due': withEvents,
+  'emails.reactivation_due': inactive,
+  'emails.streak_reminder_due': withStreak,
+};
+
+/** Reads the next users of a zone, and selects the recipients of an occurrence. */
+export async function readPage(client: Client, config: ActiveConfig, query: PageQuery): Promise<Page> {
+  const { kind, isReachable, zone, day, at, after } = query;
+  const { rows } = await client.query<Row>(usersOfZone, [config.tenant, zone, after, at]);
+  const profiles = await readProfiles(
+    client,
+    config.tenant,
+    rows.map(({ id }) => id),
+  );
+  const reachable = rows.filter(({ id, isTooLate }) => !isTooLate && isReachable(profiles.get(id) ?? {}));
+  return {
+    recipients: reachable.length === 0 ? [] : await filters[kind](client, config, reachable, day),
+    last: rows.length === limits.emailPageUsers ? rows.at(-1)?.id : undefined,
+  };
+}
+
+/** How long ago the current day may have been published in another zone: zones differ by at most 26 hours, and days are at most a day late. */
+const elsewhereMs = 3 * 86_400_000;
+
+/**
+ * The users who moved from another zone, where the same calendar day was already published for them, or waits for the end of quiet hours. (Only users
+ * whose profile changed lately can have moved, so few messages are read.)
+ */
+export async function notifiedElsewhere(
+  client: Client,
+  { tenant, document }: ActiveConfig,
+  { kind, day, now }: { readonly kind: ScheduleKind; readonly day: number; readonly now: number },
+  users: ReadonlyMap<string, ProfileFact>,
+): Promise<Set<string>> {
+  const since = now - elsewhereMs;
+  const changed = [...users].filter(([, profile]) => Number(profile[userFields.updated]) >= since).map(([id]) => ({ id }));
+  if (changed.length === 0) return new Set();
+  const { rows } = await client.query<{ id: string; timestamp: string; tz: string | null }>(
+    `select user_id as id, payload ->> 'timestamp' as timestamp, payload #>> '{user,tz}' as tz from outbox
+      where tenant = $1 and user_id = any($2::text[]) and kind = any($3::text[]) and at >= to_timestamp($4 / 1000.0)`,
+    [tenant, idsOf(changed), textArray([kind, messageKind(typeOf[kind])]), since],
+  );
+  const { defaultTimeZone } = document.settings;
+  const waiting = await client.query<{ id: string }>(
+    'select user_id as id from scheduled_messages where tenant = $1 and user_id = any($2::text[]) and type = $3',
+    [tenant, idsOf(changed), typeOf[kind]],
+  );
+  const same = rows.filter(({ timestamp, tz }) => localDayOf(Date.parse(timestamp), tz ?? defaultTimeZone) === day);
+  return new Set([...same, ...waiting.rows].map(({ id }) => id));
+}
+
+/** Whether users without a zone lived in another one at some moment since `at`, in milliseconds since 1970. Reads only the versions since. */
+export async function hasChangedDefaultZone(client: Client, { tenant, version, document }: ActiveConfig, at: number): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `select 1 from config_versions
+      where tenant = $1 and version <= $2 and document #>> '{settings,defaultTimeZone}' <> $3
+        and version >= coalesce((
+          select max(version) from config_versions where tenant = $1 and version <= $2 and created <= to_timestamp($4 / 1000.0)), 0)
+      limit 1`,
+    [tenant, version, document.settings.defaultTimeZone, at],
+  );
+  return rowCount === 1;
+}
+
+/** The zones of users, empty for none: one index scan for each zone instead of reading all users. */
+export async function zonesOf(client: Client, tenant: number): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `with recursive zone as (
+       (select coalesce(tz, '') as name from users where tenant = $1 order by 1 limit 1)
+       union all
+       select (select coalesce(tz, '') from users where tenant = $1 and coalesce(tz, '') > zone.name order by 1 limit 1)
+         from zone where zone.name is not null
+     ) select name from zone where name is not null`,
+    [tenant],
+  );
+  return rows.map(({ name }) => name);
+}
