@@ -7,7 +7,7 @@ local decimal = require('decimal')
 
 local boards = {}
 
--- The number in a member (src/redis/contract.ts, memberSeq).
+-- The number in a member (src/redis/layout.ts, memberSeq).
 local SHORT, LONG = contract.memberSeq.shortBytes, contract.memberSeq.longBytes
 local SHORT_FORMAT, LONG_FORMAT = '>I' .. SHORT, '>I' .. LONG
 local MAX_SHORT, MAX_LONG = 256 ^ SHORT - 1, 256 ^ LONG / 2 - 1

@@ -2,7 +2,7 @@ import type { Leaderboard } from '../config/schema/model.js';
 import type { BoardReader, GroupSize } from '../history/boards.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { perpetualRun } from '../plan/boards.js';
-import { boardKey, groupsKey } from '../redis/contract.js';
+import { boardKey, groupsKey } from '../redis/boards.js';
 import type { GroupResponse, RunResponse } from '../responses/leaderboard-runs.js';
 import { groupAttributes, runEnd, runOf, runsBetween } from '../responses/leaderboards.js';
 import { dateToDay, dayToDate } from '../shared/calendar.js';

@@ -124,6 +124,12 @@ export const usedKeyMomentBytes = 6;
 /** Bytes of the moment of a recent award, the first one highest, with a sign. */
 export const awardMomentBytes = 6;
 
+/**
+ * The bytes of the number with which a member of a board starts (lua/modules/boards.lua), the highest first. The number is counted down, so that
+ * members sort against their numbers: in the short form, for the first 2^31 numbers of a partition, the highest bit is set, in the long form it is not.
+ */
+export const memberSeq = { shortBytes: 4, longBytes: 6 } as const;
+
 /** The version of the layout of entries. A reader refuses others. */
 export const entryVersion = 1;
 

@@ -3,7 +3,8 @@ import { limits } from '../shared/limits.js';
 import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
 import { readAllUsers } from '../postgres/pool.js';
-import { boardKey, boardMember, keyNames, parseMember } from '../redis/contract.js';
+import { boardKey, boardMember, parseMember } from '../redis/boards.js';
+import { keyNames } from '../redis/contract.js';
 import { partitionKeys } from '../redis/partition.js';
 import { differencesOf, confirm, type Difference, type Facts, type VerifyOptions } from './differences.js';
 

@@ -1,5 +1,6 @@
 import { limits } from '../shared/limits.js';
-import { boardKey, boardMember, groupsKey, keyNames, restoringFields, userRecords } from '../redis/contract.js';
+import { boardKey, boardMember, groupsKey } from '../redis/boards.js';
+import { keyNames, restoringFields, userRecords } from '../redis/contract.js';
 import type { CommandWriter } from './command-writer.js';
 import type { RestoreLock } from './lock.js';
 import type { StoredUser } from './stored-users.js';

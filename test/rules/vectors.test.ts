@@ -3,7 +3,7 @@ import type { Leaderboard, PointsSystem } from '../../src/config/schema/model.js
 import { named } from '../../src/redis/layout.js';
 import { compileBoard } from '../../src/plan/boards.js';
 import { levelsOf } from '../../src/plan/points.js';
-import { boardMember, firstLongSeq, parseMember } from '../../src/redis/contract.js';
+import { boardMember, firstLongSeq, parseMember } from '../../src/redis/boards.js';
 import { packMessage, unpackMessage } from '../../src/redis/encoding.js';
 import { isBelow } from '../../src/redis/partition.js';
 import { groupOf, groupValues, runOf } from '../../src/responses/leaderboards.js';

@@ -4,7 +4,8 @@ import { awardId } from '../../src/ledger/entry.js';
 import { lengthsOf } from '../../src/ledger/batch.js';
 import { unpackAwards } from '../../src/history/recent-awards.js';
 import { limits } from '../../src/shared/limits.js';
-import { keyNames, parseMember, userFields, userRecords } from '../../src/redis/contract.js';
+import { parseMember } from '../../src/redis/boards.js';
+import { keyNames, userFields, userRecords } from '../../src/redis/contract.js';
 import { type UserHash, at, keyOfStored, listOf, mapOf, profileOf, totalsOf, usedKeyText } from '../../src/redis/encoding.js';
 import { keysOf } from './world.js';
 
