@@ -6,8 +6,16 @@ import { apis } from '../support/reference.js';
 import { startWorld, type World, type WorldOptions } from '../support/world.js';
 
 /**
- * The answers of all routes, byte for byte, to recorded requests. After a change of them that is intended, `RECORD_CORPUS=1 npx mocha
- * test/api/corpus.test.ts` records the present ones; look at the difference before you commit it.
+ * Recorded responses, byte for byte: a refactoring must not change them. The rules have tests of their own; this one finds a field that is
+ * lost, renamed or moved, a header, and an escape. Each operation has a success, every field of its responses occurs, and each status of
+ * an error has a case. Other errors are here if no other test has their sentence. More requests are there only for the state that these need.
+ *
+ * After an intended change, record again and read the diff before you commit it:
+ *
+ *     RECORD_CORPUS=1 npx mocha test/api/corpus.test.ts
+ *
+ * For a new operation or field, add one request to `service.requests.txt` at a place where the response has the field, then record again.
+ * A request near the end renumbers the fewest ids (`uuid-12` is the twelfth id in order of appearance).
  */
 const isRecording = process.env['RECORD_CORPUS'] === '1';
 
@@ -68,6 +76,5 @@ describe('The recorded answers', () => {
     expect(operations.filter((operation) => !succeeded.has(operation))).to.deep.equal([]);
     const errors = new Set(answered.map(({ status }) => status).filter((status) => status >= 400));
     expect([...errors].sort()).to.deep.equal([400, 401, 403, 404, 405, 409, 413, 422, 429, 503]);
-    expect(answered).to.have.length.at.least(300);
   });
 });

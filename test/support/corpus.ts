@@ -19,13 +19,15 @@ import { adminKey, type World } from './world.js';
  * What follows the path is the body, sent as it is; `@140000` stands for a body of that many bytes. `keep` takes a value out of the answer, which
  * `{{event}}` stands for in later paths, headers and bodies. `until` sends the request again until the answer has the text, for what a job does.
  * With `body varies`, the record leaves the body of the answer out: it depends on the machine, or on its speed.
+ *
+ * The answers are sections of the other file, under the method and the path of the request, numbered from its second time on. Headers are
+ * stored once: those that all answers have, and each set of the others under a number that answers have next to their status.
  */
 const folder = new URL('fixtures/corpus/', import.meta.url);
 export const corpusFile = (name: string): string => fileURLToPath(new URL(name, folder));
 
 /** One line of the file, with the indented lines below it. */
 interface Line {
-  readonly group: string;
   /** A step's name; undefined for a request. */
   readonly step?: string;
   readonly method: string;
@@ -46,8 +48,7 @@ interface WireReply {
 
 /** What a request got, as the lines of the record. */
 export interface Recorded {
-  readonly group: string;
-  /** The request as the file has it, with its number. */
+  /** Method and path as the file has them. */
   readonly request: string;
   /** Headers in alphabetical order. */
   readonly headers: readonly string[];
@@ -57,9 +58,9 @@ export interface Recorded {
   readonly operation: string | undefined;
 }
 
-function parseLine(text: string, group: string): Line {
+function parseLine(text: string): Line {
   const [head = '', ...below] = text.split('\n').map((line) => line.trim());
-  const none = { group, method: '', path: '', body: '', headers: {}, keep: [], until: undefined, varies: false };
+  const none = { method: '', path: '', body: '', headers: {}, keep: [], until: undefined, varies: false };
   if (head.startsWith('* ')) return { ...none, step: head.slice(2) };
   const [, method = '', path = '', body = ''] = /^([A-Z]+) (\S+)(?: (.*))?$/.exec(head) ?? [];
   if (path === '') throw new Error(`not a request: ${head}`);
@@ -74,21 +75,16 @@ function parseLine(text: string, group: string): Line {
     else if (line.startsWith('until ')) untilText = line.slice('until '.length);
     else headers[line.slice(0, line.indexOf(':'))] = line.slice(line.indexOf(':') + 1).trim();
   }
-  return { group, method, path, body, headers, keep, until: untilText, varies };
+  return { method, path, body, headers, keep, until: untilText, varies };
 }
 
 /** The lines of a file of requests. */
 export async function readRequests(name: string): Promise<Line[]> {
   const text = await readFile(corpusFile(`${name}.requests.txt`), 'utf8');
-  let group = '';
   return text
     .split(/\n(?! )/)
-    .filter((line) => line.trim() !== '')
-    .flatMap((line) => {
-      if (!line.startsWith('# ')) return [parseLine(line, group)];
-      group = line.slice(2).trim();
-      return [];
-    });
+    .filter((line) => line.trim() !== '' && !line.startsWith('# '))
+    .map(parseLine);
 }
 
 const uuid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
@@ -177,8 +173,7 @@ export class Player {
     if (line.method !== 'HEAD') holdToReference(line.method, path, reply.status, parsed);
     for (const [name, from] of line.keep) this.kept.set(name, valueAt(parsed, from));
     this.recorded.push({
-      group: line.group,
-      request: `${this.recorded.length + 1} ${line.method} ${line.path}`,
+      request: `${line.method} ${line.path}`,
       headers: reply.headers.map((header) => this.recordedHeader(header, reply.body)).sort(),
       status: reply.status,
       body: line.varies ? 'varies' : this.normaliser.text(reply.body),
@@ -238,15 +233,24 @@ function valueAt(body: unknown, path: string): string {
   return String(value);
 }
 
-/** The record as text, by the requests: the headers that all answers have are at its start. */
+/** The sections of the record by their titles. */
 export function recordText(recorded: readonly Recorded[]): Map<string, string> {
   const [{ headers: ofFirst } = { headers: [] }] = recorded;
   const common = ofFirst.filter((header) => recorded.every(({ headers }) => headers.includes(header)));
-  const sections = recorded.map(({ request: title, status, headers, body }): [string, string] => {
-    const own = headers.filter((header) => !common.includes(header));
-    return [title, [`=== ${title}`, String(status), ...own, '', body, ''].join('\n')];
+  const others = recorded.map(({ headers }) => headers.filter((header) => !common.includes(header)).join('\n'));
+  const sets = [...new Set(others)];
+  const times = new Map<string, number>();
+  const answers = recorded.map(({ request: sent, status, body }, i): [title: string, lines: string[]] => {
+    const time = (times.get(sent) ?? 0) + 1;
+    times.set(sent, time);
+    return [time === 1 ? sent : `${sent} (${time})`, [`${status}, headers ${sets.indexOf(others[i] ?? '') + 1}`, body]];
   });
-  return new Map([['every answer', [`=== every answer`, ...common, '', ''].join('\n')], ...sections]);
+  const sections: [title: string, lines: string[]][] = [
+    ['headers of every answer', common],
+    ...sets.map((set, i): [string, string[]] => [`headers ${i + 1}`, [set]]),
+    ...answers,
+  ];
+  return new Map(sections.map(([title, lines]) => [title, [`=== ${title}`, ...lines, ''].join('\n')]));
 }
 
 /** A recorded text, by the requests. */
