@@ -19,7 +19,7 @@ interface Row {
   readonly create: (ids: Ids) => readonly (readonly [sent: object, shown: object])[];
   readonly update: (ids: Ids) => readonly (readonly [sent: object, shown: object])[];
   /** Fields that make a whole batch a 422, and what the sentence says. */
-  readonly refused: (ids: Ids) => readonly (readonly [fields: object, sentence: RegExp])[];
+  readonly refused: readonly (readonly [fields: object, sentence: RegExp])[];
   /** Items that are issues, and what the message says. */
   readonly issues: (ids: Ids) => readonly (readonly [item: object, message: RegExp])[];
   /** Changes of the first item that are issues. */
@@ -44,8 +44,7 @@ export const rows: Readonly<Record<string, Row>> = {
         { name: 'Tarif', key: 'plan', type: 'user' },
       ],
     ],
-    refused: () => [
-      [{ name: 1 }, /`0.name` must be a string/],
+    refused: [
       [{ name: ' ' }, /`0.name` must not be empty/],
       [{ name: 'x'.repeat(1001) }, /`0.name` is longer than 1,000 characters/],
       [{ key: 'a b' }, /`0.key` must be one or more letters/],
@@ -69,11 +68,7 @@ export const rows: Readonly<Record<string, Row>> = {
       ],
     ],
     update: () => [[{ units: 'USD' }, { name: 'Money', unitType: 'currency', units: 'USD' }]],
-    refused: () => [
-      [{ unitType: 'text' }, /`0.unitType` must be one of number, currency/],
-      [{ units: 5 }, /`0.units` must be a string/],
-      [{ name: null }, /`0.name` must be a string/],
-    ],
+    refused: [],
     issues: () => [
       [{ name: 'M', key: 'money' }, /Metric "money" already exists/],
       [
@@ -107,14 +102,9 @@ export const rows: Readonly<Record<string, Row>> = {
         { name: 'Energy', maxPoints: null, description: '', badge: { url: 'https://x.test/e.png' } },
       ],
     ],
-    refused: () => [
-      [{ maxPoints: 0 }, /`0.maxPoints` must be a whole number from 1/],
-      [{ maxPoints: 1.5 }, /`0.maxPoints` must be a/],
-      [{ badge: 'x' }, /`0.badge` must be an object/],
-      [{ badge: {} }, /`0.badge.url` is required/],
+    refused: [
       [{ badge: { url: 'javascript:alert(1)' } }, /`0.badge.url` must be a URL that starts with https:\/\/ or http:\/\//],
       [{ badge: { url: 'https://x.test/\u0000' } }, /`0.badge.url` must be a URL that starts with https:\/\/ or http:\/\//],
-      [{ levels: 5 }, /`0.levels` must be an array/],
       [{ levels: [{ name: 'L', key: 'l', points: -1 }] }, /`0.levels.0.points` must be a whole number from 0/],
     ],
     issues: ({ metric }) => [
@@ -144,11 +134,7 @@ export const rows: Readonly<Record<string, Row>> = {
         { name: 'One', key: 'one', points: 15, description: 'First', badge: null },
       ],
     ],
-    refused: () => [
-      [{ points: -1 }, /`0.points` must be a whole number from 0/],
-      [{ points: '5' }, /`0.points` must be a number/],
-      [{ description: 5 }, /`0.description` must be a string/],
-    ],
+    refused: [],
     issues: () => [
       [{ name: 'X', key: 'one', points: 99 }, /"one" already exists/],
       [{ name: 'X', key: 'x', points: 20 }, /level "two" also starts at 20 points/],
@@ -175,13 +161,11 @@ export const rows: Readonly<Record<string, Row>> = {
         { name: 'Happy hour', end: null, userAttributes: [], status: 'scheduled' },
       ],
     ],
-    refused: () => [
+    refused: [
       [{ multiplier: 0 }, /`0.multiplier` must be a number above 0 and below 100/],
       [{ multiplier: 100 }, /`0.multiplier` must be a number above 0 and below 100/],
       [{ multiplier: 1 }, /`0.multiplier` must not be 1: a boost multiplies what users earn/],
       [{ start: '2040-02-30' }, /`0.start` must be a day of the calendar/],
-      [{ name: 'x'.repeat(256) }, /`0.name` is longer than 255 characters/],
-      [{ rounding: 'off' }, /`0.rounding` must be one of/],
       [{ userId: '' }, /`0.userId` must not be empty/],
       [{ userAttributes: [{ attributeId: 'x', attributeValue: 'y' }] }, /`0.userAttributes.0.attributeId` must be a UUID/],
     ],
@@ -229,16 +213,9 @@ export const rows: Readonly<Record<string, Row>> = {
         { type: 'metric', metricThreshold: 2, streakLength: undefined, eventAttributes: [] },
       ],
     ],
-    refused: () => [
+    refused: [
       [{ points: 0 }, /`0.points` must not be 0/],
-      [{ points: 1.5 }, /`0.points` must be a/],
-      [{ type: 'other' }, /`0.type` must be one of/],
-      [{ metricThreshold: 0 }, /`0.metricThreshold` must be a whole number from 1/],
-      [{ metricId: 'x' }, /`0.metricId` must be a UUID/],
-      [{ status: 'on' }, /`0.status` must be one of/],
       [{ timeInterval: 10_001 }, /`0.timeInterval` must be a whole number from 1 to 10,000/],
-      [{ blockIfOutOfPoints: 'yes' }, /`0.blockIfOutOfPoints` must be a boolean/],
-      [{ userAttributes: {} }, /`0.userAttributes` must be an array/],
     ],
     issues: ({ metric, city }) => [
       [{ type: 'metric', points: 1 }, /metricId is required with type: metric/],
@@ -293,13 +270,9 @@ export const rows: Readonly<Record<string, Row>> = {
         { status: 'scheduled', name: 'Later' },
       ],
     ],
-    refused: () => [
+    refused: [
       [{ maxParticipants: 1001 }, /`0.maxParticipants` must be a whole number from 1 to 1,000/],
-      [{ status: 'over' }, /`0.status` must be one of/],
       [{ startTime: '9:00' }, /`0.startTime` must be a time of the day/],
-      [{ start: null }, /`0.start` must be a string/],
-      [{ runUnit: 'week' }, /`0.runUnit` must be one of/],
-      [{ breakdownAttributes: ['city'] }, /`0.breakdownAttributes.0` must be a UUID/],
     ],
     issues: ({ metric, kind }) => [
       [{ name: 'X', key: 'by-points', rankBy: 'streak' }, /"by-points" already exists/],
@@ -355,14 +328,7 @@ export const rows: Readonly<Record<string, Row>> = {
         { locale: 'en-US', type: 'reactivation', name: 'Weekly recap' },
       ],
     ],
-    refused: () => [
-      [{ type: 'welcome' }, /`0.type` must be one of achievement_completed/],
-      [{ locale: 'english (US)' }, /`0.locale` must be a BCP 47 locale such as en or pt-BR/],
-      [{ subject: ' ' }, /`0.subject` must not be empty/],
-      [{ body: 5 }, /`0.body` must be a string/],
-      [{ subject: 'x'.repeat(501) }, /`0.subject` is longer than 500 characters/],
-      [{ body: 'x'.repeat(5_001) }, /`0.body` is longer than 5,000 characters/],
-    ],
+    refused: [[{ locale: 'english (US)' }, /`0.locale` must be a BCP 47 locale such as en or pt-BR/]],
     issues: () => [
       [{ name: 'X', key: 'recap-en', type: 'recap', locale: 'de' }, /"recap-en" already exists/],
       [{ name: 'X', type: 'recap', locale: 'PT-br' }, /^Template "x": template "semana" also has type recap and locale pt-BR/],
@@ -418,13 +384,7 @@ export const rows: Readonly<Record<string, Row>> = {
         { status: 'active', description: null },
       ],
     ],
-    refused: () => [
-      [{ metricValue: 0 }, /`0.metricValue` must be a number above 0/],
-      [{ trigger: 'x' }, /`0.trigger` must be one of/],
-      [{ status: 'scheduled' }, /`0.status` must be one of/],
-      [{ streakLength: 1.5 }, /`0.streakLength` must be a/],
-      [{ achievementIds: 'x' }, /`0.achievementIds` must be an array/],
-    ],
+    refused: [[{ metricValue: 0 }, /`0.metricValue` must be a number above 0/]],
     issues: ({ metric }) => [
       [{ name: 'X', key: 'ten', trigger: 'api' }, /"ten" already exists/],
       [{ name: 'X', trigger: 'metric', metricId: metric }, /metricValue is required with trigger: metric/],

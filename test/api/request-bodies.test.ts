@@ -1,0 +1,110 @@
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { configText } from '../support/answers.js';
+import { sendRaw } from '../support/raw-http.js';
+import { startWorld, type World } from '../support/world.js';
+
+const config = configText({ metrics: [{ key: 'm', name: 'M' }] });
+const eventPath = '/v1/metrics/m/event';
+
+describe('Bodies', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ config });
+  });
+  after(() => world.stop());
+
+  describe('are read as JSON whatever they say they are:', () => {
+    const types: readonly string[] = [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data',
+      'application/json; charset=x',
+      '',
+    ];
+    for (const type of types) {
+      it(type || 'without a Content-Type', async () => {
+        const body = JSON.stringify({ user: { id: `type ${type}` }, value: 1 });
+        const reply = await sendRaw(world.address, {
+          method: 'POST',
+          path: eventPath,
+          body,
+          ...(type ? { headers: { 'Content-Type': type } } : {}),
+        });
+        expect(reply.status).to.equal(201);
+      });
+    }
+
+    it('compressed, as long as they are not too large after that', async () => {
+      const send = (id: string, pad: number): ReturnType<typeof sendRaw> =>
+        sendRaw(world.address, {
+          method: 'POST',
+          path: eventPath,
+          headers: { 'Content-Encoding': 'gzip' },
+          body: gzipSync(JSON.stringify({ user: { id }, value: 1, pad: 'x'.repeat(pad) })),
+        });
+      expect((await send('gzip', 1_000)).status).to.equal(201);
+      expect((await send('bomb', 10_000_000)).status).to.equal(413);
+      expect((await world.get('/v1/users/bomb')).status).to.equal(404);
+    });
+
+    it('up to the last byte that is allowed', async () => {
+      const body = JSON.stringify({ user: { id: 'large' }, value: 1 }).padEnd(131_072);
+      expect((await world.request('POST', eventPath, { raw: body })).status).to.equal(201);
+    });
+  });
+});
+
+describe('A small body that is all wrong', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ config });
+  });
+  after(() => world.stop());
+
+  const zeros = (count: number): number[] => Array.from({ length: count }, () => 0);
+  const errorOf = async (method: string, path: string, body: unknown, status = 422): Promise<string> => {
+    const reply = await world.request(method, path, { body });
+    expect(reply.status).to.equal(status);
+    return (reply.body as { error: string }).error;
+  };
+
+  it('has the lengths of its lists checked before their items', async () => {
+    expect(await errorOf('PATCH', '/v1/users/ana/preferences', { notifications: { recap: zeros(60_000) } })).to.equal(
+      '`notifications.recap` must have at most 2 items.',
+    );
+    const metrics = zeros(60_000);
+    expect(await errorOf('PATCH', '/v1/users/ana/preferences', { streak: { metrics } })).to.match(
+      /^`streak.metrics` must have at most 20 items\.$/,
+    );
+    expect(await errorOf('PUT', '/v1/users/ana', { deviceTokens: zeros(60_000) })).to.equal('`deviceTokens` must have at most 100 items.');
+    expect(await errorOf('POST', '/admin/v1/streaks/freezes', { freezes: zeros(60_000) })).to.equal(
+      '`freezes` must have at most 100 items.',
+    );
+    expect(await errorOf('POST', '/admin/v1/metrics/events', zeros(150_000))).to.match(/must have at most 1000 items\.$/);
+  });
+
+  it('has the number of its attributes checked before their values', async () => {
+    const attributes = Object.fromEntries(zeros(10_000).map((zero, no) => [`a${no}`, zero]));
+    expect(await errorOf('PUT', '/v1/users/ana', { attributes })).to.equal('`attributes` must have at most 1000 keys.');
+  });
+
+  it('is answered with 20 complaints and how many more there are, in a batch of 2 MiB too', async () => {
+    const attributes = Object.fromEntries(zeros(100).map((zero, no) => [`a${no}`, zero]));
+    const events = zeros(900).map(() => ({ key: 'm', user: { id: 'ana' }, value: 1, attributes }));
+    const error = await errorOf('POST', '/admin/v1/metrics/events', events);
+    expect(error.split('; ')).to.have.length(20);
+    expect(error).to.match(/`0\.attributes\.a0` must be a string; .* and 17980 more\.$/);
+  });
+
+  it('names 20 unknown attributes and how many more there are', async () => {
+    const attributes = Object.fromEntries(zeros(500).map((_, no) => [`a${no}`, 'x']));
+    expect(await errorOf('PUT', '/v1/users/ana', { attributes })).to.match(/^Invalid attribute keys: a0, .*, a19 and 480 more\. /);
+  });
+
+  it('names 20 unknown fields of an object and how many more there are', async () => {
+    const fields = Object.fromEntries(zeros(5_000).map((zero, no) => [`f${no}`, zero]));
+    const reply = await world.request('POST', '/admin/v1/attributes', { body: [{ key: 'k', name: 'K', type: 'user', ...fields }] });
+    expect(JSON.stringify(reply.body).length).to.be.lessThan(5_000);
+  });
+});
