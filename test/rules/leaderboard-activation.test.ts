@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { configText, read, readBoard, readPlace, track, until } from '../support/answers.js';
-import { startHost, startTenant, startWorld, type World } from '../support/world.js';
+import { startHost, startTenant, type World } from '../support/world.js';
 
 interface Board {
   readonly key: string;
@@ -15,7 +15,8 @@ const base = {
   metrics: [{ key: 'm', name: 'M' }],
   points: [
     {
-      ...{ key: 'p', name: 'P' },
+      key: 'p',
+      name: 'P',
       triggers: [{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 10, points: 1, status: 'active' }],
     },
   ],
@@ -25,7 +26,11 @@ const withBoards = (...boards: readonly Board[]): string =>
   configText({
     ...base,
     leaderboards: boards.map(({ key, status = 'active', by = 'metric', ...rest }) => ({
-      ...{ key, name: key, status, rankBy: by, ...rest },
+      key,
+      name: key,
+      status,
+      rankBy: by,
+      ...rest,
       ...(by === 'metric' ? { metricKey: 'm' } : { pointsSystemKey: 'p' }),
     })),
   });
@@ -178,28 +183,37 @@ describe('A leaderboard that becomes active', () => {
 });
 
 describe('A limit that is changed', () => {
+  let host: World;
   let world: World;
   before(async () => {
-    world = await startWorld({ config: withBoards({ key: 'totals', maxParticipants: 5 }) });
+    host = await startHost();
+  });
+  after(() => host.stop());
+  beforeEach(async () => {
+    world = await startTenant(host, { config: withBoards({ key: 'totals', maxParticipants: 5 }) });
     for (const [i, user] of ['ana', 'ben', 'carl', 'dora', 'emil'].entries()) await track(world, 'm', { user, value: 10 * (5 - i) });
   });
-  after(() => world.stop());
+  afterEach(() => world.stop());
 
+  const limit = (maxParticipants: number): Promise<unknown> => world.configure(withBoards({ key: 'totals', maxParticipants }));
   const entries = async (): Promise<unknown[]> => {
     await world.drain();
-    return (await world.pool.query<{ user_id: string }>('select user_id from leaderboard_entries order by value desc')).rows.map(
-      ({ user_id: user }) => user,
+    const { rows } = await world.pool.query<{ user_id: string }>(
+      'select user_id from leaderboard_entries where tenant = $1 order by value desc',
+      [world.tenant],
     );
+    return rows.map(({ user_id: user }) => user);
   };
 
   it('to less leaves the last places outside at once', async () => {
-    await world.configure(withBoards({ key: 'totals', maxParticipants: 3 }));
+    await limit(3);
     expect(await readBoard(world, 'totals')).to.deep.equal(['1 ana 50', '2 ben 40', '3 carl 30']);
     expect(await readPlace(world, 'dora', 'totals')).to.include({ rank: null, value: null });
     expect(await entries()).to.deep.equal(['ana', 'ben', 'carl', 'dora', 'emil']);
   });
 
-  it('and asks those outside for more than the lowest', async () => {
+  it('to less asks those outside for more than the lowest', async () => {
+    await limit(3);
     expect((await track(world, 'm', { user: 'dora', value: 10 })).leaderboards).to.deep.equal({});
     const { leaderboards } = await track(world, 'm', { user: 'dora', value: 1 });
     expect(leaderboards['totals']).to.include({ rank: 3, previousRank: null, threshold: 31 });
@@ -207,11 +221,13 @@ describe('A limit that is changed', () => {
   });
 
   it('to more has the best of those who were outside at once', async () => {
-    await world.configure(withBoards({ key: 'totals', maxParticipants: 4 }));
+    await limit(3);
+    await track(world, 'm', { user: 'dora', value: 11 });
+    await limit(4);
     expect(await readBoard(world, 'totals')).to.deep.equal(['1 ana 50', '2 ben 40', '3 dora 31', '4 carl 30']);
     expect(await readPlace(world, 'carl', 'totals')).to.include({ rank: 4, value: 30 });
     expect((await track(world, 'm', { user: 'emil', value: 1 })).leaderboards).to.deep.equal({});
-    await world.configure(withBoards({ key: 'totals', maxParticipants: 5 }));
+    await limit(5);
     const { leaderboards } = await track(world, 'm', { user: 'emil', value: 1 });
     expect(leaderboards['totals']).to.include({ rank: 5, previousRank: 5, threshold: 12 });
   });
