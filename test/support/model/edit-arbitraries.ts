@@ -1,4 +1,4 @@
-/** Edits, for fast-check: a value for every field that a configuration has (test/unit/model.fields.test.ts compares them with the schema). */
+/** Edits, for fast-check: a value for every field that a configuration has (test/long/model.self.test.ts compares them with the schema). */
 import fc from 'fast-check';
 import { type ListName } from '../../../src/config/schema/model.js';
 import { eventAttributeValues, userAttributeValues } from './documents.js';
