@@ -7,7 +7,7 @@ import { bundleLibrary } from '../../src/redis/library.js';
 import { startService } from '../../src/app/service.js';
 import { differences } from '../support/differences.js';
 import { OwnRedis } from '../support/own-redis.js';
-import { until, untilReady } from '../support/stage.js';
+import { until, untilReady, untilSampleActivated } from '../support/stage.js';
 import { keysOf, startWorld, type Reply, type World } from '../support/world.js';
 
 const roles = { api: true, worker: true };
@@ -48,6 +48,7 @@ describe('A Redis that is out of sync with Postgres', () => {
     others = [];
     // Here an operator puts back what was lost; test/long/reconcile.test.ts is about what happens by itself.
     world = await startWorld({ settings: { autoRestore: false } });
+    await untilSampleActivated(world.pool);
     await send(10);
   });
   afterEach(async () => {

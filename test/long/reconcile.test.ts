@@ -10,7 +10,7 @@ import { startService, type Roles } from '../../src/app/service.js';
 import { differences } from '../support/differences.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { PlainRedis } from '../support/plain-redis.js';
-import { until, untilReady } from '../support/stage.js';
+import { until, untilReady, untilSampleActivated } from '../support/stage.js';
 import { keysOf, startWorld, tenant, type Reply, type World, type WorldOptions } from '../support/world.js';
 
 const silent = pino({ level: 'silent' });
@@ -39,6 +39,7 @@ class Stage {
   static async set(options: WorldOptions): Promise<Stage> {
     const world = await startWorld(options);
     cleaning.push(() => world.stop());
+    if (options.roles?.worker !== false) await untilSampleActivated(world.pool);
     return new Stage(world);
   }
 

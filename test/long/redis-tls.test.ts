@@ -3,7 +3,7 @@ import { connectRedis, type RedisConnection, type RedisTarget } from '../../src/
 import { Client } from '../support/client.js';
 import { logLines } from '../support/log-lines.js';
 import { killChildren, runLaurel, serve } from '../support/process.js';
-import { setStage, type Stage } from '../support/stage.js';
+import { setStage, untilSampleActivated, type Stage } from '../support/stage.js';
 import { stores } from '../support/stores.js';
 import { pem, pemFile, startTls, type TlsOptions, type TlsStore } from '../support/tls.js';
 import { adminKey } from '../support/world.js';
@@ -91,6 +91,7 @@ describe('A service that speaks TLS with Redis', () => {
   it('counts an event, and logs nothing of keys or passwords', async () => {
     const service = serve({ ...stage.env, REDIS_URL: redis.url, REDIS_CA_FILE: ca.caFile, ...files, LOG_LEVEL: 'trace' });
     const address = await service.address();
+    await untilSampleActivated(stage.pool);
     const caller = new Client(adminKey, 1);
     const { status, body } = await caller.event(address, 'flashcards-viewed', { user: { id: 'ana' }, value: 1 });
     caller.close();

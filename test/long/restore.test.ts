@@ -12,6 +12,7 @@ import { writeUsers } from '../../src/restore/write-users.js';
 import { allowed } from '../support/active-redis.js';
 import { differences } from '../support/differences.js';
 import { fromSources, killChildren, LaurelProcess } from '../support/process.js';
+import { untilSampleActivated } from '../support/stage.js';
 import { keysOf, startWorld, tenant, type World } from '../support/world.js';
 
 const users = 1_200;
@@ -26,6 +27,7 @@ describe('laurel restore and laurel verify', () => {
     printed = [];
     // The worker leaves it to the command; test/long/reconcile.test.ts is about what it does by itself.
     world = await startWorld({ settings: { autoRestore: false } });
+    await untilSampleActivated(world.pool);
     context = await Context.start({ settings: world.settings, log: pino({ level: 'silent' }), print });
     for (let first = 0; first < users; first += 600) {
       const events = Array.from({ length: 600 }, (_, i) => ({

@@ -165,6 +165,7 @@ describe('A service whose Redis goes away', () => {
   before(async () => {
     redis = await OwnRedis.start();
     world = await startWorld({ redisUrl: redis.url, now: null });
+    await untilSampleActivated(world.pool);
     client = new Client(adminKey, 64);
     await many(5);
   });
