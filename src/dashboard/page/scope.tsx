@@ -25,9 +25,11 @@ export function tenantOf(path: string): string | undefined {
   return tenant === undefined ? undefined : decodeURIComponent(tenant);
 }
 
-export function createScope(session: Session, tenant: string | undefined): Scope {
+/** `onSignedOut` is called when the service no longer accepts the session. */
+export function createScope({ session, tenant }: Pick<Scope, 'session' | 'tenant'>, onSignedOut: () => void): Scope {
   const base = baseOf(tenant);
-  return { session, tenant, api: createApi(tenant), href: (path) => base + path, canChange: session.key.access === 'full' };
+  const api = createApi({ key: session.key.id, tenant }, onSignedOut);
+  return { session, tenant, api, href: (path) => base + path, canChange: session.key.access === 'full' };
 }
 
 export const ScopeContext = createContext<Scope | undefined>(undefined);

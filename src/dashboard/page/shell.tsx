@@ -1,8 +1,8 @@
+import { useMutation } from '@tanstack/preact-query';
 import { Route, Router, useLocation } from 'preact-iso';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { signOut } from './api/session.js';
-import { useAction } from './api/use-read.js';
 import { forgetDrafts, hasDrafts } from './configuration/draft-storage.js';
 import { groups, screens } from './screens.js';
 import { useScope } from './scope.js';
@@ -76,18 +76,20 @@ function Navigation() {
 /** Ends the session. Its drafts end with it, since the next operator uses the same tab. */
 function SignOut() {
   const [isAsking, setIsAsking] = useState(false);
-  const { run, isRunning, error } = useAction(async () => {
-    await signOut();
-    forgetDrafts(sessionStorage);
-    location.assign('/dashboard');
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => {
+      forgetDrafts(sessionStorage);
+      location.assign('/dashboard');
+    },
   });
   const onClick = (): void => {
     if (hasDrafts(sessionStorage)) setIsAsking(true);
-    else void run();
+    else mutate();
   };
   return (
     <>
-      <button type="button" class="plain" disabled={isRunning} onClick={onClick}>
+      <button type="button" class="plain" disabled={isPending} onClick={onClick}>
         Sign out
       </button>
       {isAsking ? (
@@ -95,15 +97,15 @@ function SignOut() {
           title="Sign out"
           confirm="Sign out and discard"
           isDangerous
-          isRunning={isRunning}
+          isRunning={isPending}
           error={error}
-          onConfirm={() => void run()}
+          onConfirm={mutate}
           onClose={() => setIsAsking(false)}
         >
           <p>The changes of the configuration that are not applied will be lost.</p>
         </ConfirmDialog>
       ) : (
-        error !== undefined && <ErrorNote error={error} />
+        error && <ErrorNote error={error} />
       )}
     </>
   );

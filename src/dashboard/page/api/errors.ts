@@ -15,9 +15,17 @@ export function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The outcome of a batch. Throws an ApiError with the reasons of its items that failed. */
-export function wholeBatch<T extends { readonly issues: readonly { readonly message: string }[] }>({ data }: { readonly data?: T }): T {
+/** The data of a response that has some. */
+export function dataOf<T>({ data }: { readonly data?: T | undefined }): T {
   if (data === undefined) throw new ApiError(200, 'The service responded without a result.');
+  return data;
+}
+
+/** The outcome of a batch. Throws an ApiError with the reasons of its items that failed. */
+export function wholeBatch<T extends { readonly issues: readonly { readonly message: string }[] }>(response: {
+  readonly data?: T | undefined;
+}): T {
+  const data = dataOf(response);
   if (data.issues.length > 0) throw new ApiError(422, data.issues.map(({ message }) => message).join('\n'));
   return data;
 }

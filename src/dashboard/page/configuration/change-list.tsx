@@ -54,12 +54,11 @@ export function EffectList({ effects }: { readonly effects: readonly Effect[] })
   return (
     <ul class="effects">
       {effects.map((effect) => {
-        const of = { ...effect, key: effect.key ?? undefined };
-        const editor = editorOfChange(of);
+        const editor = editorOfChange(effect);
         return (
-          <li key={`${nameOfChange(of)} ${effect.sentence}`}>
+          <li key={`${nameOfChange(effect)} ${effect.sentence}`}>
             {effect.sentence}{' '}
-            <span class="about">{editor === undefined ? nameOfChange(of) : <a href={href(editor)}>{nameOfChange(of)}</a>}</span>
+            <span class="about">{editor === undefined ? nameOfChange(effect) : <a href={href(editor)}>{nameOfChange(effect)}</a>}</span>
           </li>
         );
       })}

@@ -15,9 +15,16 @@ const partOfKind: Readonly<Record<string, string>> = {
 
 const innerListOfKind: Readonly<Record<string, string>> = { trigger: 'triggers', boost: 'boosts' };
 
+/** What a change or an effect is about. The key of a part that is one object is absent. */
+interface Subject {
+  readonly kind: string;
+  readonly key?: string | null;
+  readonly within?: string | null;
+}
+
 /** The path of the editor of what a change is about. */
-export function editorOfChange({ kind, key, within }: Pick<Change, 'kind' | 'key' | 'within'>): string | undefined {
-  if (key === undefined) return `/configuration/${encodeURIComponent(kind)}`;
+export function editorOfChange({ kind, key, within }: Subject): string | undefined {
+  if (typeof key !== 'string') return `/configuration/${encodeURIComponent(kind)}`;
   if (typeof within === 'string') {
     const list = innerListOfKind[kind];
     return editorPath('points', within) + (list === undefined ? '' : `/${list}/${encodeURIComponent(key)}`);
@@ -28,8 +35,8 @@ export function editorOfChange({ kind, key, within }: Pick<Change, 'kind' | 'key
 }
 
 /** `level points/expert`. */
-export function nameOfChange({ kind, key, within }: Pick<Change, 'kind' | 'key' | 'within'>): string {
-  if (key === undefined) return kind;
+export function nameOfChange({ kind, key, within }: Subject): string {
+  if (typeof key !== 'string') return kind;
   return `${kind} ${typeof within === 'string' ? `${within}/` : ''}${key}`;
 }
 

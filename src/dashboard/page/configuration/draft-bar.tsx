@@ -39,7 +39,7 @@ export function DraftBar({ count, isKept, onDiscard }: DraftBarProps) {
           confirm="Discard the changes"
           isDangerous
           isRunning={false}
-          error={undefined}
+          error={null}
           onClose={() => setIsAsking(false)}
           onConfirm={() => {
             setIsAsking(false);

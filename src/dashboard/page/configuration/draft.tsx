@@ -1,9 +1,9 @@
+import { skipToken, useQuery, useQueryClient } from '@tanstack/preact-query';
 import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useMemo, useState } from 'preact/hooks';
-import { useRead } from '../api/use-read.js';
 import { type Scope, useScope } from '../scope.js';
 import { ErrorNote, Loading } from '../ui/states.js';
-import { type Configuration, dataOf, type Problem } from './api.js';
+import { type Configuration, fileOf, type Problem } from './api.js';
 import { DraftBar } from './draft-bar.js';
 import { type DraftChange, draftChanges } from './draft-changes.js';
 import { type DraftOwner, draftName, loadDraft, saveDraft, type StoredDraft } from './draft-storage.js';
@@ -42,33 +42,32 @@ export const draftOwner = ({ tenant, session: { key } }: Pick<Scope, 'tenant' | 
   ...{ key: key.id, tenant: tenant ?? key.tenantId ?? undefined },
 });
 
-interface Loaded {
-  readonly configuration: Configuration;
-  readonly schema: FileSchema;
-}
-
-/** What was read last, by operator and tenant: shown until the next screen has read it again. */
-const lastRead = new Map<string, Loaded>();
-/** The problems of the last review, by operator and tenant: the forms show them. */
-const lastProblems = new Map<string, readonly Problem[]>();
-
-async function load({ api: { admin } }: Scope): Promise<{ data: Loaded }> {
-  const [configuration, schema] = await Promise.all([admin.GET('/configuration'), admin.GET('/configuration/schema')]);
-  const current = dataOf(configuration) as Configuration;
-  return { data: { configuration: current, schema: new FileSchema(dataOf(schema) as JsonObject) } };
+/** The problems of the last review, which the forms show. */
+function useProblems(): [problems: readonly Problem[], set: (problems: readonly Problem[]) => void] {
+  const queries = useQueryClient();
+  const queryKey = useScope().api.keyOf(['problems of the draft']);
+  const { data = [] } = useQuery<readonly Problem[]>({ queryKey, queryFn: skipToken, gcTime: Infinity });
+  return [data, (problems) => queries.setQueryData(queryKey, problems)];
 }
 
 /** Gives the screens inside it the configuration and its draft, with a bar for what is not applied yet. */
 export function Configuring({ children }: { readonly children: ComponentChildren }) {
   const scope = useScope();
-  const owner = draftName(draftOwner(scope));
-  const read = useRead(() => load(scope), [scope]);
-  if (read.data) lastRead.set(owner, read.data);
-  const loaded = read.data ?? lastRead.get(owner);
-  if (!loaded) return read.error === undefined ? <Loading /> : <ErrorNote error={read.error} retry={read.reload} />;
+  const configuration = useQuery(scope.api.admin.query('/configuration'));
+  const fileSchema = useQuery(scope.api.admin.query('/configuration/schema'));
+  const schema = useMemo(() => fileSchema.data && new FileSchema(fileSchema.data as JsonObject), [fileSchema.data]);
+  const reload = (): void => void configuration.refetch();
+  if (!configuration.data || !schema) {
+    const error = configuration.error ?? fileSchema.error;
+    const retry = (): void => {
+      reload();
+      void fileSchema.refetch();
+    };
+    return error ? <ErrorNote error={error} retry={retry} /> : <Loading />;
+  }
   return (
     <ConfigurationFrame>
-      <WithDraft key={owner} loaded={loaded} reload={read.reload}>
+      <WithDraft key={draftName(draftOwner(scope))} configuration={configuration.data} schema={schema} reload={reload}>
         {children}
       </WithDraft>
     </ConfigurationFrame>
@@ -76,25 +75,22 @@ export function Configuring({ children }: { readonly children: ComponentChildren
 }
 
 interface WithDraftProps {
-  readonly loaded: Loaded;
+  readonly configuration: Configuration;
+  readonly schema: FileSchema;
   readonly reload: () => void;
   readonly children: ComponentChildren;
 }
 
-function WithDraft({ loaded: { configuration, schema }, reload, children }: WithDraftProps) {
+function WithDraft({ configuration, schema, reload, children }: WithDraftProps) {
   const scope = useScope();
   const owner = draftOwner(scope);
-  const name = draftName(owner);
   const [stored, setStored] = useState(() => loadDraft(sessionStorage, owner));
   const [isKept, setIsKept] = useState(true);
-  const [problems, setShownProblems] = useState(() => lastProblems.get(name) ?? []);
-  const { version, file: base } = configuration;
+  const [problems, setProblems] = useProblems();
+  const { version } = configuration;
+  const base = fileOf(configuration);
   const file = stored?.file ?? base;
   const changes = useMemo(() => draftChanges(base, file), [base, file]);
-  const setProblems = (found: readonly Problem[]): void => {
-    lastProblems.set(name, found);
-    setShownProblems(found);
-  };
   const store = (draft: StoredDraft | undefined): void => {
     setIsKept(saveDraft(sessionStorage, owner, draft));
     setStored(draft);

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useScope } from '../scope.js';
 import { readOnlyReason } from '../ui/change-button.js';
+import { fileOf } from './api.js';
 import { FieldControl } from './controls.js';
 import { useDraft } from './draft.js';
 import type { FieldText } from './field-texts.js';
@@ -23,7 +24,7 @@ export function ObjectForm({ schema, texts, path, without = [] }: ObjectFormProp
   const by = fileSchema.variantField(schema);
   const variant = by === undefined ? undefined : valueAt(file, [...path, by]);
   const fields = fileSchema.fields(schema, texts, variant).filter(({ name }) => !without.includes(name));
-  const kept = keptFields(schema, { file, applied: current.file }, path);
+  const kept = keptFields(schema, { file, applied: fileOf(current) }, path);
   return (
     <Changeable>
       {kept.length > 0 && (

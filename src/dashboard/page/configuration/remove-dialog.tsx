@@ -23,7 +23,7 @@ export function RemoveDialog({ path, object, singular, onRemoved, onClose }: Rem
       confirm={`Remove ${singular}`}
       isDangerous
       isRunning={false}
-      error={undefined}
+      error={null}
       onClose={onClose}
       onConfirm={() => {
         set(path, undefined);

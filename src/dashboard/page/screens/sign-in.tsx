@@ -1,19 +1,19 @@
+import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { signIn } from '../api/session.js';
-import { useAction } from '../api/use-read.js';
 import { ErrorNote } from '../ui/states.js';
 
 /** Exchanges an admin key for a session. The page does not store the key. */
 export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
   const [key, setKey] = useState('');
-  const { run, isRunning, error } = useAction(() => signIn(key.trim()));
-  const submit = async (event: SubmitEvent): Promise<void> => {
+  const { mutate, isPending, error } = useMutation({ mutationFn: () => signIn(key.trim()), onSuccess: onSignedIn });
+  const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    if (await run()) onSignedIn();
+    mutate();
   };
   return (
     <main class="sign-in">
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={submit}>
         <h1>Laurel</h1>
         <p>Sign in with an admin key. A session lasts 8 hours and ends when the key is revoked.</p>
         <label class="field">
@@ -30,9 +30,9 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
             }}
           />
         </label>
-        {error !== undefined && <ErrorNote error={error} />}
-        <button class="primary" type="submit" disabled={isRunning}>
-          {isRunning ? 'Signing in' : 'Sign in'}
+        {error && <ErrorNote error={error} />}
+        <button class="primary" type="submit" disabled={isPending}>
+          {isPending ? 'Signing in' : 'Sign in'}
         </button>
         <p class="hint">
           <code>npm start</code> prints a key at its first start. <code>npx laurel keys create</code> creates another one.

@@ -41,7 +41,7 @@ interface ConfirmProps {
   readonly isDangerous?: boolean;
   readonly isRunning: boolean;
   readonly isDisabled?: boolean;
-  readonly error: unknown;
+  readonly error: Error | null;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
 }
@@ -56,7 +56,7 @@ export function ConfirmDialog({ title, children, confirm, isDangerous, isRunning
     <Dialog title={title} onClose={onClose}>
       <form onSubmit={submit}>
         {children}
-        {error !== undefined && <ErrorNote error={error} />}
+        {error && <ErrorNote error={error} />}
         <footer class="actions">
           <button type="button" onClick={onClose}>
             Cancel

@@ -1,5 +1,5 @@
 import { pageNumber } from '../address.js';
-import type { Read } from '../api/use-read.js';
+import type { Read } from '../api/query-client.js';
 import type { Address } from '../use-address.js';
 import { Loaded } from './states.js';
 import { Pager, Table, type TableProps } from './table.js';

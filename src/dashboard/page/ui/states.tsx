@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { sentenceOf } from '../api/errors.js';
-import type { Read } from '../api/use-read.js';
+import type { Read } from '../api/query-client.js';
 
 /** An error, in the words of the service. */
 export function ErrorNote({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
@@ -31,11 +31,11 @@ export function Empty({ children }: { readonly children: ComponentChildren }) {
 
 /** Shows what a read returned: progress before it, the error in place of it. */
 export function Loaded<T>({ of, children }: { readonly of: Read<T>; readonly children: (data: T) => ComponentChildren }) {
-  const { data, error, reload } = of;
+  const { data, error, refetch } = of;
   return (
     <>
-      {error !== undefined && <ErrorNote error={error} retry={reload} />}
-      {data === undefined ? error === undefined && <Loading /> : children(data)}
+      {error && <ErrorNote error={error} retry={() => void refetch()} />}
+      {data === undefined ? !error && <Loading /> : children(data)}
     </>
   );
 }

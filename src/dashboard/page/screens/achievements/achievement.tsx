@@ -1,5 +1,6 @@
+import { useQuery } from '@tanstack/preact-query';
+import { dataOf } from '../../api/errors.js';
 import { findByKey } from '../../api/find-by-key.js';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { Chart } from '../../ui/chart.js';
@@ -14,9 +15,10 @@ import { triggerNames } from './trigger-names.js';
 /** An achievement: who completes it, and how rare it is, over time. */
 export default function Achievement({ achievement: key }: { readonly achievement: string }) {
   const { api, href } = useScope();
-  const read = useRead(
-    async () => ({ data: { found: await findByKey(key, (query) => api.admin.GET('/achievements', { params: { query } })) } }),
-    [api, key],
+  const read = useQuery(
+    api.query(['achievement', key], async () => ({
+      found: await findByKey(key, (query) => api.admin.GET('/achievements', { params: { query } })),
+    })),
   );
   const found = read.data?.found;
   const editor = href(`/configuration/achievements/${encodeURIComponent(key)}`);
@@ -55,14 +57,17 @@ function History({ id }: { readonly id: string }) {
   const { api } = useScope();
   const { query, change } = useAddress();
   const days = daysOf(query['days']);
-  const read = useRead(async () => {
-    const path = { id };
-    // Only the service knows the date of its clock: the range that it reads by default ends there.
-    const latest = await api.admin.GET('/analytics/achievements/{id}', { params: { path } });
-    const last = latest.data?.days.at(-1);
-    if (last === undefined || days === defaultDays) return latest;
-    return api.admin.GET('/analytics/achievements/{id}', { params: { path, query: { from: firstDay(last, days), until: last } } });
-  }, [api, id, days]);
+  const read = useQuery(
+    api.query(['achievement history', id, days], async () => {
+      const path = { id };
+      // Only the service knows the date of its clock: the range that it reads by default ends there.
+      const latest = dataOf(await api.admin.GET('/analytics/achievements/{id}', { params: { path } }));
+      const last = latest.days.at(-1);
+      if (last === undefined || days === defaultDays) return latest;
+      const query = { from: firstDay(last, days), until: last };
+      return dataOf(await api.admin.GET('/analytics/achievements/{id}', { params: { path, query } }));
+    }),
+  );
   return (
     <>
       <form class="inline" onSubmit={(event) => event.preventDefault()}>

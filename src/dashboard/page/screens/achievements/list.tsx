@@ -1,4 +1,4 @@
-import { useRead } from '../../api/use-read.js';
+import { useQuery } from '@tanstack/preact-query';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { formatNumber, formatShare } from '../../ui/format.js';
@@ -11,8 +11,8 @@ import { triggerNames } from './trigger-names.js';
 export default function Achievements() {
   const { api, href } = useScope();
   const paging = usePaging(useAddress());
-  const achievements = useRead(() => api.admin.GET('/achievements', { params: { query: paging.range } }), [api, paging.page]);
-  const counted = useRead(() => api.application.GET('/achievements'), [api]);
+  const achievements = useQuery(api.admin.query('/achievements', { params: { query: paging.range } }));
+  const counted = useQuery(api.application.query('/achievements'));
   const countOf = (id: string) => counted.data?.find((one) => one.id === id);
   return (
     <ObjectListPage

@@ -1,7 +1,7 @@
+import { useMutation, useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError } from '../../api/errors.js';
-import { useAction, useRead } from '../../api/use-read.js';
-import { type Applied, dataOf, type DryRun } from '../../configuration/api.js';
+import { ApiError, dataOf } from '../../api/errors.js';
+import type { Applied, DryRun } from '../../configuration/api.js';
 import { ChangeList, EffectList } from '../../configuration/change-list.js';
 import { Configuring, useDraft } from '../../configuration/draft.js';
 import { ProblemList } from '../../configuration/problem-list.js';
@@ -20,11 +20,12 @@ export default function ConfigurationReview() {
 function Review({ onApplied }: { readonly onApplied: (applied: Applied) => void }) {
   const { href, api } = useScope();
   const { file, current, changes, setProblems, reload } = useDraft();
-  const candidate = { file, prune: true, version: current.version };
-  const read = useRead(
-    async () => ({ data: dataOf(await api.admin.POST('/configuration/dry-run', { body: candidate })) }),
-    [current.version, file],
+  const body = { file, prune: true, version: current.version };
+  const dryRun = api.query(['dry run', body], async ({ signal }) =>
+    dataOf(await api.admin.POST('/configuration/dry-run', { body, signal })),
   );
+  // A review starts anew: the effects are those on the users of now.
+  const read = useQuery({ ...dryRun, gcTime: 0 });
   const found = read.data?.problems;
   const newest = read.data?.version ?? current.version;
   useEffect(() => {
@@ -44,7 +45,7 @@ function Review({ onApplied }: { readonly onApplied: (applied: Applied) => void 
   }
   return (
     <Page title="Review" about="What applying the draft changes, and what that does to users. Nothing is changed yet.">
-      <Loaded of={read}>{(dryRun) => <Outcome dryRun={dryRun} onApplied={onApplied} />}</Loaded>
+      <Loaded of={read}>{(outcome) => <Outcome dryRun={outcome} onApplied={onApplied} />}</Loaded>
     </Page>
   );
 }
@@ -52,12 +53,13 @@ function Review({ onApplied }: { readonly onApplied: (applied: Applied) => void 
 function Outcome({ dryRun, onApplied }: { readonly dryRun: DryRun; readonly onApplied: (applied: Applied) => void }) {
   const { api } = useScope();
   const { file, current, discard, reload } = useDraft();
-  const apply = useAction(async () => {
-    const body = { file, prune: true, version: current.version };
-    const applied = dataOf(await api.admin.POST('/configuration/apply', { body })) as Applied;
-    onApplied(applied);
-    discard();
-    reload();
+  const apply = useMutation({
+    mutationFn: async () => dataOf(await api.admin.POST('/configuration/apply', { body: { file, prune: true, version: current.version } })),
+    onSuccess: (applied) => {
+      onApplied(applied);
+      discard();
+      reload();
+    },
   });
   if (dryRun.problems.length > 0) {
     return (
@@ -77,15 +79,15 @@ function Outcome({ dryRun, onApplied }: { readonly dryRun: DryRun; readonly onAp
           <EffectList effects={dryRun.effects} />
         </Panel>
       </div>
-      {apply.error !== undefined && <ErrorNote error={apply.error} />}
+      {apply.error && <ErrorNote error={apply.error} />}
       <div class="actions">
         {isOutdated ? (
           <button type="button" class="primary" onClick={reload}>
             Show what changed
           </button>
         ) : (
-          <ChangeButton kind="primary" isDisabled={apply.isRunning || dryRun.changes.length === 0} onClick={() => void apply.run()}>
-            {apply.isRunning ? 'Applying' : `Apply ${formatCount(dryRun.changes.length, 'change')}`}
+          <ChangeButton kind="primary" isDisabled={apply.isPending || dryRun.changes.length === 0} onClick={() => apply.mutate()}>
+            {apply.isPending ? 'Applying' : `Apply ${formatCount(dryRun.changes.length, 'change')}`}
           </ChangeButton>
         )}
       </div>

@@ -1,6 +1,6 @@
+import { useMutation, useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { useAction, useRead } from '../../api/use-read.js';
-import { dataOf } from '../../configuration/api.js';
+import { dataOf } from '../../api/errors.js';
 import { ConfigurationFrame } from '../../configuration/frame.js';
 import { useScope } from '../../scope.js';
 import { formatNumber } from '../../ui/format.js';
@@ -25,18 +25,20 @@ export default function Files() {
 
 function Export() {
   const { api } = useScope();
-  const current = useRead(() => api.admin.GET('/configuration'), [api]);
+  const current = useQuery(api.admin.query('/configuration'));
   const version = current.data?.version;
   const [size, setSize] = useState<number>();
-  const download = useAction(async () => {
-    const text = dataOf(await api.admin.GET('/configuration/file', { parseAs: 'text' }));
-    const blob = new Blob([text], { type: 'text/yaml' });
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(blob);
-    link.download = `laurel${version === undefined ? '' : `-${version}`}.yaml`;
-    link.click();
-    URL.revokeObjectURL(link.href);
-    setSize(blob.size);
+  const download = useMutation({
+    mutationFn: async () => dataOf(await api.admin.GET('/configuration/file', { parseAs: 'text' })),
+    onSuccess: (text) => {
+      const blob = new Blob([text], { type: 'text/yaml' });
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(blob);
+      link.download = `laurel${version === undefined ? '' : `-${version}`}.yaml`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+      setSize(blob.size);
+    },
   });
   return (
     <Panel title="Export">
@@ -44,9 +46,9 @@ function Export() {
         The file has everything that is in use{version === undefined ? '' : ` in version ${version}`}, without the secrets of webhooks.{' '}
         <code>laurel apply</code> takes it, and so does the import below.
       </p>
-      {download.error !== undefined && <ErrorNote error={download.error} />}
+      {download.error && <ErrorNote error={download.error} />}
       <div class="actions">
-        <button type="button" disabled={download.isRunning} onClick={() => void download.run()}>
+        <button type="button" disabled={download.isPending} onClick={() => download.mutate()}>
           Download YAML
         </button>
         {size !== undefined && <span role="status">Downloaded {formatNumber(size)} bytes.</span>}

@@ -1,6 +1,8 @@
+import { useMutation } from '@tanstack/preact-query';
 import { useRef, useState } from 'preact/hooks';
-import { useAction } from '../../api/use-read.js';
-import { type Applied, dataOf, type DryRun, type Problem } from '../../configuration/api.js';
+import { dataOf } from '../../api/errors.js';
+import { useChange } from '../../api/use-change.js';
+import type { DryRun, Problem } from '../../configuration/api.js';
 import { ChangeList, EffectList } from '../../configuration/change-list.js';
 import { offsetOf } from '../../configuration/text-position.js';
 import { useScope } from '../../scope.js';
@@ -15,23 +17,21 @@ export function Import() {
   const { api, href } = useScope();
   const [text, setText] = useState('');
   const [prune, setPrune] = useState(false);
-  const [dryRun, setDryRun] = useState<DryRun>();
-  const [applied, setApplied] = useState<Applied>();
   const editor = useRef<HTMLTextAreaElement>(null);
+  const check = useMutation({
+    mutationFn: async () => dataOf(await api.admin.POST('/configuration/dry-run', { body: { file: text, prune } })),
+  });
+  const apply = useChange(
+    async (version: number) => dataOf(await api.admin.POST('/configuration/apply', { body: { file: text, prune, version } })),
+    () => check.reset(),
+  );
+  const { data: dryRun } = check;
+  const { data: applied } = apply;
   const change = (next: string): void => {
     setText(next);
-    setDryRun(undefined);
-    setApplied(undefined);
+    check.reset();
+    apply.reset();
   };
-  const check = useAction(async () => {
-    setApplied(undefined);
-    setDryRun(dataOf(await api.admin.POST('/configuration/dry-run', { body: { file: text, prune } })));
-  });
-  const apply = useAction(async () => {
-    const body = { file: text, prune, ...(dryRun ? { version: dryRun.version } : {}) };
-    setApplied(dataOf(await api.admin.POST('/configuration/apply', { body })));
-    setDryRun(undefined);
-  });
   const show = ({ line, column }: Problem): void => {
     const area = editor.current;
     if (!area || line === null) return;
@@ -41,7 +41,8 @@ export function Import() {
   };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void check.run();
+    apply.reset();
+    check.mutate();
   };
   return (
     <Panel title="Import">
@@ -76,15 +77,15 @@ export function Import() {
             checked={prune}
             onChange={(event) => {
               setPrune(event.currentTarget.checked);
-              setDryRun(undefined);
+              check.reset();
             }}
           />{' '}
           <span>Archive what the file does not mention</span>
         </label>
-        {check.error !== undefined && <ErrorNote error={check.error} />}
+        {check.error && <ErrorNote error={check.error} />}
         <div class="actions">
-          <button type="submit" class={dryRun ? undefined : 'primary'} disabled={check.isRunning || text.trim() === ''}>
-            {check.isRunning ? 'Checking' : 'Check the file'}
+          <button type="submit" class={dryRun ? undefined : 'primary'} disabled={check.isPending || text.trim() === ''}>
+            {check.isPending ? 'Checking' : 'Check the file'}
           </button>
         </div>
       </form>
@@ -92,10 +93,14 @@ export function Import() {
       {dryRun?.problems.length === 0 && (
         <>
           <Plan dryRun={dryRun} />
-          {apply.error !== undefined && <ErrorNote error={apply.error} />}
+          {apply.error && <ErrorNote error={apply.error} />}
           <div class="actions">
-            <ChangeButton kind="primary" isDisabled={apply.isRunning || dryRun.changes.length === 0} onClick={() => void apply.run()}>
-              {apply.isRunning ? 'Applying' : `Apply ${formatCount(dryRun.changes.length, 'change')}`}
+            <ChangeButton
+              kind="primary"
+              isDisabled={apply.isPending || dryRun.changes.length === 0}
+              onClick={() => apply.mutate(dryRun.version)}
+            >
+              {apply.isPending ? 'Applying' : `Apply ${formatCount(dryRun.changes.length, 'change')}`}
             </ChangeButton>
           </div>
         </>

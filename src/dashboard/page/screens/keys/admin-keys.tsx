@@ -1,9 +1,9 @@
+import { useQuery } from '@tanstack/preact-query';
 import '../screens.css';
 import { useState } from 'preact/hooks';
-import { useRead } from '../../api/use-read.js';
 import { baseOf, useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
-import { ChangeButton } from '../../ui/change-button.js';
+import { Change } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
@@ -13,35 +13,19 @@ import { CreateKeyDialog } from './create-key.js';
 import { KeyDialog, type KeyTask } from './key-dialogs.js';
 import type { AdminKey } from './types.js';
 
-interface Opened {
-  readonly task: KeyTask;
-  readonly adminKey: AdminKey;
-}
-
 /** The admin keys of the account and of its tenants. */
 export function AdminKeys() {
   const { api, session } = useScope();
   const paging = usePaging(useAddress());
-  const read = useRead(() => api.admin.GET('/admin-api-keys', { params: { query: paging.range } }), [api, paging.page]);
-  const [isCreating, setCreating] = useState(false);
-  const [opened, setOpened] = useState<Opened>();
+  const read = useQuery(api.admin.query('/admin-api-keys', { params: { query: paging.range } }));
   const [secret, setSecret] = useState<string>();
-  const close = (): void => {
-    setCreating(false);
-    setOpened(undefined);
-  };
-  const done = (created?: string): void => {
-    close();
-    setSecret(created);
-    read.reload();
-  };
   return (
     <Panel
       title="Admin keys"
       actions={
-        <ChangeButton kind="primary" onClick={() => setCreating(true)}>
-          Create a key
-        </ChangeButton>
+        <Change verb="Create a key" kind="primary">
+          {(close) => <CreateKeyDialog onCreated={setSecret} close={close} />}
+        </Change>
       }
     >
       <PagedTable
@@ -65,21 +49,9 @@ export function AdminKeys() {
           { title: 'Created', cell: ({ created }) => <Moment at={created} /> },
           { title: 'Last used', cell: ({ lastUsed }) => <Moment at={lastUsed} /> },
           { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
-          {
-            title: 'Actions',
-            cell: (key) => (
-              <KeyActions
-                adminKey={key}
-                onOpen={(task) => {
-                  setOpened({ task, adminKey: key });
-                }}
-              />
-            ),
-          },
+          { title: 'Actions', cell: (key) => <KeyActions adminKey={key} onDone={setSecret} /> },
         ]}
       />
-      {isCreating && <CreateKeyDialog onCreated={done} onClose={close} />}
-      {opened && <KeyDialog {...opened} onDone={done} onClose={close} />}
       {secret !== undefined && (
         <SecretDialog
           title="The new admin key"
@@ -106,7 +78,12 @@ const tasks: readonly (readonly [task: KeyTask, verb: string])[] = [
   ['delete', 'Delete'],
 ];
 
-function KeyActions({ adminKey, onOpen }: { readonly adminKey: AdminKey; readonly onOpen: (task: KeyTask) => void }) {
+interface KeyActionsProps {
+  readonly adminKey: AdminKey;
+  readonly onDone: (created: string | undefined) => void;
+}
+
+function KeyActions({ adminKey, onDone }: KeyActionsProps) {
   const isActive = adminKey.status === 'active';
   const name = adminKey.name === '' ? adminKey.prefix : adminKey.name;
   return (
@@ -114,15 +91,9 @@ function KeyActions({ adminKey, onOpen }: { readonly adminKey: AdminKey; readonl
       {tasks
         .filter(([task]) => isActive || task === 'delete')
         .map(([task, verb]) => (
-          <ChangeButton
-            key={task}
-            label={`${verb} the key ${name}`}
-            onClick={() => {
-              onOpen(task);
-            }}
-          >
-            {verb}
-          </ChangeButton>
+          <Change key={task} verb={verb} label={`${verb} the key ${name}`}>
+            {(close) => <KeyDialog task={task} adminKey={adminKey} onDone={onDone} close={close} />}
+          </Change>
         ))}
     </div>
   );

@@ -1,11 +1,10 @@
-import { useState } from 'preact/hooks';
+import { useQuery } from '@tanstack/preact-query';
+import type { components } from '../../api/schema/admin.js';
 import { wholeBatch } from '../../api/errors.js';
 import { given } from '../../api/given.js';
-import { useAction, useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
-import { ChangeButton } from '../../ui/change-button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
@@ -19,16 +18,7 @@ export function ApplicationKeys() {
   const userId = address.query['user'];
   const paging = usePaging(address, 'applicationKeys', 10);
   const query = given({ userId, ...paging.range });
-  const read = useRead(() => api.admin.GET('/application-api-keys', { params: { query } }), [api, userId, paging.page]);
-  const [revoking, setRevoking] = useState<{ readonly id: string; readonly userId: string }>();
-  const close = (): void => {
-    setRevoking(undefined);
-  };
-  const revoke = useAction(async () => {
-    wholeBatch(await api.admin.DELETE('/application-api-keys', { params: { query: { ids: revoking ? [revoking.id] : [] } } }));
-    close();
-    read.reload();
-  });
+  const read = useQuery(api.admin.query('/application-api-keys', { params: { query } }));
   return (
     <Panel title="Application keys" actions={<UserFilter />}>
       <PagedTable
@@ -51,31 +41,28 @@ export function ApplicationKeys() {
           {
             title: 'Actions',
             cell: (key) => (
-              <ChangeButton
-                label={`Revoke the key ${key.prefix}`}
-                onClick={() => {
-                  setRevoking(key);
-                }}
-              >
-                Revoke
-              </ChangeButton>
+              <Change verb="Revoke" label={`Revoke the key ${key.prefix}`}>
+                {(close) => <RevokeDialog of={key} close={close} />}
+              </Change>
             ),
           },
         ]}
       />
-      {revoking && (
-        <ConfirmDialog
-          title="Revoke an application key"
-          confirm="Revoke the key"
-          isDangerous
-          isRunning={revoke.isRunning}
-          error={revoke.error}
-          onConfirm={() => void revoke.run()}
-          onClose={close}
-        >
-          <p>Every process refuses the key of {revoking.userId} within a second. You cannot activate it again.</p>
-        </ConfirmDialog>
-      )}
     </Panel>
+  );
+}
+
+interface RevokeDialogProps {
+  readonly of: components['schemas']['ApplicationKey'];
+  readonly close: () => void;
+}
+
+function RevokeDialog({ of: { id, userId }, close }: RevokeDialogProps) {
+  const { api } = useScope();
+  const revoke = async () => wholeBatch(await api.admin.DELETE('/application-api-keys', { params: { query: { ids: [id] } } }));
+  return (
+    <ChangeDialog title="Revoke an application key" confirm="Revoke the key" isDangerous close={close} change={revoke}>
+      <p>Every process refuses the key of {userId} within a second. You cannot activate it again.</p>
+    </ChangeDialog>
   );
 }

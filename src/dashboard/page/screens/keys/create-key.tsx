@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { wholeBatch } from '../../api/errors.js';
-import { useAction } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { ChangeDialog } from '../../ui/change-dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
 
 const accessOptions = [
@@ -13,32 +12,25 @@ const accessOptions = [
 interface CreateKeyDialogProps {
   /** Called with the new key, which the service returns only once. */
   readonly onCreated: (key: string) => void;
-  readonly onClose: () => void;
+  readonly close: () => void;
 }
 
-export function CreateKeyDialog({ onCreated, onClose }: CreateKeyDialogProps) {
+export function CreateKeyDialog({ onCreated, close }: CreateKeyDialogProps) {
   const { api, tenant: current } = useScope();
   const [name, setName] = useState('');
   const [access, setAccess] = useState('full');
   const [tenant, setTenant] = useState(current ?? '');
-  const create = useAction(async () => {
+  const create = async (): Promise<string> => {
     const item = {
       name,
       access: access === 'read' ? ('read' as const) : ('full' as const),
       ...(tenant === '' ? {} : { tenantId: tenant }),
     };
     const { created } = wholeBatch(await api.admin.POST('/admin-api-keys', { body: [item] }));
-    onCreated(created[0]?.key ?? '');
-  });
+    return created[0]?.key ?? '';
+  };
   return (
-    <ConfirmDialog
-      title="Create an admin key"
-      confirm="Create the key"
-      isRunning={create.isRunning}
-      error={create.error}
-      onConfirm={() => void create.run()}
-      onClose={onClose}
-    >
+    <ChangeDialog title="Create an admin key" confirm="Create the key" close={close} change={create} onChanged={onCreated}>
       <TextField
         label="Name"
         value={name}
@@ -53,6 +45,6 @@ export function CreateKeyDialog({ onCreated, onClose }: CreateKeyDialogProps) {
         onChange={setTenant}
         hint="The id or customerId of the only tenant that the key may use. Leave it empty for a key of the account, which may use all tenants."
       />
-    </ConfirmDialog>
+    </ChangeDialog>
   );
 }

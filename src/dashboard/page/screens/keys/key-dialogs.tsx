@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import { wholeBatch } from '../../api/errors.js';
 import type { Api } from '../../api/client.js';
-import { useAction } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { ChangeDialog } from '../../ui/change-dialog.js';
 import { TextField } from '../../ui/field.js';
 import type { AdminKey } from './types.js';
 
@@ -56,32 +55,29 @@ async function perform({ admin }: Api, task: KeyTask, id: string, name: string):
 interface KeyDialogProps {
   readonly task: KeyTask;
   readonly adminKey: AdminKey;
-  readonly onDone: (created?: string) => void;
-  readonly onClose: () => void;
+  /** Called with the new key of a rotation. */
+  readonly onDone: (created: string | undefined) => void;
+  readonly close: () => void;
 }
 
 /** Asks before a task on an admin key, and does it. */
-export function KeyDialog({ task, adminKey, onDone, onClose }: KeyDialogProps) {
+export function KeyDialog({ task, adminKey, onDone, close }: KeyDialogProps) {
   const { api, session } = useScope();
   const [name, setName] = useState(adminKey.name);
-  const { run, isRunning, error } = useAction(async () => {
-    onDone(await perform(api, task, adminKey.id, name));
-  });
   const { confirm, about, isDangerous } = texts[task];
   const isOwn = adminKey.id === session.key.id;
   return (
-    <ConfirmDialog
+    <ChangeDialog
       title={`${confirm}: ${adminKey.name === '' ? adminKey.prefix : adminKey.name}`}
       confirm={confirm}
       isDangerous={isDangerous}
-      isRunning={isRunning}
-      error={error}
-      onConfirm={() => void run()}
-      onClose={onClose}
+      close={close}
+      change={() => perform(api, task, adminKey.id, name)}
+      onChanged={onDone}
     >
       <p>{about}</p>
       {isOwn && isDangerous && <p class="note warning">You are signed in with this key: you will be signed out.</p>}
       {task === 'rename' && <TextField label="Name" value={name} onChange={setName} />}
-    </ConfirmDialog>
+    </ChangeDialog>
   );
 }

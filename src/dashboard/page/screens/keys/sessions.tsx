@@ -1,11 +1,9 @@
-import { useState } from 'preact/hooks';
+import { useQuery } from '@tanstack/preact-query';
 import { wholeBatch } from '../../api/errors.js';
 import type { components } from '../../api/schema/admin.js';
-import { useAction, useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
-import { ChangeButton } from '../../ui/change-button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
@@ -16,16 +14,7 @@ type Session = components['schemas']['DashboardSession'];
 export function Sessions() {
   const { api } = useScope();
   const paging = usePaging(useAddress(), 'sessions', 10);
-  const read = useRead(() => api.admin.GET('/dashboard-sessions', { params: { query: paging.range } }), [api, paging.page]);
-  const [ending, setEnding] = useState<Session>();
-  const close = (): void => {
-    setEnding(undefined);
-  };
-  const end = useAction(async () => {
-    wholeBatch(await api.admin.DELETE('/dashboard-sessions', { params: { query: { ids: ending ? [ending.id] : [] } } }));
-    close();
-    read.reload();
-  });
+  const read = useQuery(api.admin.query('/dashboard-sessions', { params: { query: paging.range } }));
   return (
     <Panel title="Sessions">
       <PagedTable
@@ -50,34 +39,26 @@ export function Sessions() {
           {
             title: 'Actions',
             cell: (session) => (
-              <ChangeButton
-                label={`Sign out the session of ${session.keyName}`}
-                onClick={() => {
-                  setEnding(session);
-                }}
-              >
-                Sign out
-              </ChangeButton>
+              <Change verb="Sign out" label={`Sign out the session of ${session.keyName}`}>
+                {(close) => <EndDialog session={session} close={close} />}
+              </Change>
             ),
           },
         ]}
       />
-      {ending && (
-        <ConfirmDialog
-          title="Sign out a session"
-          confirm="Sign out"
-          isDangerous
-          isRunning={end.isRunning}
-          error={end.error}
-          onConfirm={() => void end.run()}
-          onClose={close}
-        >
-          <p>
-            Every process refuses the session within a second. Its key stays valid: to keep the person out, revoke the key.
-            {ending.current && ' This is your own session.'}
-          </p>
-        </ConfirmDialog>
-      )}
     </Panel>
+  );
+}
+
+function EndDialog({ session: { id, current }, close }: { readonly session: Session; readonly close: () => void }) {
+  const { api } = useScope();
+  const end = async () => wholeBatch(await api.admin.DELETE('/dashboard-sessions', { params: { query: { ids: [id] } } }));
+  return (
+    <ChangeDialog title="Sign out a session" confirm="Sign out" isDangerous close={close} change={end}>
+      <p>
+        Every process refuses the session within a second. Its key stays valid: to keep the person out, revoke the key.
+        {current && ' This is your own session.'}
+      </p>
+    </ChangeDialog>
   );
 }

@@ -1,5 +1,5 @@
+import { useQuery } from '@tanstack/preact-query';
 import { given } from '../../api/given.js';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { formatNumber } from '../../ui/format.js';
@@ -17,7 +17,7 @@ import type { Board as BoardData, Part } from './types.js';
 /** A leaderboard: its ranking, its groups and the distribution of its values. */
 export default function Board(props: { readonly board: string }) {
   const { api, href } = useScope();
-  const list = useRead(() => api.application.GET('/leaderboards', { params: { query: { includeFinished: true } } }), [api]);
+  const list = useQuery(api.application.query('/leaderboards', { params: { query: { includeFinished: true } } }));
   const editor = href(`/configuration/leaderboards/${encodeURIComponent(props.board)}`);
   const found = list.data?.find(({ key }) => key === props.board);
   return (
@@ -62,34 +62,38 @@ function BoardParts({ board }: { readonly board: BoardData }) {
   const { query } = useAddress();
   const hasGroups = board.breakdownAttributes.length > 0;
   const { run } = query;
-  const first = useRead(
-    async () =>
-      hasGroups
-        ? await api.admin.GET('/leaderboards/{id}/groups', { params: { path: { id: board.id }, query: given({ run, limit: 1, skip: 0 }) } })
-        : { data: { groups: [] } },
-    [api, board.id, run],
-  );
+  const first = useQuery({
+    ...api.admin.query('/leaderboards/{id}/groups', { params: { path: { id: board.id }, query: given({ run, limit: 1, skip: 0 }) } }),
+    enabled: hasGroups,
+  });
   return (
     <>
       <RunPicker board={board} />
-      <Loaded of={first}>
-        {({ groups }) => {
-          const [largest] = groups;
-          const group = query['group'] ?? (largest && groupText(largest.attributes));
-          const part: Part = { board, run, group };
-          if (hasGroups && group === undefined)
-            return <Empty>No user is in a group of this run yet. A group appears with its first user.</Empty>;
-          return (
-            <>
-              {hasGroups && <Groups part={part} />}
-              <div class="columns">
-                <Ranking part={part} />
-                <Distribution part={part} />
-              </div>
-            </>
-          );
-        }}
-      </Loaded>
+      {hasGroups ? (
+        <Loaded of={first}>
+          {({ groups: [largest] }) => {
+            const group = query['group'] ?? (largest && groupText(largest.attributes));
+            if (group === undefined) return <Empty>No user is in a group of this run yet. A group appears with its first user.</Empty>;
+            return (
+              <>
+                <Groups part={{ board, run, group }} />
+                <PartColumns part={{ board, run, group }} />
+              </>
+            );
+          }}
+        </Loaded>
+      ) : (
+        <PartColumns part={{ board, run, group: query['group'] }} />
+      )}
     </>
+  );
+}
+
+function PartColumns({ part }: { readonly part: Part }) {
+  return (
+    <div class="columns">
+      <Ranking part={part} />
+      <Distribution part={part} />
+    </div>
   );
 }

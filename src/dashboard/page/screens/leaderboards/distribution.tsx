@@ -1,4 +1,4 @@
-import { useRead } from '../../api/use-read.js';
+import { useQuery } from '@tanstack/preact-query';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { Bars } from '../../ui/bars.js';
@@ -16,12 +16,11 @@ const orNone = (value: number | null): string => (value === null ? 'none' : form
 export function Distribution({ part }: { readonly part: Part }) {
   const { api } = useScope();
   const { query } = useAddress();
-  const { board, run, group } = part;
-  const read = useRead(
-    () => api.admin.GET('/leaderboards/{id}/distribution', { params: { path: { id: board.id }, query: partQuery(part) } }),
-    [api, board.id, run, group],
-    query['watch'] === '1' ? refreshMs : undefined,
-  );
+  const { board } = part;
+  const read = useQuery({
+    ...api.admin.query('/leaderboards/{id}/distribution', { params: { path: { id: board.id }, query: partQuery(part) } }),
+    refetchInterval: query['watch'] === '1' && refreshMs,
+  });
   return (
     <Panel title="Distribution">
       <Loaded of={read}>

@@ -1,6 +1,6 @@
+import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { given } from '../../api/given.js';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { TextField } from '../../ui/field.js';
@@ -20,9 +20,8 @@ export function Groups({ part }: { readonly part: Part }) {
   const address = useAddress();
   const paging = usePaging(address, 'groups', groupsPerPage);
   const { board, run, group } = part;
-  const read = useRead(
-    () => api.admin.GET('/leaderboards/{id}/groups', { params: { path: { id: board.id }, query: given({ run, ...paging.range }) } }),
-    [api, board.id, run, paging.page],
+  const read = useQuery(
+    api.admin.query('/leaderboards/{id}/groups', { params: { path: { id: board.id }, query: given({ run, ...paging.range }) } }),
   );
   return (
     <Panel title={`Groups by ${board.breakdownAttributes.join(' and ')}`} actions={<GroupForm keys={board.breakdownAttributes} />}>

@@ -1,4 +1,4 @@
-import { useRead } from '../../api/use-read.js';
+import { useQuery } from '@tanstack/preact-query';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { formatDate } from '../../ui/format.js';
@@ -11,9 +11,9 @@ import { repeats } from './facts.js';
 export default function Leaderboards() {
   const { api, href } = useScope();
   const paging = usePaging(useAddress());
-  const boards = useRead(() => api.admin.GET('/leaderboards', { params: { query: paging.range } }), [api, paging.page]);
+  const boards = useQuery(api.admin.query('/leaderboards', { params: { query: paging.range } }));
   // The Admin API names what is ranked by ids; the list of the Application API has its names.
-  const named = useRead(() => api.application.GET('/leaderboards', { params: { query: { includeFinished: true } } }), [api]);
+  const named = useQuery(api.application.query('/leaderboards', { params: { query: { includeFinished: true } } }));
   const ranked = (id: string): string | undefined => {
     const board = named.data?.find((one) => one.id === id);
     return board?.metricName ?? board?.pointsSystemName;

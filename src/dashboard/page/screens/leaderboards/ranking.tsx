@@ -1,6 +1,6 @@
 import './leaderboards.css';
+import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { formatNumber } from '../../ui/format.js';
@@ -42,15 +42,15 @@ export function Ranking({ part }: { readonly part: Part }) {
   const paging = usePaging(address);
   const isWatched = address.query['watch'] === '1';
   const { limit, skip: offset } = paging.range;
-  const read = useRead(
-    async () => {
-      const path = { key: part.board.key };
-      const { data } = await api.application.GET('/leaderboards/{key}', { params: { path, query: { ...partQuery(part), limit, offset } } });
-      return { data: data?.rankings ?? [] };
-    },
-    [api, part.board.key, part.run, part.group, paging.page],
-    isWatched ? watchMs : undefined,
-  );
+  const params = { path: { key: part.board.key }, query: { ...partQuery(part), limit, offset } };
+  const read = useQuery({
+    ...api.application.query('/leaderboards/{key}', { params }),
+    select: ({ rankings }) => rankings,
+    refetchInterval: isWatched && watchMs,
+    // Each read is another list, also one without moves. A page that was shown before must not be compared with the one before it.
+    structuralSharing: false,
+    gcTime: 0,
+  });
   const { inAll, latest } = useMoves(isWatched ? read.data : undefined);
   const changes = {
     title: 'Change',

@@ -1,4 +1,4 @@
-import { useRead } from '../../api/use-read.js';
+import { useQuery } from '@tanstack/preact-query';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { SelectField, TextField } from '../../ui/field.js';
@@ -14,9 +14,8 @@ const listedRuns = 50;
 export function RunPicker({ board }: { readonly board: Board }) {
   const { api } = useScope();
   const { query, change } = useAddress();
-  const read = useRead(
-    () => api.admin.GET('/leaderboards/{id}/runs', { params: { path: { id: board.id }, query: { limit: listedRuns + 1, skip: 0 } } }),
-    [api, board.id],
+  const read = useQuery(
+    api.admin.query('/leaderboards/{id}/runs', { params: { path: { id: board.id }, query: { limit: listedRuns + 1, skip: 0 } } }),
   );
   if (board.runUnit === null) return null;
   const select = (run: string): void => {

@@ -1,4 +1,4 @@
-import { useRead } from '../../api/use-read.js';
+import { useQuery } from '@tanstack/preact-query';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { SelectField } from '../../ui/field.js';
@@ -13,7 +13,7 @@ const listedSystems = 100;
 export default function Levels() {
   const { api, href } = useScope();
   const { query, change } = useAddress();
-  const read = useRead(() => api.admin.GET('/points', { params: { query: { limit: listedSystems } } }), [api]);
+  const read = useQuery(api.admin.query('/points', { params: { query: { limit: listedSystems } } }));
   const system = read.data?.find(({ key }) => key === query['system']) ?? read.data?.[0];
   const editor = href('/configuration/points');
   return (

@@ -1,4 +1,4 @@
-import { useRead } from '../../api/use-read.js';
+import { useQuery } from '@tanstack/preact-query';
 import { useScope } from '../../scope.js';
 import { Bars } from '../../ui/bars.js';
 import { formatCount, formatNumber } from '../../ui/format.js';
@@ -8,7 +8,7 @@ import { Empty, Loaded } from '../../ui/states.js';
 /** The users of each level, the lowest first. */
 export function LevelShares({ id, systemKey }: { readonly id: string; readonly systemKey: string }) {
   const { api, href } = useScope();
-  const read = useRead(() => api.admin.GET('/analytics/levels/{systemId}', { params: { path: { systemId: id } } }), [api, id]);
+  const read = useQuery(api.admin.query('/analytics/levels/{systemId}', { params: { path: { systemId: id } } }));
   const editor = href(`/configuration/points/${encodeURIComponent(systemKey)}`);
   return (
     <Panel title="Users by level">
@@ -54,7 +54,7 @@ const LevelName = ({ name, points }: { readonly name: string; readonly points: n
 /** The users by ranges of points. */
 export function PointsRanges({ systemKey }: { readonly systemKey: string }) {
   const { api } = useScope();
-  const read = useRead(() => api.application.GET('/points/{key}/summary', { params: { path: { key: systemKey } } }), [api, systemKey]);
+  const read = useQuery(api.application.query('/points/{key}/summary', { params: { path: { key: systemKey } } }));
   return (
     <Panel title="Users by points">
       <Loaded of={read}>

@@ -1,7 +1,7 @@
+import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { given } from '../../api/given.js';
 import type { components } from '../../api/schema/admin.js';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { SelectField } from '../../ui/field.js';
@@ -29,10 +29,7 @@ export function Deliveries() {
     status: filterValue(statusNames, query['status']),
     userId: query['user'],
   };
-  const read = useRead(
-    () => api.admin.GET('/messages', { params: { query: given({ ...filters, ...paging.range }) } }),
-    [api, paging.page, ...Object.values(filters)],
-  );
+  const read = useQuery(api.admin.query('/messages', { params: { query: given({ ...filters, ...paging.range }) } }));
   return (
     <Panel title="Messages">
       <Filters />
@@ -70,7 +67,6 @@ export function Deliveries() {
       {opened && (
         <MessageDialog
           message={opened}
-          onResent={read.reload}
           onClose={() => {
             setOpened(undefined);
           }}

@@ -1,6 +1,6 @@
 import '../screens.css';
 import type { components } from '../../api/schema/admin.js';
-import { useAction } from '../../api/use-read.js';
+import { useChange } from '../../api/use-change.js';
 import { useScope } from '../../scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { Dialog } from '../../ui/dialog.js';
@@ -14,20 +14,14 @@ import { channelNames, typeNames } from './names.js';
 
 interface MessageDialogProps {
   readonly message: components['schemas']['Message'];
-  readonly onResent: () => void;
   readonly onClose: () => void;
 }
 
 /** A message with its attempts, and the button that sends it again. */
-export function MessageDialog({ message, onResent, onClose }: MessageDialogProps) {
+export function MessageDialog({ message, onClose }: MessageDialogProps) {
   const { api, href } = useScope();
   const { id } = message;
-  const { run, isRunning, error } = useAction(() => api.admin.POST('/messages/{id}/resend', { params: { path: { id } } }));
-  const resend = async (): Promise<void> => {
-    if (!(await run())) return;
-    onResent();
-    onClose();
-  };
+  const { mutate, isPending, error } = useChange(() => api.admin.POST('/messages/{id}/resend', { params: { path: { id } } }), onClose);
   return (
     <Dialog title={`${typeNames[message.type]} · ${channelNames[message.channel]}`} onClose={onClose}>
       <div class="stack">
@@ -46,10 +40,10 @@ export function MessageDialog({ message, onResent, onClose }: MessageDialogProps
         <Attempts attempts={message.tries} />
         <h3>About</h3>
         <Json value={message.about} />
-        {error !== undefined && <ErrorNote error={error} />}
+        {error && <ErrorNote error={error} />}
         <footer class="actions">
           <p class="hint">Laurel checks again whether the user may receive it, and skips it otherwise.</p>
-          <ChangeButton kind="primary" isDisabled={isRunning} onClick={() => void resend()}>
+          <ChangeButton kind="primary" isDisabled={isPending} onClick={mutate}>
             Send again
           </ChangeButton>
         </footer>

@@ -1,6 +1,7 @@
+import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
+import { dataOf } from '../../api/errors.js';
 import type { components } from '../../api/schema/admin.js';
-import { useAction } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { SelectField } from '../../ui/field.js';
 import { formatNumber } from '../../ui/format.js';
@@ -16,13 +17,13 @@ export function Recipients() {
   const { api } = useScope();
   const [type, setType] = useState<Type>('recap');
   const [counted, setCounted] = useState<{ readonly type: Type; readonly email: number; readonly push: number }>();
-  const { run, isRunning, error } = useAction(async () => {
-    const { data } = await api.admin.GET('/messages/recipients', { params: { query: { type } } });
-    setCounted(data);
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: async () => dataOf(await api.admin.GET('/messages/recipients', { params: { query: { type } } })),
+    onSuccess: setCounted,
   });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void run();
+    mutate();
   };
   return (
     <Panel title="Count recipients">
@@ -38,12 +39,12 @@ export function Recipients() {
           }}
           options={Object.entries(typeNames).map(([value, label]) => ({ value, label }))}
         />
-        <button type="submit" disabled={isRunning}>
-          {isRunning ? 'Counting' : 'Count recipients'}
+        <button type="submit" disabled={isPending}>
+          {isPending ? 'Counting' : 'Count recipients'}
         </button>
       </form>
-      {isRunning && <progress aria-label="Counting recipients" />}
-      {error !== undefined && <ErrorNote error={error} />}
+      {isPending && <progress aria-label="Counting recipients" />}
+      {error && <ErrorNote error={error} />}
       <div role="status">
         {counted && (
           <div class="stats">

@@ -1,7 +1,7 @@
+import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { ApiError } from '../../api/errors.js';
 import type { components } from '../../api/schema/admin.js';
-import { useAction } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { TextField } from '../../ui/field.js';
@@ -22,26 +22,35 @@ export function Suppressions() {
   const [email, setEmail] = useState('');
   const [looked, setLooked] = useState<Looked>();
   const params = { query: { email } };
-  const look = useAction(async () => {
-    const found = await api.admin.GET('/suppressions', { params }).catch((error: unknown) => {
-      if (error instanceof ApiError && error.status === 404) return { data: undefined };
-      throw error;
-    });
-    setLooked({ email, found: found.data });
+  const look = useMutation({
+    mutationFn: async (): Promise<Looked> => {
+      const found = await api.admin.GET('/suppressions', { params }).catch((error: unknown) => {
+        if (error instanceof ApiError && error.status === 404) return { data: undefined };
+        throw error;
+      });
+      return { email, found: found.data };
+    },
+    onSuccess: setLooked,
   });
-  const suppress = useAction(async (address: string) => {
-    const { data } = await api.admin.POST('/suppressions', { body: { email: address } });
-    setLooked({ email: address, found: data });
+  const suppress = useMutation({
+    mutationFn: async (address: string): Promise<Looked> => {
+      const { data } = await api.admin.POST('/suppressions', { body: { email: address } });
+      return { email: address, found: data };
+    },
+    onSuccess: setLooked,
   });
-  const release = useAction(async (address: string) => {
-    await api.admin.DELETE('/suppressions', { params: { query: { email: address } } });
-    setLooked({ email: address, found: undefined });
+  const release = useMutation({
+    mutationFn: async (address: string): Promise<Looked> => {
+      await api.admin.DELETE('/suppressions', { params: { query: { email: address } } });
+      return { email: address, found: undefined };
+    },
+    onSuccess: setLooked,
   });
   const error = look.error ?? suppress.error ?? release.error;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     setLooked(undefined);
-    void look.run();
+    look.mutate();
   };
   return (
     <Panel title="Suppressed addresses">
@@ -50,11 +59,11 @@ export function Suppressions() {
       </p>
       <form class="inline" onSubmit={submit}>
         <TextField label="Email address" type="email" value={email} onChange={setEmail} isRequired />
-        <button type="submit" disabled={look.isRunning}>
+        <button type="submit" disabled={look.isPending}>
           Look up
         </button>
       </form>
-      {error !== undefined && <ErrorNote error={error} />}
+      {error && <ErrorNote error={error} />}
       <div role="status">
         {looked && (
           <p class="note">
@@ -63,14 +72,14 @@ export function Suppressions() {
                 <span>
                   {looked.email} receives no emails: {reasonNames[looked.found.reason]}, <Moment at={looked.found.created} />.
                 </span>
-                <ChangeButton isDisabled={release.isRunning} onClick={() => void release.run(looked.email)}>
+                <ChangeButton isDisabled={release.isPending} onClick={() => release.mutate(looked.email)}>
                   Send emails again
                 </ChangeButton>
               </>
             ) : (
               <>
                 <span>{looked.email} is not suppressed.</span>
-                <ChangeButton isDisabled={suppress.isRunning} onClick={() => void suppress.run(looked.email)}>
+                <ChangeButton isDisabled={suppress.isPending} onClick={() => suppress.mutate(looked.email)}>
                   Suppress the address
                 </ChangeButton>
               </>

@@ -1,4 +1,4 @@
-import { useRead } from '../../api/use-read.js';
+import { useQuery } from '@tanstack/preact-query';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { formatNumber } from '../../ui/format.js';
@@ -14,7 +14,7 @@ import { channelNames, typeNames } from './names.js';
 export function Totals() {
   const { api } = useScope();
   const address = useAddress();
-  const read = useRead(() => api.admin.GET('/messages/totals'), [api]);
+  const read = useQuery(api.admin.query('/messages/totals'));
   return (
     <Panel title="Totals">
       <Loaded of={read}>

@@ -1,6 +1,6 @@
+import { useQuery } from '@tanstack/preact-query';
 import { given } from '../../api/given.js';
 import type { components } from '../../api/schema/admin.js';
-import { useRead } from '../../api/use-read.js';
 import { baseOf, useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { Moment } from '../../ui/format.js';
@@ -23,7 +23,7 @@ export default function Audit() {
   const address = useAddress();
   const { cursor, user } = address.query;
   const query = given({ limit: entriesPerPage, cursor, user });
-  const read = useRead(() => api.admin.GET('/audit-log', { params: { query } }), [api, cursor, user]);
+  const read = useQuery(api.admin.query('/audit-log', { params: { query } }));
   return (
     <Page title="Audit log" about="Changes by operators and their scripts. Entries are kept for 400 days.">
       <Panel title="Changes" actions={<UserFilter />}>

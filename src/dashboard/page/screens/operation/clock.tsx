@@ -1,5 +1,7 @@
+import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { useAction, useRead } from '../../api/use-read.js';
+import { dataOf } from '../../api/errors.js';
+import { useChange } from '../../api/use-change.js';
 import { useScope } from '../../scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { TextField } from '../../ui/field.js';
@@ -18,19 +20,13 @@ const steps: readonly (readonly [verb: string, byMs: number])[] = [
 /** Moves the test clock of all tenants. */
 export function Clock() {
   const { api } = useScope();
-  const read = useRead(() => api.admin.GET('/clock'), [api]);
+  const read = useQuery(api.admin.query('/clock'));
   const [date, setDate] = useState('');
-  const [moved, setMoved] = useState('');
-  const { run, isRunning, error } = useAction(async (now: string) => {
-    setMoved('');
-    const { data } = await api.admin.PUT('/clock', { body: { now } });
-    if (data)
-      setMoved(`The clock shows ${formatDate(data.now.slice(0, 10))}, ${data.now.slice(11, 16)} UTC. Everything that was due is done.`);
-    read.reload();
-  });
+  const move = async (now: string) => dataOf(await api.admin.PUT('/clock', { body: { now } }));
+  const { mutate, isPending, error, data: moved } = useChange(move);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void run(`${date}T00:00:00Z`);
+    mutate(`${date}T00:00:00Z`);
   };
   return (
     <Panel title="Test clock">
@@ -45,9 +41,9 @@ export function Clock() {
               {steps.map(([verb, byMs]) => (
                 <ChangeButton
                   key={verb}
-                  isDisabled={isRunning}
+                  isDisabled={isPending}
                   label={`Move the clock ${verb}`}
-                  onClick={() => void run(new Date(Date.parse(now) + byMs).toISOString())}
+                  onClick={() => mutate(new Date(Date.parse(now) + byMs).toISOString())}
                 >
                   {verb}
                 </ChangeButton>
@@ -55,16 +51,18 @@ export function Clock() {
             </div>
             <form class="inline" onSubmit={submit}>
               <TextField label="To the start of a day (UTC)" type="date" value={date} onChange={setDate} isRequired />
-              <ChangeButton type="submit" isDisabled={isRunning}>
+              <ChangeButton type="submit" isDisabled={isPending}>
                 Move the clock
               </ChangeButton>
             </form>
           </>
         )}
       </Loaded>
-      {isRunning && <progress aria-label="Moving the clock" />}
-      <p role="status">{moved}</p>
-      {error !== undefined && <ErrorNote error={error} />}
+      {isPending && <progress aria-label="Moving the clock" />}
+      <p role="status">
+        {moved && `The clock shows ${formatDate(moved.now.slice(0, 10))}, ${moved.now.slice(11, 16)} UTC. Everything that was due is done.`}
+      </p>
+      {error && <ErrorNote error={error} />}
     </Panel>
   );
 }

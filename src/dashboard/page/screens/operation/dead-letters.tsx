@@ -1,11 +1,9 @@
+import { useQuery } from '@tanstack/preact-query';
 import '../screens.css';
-import { useState } from 'preact/hooks';
 import type { components } from '../../api/schema/admin.js';
-import { useAction, useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
-import { ChangeButton } from '../../ui/change-button.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
@@ -15,20 +13,11 @@ import { runbooks } from './runbooks.js';
 
 type Letter = components['schemas']['DeadLetter'];
 
-interface Opened {
-  readonly task: 'retry' | 'discard';
-  readonly letter: Letter;
-}
-
 /** The entries of the ledger that Postgres refused. */
 export function DeadLetters() {
   const { api, href } = useScope();
   const paging = usePaging(useAddress(), 'letters', 10);
-  const read = useRead(() => api.admin.GET('/dead-letters', { params: { query: paging.range } }), [api, paging.page]);
-  const [opened, setOpened] = useState<Opened>();
-  const close = (): void => {
-    setOpened(undefined);
-  };
+  const read = useQuery(api.admin.query('/dead-letters', { params: { query: paging.range } }));
   return (
     <Panel title="Dead letters">
       <PagedTable
@@ -47,31 +36,22 @@ export function DeadLetters() {
             title: 'Actions',
             cell: (letter) => (
               <div class="row-actions">
-                <ChangeButton onClick={() => setOpened({ task: 'retry', letter })}>Replay</ChangeButton>
-                <ChangeButton onClick={() => setOpened({ task: 'discard', letter })}>Discard</ChangeButton>
+                <Change verb="Replay">{(close) => <LetterDialog task="retry" letter={letter} close={close} />}</Change>
+                <Change verb="Discard">{(close) => <LetterDialog task="discard" letter={letter} close={close} />}</Change>
               </div>
             ),
           },
         ]}
       />
       <Runbooks names={runbooks.deadLetters} />
-      {opened && (
-        <LetterDialog
-          {...opened}
-          onDone={() => {
-            close();
-            read.reload();
-          }}
-          onClose={close}
-        />
-      )}
     </Panel>
   );
 }
 
-interface LetterDialogProps extends Opened {
-  readonly onDone: () => void;
-  readonly onClose: () => void;
+interface LetterDialogProps {
+  readonly task: keyof typeof texts;
+  readonly letter: Letter;
+  readonly close: () => void;
 }
 
 const texts = {
@@ -88,28 +68,19 @@ const texts = {
   },
 } as const;
 
-function LetterDialog({ task, letter, onDone, onClose }: LetterDialogProps) {
+function LetterDialog({ task, letter, close }: LetterDialogProps) {
   const { api } = useScope();
   const params = { path: { id: letter.id } };
-  const { run, isRunning, error } = useAction(async () => {
+  const change = async (): Promise<void> => {
     if (task === 'retry') await api.admin.POST('/dead-letters/{id}/retry', { params });
     else await api.admin.DELETE('/dead-letters/{id}', { params });
-    onDone();
-  });
+  };
   const { title, confirm, about } = texts[task];
   return (
-    <ConfirmDialog
-      title={title}
-      confirm={confirm}
-      isDangerous={task === 'discard'}
-      isRunning={isRunning}
-      error={error}
-      onConfirm={() => void run()}
-      onClose={onClose}
-    >
+    <ChangeDialog title={title} confirm={confirm} isDangerous={task === 'discard'} close={close} change={change}>
       <p>{about}</p>
       <p class="note">{letter.reason}</p>
       <Json value={letter.entry} />
-    </ConfirmDialog>
+    </ChangeDialog>
   );
 }

@@ -1,6 +1,6 @@
+import { useQuery } from '@tanstack/preact-query';
 import '../screens.css';
 import type { components } from '../../api/schema/admin.js';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { Facts } from '../../ui/facts.js';
 import { formatCount, formatNumber, Moment } from '../../ui/format.js';
@@ -22,7 +22,7 @@ const megabytes = (bytes: number): string => `${formatNumber(Math.round(bytes / 
 /** What `laurel status` prints, and more. */
 export function Installation() {
   const { api } = useScope();
-  const read = useRead(() => api.admin.GET('/status'), [api], refreshMs);
+  const read = useQuery({ ...api.admin.query('/status'), refetchInterval: refreshMs });
   return (
     <Loaded of={read}>
       {(status) => (

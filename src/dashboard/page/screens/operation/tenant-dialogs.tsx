@@ -1,36 +1,31 @@
 import { useState } from 'preact/hooks';
 import { wholeBatch } from '../../api/errors.js';
 import type { components } from '../../api/schema/admin.js';
-import { useAction } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { ChangeDialog } from '../../ui/change-dialog.js';
 import { TextField } from '../../ui/field.js';
 
 type Tenant = components['schemas']['Tenant'];
 
 interface TenantDialogProps {
-  readonly onDone: () => void;
-  readonly onClose: () => void;
+  readonly close: () => void;
 }
 
 /** Changes a tenant; creates one without `tenant`. */
-export function TenantDialog({ tenant, onDone, onClose }: TenantDialogProps & { readonly tenant?: Tenant }) {
+export function TenantDialog({ tenant, close }: TenantDialogProps & { readonly tenant?: Tenant }) {
   const { api } = useScope();
   const [name, setName] = useState(tenant?.name ?? '');
   const [customerId, setCustomerId] = useState(tenant?.customerId ?? '');
-  const save = useAction(async () => {
+  const save = async (): Promise<void> => {
     if (tenant) wholeBatch(await api.admin.PATCH('/tenants', { body: [{ id: tenant.id, name, customerId }] }));
     else wholeBatch(await api.admin.POST('/tenants', { body: [{ name, customerId }] }));
-    onDone();
-  });
+  };
   return (
-    <ConfirmDialog
+    <ChangeDialog
       title={tenant ? `Change ${tenant.name}` : 'Create a tenant'}
       confirm={tenant ? 'Save the changes' : 'Create the tenant'}
-      isRunning={save.isRunning}
-      error={save.error}
-      onConfirm={() => void save.run()}
-      onClose={onClose}
+      close={close}
+      change={save}
     >
       {!tenant && <p>The tenant starts with an empty configuration.</p>}
       <TextField label="Name" value={name} onChange={setName} isRequired />
@@ -45,34 +40,29 @@ export function TenantDialog({ tenant, onDone, onClose }: TenantDialogProps & { 
             : 'Your own id of the customer. Calls name the tenant by it, or by the id that Laurel makes, in the Tenant-ID header.'
         }
       />
-    </ConfirmDialog>
+    </ChangeDialog>
   );
 }
 
 /** Archives a tenant once its customerId is typed. */
-export function ArchiveTenantDialog({ tenant, onDone, onClose }: TenantDialogProps & { readonly tenant: Tenant }) {
+export function ArchiveTenantDialog({ tenant, close }: TenantDialogProps & { readonly tenant: Tenant }) {
   const { api } = useScope();
   const [typed, setTyped] = useState('');
-  const archive = useAction(async () => {
-    wholeBatch(await api.admin.DELETE('/tenants', { params: { query: { ids: [tenant.id] } } }));
-    onDone();
-  });
+  const archive = async () => wholeBatch(await api.admin.DELETE('/tenants', { params: { query: { ids: [tenant.id] } } }));
   return (
-    <ConfirmDialog
+    <ChangeDialog
       title={`Archive ${tenant.name}`}
       confirm="Archive the tenant"
       isDangerous
       isDisabled={typed !== tenant.customerId}
-      isRunning={archive.isRunning}
-      error={archive.error}
-      onConfirm={() => void archive.run()}
-      onClose={onClose}
+      close={close}
+      change={archive}
     >
       <p>
         Requests can’t name the tenant any more, and its keys stop working within a second. Its data stays in the stores, but you cannot
         undo this. Type <code>{tenant.customerId}</code> to confirm.
       </p>
       <TextField label="customerId" value={typed} onChange={setTyped} isRequired />
-    </ConfirmDialog>
+    </ChangeDialog>
   );
 }

@@ -1,10 +1,9 @@
+import { useQuery } from '@tanstack/preact-query';
 import '../screens.css';
-import { useState } from 'preact/hooks';
 import type { components } from '../../api/schema/admin.js';
-import { useRead } from '../../api/use-read.js';
 import { baseOf, useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
-import { ChangeButton } from '../../ui/change-button.js';
+import { Change } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Page, Panel } from '../../ui/page.js';
@@ -14,20 +13,9 @@ import { ArchiveTenantDialog, TenantDialog } from './tenant-dialogs.js';
 
 type Tenant = components['schemas']['Tenant'];
 
-type Opened = { readonly task: 'create' } | { readonly task: 'change' | 'archive'; readonly tenant: Tenant };
-
 /** The tenants of the account. */
 export default function Tenants() {
   const { session } = useScope();
-  const [opened, setOpened] = useState<Opened>();
-  const [changes, setChanges] = useState(0);
-  const close = (): void => {
-    setOpened(undefined);
-  };
-  const done = (): void => {
-    close();
-    setChanges(changes + 1);
-  };
   if (session.key.tenantId !== null) {
     return (
       <Page title="Tenants">
@@ -42,26 +30,22 @@ export default function Tenants() {
       title="Tenants"
       about="Each tenant has its own users, configuration and keys. Without one, calls are about the default tenant, which is the account itself."
       actions={
-        <ChangeButton kind="primary" onClick={() => setOpened({ task: 'create' })}>
-          Create a tenant
-        </ChangeButton>
+        <Change verb="Create a tenant" kind="primary">
+          {(close) => <TenantDialog close={close} />}
+        </Change>
       }
     >
       <Panel title="All tenants">
-        <TenantList changes={changes} onOpen={setOpened} />
+        <TenantList />
       </Panel>
-      {opened?.task === 'create' && <TenantDialog onDone={done} onClose={close} />}
-      {opened?.task === 'change' && <TenantDialog tenant={opened.tenant} onDone={done} onClose={close} />}
-      {opened?.task === 'archive' && <ArchiveTenantDialog tenant={opened.tenant} onDone={done} onClose={close} />}
     </Page>
   );
 }
 
-/** `changes` counts the changes of this screen: each reads the list again. */
-function TenantList({ changes, onOpen }: { readonly changes: number; readonly onOpen: (opened: Opened) => void }) {
+function TenantList() {
   const { api } = useScope();
   const paging = usePaging(useAddress());
-  const read = useRead(() => api.admin.GET('/tenants', { params: { query: paging.range } }), [api, paging.page, changes]);
+  const read = useQuery(api.admin.query('/tenants', { params: { query: paging.range } }));
   const open = (tenant: Tenant) => `${baseOf(tenant.id)}/`;
   return (
     <PagedTable
@@ -87,12 +71,12 @@ function TenantList({ changes, onOpen }: { readonly changes: number; readonly on
                 <a class="button" href={open(tenant)} aria-label={`Open ${tenant.name}`}>
                   Open
                 </a>
-                <ChangeButton label={`Change ${tenant.name}`} onClick={() => onOpen({ task: 'change', tenant })}>
-                  Change
-                </ChangeButton>
-                <ChangeButton label={`Archive ${tenant.name}`} onClick={() => onOpen({ task: 'archive', tenant })}>
-                  Archive
-                </ChangeButton>
+                <Change verb="Change" label={`Change ${tenant.name}`}>
+                  {(close) => <TenantDialog tenant={tenant} close={close} />}
+                </Change>
+                <Change verb="Archive" label={`Archive ${tenant.name}`}>
+                  {(close) => <ArchiveTenantDialog tenant={tenant} close={close} />}
+                </Change>
               </div>
             ),
         },

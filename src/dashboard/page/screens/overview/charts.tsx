@@ -1,5 +1,5 @@
+import { useQuery } from '@tanstack/preact-query';
 import { useMemo } from 'preact/hooks';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { Chart, type Series } from '../../ui/chart.js';
 import { Panel } from '../../ui/page.js';
@@ -12,7 +12,7 @@ const chartsRefreshMs = 60_000;
 export function Charts({ days, lastDay }: { readonly days: number; readonly lastDay: string }) {
   const { api } = useScope();
   const query = { from: dateAfter(lastDay, 1 - days), until: lastDay };
-  const analytics = useRead(() => api.admin.GET('/analytics/days', { params: { query } }), [days, lastDay], chartsRefreshMs);
+  const analytics = useQuery({ ...api.admin.query('/analytics/days', { params: { query } }), refetchInterval: chartsRefreshMs });
   return <Loaded of={analytics}>{(data) => <AllCharts analytics={data} />}</Loaded>;
 }
 

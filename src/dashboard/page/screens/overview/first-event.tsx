@@ -1,4 +1,4 @@
-import { useRead } from '../../api/use-read.js';
+import { useQuery } from '@tanstack/preact-query';
 import { useScope } from '../../scope.js';
 import { Panel } from '../../ui/page.js';
 import { CopyButton } from '../../ui/secret.js';
@@ -8,7 +8,7 @@ import { firstEventCommand } from './analytics.js';
 /** What to do in a new installation. */
 export function FirstEvent() {
   const { api, href, tenant } = useScope();
-  const metrics = useRead(() => api.admin.GET('/metrics', { params: { query: { limit: 1 } } }), []);
+  const metrics = useQuery(api.admin.query('/metrics', { params: { query: { limit: 1 } } }));
   return (
     <Panel title="Send your first event">
       <Loaded of={metrics}>

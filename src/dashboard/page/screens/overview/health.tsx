@@ -1,5 +1,5 @@
+import { useQuery } from '@tanstack/preact-query';
 import type { components } from '../../api/schema/admin.js';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { Badge } from '../../ui/badge.js';
 import { Facts, type Fact } from '../../ui/facts.js';
@@ -19,7 +19,7 @@ export function Health() {
 
 function AccountHealth() {
   const { api, href } = useScope();
-  const status = useRead(() => api.admin.GET('/status'), [], statusRefreshMs);
+  const status = useQuery({ ...api.admin.query('/status'), refetchInterval: statusRefreshMs });
   return (
     <Panel title="Health" actions={<a href={href('/status')}>Status</a>}>
       <Loaded of={status}>

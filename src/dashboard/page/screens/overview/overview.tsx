@@ -1,5 +1,7 @@
+import { useQuery } from '@tanstack/preact-query';
 import { useRef } from 'preact/hooks';
-import { useRead, type Read } from '../../api/use-read.js';
+import { dataOf } from '../../api/errors.js';
+import type { Read } from '../../api/query-client.js';
 import { useScope } from '../../scope.js';
 import { Page } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
@@ -33,7 +35,7 @@ export default function Overview() {
 
 function Activity({ today, days }: { readonly today: Today; readonly days: number }) {
   const { api } = useScope();
-  const streaks = useRead(() => api.admin.GET('/analytics/streaks'), [], streaksRefreshMs);
+  const streaks = useQuery({ ...api.admin.query('/analytics/streaks'), refetchInterval: streaksRefreshMs });
   return (
     <>
       <Tiles today={today} streaks={streaks.data} />
@@ -49,19 +51,15 @@ function Activity({ today, days }: { readonly today: Today; readonly days: numbe
 function useToday(): Read<{ readonly numbers: Today; readonly isNew: boolean }> {
   const { api } = useScope();
   const lastDay = useRef<string>(undefined);
-  return useRead(
-    async () => {
-      // The clock of the service decides which day is the newest. After the first read, two days are enough.
-      const query = lastDay.current === undefined ? {} : { from: dateAfter(lastDay.current, -1) };
-      const { data } = await api.admin.GET('/analytics/days', { params: { query } });
-      const numbers = data && todayOf(data);
-      if (!numbers) return {};
-      lastDay.current = numbers.date;
-      if (numbers.activeUsers30 > 0) return { data: { numbers, isNew: false } };
-      const { data: users } = await api.admin.GET('/users', { params: { query: { limit: 1 } } });
-      return { data: { numbers, isNew: users?.length === 0 } };
-    },
-    [],
-    todayRefreshMs,
-  );
+  const today = api.query(['today'], async () => {
+    // The clock of the service decides which day is the newest. After the first read, two days are enough.
+    const query = lastDay.current === undefined ? {} : { from: dateAfter(lastDay.current, -1) };
+    const numbers = dataOf<Today>({ data: todayOf(dataOf(await api.admin.GET('/analytics/days', { params: { query } }))) });
+    lastDay.current = numbers.date;
+    if (numbers.activeUsers30 > 0) return { numbers, isNew: false };
+    const users = dataOf(await api.admin.GET('/users', { params: { query: { limit: 1 } } }));
+    return { numbers, isNew: users.length === 0 };
+  });
+  const read = useQuery({ ...today, refetchInterval: todayRefreshMs });
+  return read;
 }

@@ -1,4 +1,4 @@
-import type { Read } from '../../api/use-read.js';
+import type { Read } from '../../api/query-client.js';
 import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope.js';
 import { Bars } from '../../ui/bars.js';

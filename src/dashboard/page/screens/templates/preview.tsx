@@ -1,6 +1,6 @@
+import { keepPreviousData, useQuery } from '@tanstack/preact-query';
 import { useId, useState } from 'preact/hooks';
-import { useRead } from '../../api/use-read.js';
-import { dataOf } from '../../configuration/api.js';
+import { dataOf } from '../../api/errors.js';
 import type { Keyed } from '../../configuration/json.js';
 import { useScope } from '../../scope.js';
 import { Field } from '../../ui/field.js';
@@ -34,15 +34,12 @@ export function Preview({ template }: { readonly template: Keyed }) {
 function Rendered({ template, user }: { readonly template: Keyed; readonly user: string }) {
   const { api } = useScope();
   const body = useSettled(renderRequest(template, user));
-  const key = JSON.stringify(body);
-  const read = useRead(async () => ({ data: dataOf(await api.admin.POST('/messages/preview', { body })) }), [api, key]);
+  const preview = api.query(['preview', body], async ({ signal }) => dataOf(await api.admin.POST('/messages/preview', { body, signal })));
   // The last preview stays in view while the next one is rendered.
-  const [last, setLast] = useState(read.data);
-  if (read.data && read.data !== last) setLast(read.data);
-  const shown = read.data ?? last;
+  const { data: shown, error } = useQuery({ ...preview, placeholderData: keepPreviousData });
   return (
     <>
-      {read.error !== undefined && <ErrorNote error={read.error} />}
+      {error && <ErrorNote error={error} />}
       {shown && (
         <>
           <dl class="rendered">
@@ -83,10 +80,7 @@ function UserPicker({ user, onChange }: { readonly user: string; readonly onChan
   const [typed, setTyped] = useState(user);
   const search = useSettled(typed.trim());
   const list = useId();
-  const found = useRead(
-    () => api.admin.GET('/users', { params: { query: search === '' ? { limit: 10 } : { limit: 10, search } } }),
-    [api, search],
-  );
+  const found = useQuery(api.admin.query('/users', { params: { query: search === '' ? { limit: 10 } : { limit: 10, search } } }));
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     onChange(typed.trim());

@@ -1,6 +1,6 @@
+import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { useAction } from '../../api/use-read.js';
-import { dataOf } from '../../configuration/api.js';
+import { dataOf } from '../../api/errors.js';
 import type { Keyed } from '../../configuration/json.js';
 import { useScope } from '../../scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
@@ -13,26 +13,28 @@ import { renderRequest } from './request.js';
 export function TestSend({ template, user }: { readonly template: Keyed; readonly user: string }) {
   const { api } = useScope();
   const [email, setEmail] = useState('');
-  const [outcome, setOutcome] = useState<{ readonly isSent: boolean; readonly sentence: string }>();
-  const send = useAction(async () => {
-    setOutcome(undefined);
-    const { sent, status, detail } = dataOf(await api.admin.POST('/messages/test', { body: { ...renderRequest(template, user), email } }));
-    const reply = detail === null ? '' : status === null ? ` ${detail}` : ` The server replied: ${detail}`;
-    setOutcome({ isSent: sent, sentence: `${sent ? `Sent to ${email}.` : `Not sent to ${email}.`}${reply}` });
+  const send = useMutation({
+    mutationFn: async () => {
+      const body = { ...renderRequest(template, user), email };
+      const { sent, status, detail } = dataOf(await api.admin.POST('/messages/test', { body }));
+      const reply = detail === null ? '' : status === null ? ` ${detail}` : ` The server replied: ${detail}`;
+      return { isSent: sent, sentence: `${sent ? `Sent to ${email}.` : `Not sent to ${email}.`}${reply}` };
+    },
   });
+  const { data: outcome, isPending, error } = send;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void send.run();
+    send.mutate();
   };
   return (
     <Panel title="Send a test">
       <form class="inline" onSubmit={submit}>
         <TextField label="To" type="email" value={email} onChange={setEmail} isRequired placeholder="you@example.com" />
-        <ChangeButton type="submit" isDisabled={send.isRunning}>
-          {send.isRunning ? 'Sending' : 'Send the email'}
+        <ChangeButton type="submit" isDisabled={isPending}>
+          {isPending ? 'Sending' : 'Send the email'}
         </ChangeButton>
       </form>
-      {send.error !== undefined && <ErrorNote error={send.error} />}
+      {error && <ErrorNote error={error} />}
       {outcome && (
         <div class={`note ${outcome.isSent ? 'good' : 'error'}`} role="status">
           <span>{outcome.sentence}</span>

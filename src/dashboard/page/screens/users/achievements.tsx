@@ -1,13 +1,16 @@
+import { useQuery } from '@tanstack/preact-query';
+import { dataOf } from '../../api/errors.js';
 import type { components } from '../../api/schema/application.js';
 import { useScope } from '../../scope.js';
+import { Change } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { ShowMore } from '../../ui/show-more.js';
 import { Loaded } from '../../ui/states.js';
-import { Change, ChangeDialog } from './change.js';
+import { UserChangeDialog } from './change.js';
 import { Meter } from './meter.js';
 import { progressOf, standingOf, type Standing } from './progress.js';
-import { useUser, useUserRead } from './user-context.js';
+import { useUser } from './user-context.js';
 
 type Achievement = components['schemas']['UserAchievementWithStats'];
 
@@ -18,14 +21,16 @@ export function AchievementsPanel() {
   const { api, href } = useScope();
   const { profile } = useUser();
   const path = { id: profile.id };
-  const read = useUserRead(async () => {
-    const [{ data: achievements }, { data: metrics }, { data: streak }] = await Promise.all([
-      api.application.GET('/users/{id}/achievements', { params: { path, query: { includeIncomplete: 'true' } } }),
-      api.application.GET('/users/{id}/metrics', { params: { path } }),
-      api.application.GET('/users/{id}/streak', { params: { path, query: { historyPeriods: 0 } } }),
-    ]);
-    return achievements && metrics && streak ? { data: { achievements, metrics, streakLength: streak.length } } : {};
-  });
+  const read = useQuery(
+    api.query(['progress', profile.id], async () => {
+      const [achievements, metrics, streak] = await Promise.all([
+        api.application.GET('/users/{id}/achievements', { params: { path, query: { includeIncomplete: 'true' } } }),
+        api.application.GET('/users/{id}/metrics', { params: { path } }),
+        api.application.GET('/users/{id}/streak', { params: { path, query: { historyPeriods: 0 } } }),
+      ]);
+      return { achievements: dataOf(achievements), metrics: dataOf(metrics), streakLength: dataOf(streak).length };
+    }),
+  );
   return (
     <div id="achievements">
       <Panel title="Achievements">
@@ -103,8 +108,8 @@ function CompleteDialog({ one: { key, name }, close }: { readonly one: Achieveme
     return `“${name}” is completed${points.length > 0 ? `, and added ${points.join(', ')}` : ''}.`;
   };
   return (
-    <ChangeDialog title={`Complete “${name}”`} confirm="Complete the achievement" close={close} run={complete}>
+    <UserChangeDialog title={`Complete “${name}”`} confirm="Complete the achievement" close={close} change={complete}>
       <p>The user gets the achievement now, with the points and achievements that follow from it. It can’t be taken back.</p>
-    </ChangeDialog>
+    </UserChangeDialog>
   );
 }

@@ -1,7 +1,9 @@
+import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { useScope } from '../../scope.js';
+import { Change } from '../../ui/change-dialog.js';
+import { ConfirmDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
-import { Change, ChangeDialog } from './change.js';
 import { EventDialog } from './event.js';
 import { useUser } from './user-context.js';
 
@@ -24,17 +26,24 @@ function EraseDialog({ close }: { readonly close: () => void }) {
   const { profile, erased } = useUser();
   const { id } = profile;
   const [typed, setTyped] = useState('');
-  const erase = async (): Promise<undefined> => {
-    await api.admin.DELETE('/users/{id}', { params: { path: { id } } });
-    erased();
-  };
+  // What is known of the user is not read again: the user is gone.
+  const erase = useMutation({ mutationFn: () => api.admin.DELETE('/users/{id}', { params: { path: { id } } }), onSuccess: erased });
   return (
-    <ChangeDialog title="Erase the user" confirm="Erase the user" isDangerous isDisabled={typed !== id} close={close} run={erase}>
+    <ConfirmDialog
+      title="Erase the user"
+      confirm="Erase the user"
+      isDangerous
+      isDisabled={typed !== id}
+      isRunning={erase.isPending}
+      error={erase.error}
+      onConfirm={erase.mutate}
+      onClose={close}
+    >
       <p>
         All data about the user is deleted for good: totals, points, streaks, achievements, history, keys and messages. Users below on
         leaderboards move up. It can’t be undone.
       </p>
       <TextField label={`Type the id ${id} to confirm`} value={typed} onChange={setTyped} />
-    </ChangeDialog>
+    </ConfirmDialog>
   );
 }

@@ -1,10 +1,11 @@
+import { useQuery } from '@tanstack/preact-query';
 import type { components } from '../../api/schema/application.js';
 import { useScope } from '../../scope.js';
 import { formatDate, formatNumber } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { ShowMore } from '../../ui/show-more.js';
 import { Loaded } from '../../ui/states.js';
-import { useUser, useUserRead } from './user-context.js';
+import { useUser } from './user-context.js';
 
 type Board = components['schemas']['Leaderboard'];
 
@@ -13,7 +14,7 @@ const boardsShown = 10;
 /** Where the user stands on the active leaderboards. */
 export function BoardsPanel() {
   const { api, href } = useScope();
-  const boards = useUserRead(() => api.application.GET('/leaderboards'));
+  const boards = useQuery(api.application.query('/leaderboards'));
   return (
     <div id="leaderboards">
       <Panel title="Leaderboards">
@@ -40,9 +41,8 @@ export function BoardsPanel() {
 function Place({ board: { key, name } }: { readonly board: Board }) {
   const { api, href } = useScope();
   const { profile } = useUser();
-  const place = useUserRead(
-    () => api.application.GET('/users/{id}/leaderboards/{key}', { params: { path: { id: profile.id, key }, query: { numEvents: 1 } } }),
-    [key],
+  const place = useQuery(
+    api.application.query('/users/{id}/leaderboards/{key}', { params: { path: { id: profile.id, key }, query: { numEvents: 1 } } }),
   );
   return (
     <section class="standing" aria-label={name}>

@@ -1,16 +1,18 @@
+import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { wholeBatch } from '../../api/errors.js';
+import { dataOf, wholeBatch } from '../../api/errors.js';
 import type { components, operations } from '../../api/schema/application.js';
 import type { operations as adminOperations } from '../../api/schema/admin.js';
 import { useScope } from '../../scope.js';
+import { Change } from '../../ui/change-dialog.js';
 import { Badge } from '../../ui/badge.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { formatDate } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
-import { Change, ChangeDialog } from './change.js';
+import { UserChangeDialog } from './change.js';
 import { EachSystem, type System } from './systems.js';
-import { useUser, useUserRead } from './user-context.js';
+import { useUser } from './user-context.js';
 
 type Boost = operations['users_points_boosts']['responses']['200']['content']['application/json'][number];
 type OwnBoost = adminOperations['admin_points_boosts_list']['responses']['200']['content']['application/json'][number];
@@ -30,13 +32,15 @@ export function BoostsPanel() {
 function SystemBoosts({ system }: { readonly system: System }) {
   const { api } = useScope();
   const { id } = useUser().profile;
-  const boosts = useUserRead(async () => {
-    const [{ data: today }, { data: own }] = await Promise.all([
-      api.application.GET('/users/{id}/points/{key}/boosts', { params: { path: { id, key: system.key } } }),
-      api.admin.GET('/points/{systemId}/boosts', { params: { path: { systemId: system.id }, query: { userId: id, limit: boostsRead } } }),
-    ]);
-    return today && own ? { data: { today, own } } : {};
-  }, [system.id]);
+  const boosts = useQuery(
+    api.query(['boosts', id, system.id], async () => {
+      const [today, own] = await Promise.all([
+        api.application.GET('/users/{id}/points/{key}/boosts', { params: { path: { id, key: system.key } } }),
+        api.admin.GET('/points/{systemId}/boosts', { params: { path: { systemId: system.id }, query: { userId: id, limit: boostsRead } } }),
+      ]);
+      return { today: dataOf(today), own: dataOf(own) };
+    }),
+  );
   return (
     <section class="standing" aria-label={`Boosts of ${system.name}`}>
       <div class="row-with-action">
@@ -85,9 +89,15 @@ function OwnRow({ boost, system }: { readonly boost: OwnBoost; readonly system: 
       </span>
       <Change verb="Archive" label={`Archive the boost ${boost.name}`}>
         {(close) => (
-          <ChangeDialog title={`Archive the boost “${boost.name}”`} confirm="Archive the boost" isDangerous close={close} run={archive}>
+          <UserChangeDialog
+            title={`Archive the boost “${boost.name}”`}
+            confirm="Archive the boost"
+            isDangerous
+            close={close}
+            change={archive}
+          >
             <p>It no longer multiplies what the user earns. Points that it has multiplied stay.</p>
-          </ChangeDialog>
+          </UserChangeDialog>
         )}
       </Change>
     </div>
@@ -114,7 +124,7 @@ function BoostDialog({ system, close }: { readonly system: System; readonly clos
     return `The boost “${name}” is added.`;
   };
   return (
-    <ChangeDialog title={`Add a boost of ${system.name}`} confirm="Add the boost" close={close} run={add}>
+    <UserChangeDialog title={`Add a boost of ${system.name}`} confirm="Add the boost" close={close} change={add}>
       <p>Multiplies what this user earns in {system.name}, on the user’s local dates, both included.</p>
       <TextField label="Name" isRequired value={name} onChange={setName} />
       <TextField label="Multiplier" type="number" step="any" isRequired value={multiplier} onChange={setMultiplier} />
@@ -128,6 +138,6 @@ function BoostDialog({ system, close }: { readonly system: System; readonly clos
           setRounding(roundings.find((one) => one.value === value)?.value ?? 'down');
         }}
       />
-    </ChangeDialog>
+    </UserChangeDialog>
   );
 }

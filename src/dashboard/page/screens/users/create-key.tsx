@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { components } from '../../api/schema/admin.js';
 import { wholeBatch } from '../../api/errors.js';
-import { useAction } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
+import { ChangeDialog } from '../../ui/change-dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
 
 type Key = components['schemas']['ApplicationKey'];
@@ -61,35 +60,28 @@ interface CreateApplicationKeyProps {
   readonly userId: string;
   /** Called with the new key, which the service returns only once. */
   readonly onCreated: (key: string) => void;
-  readonly onClose: () => void;
+  readonly close: () => void;
 }
 
 /** Creates an application key of a user, with its limits and its expiry. */
-export function CreateApplicationKey({ userId, onCreated, onClose }: CreateApplicationKeyProps) {
+export function CreateApplicationKey({ userId, onCreated, close }: CreateApplicationKeyProps) {
   const { api } = useScope();
   const [use, setUse] = useState('page');
   const [may, setMay] = useState<readonly Permission[]>(['read']);
   const [writes, setWrites] = useState<readonly WritableField[]>([]);
   const [most, setMost] = useState('1');
   const [expires, setExpires] = useState('');
-  const create = useAction(async () => {
+  const create = async (): Promise<string> => {
     const limits =
       use === 'server'
         ? {}
         : { permissions: [...may], fields: [...writes], ...(may.includes('events') ? { maxEventValue: Number(most) } : {}) };
     const item = { userId, ...limits, ...(expires === '' ? {} : { expires: `${expires}T00:00:00Z` }) };
     const { created } = wholeBatch(await api.admin.POST('/application-api-keys', { body: [item] }));
-    onCreated(created[0]?.key ?? '');
-  });
+    return created[0]?.key ?? '';
+  };
   return (
-    <ConfirmDialog
-      title="Create an application key"
-      confirm="Create the key"
-      isRunning={create.isRunning}
-      error={create.error}
-      onConfirm={() => void create.run()}
-      onClose={onClose}
-    >
+    <ChangeDialog title="Create an application key" confirm="Create the key" close={close} change={create} onChanged={onCreated}>
       <SelectField label="Used by" value={use} onChange={setUse} options={uses} />
       {use === 'page' && (
         <>
@@ -117,6 +109,6 @@ export function CreateApplicationKey({ userId, onCreated, onClose }: CreateAppli
         onChange={setExpires}
         hint="The key is refused from the start of this day in UTC. Without a day, it is valid until you revoke it."
       />
-    </ConfirmDialog>
+    </ChangeDialog>
   );
 }

@@ -1,9 +1,10 @@
+import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
+import { Change } from '../../ui/change-dialog.js';
 import { Field, TextField } from '../../ui/field.js';
 import { Loaded } from '../../ui/states.js';
-import { Change, ChangeDialog } from './change.js';
+import { UserChangeDialog } from './change.js';
 import { changesOf, formOf, type UserForm } from './user-edit.js';
 import { useUser } from './user-context.js';
 
@@ -25,7 +26,7 @@ function EditDialog({ close }: { readonly close: () => void }) {
     return 'The profile is changed.';
   };
   return (
-    <ChangeDialog title="Edit the profile" confirm="Save" isDisabled={Object.keys(changes).length === 0} close={close} run={save}>
+    <UserChangeDialog title="Edit the profile" confirm="Save" isDisabled={Object.keys(changes).length === 0} close={close} change={save}>
       <TextField label="Name" value={form.name} onChange={(name) => change({ name })} />
       <TextField label="Email" type="email" value={form.email} onChange={(email) => change({ email })} />
       <TextField
@@ -46,7 +47,7 @@ function EditDialog({ close }: { readonly close: () => void }) {
         )}
       </Field>
       <Attributes values={form.attributes} onChange={(key, value) => change({ attributes: { ...form.attributes, [key]: value } })} />
-    </ChangeDialog>
+    </UserChangeDialog>
   );
 }
 
@@ -57,7 +58,7 @@ interface AttributesProps {
 
 function Attributes({ values, onChange }: AttributesProps) {
   const { api } = useScope();
-  const attributes = useRead(() => api.admin.GET('/attributes', { params: { query: { limit: attributesRead } } }), []);
+  const attributes = useQuery(api.admin.query('/attributes', { params: { query: { limit: attributesRead } } }));
   return (
     <Loaded of={attributes}>
       {(all) => (

@@ -1,7 +1,9 @@
+import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import type { components } from '../../api/schema/application.js';
 import type { operations } from '../../api/schema/admin.js';
-import { useAction, useRead } from '../../api/use-read.js';
+import { dataOf } from '../../api/errors.js';
+import { useChange } from '../../api/use-change.js';
 import { useScope } from '../../scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { Dialog } from '../../ui/dialog.js';
@@ -19,13 +21,12 @@ const listed = { params: { query: { limit: 100 } } } as const;
 /** Sends an event of the user through the API, and shows what it changed. */
 export function EventDialog({ close }: { readonly close: () => void }) {
   const { api, href } = useScope();
-  const choices = useRead(async () => {
-    const [{ data: metrics }, { data: attributes }] = await Promise.all([
-      api.admin.GET('/metrics', listed),
-      api.admin.GET('/attributes', listed),
-    ]);
-    return metrics && attributes ? { data: { metrics, attributes: attributes.filter(({ type }) => type === 'event') } } : {};
-  }, []);
+  const choices = useQuery(
+    api.query(['event choices'], async () => {
+      const [metrics, attributes] = await Promise.all([api.admin.GET('/metrics', listed), api.admin.GET('/attributes', listed)]);
+      return { metrics: dataOf(metrics), attributes: dataOf(attributes).filter(({ type }) => type === 'event') };
+    }),
+  );
   return (
     <Dialog title="Send a test event" onClose={close}>
       <Loaded of={choices}>
@@ -56,22 +57,28 @@ function EventForm({ metrics, attributes, close }: EventFormProps) {
   const [value, setValue] = useState('1');
   const [sent, setSent] = useState<Readonly<Record<string, string>>>({});
   const [idempotencyKey, setIdempotencyKey] = useState('');
-  const [response, setResponse] = useState<components['schemas']['Event']>();
-  const send = useAction(async () => {
-    setResponse(undefined);
+  const sendEvent = async () => {
     const used = Object.fromEntries(Object.entries(sent).filter(([, text]) => text !== ''));
-    const { data } = await api.application.POST('/metrics/{key}/event', {
-      params: { path: { key: metric }, ...(idempotencyKey === '' ? {} : { header: { 'Idempotency-Key': headerText(idempotencyKey) } }) },
-      body: { user: { id: user.profile.id }, value: Number(value), ...(Object.keys(used).length === 0 ? {} : { attributes: used }) },
-    });
-    setResponse(data);
-    user.changed(data?.idempotentReplayed === true ? 'The key was used before: nothing was counted.' : 'The test event is counted.');
+    return dataOf(
+      await api.application.POST('/metrics/{key}/event', {
+        params: { path: { key: metric }, ...(idempotencyKey === '' ? {} : { header: { 'Idempotency-Key': headerText(idempotencyKey) } }) },
+        body: { user: { id: user.profile.id }, value: Number(value), ...(Object.keys(used).length === 0 ? {} : { attributes: used }) },
+      }),
+    );
+  };
+  const {
+    mutate,
+    isPending,
+    error,
+    data: response,
+  } = useChange(sendEvent, ({ idempotentReplayed }) => {
+    user.say(idempotentReplayed === true ? 'The key was used before: nothing was counted.' : 'The test event is counted.');
   });
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void send.run();
+        mutate();
       }}
     >
       <p class="hint">It counts like every event of the user, and can’t be taken back.</p>
@@ -99,13 +106,13 @@ function EventForm({ metrics, attributes, close }: EventFormProps) {
         onChange={setIdempotencyKey}
         hint="Optional. An event with a key that the user has used on this metric counts nothing."
       />
-      {send.error !== undefined && <ErrorNote error={send.error} />}
+      {error && <ErrorNote error={error} />}
       {response && <EventResult event={response} />}
       <footer class="actions">
         <button type="button" onClick={close}>
           Close
         </button>
-        <ChangeButton kind="primary" type="submit" isDisabled={send.isRunning}>
+        <ChangeButton kind="primary" type="submit" isDisabled={isPending}>
           {response ? 'Send another' : 'Send the event'}
         </ChangeButton>
       </footer>

@@ -1,8 +1,9 @@
+import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { wholeBatch } from '../../api/errors.js';
 import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope.js';
-import { ChangeButton } from '../../ui/change-button.js';
+import { Change } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { ListPager, type Paging } from '../../ui/paged-table.js';
@@ -10,9 +11,9 @@ import { SecretDialog } from '../../ui/secret.js';
 import { Loaded } from '../../ui/states.js';
 import { Table } from '../../ui/table.js';
 import { limitsOf } from '../keys/limits.js';
-import { Change, ChangeDialog } from './change.js';
+import { UserChangeDialog } from './change.js';
 import { CreateApplicationKey } from './create-key.js';
-import { useUser, useUserRead } from './user-context.js';
+import { useUser } from './user-context.js';
 
 type Key = components['schemas']['ApplicationKey'];
 
@@ -27,7 +28,7 @@ export function KeysPanel() {
     ...{ page, rowsPerPage: keysShown, go: setPage },
     range: { limit: keysShown + 1, skip: (page - 1) * keysShown },
   };
-  const keys = useUserRead(() => api.admin.GET('/application-api-keys', { params: { query: { userId: id, ...paging.range } } }), [page]);
+  const keys = useQuery(api.admin.query('/application-api-keys', { params: { query: { userId: id, ...paging.range } } }));
   return (
     <div id="keys">
       <Panel title="Application keys" actions={<CreateKey />}>
@@ -59,31 +60,14 @@ export function KeysPanel() {
 
 function CreateKey() {
   const user = useUser();
-  const [isCreating, setIsCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
-  const close = (): void => {
-    setIsCreating(false);
+  const created = (key: string): void => {
+    setSecret(key);
+    user.say('The application key is created.');
   };
   return (
     <>
-      <ChangeButton
-        onClick={() => {
-          setIsCreating(true);
-        }}
-      >
-        Create a key
-      </ChangeButton>
-      {isCreating && (
-        <CreateApplicationKey
-          userId={user.profile.id}
-          onCreated={(key) => {
-            close();
-            setSecret(key);
-            user.changed('The application key is created.');
-          }}
-          onClose={close}
-        />
-      )}
+      <Change verb="Create a key">{(close) => <CreateApplicationKey userId={user.profile.id} onCreated={created} close={close} />}</Change>
       {secret !== undefined && (
         <SecretDialog
           title="Application key"
@@ -105,9 +89,9 @@ function RevokeKey({ id, prefix }: { readonly id: string; readonly prefix: strin
   return (
     <Change verb="Revoke" label={`Revoke the key ${prefix}`}>
       {(close) => (
-        <ChangeDialog title={`Revoke the key ${prefix}`} confirm="Revoke the key" isDangerous close={close} run={revoke}>
+        <UserChangeDialog title={`Revoke the key ${prefix}`} confirm="Revoke the key" isDangerous close={close} change={revoke}>
           <p>Requests with this key are refused within a second. It can’t be undone: create another key instead.</p>
-        </ChangeDialog>
+        </UserChangeDialog>
       )}
     </Change>
   );

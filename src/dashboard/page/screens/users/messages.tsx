@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/preact-query';
 import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope.js';
 import { Moment } from '../../ui/format.js';
@@ -5,7 +6,7 @@ import { Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
 import { Table } from '../../ui/table.js';
 import { StatusBadge } from '../status-badge.js';
-import { useUser, useUserRead } from './user-context.js';
+import { useUser } from './user-context.js';
 
 type Message = components['schemas']['Message'];
 
@@ -15,7 +16,7 @@ const messagesShown = 5;
 export function MessagesPanel() {
   const { api, href } = useScope();
   const { id } = useUser().profile;
-  const messages = useUserRead(() => api.admin.GET('/messages', { params: { query: { userId: id, limit: messagesShown } } }));
+  const messages = useQuery(api.admin.query('/messages', { params: { query: { userId: id, limit: messagesShown } } }));
   const all = href(`/messages?user=${encodeURIComponent(id)}`);
   return (
     <div id="messages">

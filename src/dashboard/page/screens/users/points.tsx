@@ -1,3 +1,5 @@
+import { useQuery } from '@tanstack/preact-query';
+import { dataOf } from '../../api/errors.js';
 import type { components } from '../../api/schema/application.js';
 import { useScope } from '../../scope.js';
 import { formatNumber } from '../../ui/format.js';
@@ -6,7 +8,7 @@ import { Loaded } from '../../ui/states.js';
 import { Meter } from './meter.js';
 import { nextLevel } from './progress.js';
 import { EachSystem, type System } from './systems.js';
-import { useUser, useUserRead } from './user-context.js';
+import { useUser } from './user-context.js';
 
 type Points = components['schemas']['UserPoints'];
 type Level = components['schemas']['PointsLevel'];
@@ -25,13 +27,15 @@ export function PointsPanel() {
 function SystemPoints({ system: { key } }: { readonly system: System }) {
   const { api } = useScope();
   const { profile } = useUser();
-  const points = useUserRead(async () => {
-    const [{ data: now }, { data: levels }] = await Promise.all([
-      api.application.GET('/users/{id}/points/{key}', { params: { path: { id: profile.id, key }, query: { awards: 1 } } }),
-      api.application.GET('/points/{key}/levels', { params: { path: { key } } }),
-    ]);
-    return now && levels ? { data: { now, levels } } : {};
-  }, [key]);
+  const points = useQuery(
+    api.query(['points', profile.id, key], async () => {
+      const [now, levels] = await Promise.all([
+        api.application.GET('/users/{id}/points/{key}', { params: { path: { id: profile.id, key }, query: { awards: 1 } } }),
+        api.application.GET('/points/{key}/levels', { params: { path: { key } } }),
+      ]);
+      return { now: dataOf(now), levels: dataOf(levels) };
+    }),
+  );
   return <Loaded of={points}>{({ now, levels }) => <Standing points={now} levels={levels} />}</Loaded>;
 }
 

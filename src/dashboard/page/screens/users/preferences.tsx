@@ -1,10 +1,11 @@
+import { useQuery } from '@tanstack/preact-query';
 import type { components } from '../../api/schema/application.js';
 import { useScope } from '../../scope.js';
 import { Facts, type Fact } from '../../ui/facts.js';
 import { formatNumber } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
-import { useUser, useUserRead } from './user-context.js';
+import { useUser } from './user-context.js';
 
 type Preferences = components['schemas']['Preferences'];
 
@@ -37,7 +38,7 @@ function factsOf({ notifications, streak }: Preferences): Fact[] {
 export function PreferencesPanel() {
   const { api } = useScope();
   const { id } = useUser().profile;
-  const preferences = useUserRead(() => api.application.GET('/users/{id}/preferences', { params: { path: { id } } }));
+  const preferences = useQuery(api.application.query('/users/{id}/preferences', { params: { path: { id } } }));
   return (
     <Panel title="Preferences">
       <Loaded of={preferences}>{(data) => <Facts facts={factsOf(data)} />}</Loaded>

@@ -1,10 +1,11 @@
+import { useQuery } from '@tanstack/preact-query';
 import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope.js';
 import { formatCount, Moment } from '../../ui/format.js';
 import { Facts, type Fact } from '../../ui/facts.js';
 import { Panel } from '../../ui/page.js';
 import { EditButton } from './edit.js';
-import { useUser, useUserRead, type Profile } from './user-context.js';
+import { useUser, type Profile } from './user-context.js';
 
 const none = <span class="none">none</span>;
 
@@ -51,7 +52,7 @@ export function ProfilePanel() {
   const { profile } = useUser();
   const { id } = profile;
   const { api } = useScope();
-  const { data } = useUserRead(() => api.admin.GET('/users/{id}/email-confirmation', { params: { path: { id } } }));
+  const { data } = useQuery(api.admin.query('/users/{id}/email-confirmation', { params: { path: { id } } }));
   return (
     <Panel title="Profile" actions={<EditButton />}>
       <Facts facts={factsOf(profile, data)} />

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import { wholeBatch } from '../../api/errors.js';
 import { useScope } from '../../scope.js';
+import { Change } from '../../ui/change-dialog.js';
 import { TextField } from '../../ui/field.js';
 import { formatDate } from '../../ui/format.js';
-import { Change, ChangeDialog } from './change.js';
+import { UserChangeDialog } from './change.js';
 import { useUser } from './user-context.js';
 
 /** What an operator can do about a streak. */
@@ -30,9 +31,9 @@ function GiveDialog({ close }: DialogProps) {
     return 'The user has one more freeze.';
   };
   return (
-    <ChangeDialog title="Give a freeze" confirm="Give a freeze" close={close} run={give}>
+    <UserChangeDialog title="Give a freeze" confirm="Give a freeze" close={close} change={give}>
       <p>The user gets one more freeze, beyond the configured maximum if necessary. A freeze keeps the streak over one missed period.</p>
-    </ChangeDialog>
+    </UserChangeDialog>
   );
 }
 
@@ -44,11 +45,11 @@ function TakeDialog({ close }: DialogProps) {
     return 'The user has one freeze less.';
   };
   return (
-    <ChangeDialog title="Take a freeze" confirm="Take a freeze" isDangerous close={close} run={take}>
+    <UserChangeDialog title="Take a freeze" confirm="Take a freeze" isDangerous close={close} change={take}>
       <p>
         The user loses one freeze. Without a freeze, the next missed period ends the streak. Periods that a freeze has covered stay covered.
       </p>
-    </ChangeDialog>
+    </UserChangeDialog>
   );
 }
 
@@ -62,11 +63,11 @@ function PauseDialog({ close }: DialogProps) {
     return `The streak is paused from ${formatDate(start)} to ${formatDate(end)}.`;
   };
   return (
-    <ChangeDialog title="Pause the streak" confirm="Pause the streak" close={close} run={pause}>
+    <UserChangeDialog title="Pause the streak" confirm="Pause the streak" close={close} change={pause}>
       <p>A missed period that includes a paused day does not end the streak, and uses no freeze. Both dates are included.</p>
       <TextField label="First day" type="date" isRequired value={start} onChange={setStart} hint="The user’s local date: today or later." />
       <TextField label="Last day" type="date" isRequired value={end} onChange={setEnd} />
-    </ChangeDialog>
+    </UserChangeDialog>
   );
 }
 
@@ -78,8 +79,8 @@ function RestoreDialog({ close }: DialogProps) {
     return 'The streak is restored.';
   };
   return (
-    <ChangeDialog title="Restore the streak" confirm="Restore the streak" close={close} run={restore}>
+    <UserChangeDialog title="Restore the streak" confirm="Restore the streak" close={close} change={restore}>
       <p>The streak gets back the length that it had when it was last lost. A running streak that is longer stays as it is.</p>
-    </ChangeDialog>
+    </UserChangeDialog>
   );
 }

@@ -1,15 +1,17 @@
+import { useQuery } from '@tanstack/preact-query';
 import type { components } from '../../api/schema/application.js';
 import { wholeBatch } from '../../api/errors.js';
 import { useScope } from '../../scope.js';
+import { Change } from '../../ui/change-dialog.js';
 import { Facts, type Fact } from '../../ui/facts.js';
 import { formatCount, formatDate, formatNumber } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
 import { Calendar } from './calendar.js';
-import { Change, ChangeDialog } from './change.js';
+import { UserChangeDialog } from './change.js';
 import { longestOf } from './streak-calendar.js';
 import { StreakActions } from './streak-actions.js';
-import { useUser, useUserRead } from './user-context.js';
+import { useUser } from './user-context.js';
 
 type Streak = components['schemas']['Streak'];
 type Pause = Streak['pauses'][number];
@@ -23,9 +25,7 @@ const units = { daily: 'day', weekly: 'week', monthly: 'month' } as const;
 export function StreakPanel() {
   const { api } = useScope();
   const { profile } = useUser();
-  const streak = useUserRead(() =>
-    api.application.GET('/users/{id}/streak', { params: { path: { id: profile.id }, query: { historyPeriods } } }),
-  );
+  const streak = useQuery(api.application.query('/users/{id}/streak', { params: { path: { id: profile.id }, query: { historyPeriods } } }));
   return (
     <div id="streak">
       <Panel title="Streak" actions={<StreakActions />}>
@@ -67,9 +67,9 @@ function PauseRow({ pause: { id, start, end } }: { readonly pause: Pause }) {
       <span>Pause: {dates}</span>
       <Change verb="Cancel the pause" label={`Cancel the pause ${dates}`}>
         {(close) => (
-          <ChangeDialog title="Cancel the pause" confirm="Cancel the pause" isDangerous close={close} run={cancel}>
+          <UserChangeDialog title="Cancel the pause" confirm="Cancel the pause" isDangerous close={close} change={cancel}>
             <p>Periods that the pause has covered stay covered. A later missed period needs a freeze or ends the streak.</p>
-          </ChangeDialog>
+          </UserChangeDialog>
         )}
       </Change>
     </div>

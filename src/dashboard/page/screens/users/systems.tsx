@@ -1,9 +1,9 @@
+import { useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import type { operations } from '../../api/schema/admin.js';
 import { useScope } from '../../scope.js';
 import { Loaded } from '../../ui/states.js';
 import { ShowMore } from '../../ui/show-more.js';
-import { useUserRead } from './user-context.js';
 
 export type System = operations['admin_points_systems_list']['responses']['200']['content']['application/json'][number];
 
@@ -13,7 +13,7 @@ const systemsShown = 5;
 /** Shows something of each active points system. */
 export function EachSystem({ children }: { readonly children: (system: System) => ComponentChildren }) {
   const { api, href } = useScope();
-  const systems = useUserRead(() => api.admin.GET('/points', { params: { query: { limit: systemsRead } } }));
+  const systems = useQuery(api.admin.query('/points', { params: { query: { limit: systemsRead } } }));
   return (
     <Loaded of={systems}>
       {(all) => (

@@ -1,10 +1,11 @@
+import { useQuery } from '@tanstack/preact-query';
 import type { components } from '../../api/schema/application.js';
 import { useScope } from '../../scope.js';
 import { formatNumber } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
 import { Table } from '../../ui/table.js';
-import { useUser, useUserRead } from './user-context.js';
+import { useUser } from './user-context.js';
 
 type Metric = components['schemas']['Metric'];
 
@@ -12,7 +13,7 @@ type Metric = components['schemas']['Metric'];
 export function TotalsPanel() {
   const { api, href } = useScope();
   const { profile } = useUser();
-  const totals = useUserRead(() => api.application.GET('/users/{id}/metrics', { params: { path: { id: profile.id } } }));
+  const totals = useQuery(api.application.query('/users/{id}/metrics', { params: { path: { id: profile.id } } }));
   return (
     <Panel title="Totals">
       <Loaded of={totals}>

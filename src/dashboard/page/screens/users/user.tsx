@@ -1,6 +1,6 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
 import { ApiError } from '../../api/errors.js';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { Badge } from '../../ui/badge.js';
 import { Page } from '../../ui/page.js';
@@ -18,13 +18,13 @@ import { ProfilePanel } from './profile.js';
 import { StreakPanel } from './streak.js';
 import { TimelinePanel } from './timeline-panel.js';
 import { TotalsPanel } from './totals.js';
-import { UserContext, type OneUser, type Profile } from './user-context.js';
+import { UserContext, type Profile } from './user-context.js';
 import './users.css';
 
 /** Everything about a user: why the user did or did not get something, and what an operator can do about it. */
 export default function UserScreen({ id }: { readonly id: string }) {
   const { api, href } = useScope();
-  const user = useRead(() => api.admin.GET('/users/{id}', { params: { path: { id } } }), [id]);
+  const user = useQuery(api.admin.query('/users/{id}', { params: { path: { id } } }));
   const [erasedId, setErasedId] = useState<string>();
   if (erasedId === id) {
     return (
@@ -44,7 +44,7 @@ export default function UserScreen({ id }: { readonly id: string }) {
       </Page>
     );
   }
-  if (user.data) return <KnownUser key={id} profile={user.data} reload={user.reload} erased={() => setErasedId(id)} />;
+  if (user.data) return <KnownUser key={id} profile={user.data} erased={() => setErasedId(id)} />;
   return (
     <Page title={id}>
       <Loaded of={user}>{() => null}</Loaded>
@@ -64,28 +64,13 @@ const parts = [
 
 interface KnownUserProps {
   readonly profile: Profile;
-  readonly reload: () => void;
   readonly erased: () => void;
 }
 
-function KnownUser({ profile, reload, erased }: KnownUserProps) {
+function KnownUser({ profile, erased }: KnownUserProps) {
   const [said, setSaid] = useState('');
-  const readers = useRef(new Set<() => void>()).current;
-  const user = useMemo<OneUser>(
-    () => ({
-      profile,
-      readers,
-      erased,
-      changed: (sentence) => {
-        setSaid(sentence);
-        reload();
-        for (const read of readers) read();
-      },
-    }),
-    [profile, readers, reload, erased],
-  );
   return (
-    <UserContext.Provider value={user}>
+    <UserContext.Provider value={{ profile, erased, say: setSaid }}>
       <Page title={profile.name ?? profile.id} about={<About profile={profile} />} actions={<UserActions />}>
         <div role="status" class="said">
           {said !== '' && <p class="note good">{said}</p>}

@@ -1,7 +1,7 @@
+import { useQuery } from '@tanstack/preact-query';
 import './users.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { components } from '../../api/schema/admin.js';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
@@ -47,7 +47,7 @@ export default function Users() {
   const search = address.query['search'] ?? '';
   const [text, setText] = useSearch();
   const query = { ...paging.range, ...(search === '' ? {} : { search }) };
-  const users = useRead(() => api.admin.GET('/users', { params: { query } }), [search, paging.page]);
+  const users = useQuery(api.admin.query('/users', { params: { query } }));
   return (
     <Page title="Users">
       <Panel title="All users">

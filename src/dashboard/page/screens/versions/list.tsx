@@ -1,9 +1,8 @@
-import type { VersionSummary } from '../../configuration/api.js';
+import { useQuery } from '@tanstack/preact-query';
 import { AuthorName } from '../../configuration/by-line.js';
 import { ConfigurationFrame } from '../../configuration/frame.js';
 import { Lines } from '../../configuration/lines.js';
 import { useScope } from '../../scope.js';
-import { useRead } from '../../api/use-read.js';
 import { Moment } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
@@ -16,10 +15,7 @@ const shownLines = 4;
 export default function Versions() {
   const { api, href } = useScope();
   const paging = usePaging(useAddress());
-  const read = useRead(
-    async () => (await api.admin.GET('/configuration/versions', { params: { query: paging.range } })) as { data?: VersionSummary[] },
-    [api, paging.page],
-  );
+  const read = useQuery(api.admin.query('/configuration/versions', { params: { query: paging.range } }));
   return (
     <ConfigurationFrame>
       <Page title="Versions" about="Each change of the configuration is a version. You can compare versions, and go back to one.">

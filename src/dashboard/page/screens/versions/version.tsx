@@ -1,11 +1,11 @@
+import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { dataOf, type Version } from '../../configuration/api.js';
+import { fileOf, type Version } from '../../configuration/api.js';
 import { ByLine } from '../../configuration/by-line.js';
 import { ChangeList } from '../../configuration/change-list.js';
 import { Configuring, useDraft } from '../../configuration/draft.js';
 import { useScope } from '../../scope.js';
-import { useRead } from '../../api/use-read.js';
 import { Badge } from '../../ui/badge.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
@@ -32,32 +32,23 @@ function Shown({ number }: { readonly number: number }) {
   // The changes lead from the older to the newer one.
   const shown = isWithCurrent ? current.version : number;
   const against = isWithCurrent ? number : Math.max(0, number - 1);
-  const read = useRead(
-    async () => ({
-      data: {
-        own: dataOf(await api.admin.GET('/configuration/versions/{version}', { params: { path: { version: number } } })) as Version,
-        compared: dataOf(
-          await api.admin.GET('/configuration/versions/{version}', { params: { path: { version: shown }, query: { against } } }),
-        ) as Version,
-      },
-    }),
-    [api, number, shown, against],
-  );
+  const versions = '/configuration/versions/{version}';
+  const own = useQuery(api.admin.query(versions, { params: { path: { version: number } } }));
+  const compared = useQuery(api.admin.query(versions, { params: { path: { version: shown }, query: { against } } }));
   const isActive = number === current.version;
   return (
     <Page
       title={`Version ${number}`}
       about={
         <>
-          <a href={href('/versions')}>Versions</a> · {isActive && <Badge tone="good">active</Badge>}{' '}
-          {read.data && <ByLine of={read.data.own} />}
+          <a href={href('/versions')}>Versions</a> · {isActive && <Badge tone="good">active</Badge>} {own.data && <ByLine of={own.data} />}
         </>
       }
-      actions={!isActive && read.data && <GoBack version={read.data.own} />}
+      actions={!isActive && own.data && <GoBack version={own.data} />}
     >
-      <Loaded of={read}>
-        {({ compared }) => (
-          <Panel title={`${formatCount(compared.changes.length, 'change')} from version ${against} to ${shown}`}>
+      <Loaded of={compared}>
+        {({ changes }) => (
+          <Panel title={`${formatCount(changes.length, 'change')} from version ${against} to ${shown}`}>
             {!isActive && (
               <SelectField
                 label="Compare with"
@@ -69,7 +60,7 @@ function Shown({ number }: { readonly number: number }) {
                 onChange={(value) => change({ against: value })}
               />
             )}
-            <ChangeList changes={compared.changes} />
+            <ChangeList changes={changes} />
           </Panel>
         )}
       </Loaded>
@@ -84,7 +75,7 @@ function GoBack({ version }: { readonly version: Version }) {
   const { route } = useLocation();
   const [isAsking, setIsAsking] = useState(false);
   const go = (): void => {
-    replace(version.file);
+    replace(fileOf(version));
     route(href('/configuration/review'));
   };
   return (
@@ -96,7 +87,7 @@ function GoBack({ version }: { readonly version: Version }) {
           confirm="Replace the draft"
           isDangerous
           isRunning={false}
-          error={undefined}
+          error={null}
           onConfirm={go}
           onClose={() => setIsAsking(false)}
         >

@@ -1,8 +1,10 @@
+import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { wholeBatch } from '../../api/errors.js';
-import { useAction } from '../../api/use-read.js';
+import { dataOf, wholeBatch } from '../../api/errors.js';
+import { useChange } from '../../api/use-change.js';
 import { useScope } from '../../scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
+import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { SecretDialog } from '../../ui/secret.js';
@@ -10,76 +12,76 @@ import { ErrorNote } from '../../ui/states.js';
 import { TestDialog } from './test-dialog.js';
 import type { Endpoint } from './types.js';
 
-interface WebhookActionsProps {
+interface OfEndpoint {
   readonly endpoint: Endpoint;
-  readonly onChanged: () => void;
+}
+
+interface DialogProps extends OfEndpoint {
+  readonly close: () => void;
 }
 
 /** What an operator does with an endpoint besides configuring it. */
-export function WebhookActions({ endpoint, onChanged }: WebhookActionsProps) {
-  const { api } = useScope();
-  const [opened, setOpened] = useState<'test' | 'rotate' | 'off'>();
-  const close = (): void => {
-    setOpened(undefined);
-  };
+export function WebhookActions({ endpoint }: OfEndpoint) {
   const isActive = endpoint.status === 'active';
-  const change = useAction(async () => {
-    wholeBatch(await api.admin.PATCH('/webhooks', { body: [{ id: endpoint.id, status: isActive ? 'inactive' : 'active' }] }));
-    onChanged();
-    close();
-  });
   return (
     <>
-      {!isActive && change.error !== undefined && <ErrorNote error={change.error} />}
-      <ChangeButton onClick={() => setOpened('test')}>Send a test</ChangeButton>
-      <ChangeButton onClick={() => setOpened('rotate')}>Rotate the secret</ChangeButton>
+      <Change verb="Send a test">{(close) => <TestDialog endpoint={endpoint} onClose={close} />}</Change>
+      <Change verb="Rotate the secret">{(close) => <RotateDialog endpoint={endpoint} close={close} />}</Change>
       {isActive ? (
-        <ChangeButton onClick={() => setOpened('off')}>Switch off</ChangeButton>
+        <Change verb="Switch off">{(close) => <SwitchOffDialog endpoint={endpoint} close={close} />}</Change>
       ) : (
-        <ChangeButton isDisabled={change.isRunning} onClick={() => void change.run()}>
-          Switch on
-        </ChangeButton>
-      )}
-      {opened === 'test' && <TestDialog endpoint={endpoint} onClose={close} />}
-      {opened === 'rotate' && <RotateDialog endpoint={endpoint} onClose={close} />}
-      {opened === 'off' && (
-        <ConfirmDialog
-          title={`Switch off ${endpoint.name}`}
-          confirm="Switch off"
-          isDangerous
-          isRunning={change.isRunning}
-          error={change.error}
-          onConfirm={() => void change.run()}
-          onClose={close}
-        >
-          <p>Laurel makes no messages for the endpoint until you switch it on again. What happens until then is not sent later.</p>
-        </ConfirmDialog>
+        <SwitchOnButton endpoint={endpoint} />
       )}
     </>
+  );
+}
+
+/** Sets the status of an endpoint. */
+function useStatus({ id }: Endpoint) {
+  const { api } = useScope();
+  return async (status: Endpoint['status']) => wholeBatch(await api.admin.PATCH('/webhooks', { body: [{ id, status }] }));
+}
+
+function SwitchOnButton({ endpoint }: OfEndpoint) {
+  const { mutate, isPending, error } = useChange(useStatus(endpoint));
+  return (
+    <>
+      {error && <ErrorNote error={error} />}
+      <ChangeButton isDisabled={isPending} onClick={() => mutate('active')}>
+        Switch on
+      </ChangeButton>
+    </>
+  );
+}
+
+function SwitchOffDialog({ endpoint, close }: DialogProps) {
+  const setStatus = useStatus(endpoint);
+  return (
+    <ChangeDialog title={`Switch off ${endpoint.name}`} confirm="Switch off" isDangerous close={close} change={() => setStatus('inactive')}>
+      <p>Laurel makes no messages for the endpoint until you switch it on again. What happens until then is not sent later.</p>
+    </ChangeDialog>
   );
 }
 
 /** How long the old secret stays valid, unless the operator says otherwise. */
 const usualOverlapHours = '24';
 
-function RotateDialog({ endpoint: { id, name }, onClose }: { readonly endpoint: Endpoint; readonly onClose: () => void }) {
+function RotateDialog({ endpoint: { id, name }, close }: DialogProps) {
   const { api } = useScope();
   const [hours, setHours] = useState(usualOverlapHours);
-  const [secret, setSecret] = useState<string>();
-  const rotate = useAction(async () => {
-    const { data } = await api.admin.POST('/webhooks/{id}/rotate-secret', {
-      params: { path: { id } },
-      body: { overlapHours: Number(hours) },
-    });
-    setSecret(data?.secret);
+  const rotate = useMutation({
+    mutationFn: async () => {
+      const body = { overlapHours: Number(hours) };
+      return dataOf(await api.admin.POST('/webhooks/{id}/rotate-secret', { params: { path: { id } }, body }));
+    },
   });
-  if (secret !== undefined) {
+  if (rotate.data) {
     return (
       <SecretDialog
         title="The new secret"
-        secret={secret}
+        secret={rotate.data.secret}
         about={`Messages to ${name} are signed with it from now on: give it to the receiver.`}
-        onClose={onClose}
+        onClose={close}
       />
     );
   }
@@ -88,10 +90,10 @@ function RotateDialog({ endpoint: { id, name }, onClose }: { readonly endpoint: 
       title={`Rotate the secret of ${name}`}
       confirm="Rotate the secret"
       isDangerous
-      isRunning={rotate.isRunning}
+      isRunning={rotate.isPending}
       error={rotate.error}
-      onConfirm={() => void rotate.run()}
-      onClose={onClose}
+      onConfirm={rotate.mutate}
+      onClose={close}
     >
       <p>
         Laurel creates a new secret and shows it once. Messages carry the signatures of both secrets until the old one ends; the header

@@ -1,7 +1,8 @@
+import { useQuery } from '@tanstack/preact-query';
 import '../screens.css';
 import { useState } from 'preact/hooks';
 import { given } from '../../api/given.js';
-import { useAction, useRead } from '../../api/use-read.js';
+import { useChange } from '../../api/use-change.js';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { ChangeButton } from '../../ui/change-button.js';
@@ -24,20 +25,18 @@ interface DeliveriesProps {
   readonly id: string;
   /** The kinds that the endpoint subscribes to. */
   readonly kinds: readonly Kind[];
-  readonly onResent: () => void;
 }
 
 /** The deliveries of an endpoint that match the filters in the address. */
-export function Deliveries({ id, kinds, onResent }: DeliveriesProps) {
+export function Deliveries({ id, kinds }: DeliveriesProps) {
   const { api, href } = useScope();
   const address = useAddress();
   const paging = usePaging(address);
   const [opened, setOpened] = useState<Delivery>();
   const status = filterValue(statusNames, address.query['status']);
   const kind = kinds.find((one) => one === address.query['kind']);
-  const read = useRead(
-    () => api.admin.GET('/webhooks/{id}/deliveries', { params: { path: { id }, query: given({ status, kind, ...paging.range }) } }),
-    [api, id, status, kind, paging.page],
+  const read = useQuery(
+    api.admin.query('/webhooks/{id}/deliveries', { params: { path: { id }, query: given({ status, kind, ...paging.range }) } }),
   );
   return (
     <Panel title="Deliveries" actions={<Filters status={status} kind={kind} kinds={kinds} />}>
@@ -78,10 +77,6 @@ export function Deliveries({ id, kinds, onResent }: DeliveriesProps) {
         <DeliveryDialog
           webhook={id}
           delivery={opened}
-          onResent={() => {
-            read.reload();
-            onResent();
-          }}
           onClose={() => {
             setOpened(undefined);
           }}
@@ -129,20 +124,17 @@ function Filters({
 interface DeliveryDialogProps {
   readonly webhook: string;
   readonly delivery: Delivery;
-  readonly onResent: () => void;
   readonly onClose: () => void;
 }
 
 /** A delivery with its attempts and its payload, and the button that sends it again. */
-function DeliveryDialog({ webhook, delivery, onResent, onClose }: DeliveryDialogProps) {
+function DeliveryDialog({ webhook, delivery, onClose }: DeliveryDialogProps) {
   const { api, href } = useScope();
   const path = { id: webhook, deliveryId: delivery.id };
-  const { run, isRunning, error } = useAction(() => api.admin.POST('/webhooks/{id}/deliveries/{deliveryId}/resend', { params: { path } }));
-  const resend = async (): Promise<void> => {
-    if (!(await run())) return;
-    onResent();
-    onClose();
-  };
+  const { mutate, isPending, error } = useChange(
+    () => api.admin.POST('/webhooks/{id}/deliveries/{deliveryId}/resend', { params: { path } }),
+    onClose,
+  );
   return (
     <Dialog title={delivery.kind} onClose={onClose}>
       <div class="stack">
@@ -164,9 +156,9 @@ function DeliveryDialog({ webhook, delivery, onResent, onClose }: DeliveryDialog
         <Attempts attempts={delivery.tries} />
         <h3>Payload</h3>
         <Json value={delivery.payload} />
-        {error !== undefined && <ErrorNote error={error} />}
+        {error && <ErrorNote error={error} />}
         <footer class="actions">
-          <ChangeButton kind="primary" isDisabled={isRunning} onClick={() => void resend()}>
+          <ChangeButton kind="primary" isDisabled={isPending} onClick={mutate}>
             Send again
           </ChangeButton>
         </footer>

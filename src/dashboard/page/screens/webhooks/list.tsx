@@ -1,4 +1,4 @@
-import { useRead } from '../../api/use-read.js';
+import { useQuery } from '@tanstack/preact-query';
 import { useScope } from '../../scope.js';
 import { useAddress } from '../../use-address.js';
 import { formatNumber } from '../../ui/format.js';
@@ -12,8 +12,8 @@ import { EndpointBadge } from './state.js';
 export default function Webhooks() {
   const { api, href } = useScope();
   const paging = usePaging(useAddress());
-  const endpoints = useRead(() => api.admin.GET('/webhooks', { params: { query: paging.range } }), [api, paging.page]);
-  const totals = useRead(() => api.admin.GET('/webhooks/totals'), [api]);
+  const endpoints = useQuery(api.admin.query('/webhooks', { params: { query: paging.range } }));
+  const totals = useQuery(api.admin.query('/webhooks/totals'));
   const waiting = (id: string, count: 'pending' | 'failed') => {
     const total = totals.data?.find((one) => one.webhookId === id)?.[count];
     return total === undefined ? '' : formatNumber(total);

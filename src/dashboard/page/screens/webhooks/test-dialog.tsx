@@ -1,33 +1,26 @@
+import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
+import { dataOf } from '../../api/errors.js';
 import { given } from '../../api/given.js';
-import { useAction } from '../../api/use-read.js';
+import type { operations } from '../../api/schema/admin.js';
 import { useScope } from '../../scope.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField } from '../../ui/field.js';
 import { ErrorNote } from '../../ui/states.js';
 import type { Endpoint, Kind } from './types.js';
 
-interface Outcome {
-  readonly delivered: boolean;
-  readonly durationMs: number;
-  readonly status: number | null;
-  readonly answer: string | null;
-  readonly error: string | null;
-}
+type Outcome = operations['admin_webhooks_test']['responses'][200]['content']['application/json'];
 
 /** Sends an example of a kind to an endpoint, and shows what the receiver replied. */
 export function TestDialog({ endpoint: { id, name, events }, onClose }: { readonly endpoint: Endpoint; readonly onClose: () => void }) {
   const { api } = useScope();
   const [kind, setKind] = useState<Kind | undefined>(events[0]);
-  const [outcome, setOutcome] = useState<Outcome>();
-  const test = useAction(async () => {
-    setOutcome(undefined);
-    const { data } = await api.admin.POST('/webhooks/{id}/test', { params: { path: { id } }, body: given({ kind }) });
-    setOutcome(data);
+  const test = useMutation({
+    mutationFn: async () => dataOf(await api.admin.POST('/webhooks/{id}/test', { params: { path: { id } }, body: given({ kind }) })),
   });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    void test.run();
+    test.mutate();
   };
   return (
     <Dialog title={`Send a test to ${name}`} onClose={onClose}>
@@ -41,14 +34,14 @@ export function TestDialog({ endpoint: { id, name, events }, onClose }: { readon
           }}
           options={events.map((one) => ({ value: one, label: one }))}
         />
-        {test.isRunning && <progress aria-label="Waiting for the receiver" />}
-        {test.error !== undefined && <ErrorNote error={test.error} />}
-        <div role="status">{outcome && <OutcomeNote outcome={outcome} />}</div>
+        {test.isPending && <progress aria-label="Waiting for the receiver" />}
+        {test.error && <ErrorNote error={test.error} />}
+        <div role="status">{test.data && <OutcomeNote outcome={test.data} />}</div>
         <footer class="actions">
           <button type="button" onClick={onClose}>
             Close
           </button>
-          <button type="submit" class="primary" disabled={test.isRunning}>
+          <button type="submit" class="primary" disabled={test.isPending}>
             Send a test
           </button>
         </footer>

@@ -1,5 +1,6 @@
+import { useQuery } from '@tanstack/preact-query';
+import { dataOf } from '../../api/errors.js';
 import { findByKey } from '../../api/find-by-key.js';
-import { useRead } from '../../api/use-read.js';
 import { useScope } from '../../scope.js';
 import { Facts } from '../../ui/facts.js';
 import { formatNumber } from '../../ui/format.js';
@@ -12,11 +13,13 @@ import { EndpointBadge } from './state.js';
 /** An endpoint: its state, its deliveries, tests and its secret. */
 export default function WebhookScreen({ webhook: key }: { readonly webhook: string }) {
   const { api, href } = useScope();
-  const read = useRead(async () => {
-    const found = await findByKey(key, (query) => api.admin.GET('/webhooks', { params: { query } }));
-    const { data: totals = [] } = await api.admin.GET('/webhooks/totals');
-    return { data: { found, totals: totals.find(({ webhookId }) => webhookId === found?.id) } };
-  }, [api, key]);
+  const read = useQuery(
+    api.query(['webhook', key], async () => {
+      const found = await findByKey(key, (query) => api.admin.GET('/webhooks', { params: { query } }));
+      const totals = dataOf(await api.admin.GET('/webhooks/totals'));
+      return { found, totals: totals.find(({ webhookId }) => webhookId === found?.id) };
+    }),
+  );
   return (
     <Page
       title={read.data?.found?.name ?? key}
@@ -31,7 +34,7 @@ export default function WebhookScreen({ webhook: key }: { readonly webhook: stri
         {({ found, totals }) =>
           found ? (
             <>
-              <Panel title="State" actions={<WebhookActions endpoint={found} onChanged={read.reload} />}>
+              <Panel title="State" actions={<WebhookActions endpoint={found} />}>
                 <Facts
                   facts={[
                     { title: 'State', value: <EndpointBadge {...found} /> },
@@ -41,7 +44,7 @@ export default function WebhookScreen({ webhook: key }: { readonly webhook: stri
                   ]}
                 />
               </Panel>
-              <Deliveries id={found.id} kinds={found.events} onResent={read.reload} />
+              <Deliveries id={found.id} kinds={found.events} />
             </>
           ) : (
             <Empty>
