@@ -195,7 +195,6 @@ describe('The model: histories', () => {
       metricId: 'm',
       points: { p: { id: 'p', awards: [{ id: 'a', trigger: { id: 't' } }] } },
       pauses: [{ id: 'x', start: 's' }],
-      history: [],
     };
     expect(normalise(body)).to.deep.equal({
       metricId: 'm',

@@ -1,9 +1,9 @@
 /** Rules "Leaderboards": the shapes in which leaderboards and places on them are shown. */
 import type { Leaderboard } from '../../../src/config/schema/model.js';
 import { shown } from './decimal.js';
-import { places, stateOf, type Move, type Place } from './leaderboards.js';
+import { places, stateOf, type Move, type Place, type Run } from './leaderboards.js';
 import { finalisedAt, groupNamed, isOpen, runAt, runNearest, type Span } from './runs.js';
-import { dateOf, dayOf, localDay } from './time.js';
+import { dateOf, dayOf, instant, localDay } from './time.js';
 import { localDayOf, type User } from './users.js';
 import { byId, Refused, type World } from './world.js';
 
@@ -112,13 +112,27 @@ export function rankingsBody(world: World, board: Leaderboard, page: Page): obje
   return { ...boardBody(world, board), ...rankedOrNull(world, board), rankings };
 }
 
+/** The last ten days on which the user's own changes changed the rank or value, oldest first. */
+function historyOf(run: Run | null | undefined, userId: string): object[] {
+  const days = [...(run?.history.get(userId) ?? [])].sort(([a], [b]) => a - b).slice(-10);
+  return days.map(([day, { before, after, at }]) => ({
+    date: dateOf(day),
+    timestamp: instant(at),
+    previousRank: before?.rank ?? null,
+    rank: after?.rank ?? null,
+    previousValue: before ? shown(before.value) : null,
+    value: after ? shown(after.value) : null,
+  }));
+}
+
 /** A user's place in a run: the one on the user's local date, or the last, if none is named. */
 export function placeBody(world: World, board: Leaderboard, user: User, run: string | undefined): object {
   const span = run === undefined ? runNearest(board, localDayOf(user, world.now)) : spanNamed(board, run);
   const state = span && stateOf(world, board).runs.get(span.first);
   const group = state?.final?.find(({ userId }) => userId === user.id)?.group ?? state?.entries.get(user.id)?.group;
   const row = state && group !== undefined ? ranked(places(board, state, group)).find(({ userId }) => userId === user.id) : undefined;
-  return { ...boardBody(world, board), ...rankedOrNull(world, board), rank: row?.rank ?? null, value: row?.value ?? null };
+  const place = { rank: row?.rank ?? null, value: row?.value ?? null, history: historyOf(state, user.id) };
+  return { ...boardBody(world, board), ...rankedOrNull(world, board), ...place };
 }
 
 /** The final rankings of a run, group by group; a 404 until it is finalised. */

@@ -35,10 +35,26 @@ export interface Place {
   readonly group: string;
 }
 
+/** A user's rank and value as a participant. */
+interface Held {
+  readonly rank: number;
+  readonly value: Amount;
+}
+
+/** What a user's own changes did on one local day: the place before the first of them, and after the last; null for a user without one. */
+export interface Day {
+  readonly before: Held | null;
+  readonly after: Held | null;
+  /** The moment of the last change. */
+  readonly at: number;
+}
+
 export interface Run {
   /** Its first day. Its last can change with the end of the board. */
   readonly first: number;
   readonly entries: Map<string, Entry>;
+  /** By the user's id and the local day. */
+  readonly history: Map<string, Map<number, Day>>;
   /** The final rankings; null until the run is finalised. */
   final: readonly Place[] | null;
 }
@@ -69,7 +85,7 @@ export function stateOf(world: World, board: Leaderboard): BoardState {
 function runOf(world: World, board: Leaderboard, span: Span): Run {
   const { runs } = stateOf(world, board);
   let run = runs.get(span.first);
-  if (!run) runs.set(span.first, (run = { first: span.first, entries: new Map(), final: null }));
+  if (!run) runs.set(span.first, (run = { first: span.first, entries: new Map(), history: new Map(), final: null }));
   return run;
 }
 
@@ -95,15 +111,35 @@ function rankOf(board: Leaderboard, run: Run, userId: string, group: string): nu
   return index < 0 ? null : index + 1;
 }
 
+/** The user's place in whatever group the user is. */
+function heldBy(board: Leaderboard, run: Run, userId: string): Held | null {
+  const entry = run.entries.get(userId);
+  const rank = entry ? rankOf(board, run, userId, entry.group) : null;
+  return entry && rank !== null ? { rank, value: entry.value } : null;
+}
+
+/** Rule "history": adds a change to the user's local day. A user who is no participant before and after has none. */
+function note(world: World, run: Run, user: User, before: Held | null, after: Held | null): void {
+  if (before === null && after === null) return;
+  const day = localDayOf(user, world.now);
+  const days = run.history.get(user.id) ?? new Map<number, Day>();
+  const earlier = days.get(day);
+  days.set(day, { before: earlier ? earlier.before : before, after, at: world.now });
+  run.history.set(user.id, days);
+}
+
 /** Sets a user's value or group in a run. Returns the change of rank; null without a rank before and after. */
-function put(board: Leaderboard, run: Run, userId: string, next: Entry): Move | null {
+function put(world: World, { board, run, user }: { board: Leaderboard; run: Run; user: User }, next: Entry): Move | null {
   const { value, group } = next;
-  const previousRank = rankOf(board, run, userId, group);
-  run.entries.delete(userId);
-  if (board.rankBy === 'streak' && value === 0n) return null;
-  run.entries.set(userId, next);
-  const rank = rankOf(board, run, userId, group);
-  if (rank === null && previousRank === null) return null;
+  const before = heldBy(board, run, user.id);
+  const previousRank = rankOf(board, run, user.id, group);
+  run.entries.delete(user.id);
+  const isLost = board.rankBy === 'streak' && value === 0n;
+  if (!isLost) run.entries.set(user.id, next);
+  const after = heldBy(board, run, user.id);
+  note(world, run, user, before, after);
+  const rank = after?.rank ?? null;
+  if (isLost || (rank === null && previousRank === null)) return null;
   return { board, span: runFrom(board, run.first), group, previousRank, rank, threshold: thresholdOf(board, run, group) };
 }
 
@@ -123,10 +159,10 @@ function enter(world: World, board: Leaderboard, user: User, change: Change): Mo
   const known = run.entries.get(user.id);
   if (run.final) return null;
   if (!ranksGains(board))
-    return change.isChanged ? put(board, run, user.id, { value: change.after, sequence: change.sequence, group }) : null;
+    return change.isChanged ? put(world, { board, run, user }, { value: change.after, sequence: change.sequence, group }) : null;
   if (known && change.gain === 0n) return null;
   world.sequence += 1;
-  return put(board, run, user.id, { value: add(known?.value ?? 0n, change.gain), sequence: world.sequence, group });
+  return put(world, { board, run, user }, { value: add(known?.value ?? 0n, change.gain), sequence: world.sequence, group });
 }
 
 /** What a board that ranks totals would say of a user: the total; null for a user without one. */
@@ -155,7 +191,7 @@ function regroup(world: World, board: Leaderboard, user: User): Move | null {
   const value = known?.value ?? (ranksGains(board) ? null : totalOf(world, board, user));
   if (run.final || value === null || known?.group === group) return null;
   world.sequence += 1;
-  return put(board, run, user.id, { value, sequence: world.sequence, group });
+  return put(world, { board, run, user }, { value, sequence: world.sequence, group });
 }
 
 /** The group of a user on every open board, by the board's id. */
@@ -203,6 +239,14 @@ export function fill(world: World, board: Leaderboard): void {
     world.sequence += 1;
     run.entries.set(user.id, { value, group, sequence: world.sequence });
   }
+  for (const user of users) showFilled(world, board, run, user);
+}
+
+/** Rule "Activation": a backfill is silent, and shows in the history of each participant the place that it led to. */
+function showFilled(world: World, board: Leaderboard, run: Run, user: User): void {
+  const held = heldBy(board, run, user.id);
+  const last = [...(run.history.get(user.id) ?? [])].sort(([a], [b]) => a - b).at(-1)?.[1].after;
+  if (held && (last?.rank !== held.rank || last.value !== held.value)) note(world, run, user, null, held);
 }
 
 /** When a board is filled: once it is open and its start has come in UTC; infinity if that is done, or there is nothing to fill with. */
@@ -233,6 +277,7 @@ export function leaveForGood(world: World, userId: string): void {
   for (const { runs } of world.boards.values()) {
     for (const run of runs.values()) {
       run.entries.delete(userId);
+      run.history.delete(userId);
       run.final = run.final?.filter((place) => place.userId !== userId) ?? null;
     }
   }

@@ -71,7 +71,7 @@ export interface Operations {
   streaks(ids: readonly string[]): Answer;
   leaderboards(includeFinished: boolean): Answer;
   leaderboard(key: string, page: Page): Answer;
-  /** With `rank` and `value`; `history` is not compared. `run` is the first date of one. */
+  /** With `rank`, `value` and `history`. `run` is the first date of one. */
   userLeaderboard(id: string, key: string, run?: string): Answer;
   /** 200 with `{rankings: [{group: [values of the breakdown attributes], userId, rank, value}]}`, by group and rank; 404 until they are final. */
   finalRankings(key: string, run: string): Answer;
@@ -85,11 +85,11 @@ export type Subject = {
 };
 
 /** What each side makes up for itself. */
-const ownFields = new Set(['eventId', 'completionId', 'pauseId', 'history']);
+const ownFields = new Set(['eventId', 'completionId', 'pauseId']);
 /** Lists whose items have ids that each side makes up for itself. */
 const ownItems = new Set(['awards', 'pauses']);
 
-/** A body without what each side makes up for itself: ids of events, completions, awards and pauses, and the history of places. */
+/** A body without what each side makes up for itself: ids of events, completions, awards and pauses. */
 export function normalise(body: unknown, withoutId = false): unknown {
   if (Array.isArray(body)) return body.map((item) => normalise(item, withoutId));
   if (typeof body !== 'object' || body === null) return body;
