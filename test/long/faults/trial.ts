@@ -4,9 +4,8 @@ import fc from 'fast-check';
 import { bundleLibrary, type FunctionLibrary } from '../../../src/redis/library.js';
 import { startArena, type Arena } from '../../support/engine-subject.js';
 import { historyArbitrary } from '../../support/model/arbitraries.js';
-import { baseMs } from '../../support/model/documents.js';
-import { runHistory, type History } from '../../support/model/history.js';
-import { Model } from '../../support/model/index.js';
+import { playHistory } from '../../support/model-histories.js';
+import type { History } from '../../support/model/history.js';
 import type { Fault } from './table.js';
 
 /** A history that takes longer has caught the fault: the engine loops. */
@@ -67,18 +66,10 @@ interface Found {
 /** What differs, or undefined. */
 async function playOne(arena: Arena, history: History): Promise<Omit<Found, 'index'> | undefined> {
   const end = new AbortController();
-  const play = async (): Promise<undefined> => {
-    const session = await arena.enter(history.config, baseMs);
-    try {
-      await runHistory(history, new Model(history.config, baseMs), session.subject);
-    } finally {
-      await session.leave();
-    }
-  };
   const hang = delay(hangMs, { difference: `no end within ${hangMs / 1_000} s`, hung: true }, { signal: end.signal });
   hang.catch(() => undefined);
   try {
-    return await Promise.race([play(), hang]);
+    return await Promise.race([playHistory(arena, history).then(() => undefined), hang]);
   } catch (error) {
     return { difference: error instanceof Error ? error.message : String(error), hung: false };
   } finally {
