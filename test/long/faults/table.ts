@@ -53,6 +53,7 @@ const otherFaults: readonly Fault[] = [
   fault('calendar', 'months are not clamped', 'math.min(first + day - 1, following - 1)', 'first + day - 1'),
   fault('calendar', 'run boundary: a run begins a day late', 'return run <= day and run', 'return run < day and run'),
   fault('worker_commands', 'activation forgets streaks', 'qualifies(tx, achievement, length)', 'qualifies(tx, achievement, 0)'),
+  fault('worker_commands', 'final rankings are one place long', 'max = tonumber(args[position.max])', 'max = 1'),
   fault('worker_commands', 'a user due at this very moment waits', '> (up_to or now)', '>= (up_to or now)'),
   fault('decimal', 'boost rounding: a half is rounded down', 'rest * 2 >= divisor', 'rest * 2 > divisor'),
   fault('decimal', 'totals are sums of doubles', 'a % 1 == 0 and b % 1 == 0', 'true'),
@@ -77,6 +78,13 @@ const otherFaults: readonly Fault[] = [
     '  if is_lost then\n    type(entry)',
   ),
   fault('leaderboards', 'ties: the same value again queues anew', 'if before == value then', 'if false then'),
+  fault('leaderboards', 'a backfill leaves no ranks', '  local rank = boards.participant_rank(entry, member)', '  local rank = nil'),
+  fault(
+    'leaderboards',
+    'ranks within a backfill are noted',
+    'change[fact.rank], change[fact.previousRank], change[fact.previousValue] = false, false, false',
+    'type(change)',
+  ),
   fault('leaderboards', 'a user who changes group stays in the old one too', 'leave(tx, left)', 'type(left)'),
   fault(
     'ledger',
