@@ -5,7 +5,7 @@ import { checkText } from '../../src/config/templates/check.js';
 import { contrast, readableOn, textOn } from '../../src/messages/render/colors.js';
 import { defaultTexts } from '../../src/messages/render/defaults.js';
 import { type MessageLinks, renderEmail, renderPush } from '../../src/messages/render/render.js';
-import { textFields } from '../../src/messages/render/fields.js';
+import { textFields } from '../../src/messages/render/defaults.js';
 import { type MessageConfig } from '../../src/messages/render/texts.js';
 import { type MessageVariables } from '../../src/messages/render/variables.js';
 import { wordLocales, wordsFor } from '../../src/messages/render/words.js';

@@ -6,7 +6,7 @@ import { emptyConfig } from '../../src/config/schema/model.js';
 import { namedValues } from '../../src/config/templates/variables.js';
 import { type MessageAbout } from '../../src/messages/rules/notification.js';
 import { previewMessage } from '../../src/messages/admin/preview.js';
-import { usesOf } from '../../src/messages/render/uses.js';
+import { usesOf } from '../../src/messages/render/texts.js';
 import { readVariables, type UserVariables } from '../../src/messages/render/read-variables.js';
 import { bodyOf, configText, track, userPath } from '../support/answers.js';
 import { startHost, startTenant, type World } from '../support/world.js';

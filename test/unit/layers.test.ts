@@ -56,6 +56,8 @@ const bottom = ['shared'];
 
 /** The folders of a part that has some, from the top down. A file imports from its own folder and from those further down. */
 const foldersOf: Readonly<Record<string, readonly string[]>> = {
+  // A notification walks from the bottom up: it is scheduled, rendered and sent.
+  messages: ['admin', 'feedback', 'send', 'render', 'schedule', 'addresses', 'rules'],
   config: ['store', 'change', 'check', 'templates', 'file', 'schema'],
 };
 

@@ -6,7 +6,7 @@ import { deliveryStatuses } from '../../deliveries/queue.js';
 import { idSchema, textSchema } from '../../engine/user-properties.js';
 import { limits } from '../../shared/limits.js';
 import type { MessageDelivery } from '../../messages/admin/message-admin.js';
-import { type TextField, textFields } from '../../messages/render/fields.js';
+import { type TextField, textFields } from '../../messages/render/defaults.js';
 import { countRecipients } from '../../messages/admin/dry-run.js';
 import { LaurelError } from '../../shared/errors.js';
 import { instantShape } from '../../shared/shapes.js';

@@ -3,9 +3,8 @@ import { channels, notificationTypes, type Channel, type NotificationType } from
 import { type AttemptRecord, deliveryStatuses, type DeliveryStatus } from '../../deliveries/queue.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { withPostgresErrors } from '../../postgres/failure.js';
-import type { MessageAbout } from '../rules/notification.js';
 import { messageKind, queueOf } from '../rules/channels.js';
-import type { StoredMessage } from '../schedule/notifications.js';
+import type { MessageAbout, StoredMessage } from '../rules/notification.js';
 
 /** A message to a user by one channel, and to one device. */
 export interface MessageDelivery {

@@ -1,9 +1,6 @@
 import { z } from 'zod';
+import { postmarkMetadataKey } from '../send/email-transport.js';
 import type { Feedback } from './intake.js';
-
-/** The key of the metadata with the id of the delivery. Over SMTP, Postmark takes metadata from headers of this name, and webhooks repeat it. */
-export const postmarkMetadataKey = 'laurel-delivery';
-export const postmarkHeader = `X-PM-Metadata-${postmarkMetadataKey}`;
 
 /** Types of bounces after which an address never works. Others, such as a full mailbox, may. */
 const permanentTypes: ReadonlySet<string> = new Set(['HardBounce', 'BadEmailAddress']);

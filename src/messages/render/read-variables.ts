@@ -18,9 +18,8 @@ import { limits } from '../../shared/limits.js';
 import type { CompletedAchievement, MessageAbout } from '../rules/notification.js';
 import { localeOfAttribute } from './locales.js';
 import { nextAchievement } from './next-achievement.js';
-import { periodName } from '../rules/periods.js';
 import type { MessageConfig } from './texts.js';
-import { usesOf } from './uses.js';
+import { usesOf } from './texts.js';
 import type { AchievementVariables, MessageVariables, PointsVariables, StreakDay, StreakVariables } from './variables.js';
 import { typesWithCalendar } from './view.js';
 
@@ -129,6 +128,16 @@ function profileVariables({ config, profile, day }: UserState, id: string): Pick
 const achievementOf = ({ name, description, badgeUrl }: CompletedAchievement): AchievementVariables => ({
   ...{ name, description: description ?? '', badgeUrl: badgeUrl ?? '' },
 });
+
+const weekDays = 7;
+
+/** What a period of a recap is called, by its first and its last date. The frequency of the settings may have changed since. */
+export function periodName(start: string, end: string): 'day' | 'week' | 'month' | 'year' {
+  if (start === end) return 'day';
+  const days = dateToDay(end) - dateToDay(start) + 1;
+  if (days === weekDays) return 'week';
+  return start.slice(0, 'YYYY-MM'.length) === end.slice(0, 'YYYY-MM'.length) ? 'month' : 'year';
+}
 
 type AboutVariables = Pick<MessageVariables, 'achievement' | 'achievements' | 'period' | 'reactivation'>;
 

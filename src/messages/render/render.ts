@@ -1,4 +1,3 @@
-import type { Push } from '../send/provider.js';
 import { limits } from '../../shared/limits.js';
 import { boundVariables, cut, oneLine, paragraphsOf } from './bounds.js';
 import { renderLayout } from './layout.js';
@@ -26,7 +25,13 @@ export interface RenderedEmail {
   readonly warnings: Warnings;
 }
 
-export type RenderedPush = Pick<Push, 'title' | 'body' | 'url'> & { readonly warnings: Warnings };
+export interface RenderedPush {
+  readonly title: string;
+  readonly body: string;
+  /** What the app opens; null for its start. */
+  readonly url: string | null;
+  readonly warnings: Warnings;
+}
 
 /** Where a message leads, or null and why. */
 interface Target {

@@ -3,7 +3,7 @@ import { render, type RenderedText } from '../../threads/render-tasks.js';
 import { Overrun } from '../../threads/thread.js';
 import { renderThread } from '../../threads/threads.js';
 import { LaurelError } from '../../shared/errors.js';
-import type { TextField } from './fields.js';
+import type { TextField } from './defaults.js';
 import type { MessageVariables } from './variables.js';
 
 /** A template of an operator: one that is stored has an id. */

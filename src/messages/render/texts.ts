@@ -1,6 +1,6 @@
 import type { NotificationType } from '../../config/schema/message-types.js';
-import { defaultTexts } from './defaults.js';
-import type { MessageTexts, TextField } from './fields.js';
+import { checkText } from '../../config/templates/check.js';
+import { defaultTexts, type MessageTexts, type TextField, textFields } from './defaults.js';
 import { fallbacksOf } from './locales.js';
 import type { ConfigDocument, MessageTemplate } from '../../config/schema/model.js';
 import { type FieldText, type OwnTemplate, renderFields, type SwitchedOff } from './rendering.js';
@@ -74,4 +74,21 @@ export async function renderTexts<F extends TextField>(
   const rendered = await renderFields(texts, variables, off);
   const byField = new Map<string, string | undefined>(texts.map(({ field }, index) => [field, rendered[index]]));
   return Object.fromEntries(fields.map((field) => [field, byField.get(field) ?? ''])) as Record<F, string>;
+}
+
+/** What the texts of a message use of the variables that cost a read of their own. */
+export interface Uses {
+  /** Keys of leaderboards. */
+  readonly leaderboards: readonly string[];
+  readonly streakDays: boolean;
+}
+
+/** What the texts of a type, in a locale and for both channels, use. */
+export function usesOf(config: MessageConfig, type: NotificationType, locale: string): Uses {
+  const texts = textFields.map((field) => textOf(config, { type, locale }, field)?.text ?? '');
+  const checked = texts.map((text) => checkText(type, text));
+  return {
+    leaderboards: checked.flatMap(({ keys }) => keys).flatMap(({ kind, key }) => (kind === 'leaderboard' ? key : [])),
+    streakDays: checked.some(({ readsStreakDays }) => readsStreakDays),
+  };
 }

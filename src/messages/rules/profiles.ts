@@ -33,6 +33,10 @@ export async function readUsers(client: pg.ClientBase, config: ActiveConfig, ids
   return new Map([...profiles].map(([id, profile]) => [id, userResponse(config, id, profile)]));
 }
 
+/** The time zone of a user with a profile. */
+export const zoneOf = ({ document }: ActiveConfig, profile: ProfileFact): string =>
+  profile[userFields.tz] || document.settings.defaultTimeZone;
+
 /** Whether a user takes messages of a type by a channel: has not opted out of it, and is not in the control group. */
 function takes(profile: ProfileFact, type: NotificationType, channel: Channel): boolean {
   const preferred = profile[userFields.notification + type];

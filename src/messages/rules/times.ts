@@ -1,6 +1,5 @@
 import { DateTime } from 'luxon';
-import { dayToDate, firstDayOf, periodOf, weekShiftOf } from '../../shared/calendar.js';
-import { recapDates } from './periods.js';
+import { datesOf, dayToDate, firstDayOf, periodOf, weekShiftOf } from '../../shared/calendar.js';
 import type { NotificationType } from '../../config/schema/message-types.js';
 import { weekdays, type ConfigDocument, type MessageSettings } from '../../config/schema/model.js';
 import type { WebhookKind } from '../../config/schema/webhook-kinds.js';
@@ -25,6 +24,15 @@ export interface Occurrence {
 }
 
 type Rules = Pick<ConfigDocument, 'settings' | 'streaks'>;
+
+/** The dates, `YYYY-MM-DD`, of the recap period that contains a day, in days since 1970-01-01. */
+export function recapDates({ settings }: Pick<ConfigDocument, 'settings'>, day: number): { first: string; last: string } {
+  const { recapFrequency: frequency } = settings;
+  const shift = weekShiftOf(settings);
+  if (frequency !== 'yearly') return datesOf(frequency, periodOf(frequency, day, shift), shift);
+  const year = dayToDate(day).slice(0, 'YYYY'.length);
+  return { first: `${year}-01-01`, last: `${year}-12-31` };
+}
 
 /** The period of a recap on a day: the one that ended the day before. */
 export const recapPeriod = (rules: Rules, day: number): { first: string; last: string } => recapDates(rules, day - 1);

@@ -6,7 +6,6 @@ import { betweenBatches } from '../../ledger/offsets.js';
 import { type Channel, notificationTypes } from '../../config/schema/message-types.js';
 import type { ProfileFact } from '../../ledger/entry.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
-import type { StreakResponse } from '../../responses/streaks.js';
 import { userResponse } from '../../responses/users.js';
 import { channelsFor } from '../rules/channels.js';
 import {
@@ -34,6 +33,7 @@ import { addToOutbox, subscribedKinds, type OutboxMessage } from '../../deliveri
 import { deletePending, deleteAllPending, readPending } from './pending-achievements.js';
 import { isSent, type Notification, queueNotifications } from './notifications.js';
 import { reachOf, readProfiles, receivesEmail } from '../rules/profiles.js';
+import { isEnding } from '../rules/streak-reminder.js';
 import { publishScheduled, unscheduleOthers } from './scheduled.js';
 
 /** In every time zone, local hours begin at a quarter of a UTC hour. */
@@ -50,10 +50,6 @@ interface ScheduleState {
   readonly cursor: string;
   readonly done: boolean;
 }
-
-/** Whether a streak ends with the current period unless the user extends it. */
-export const isEnding = ({ length, expires, periodEnd }: Pick<StreakResponse, 'length' | 'expires' | 'periodEnd'>): boolean =>
-  length > 0 && expires === periodEnd;
 
 /** A page of the messages of an occurrence. */
 interface PageMessages {

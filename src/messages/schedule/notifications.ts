@@ -6,9 +6,9 @@ import type { ActiveConfig } from '../../plan/active-config.js';
 import { type AddressedMessage, addMessages } from '../../deliveries/outbox.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { userFields } from '../../redis/contract.js';
-import type { MessageAbout } from '../rules/notification.js';
+import type { MessageAbout, StoredMessage } from '../rules/notification.js';
 import { channelsFor, messageKind, queueOf } from '../rules/channels.js';
-import { deviceTokensOf, reachOf, readProfiles } from '../rules/profiles.js';
+import { deviceTokensOf, reachOf, readProfiles, zoneOf } from '../rules/profiles.js';
 import { localDayOf, sendableAt } from '../rules/times.js';
 
 /** A message of a type that is due for a user. */
@@ -19,33 +19,12 @@ export interface Notification {
   readonly about: MessageAbout;
 }
 
-/** What the outbox holds of a message by one channel, and to one device. */
-export interface StoredMessage {
-  readonly channel: Channel;
-  /** When it became due. */
-  readonly timestamp: string;
-  /** The user's local day when it was queued, in days since 1970-01-01. */
-  readonly day: number;
-  readonly about: MessageAbout;
-  /** The zone decided what was due (recipients.ts). */
-  readonly user: { readonly tz: string | null };
-  /** Of a push notification: the device. */
-  readonly token?: string;
-  /** When an operator sent it again, which makes it as recent as a new one. */
-  readonly resent?: string;
-  /** Whether the user had already received `maxPerUserDay` on that day. */
-  readonly isOverLimit?: true;
-}
-
 export interface QueueOptions {
   /** The engine's time, in milliseconds since 1970. */
   readonly now: number;
   /** The channels that this installation has. */
   readonly open: ReadonlySet<Channel>;
 }
-
-export const zoneOf = ({ document }: ActiveConfig, profile: ProfileFact): string =>
-  profile[userFields.tz] || document.settings.defaultTimeZone;
 
 /** How far back notifications of a user's current day can be. */
 const dayAndZonesMs = 50 * 3_600_000;

@@ -6,7 +6,8 @@ import type { ProfileFact } from '../../ledger/entry.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { userFields } from '../../redis/contract.js';
-import { localDayOf, recapPeriod, streakPeriod, type ScheduleKind } from '../rules/times.js';
+import { withStreak } from '../rules/streak-reminder.js';
+import { localDayOf, recapPeriod, type ScheduleKind } from '../rules/times.js';
 import type { MessageAbout } from '../rules/notification.js';
 import { messageKind } from '../rules/channels.js';
 import { readProfiles } from '../rules/profiles.js';
@@ -101,29 +102,20 @@ const inactive: Filter = async (client, config, users, day) => {
     .filter(({ idleDays }) => reactivationDays.has(idleDays));
 };
 
-/** Users with a streak whose period no pause covers. The engine knows whether it has already been extended. */
-export async function withStreak(
-  client: Client,
-  config: ActiveConfig,
-  users: readonly Pick<Row, 'id'>[],
-  day: number,
-): Promise<Recipient[]> {
-  const { first, last } = streakPeriod(config.document, day);
-  const { rows } = await client.query<{ user_id: string }>(
-    `select wanted.user_id from unnest($2::text[]) as wanted (user_id) cross join lateral (
-       select 1 from user_streaks
-        where tenant = $1 and user_id = wanted.user_id and ${config.document.streaks.frequency} > 0
-          and not exists (select 1 from jsonb_array_elements(pauses) as pause where (pause ->> 'first')::int <= $4 and (pause ->> 'last')::int >= $3)
-        limit 1) as found`,
-    [config.tenant, idsOf(users), first, last],
+const withOpenStreak: Filter = async (client, config, users, day) => {
+  const ids = await withStreak(
+    client,
+    config,
+    users.map(({ id }) => id),
+    day,
   );
-  return rows.map(({ user_id: id }) => ({ id, idleDays: 0 }));
-}
+  return ids.map((id) => ({ id, idleDays: 0 }));
+};
 
 const filters: Readonly<Record<UserScheduleKind, Filter>> = {
   'emails.recap_due': withEvents,
   'emails.reactivation_due': inactive,
-  'emails.streak_reminder_due': withStreak,
+  'emails.streak_reminder_due': withOpenStreak,
 };
 
 /** Reads the next users of a zone, and selects the recipients of an occurrence. */

@@ -8,9 +8,9 @@ import { numberArray, textArray } from '../../postgres/arrays.js';
 import { limits } from '../../shared/limits.js';
 import type { CompletedAchievement, MessageAbout } from '../rules/notification.js';
 import { channelsFor } from '../rules/channels.js';
-import { type Notification, queueNotifications, type QueueOptions, schedule, zoneOf } from './notifications.js';
+import { type Notification, queueNotifications, type QueueOptions, schedule } from './notifications.js';
 import type { CompletedDraft } from './pending-achievements.js';
-import { reachOf, readProfiles } from '../rules/profiles.js';
+import { reachOf, readProfiles, zoneOf } from '../rules/profiles.js';
 import { achievementDueAt, sendableAt } from '../rules/times.js';
 
 /** An achievement that a user has completed, and the user's profile then. */

@@ -7,10 +7,9 @@ import { baseStreak } from '../../responses/streaks.js';
 import { dateToDay } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
 import { configuredChannels } from '../rules/channels.js';
-import { isEnding } from '../schedule/due.js';
-import { type StoredMessage, zoneOf } from '../schedule/notifications.js';
-import { deviceTokensOf, reachOf } from '../rules/profiles.js';
-import { withStreak } from '../schedule/recipients.js';
+import type { StoredMessage } from '../rules/notification.js';
+import { deviceTokensOf, reachOf, zoneOf } from '../rules/profiles.js';
+import { isEnding, withStreak } from '../rules/streak-reminder.js';
 import { localDayOf, quietUntil, sendableAt, streakPeriod } from '../rules/times.js';
 
 /** For how long after it became due a message of a type is sent. */
@@ -38,7 +37,7 @@ const dueDayOf = ({ config }: UserState, { timestamp, user }: StoredMessage): nu
 async function isStillEnding(pool: pg.Pool, { config, streak, day }: UserState, user: string, dueDay: number): Promise<boolean> {
   const { first, last } = streakPeriod(config.document, dueDay);
   if (day < first || last < day || !isEnding(baseStreak(config, streak))) return false;
-  return (await withStreak(pool, config, [{ id: user }], dueDay)).length > 0;
+  return (await withStreak(pool, config, [user], dueDay)).length > 0;
 }
 
 /** Whether a user had an event after a local day, in days since 1970-01-01. */

@@ -12,11 +12,13 @@ import { RateLimiterMemory, RateLimiterQueue } from 'rate-limiter-flexible';
 import { OperatorError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { domainOf, isSmtpAddress, parseSender, type Sender } from '../addresses/address.js';
-import { detailOf } from './detail.js';
 import { readCertificates, readPrivateKey } from './key-files.js';
-import type { Email, SendResult } from './provider.js';
-import { postmarkHeader } from '../feedback/postmark.js';
+import { type Email, type SendResult, detailOf } from './provider.js';
 import { smtpResult } from './smtp-result.js';
+
+/** The key of the metadata with the id of the delivery. Over SMTP, Postmark takes metadata from headers of this name, and webhooks repeat it. */
+export const postmarkMetadataKey = 'laurel-delivery';
+const postmarkHeader = `X-PM-Metadata-${postmarkMetadataKey}`;
 
 /** The settings of emails (docs/messages-providers.md). */
 export interface EmailSettings {

@@ -1,4 +1,5 @@
 /** Rendered messages to users, and what a provider says to them. */
+import { limits } from '../../shared/limits.js';
 
 /** A rendered email. */
 export interface Email {
@@ -37,6 +38,19 @@ export interface SendResult {
   readonly status: number | null;
   /** What the provider answered, or why there is no answer; without personal data. */
   readonly detail: string | null;
+}
+
+const addresses = /[^\s<>()[\],;:"']+@[^\s<>()[\],;:"']+/gu;
+
+/** A provider's answer for storage: without addresses and the values in `personal`, which servers like to repeat, on one line, and short. */
+export function detailOf(text: string, personal: readonly string[] = []): string {
+  const known = personal.filter((value) => value !== '').reduce((rest, value) => rest.replaceAll(value, '[removed]'), text);
+  return known
+    .replaceAll(addresses, '[removed]')
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+    .slice(0, limits.maxMessageDetailChars)
+    .toWellFormed();
 }
 
 /** Sends emails. */

@@ -11,7 +11,7 @@ import type { ConfirmationSender } from './confirmation-email.js';
 import { ageMs, maxAgeMs, whySkipped, whyWaiting } from './eligibility.js';
 import type { Links } from '../addresses/links.js';
 import type { Email, Senders, SendResult } from './provider.js';
-import type { StoredMessage } from '../schedule/notifications.js';
+import type { StoredMessage } from '../rules/notification.js';
 import { parseToken, type PushProvider, pushProviders } from './push/tokens.js';
 import { readVariables, type UserVariables } from '../render/read-variables.js';
 import { renderEmail, renderPush } from '../render/render.js';

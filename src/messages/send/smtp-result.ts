@@ -1,6 +1,5 @@
 import type { NodemailerError } from 'nodemailer';
-import { detailOf } from './detail.js';
-import type { SendResult } from './provider.js';
+import { type SendResult, detailOf } from './provider.js';
 
 /** Replies that refuse the login, or require one, at any stage (RFC 4954). */
 const loginCodes = new Set([530, 534, 535, 538]);

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type pg from 'pg';
 import { withPostgresErrors } from '../../postgres/failure.js';
-import type { TextField } from '../render/fields.js';
+import type { TextField } from '../render/defaults.js';
 import type { OwnTemplate, SwitchedOff, TextOverrun } from '../render/rendering.js';
 
 /**

@@ -4,9 +4,8 @@ import { Pool } from 'undici';
 import { z } from 'zod';
 import { OperatorError } from '../../../shared/errors.js';
 import { limits } from '../../../shared/limits.js';
-import { detailOf } from '../detail.js';
 import { readPrivateKey } from '../key-files.js';
-import type { Push, SendResult } from '../provider.js';
+import { type Push, type SendResult, detailOf } from '../provider.js';
 import { parseToken } from './tokens.js';
 import { type PushTransport, close, post, timeouts, unreachable } from './transport.js';
 

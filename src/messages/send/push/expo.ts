@@ -2,8 +2,7 @@ import { Expo, type ExpoPushMessage, type ExpoPushReceipt, type ExpoPushTicket }
 import type pg from 'pg';
 import type { Agent } from 'undici';
 import { limits } from '../../../shared/limits.js';
-import { detailOf } from '../detail.js';
-import type { Push, SendResult } from '../provider.js';
+import { type Push, type SendResult, detailOf } from '../provider.js';
 import { type Ticket, saveTickets } from './receipts.js';
 import { parseToken } from './tokens.js';
 import { type PushTransport, type Recipient, close, newAgent, stopping, unreachable } from './transport.js';

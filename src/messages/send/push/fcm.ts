@@ -4,9 +4,8 @@ import { type Agent, fetch } from 'undici';
 import { z } from 'zod';
 import { OperatorError } from '../../../shared/errors.js';
 import { limits } from '../../../shared/limits.js';
-import { detailOf } from '../detail.js';
 import { readFile } from '../key-files.js';
-import type { Push, SendResult } from '../provider.js';
+import { type Push, type SendResult, detailOf } from '../provider.js';
 import { parseToken } from './tokens.js';
 import { type PushTransport, close, newAgent, post, unreachable } from './transport.js';
 

@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { Agent, type Pool, request } from 'undici';
 import { limits } from '../../../shared/limits.js';
-import { detailOf } from '../detail.js';
-import type { Push, SendResult } from '../provider.js';
+import { type Push, type SendResult, detailOf } from '../provider.js';
 
 /** Whom a push is for. */
 export interface Recipient {
