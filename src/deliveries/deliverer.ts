@@ -56,7 +56,7 @@ export class Deliverer {
     this.loop ??= this.pollUntilStopped();
   }
 
-  /** Called after messages were committed to the outbox. */
+  /** Called after entries were committed to the outbox. */
   wake(): void {
     this.wasWoken = true;
     this.polling ??= this.pollDue();
@@ -148,7 +148,7 @@ export class Deliverer {
     return queue;
   }
 
-  /** Deletes expired messages, and the deliveries of archived endpoints. */
+  /** Deletes expired entries, and the deliveries of archived endpoints. */
   private async sweep(): Promise<void> {
     this.nextSweep = Date.now() + limits.deliverySweepMs;
     try {

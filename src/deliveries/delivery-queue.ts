@@ -15,7 +15,7 @@ import {
 } from './queue.js';
 import { deleteQueue } from './retention.js';
 
-/** What a queue delivers to: a webhook endpoint, or a channel of messages to users. */
+/** What a queue delivers to: a webhook endpoint, or a channel of notifications. */
 export interface Target {
   /** An inactive one keeps its deliveries. Those of a deleted one are deleted. */
   readonly state: 'active' | 'inactive' | 'deleted';

@@ -3,15 +3,15 @@ import type { WebhookKind } from '../config/schema/webhook-kinds.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 
-/** A message to subscribers. */
-export interface OutboxMessage {
+/** What endpoints that subscribe to its kind receive. */
+export interface WebhookEvent {
   readonly kind: WebhookKind;
   /**
-   * The unit of ordering: `user:<id>`, `leaderboard:<no>`, `boost:<no>`; of a message to a user its kind and recipient. An endpoint receives the messages
+   * The unit of ordering: `user:<id>`, `leaderboard:<no>`, `boost:<no>`; of a notification its kind and recipient. An endpoint receives the events
    * of a subject in the order in which they were added.
    */
   readonly subject: string;
-  /** The user of the message, which is deleted with the user. */
+  /** The user of the event, which is deleted with the user. */
   readonly user?: string;
   /** Other users in the payload, by a field `userId` of a list element: the element is deleted with the user. */
   readonly others?: readonly string[];
@@ -21,8 +21,8 @@ export interface OutboxMessage {
   readonly payload: unknown;
 }
 
-/** A message with the queues that deliver it. */
-export interface AddressedMessage extends Omit<OutboxMessage, 'kind'> {
+/** A row of the outbox: an event of webhooks, or a notification by one channel and to one device; and the queues that deliver it. */
+export interface OutboxEntry extends Omit<WebhookEvent, 'kind'> {
   readonly kind: string;
   /** Webhook endpoints and channels, each once. */
   readonly queues: readonly number[];
@@ -35,14 +35,14 @@ export function subscribedKinds({ webhooks }: ActiveConfig): ReadonlySet<Webhook
   return new Set(webhooks.filter(({ status }) => status === 'active').flatMap(({ events }) => events));
 }
 
-// An endpoint that Laurel has switched off receives no messages, like an inactive one (docs/rules/webhooks.md). Ids ascend in the order of the insert.
+// An endpoint that Laurel has switched off receives no events, like an inactive one (docs/rules/webhooks.md). Ids ascend in the order of the insert.
 const insert = `
-  with message as (
+  with entry as (
     select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::text[], $8::text[], $9::text[])
-      with ordinality as message (kind, subject, user_id, others, at, payload, queues, skipped, ordinal)
+      with ordinality as entry (kind, subject, user_id, others, at, payload, queues, skipped, ordinal)
   ), added as (
     insert into outbox (tenant, kind, subject, user_id, others, at, payload)
-    select $1, kind, subject, user_id, others::text[], to_timestamp(at / 1000.0), payload::json from message order by ordinal
+    select $1, kind, subject, user_id, others::text[], to_timestamp(at / 1000.0), payload::json from entry order by ordinal
     returning id
   ), numbered as (
     select id, row_number() over (order by id) as ordinal from added
@@ -52,47 +52,47 @@ const insert = `
          case when skipped is not null then now() end,
          case when skipped is null then '[]' else jsonb_build_array(jsonb_build_object(
            'at', to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'durationMs', 0, 'status', null, 'answer', null, 'error', skipped)) end
-    from numbered join message using (ordinal) cross join lateral unnest(queues::integer[]) as queue
+    from numbered join entry using (ordinal) cross join lateral unnest(queues::integer[]) as queue
    where not exists (
      select 1 from delivery_queues as known where known.tenant = $1 and known.no = queue and known.switched_off is not null)`;
 
 /**
- * Adds messages with their deliveries, within the transaction of `client`. Concurrent statements of one tenant would have no order, so only the holder
- * of the tenant's lease adds messages. Returns the number of deliveries; unless it is 0, wake the Deliverer after the commit.
+ * Adds entries with their deliveries, within the transaction of `client`. Concurrent statements of one tenant would have no order, so only the holder
+ * of the tenant's lease adds entries. Returns the number of deliveries; unless it is 0, wake the Deliverer after the commit.
  */
-export async function addMessages(client: pg.ClientBase, tenant: number, messages: readonly AddressedMessage[]): Promise<number> {
-  if (messages.length === 0) return 0;
+export async function addEntries(client: pg.ClientBase, tenant: number, entries: readonly OutboxEntry[]): Promise<number> {
+  if (entries.length === 0) return 0;
   const { rowCount } = await client.query({
-    name: 'add-messages',
+    name: 'add-entries',
     text: insert,
     values: [
       tenant,
-      textArray(messages.map(({ kind }) => kind)),
-      textArray(messages.map(({ subject }) => subject)),
-      textArray(messages.map(({ user }) => user ?? null)),
-      textArray(messages.map(({ others = [] }) => (others.length === 0 ? null : textArray(others)))),
-      numberArray(messages.map(({ at }) => at.getTime())),
-      textArray(messages.map(({ payload }) => JSON.stringify(payload))),
-      textArray(messages.map(({ queues }) => numberArray(queues))),
-      textArray(messages.map(({ skipped }) => skipped ?? null)),
+      textArray(entries.map(({ kind }) => kind)),
+      textArray(entries.map(({ subject }) => subject)),
+      textArray(entries.map(({ user }) => user ?? null)),
+      textArray(entries.map(({ others = [] }) => (others.length === 0 ? null : textArray(others)))),
+      numberArray(entries.map(({ at }) => at.getTime())),
+      textArray(entries.map(({ payload }) => JSON.stringify(payload))),
+      textArray(entries.map(({ queues }) => numberArray(queues))),
+      textArray(entries.map(({ skipped }) => skipped ?? null)),
     ],
   });
   return rowCount ?? 0;
 }
 
-/** Adds messages for the active endpoints that subscribe to their kinds, as addMessages does; other messages are ignored. */
-export function addToOutbox(
+/** Adds events for the active endpoints that subscribe to their kinds, as addEntries does; other events are ignored. */
+export function publishEvents(
   client: pg.ClientBase,
   tenant: number,
   config: ActiveConfig,
-  messages: readonly OutboxMessage[],
+  events: readonly WebhookEvent[],
 ): Promise<number> {
   const active = config.webhooks.filter(({ status }) => status === 'active');
-  const addressed = messages.map((message) => {
-    const subscribers = active.filter(({ events }) => events.includes(message.kind));
-    return { ...message, queues: subscribers.map(({ no }) => no) };
+  const addressed = events.map((event) => {
+    const subscribers = active.filter((webhook) => webhook.events.includes(event.kind));
+    return { ...event, queues: subscribers.map(({ no }) => no) };
   });
-  return addMessages(
+  return addEntries(
     client,
     tenant,
     addressed.filter(({ queues }) => queues.length > 0),

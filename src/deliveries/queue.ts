@@ -21,7 +21,7 @@ export interface ClaimedDelivery {
   readonly claim: string;
   /** Attempts before this one, since the delivery became pending. */
   readonly attempts: number;
-  /** The message's kind and its user; null for one that is about no user. */
+  /** The entry's kind and its user; null for one that is about no user. */
   readonly kind: string;
   readonly user: string | null;
   readonly body: string;
@@ -56,7 +56,7 @@ export interface EndedDelivery {
   readonly status: DeliveryStatus;
 }
 
-/** What signs messages to an endpoint; a channel has no secrets. */
+/** What signs events to an endpoint; a channel has no secrets. */
 export interface QueueSecrets {
   readonly secret: string | null;
   /** The previous secret, while both are valid. */

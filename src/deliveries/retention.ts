@@ -1,9 +1,9 @@
-/** Deletes expired messages and deliveries, and those of deleted endpoints, in bounded steps. */
+/** Deletes expired entries of the outbox and deliveries, and those of deleted endpoints, in bounded steps. */
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
 import type { QueueKey } from './queue.js';
 
-// Message ids ascend with time, so only the lowest have to be read.
+// Ids of the outbox ascend with time, so only the lowest have to be read.
 const oldest = `
   with old as (
     select id from (select id, created from outbox order by id limit ${limits.deliverySweepRows}) as first
@@ -13,7 +13,7 @@ const oldest = `
   )
   delete from outbox where id in (select id from old)`;
 
-/** Deletes messages and deliveries older than limits.deliveryRetentionMs, whatever their status. */
+/** Deletes entries and deliveries older than limits.deliveryRetentionMs, whatever their status. */
 export async function deleteExpired(pool: pg.Pool, aheadMs: number, isStopped: () => boolean): Promise<void> {
   for (let removed: number = limits.deliverySweepRows; removed === limits.deliverySweepRows && !isStopped();) {
     removed = (await pool.query(oldest, [aheadMs])).rowCount ?? 0;

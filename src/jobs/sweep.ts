@@ -8,7 +8,7 @@ import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
 import { statusOn } from '../responses/leaderboards.js';
 import { runEnd, runOf } from '../responses/leaderboards.js';
-import { DueMessages } from '../webhooks/due.js';
+import { DueWebhooks } from '../webhooks/due.js';
 import { DueNotifications } from '../messages/schedule/due.js';
 import { type Attempts, untilAttempted } from '../deliveries/attempted.js';
 import { saveClock } from '../ledger/offsets.js';
@@ -61,7 +61,7 @@ export class Sweep {
   private readonly activations: Activations;
   private readonly levels: Levels;
   private readonly retention: KeyRetention;
-  private readonly messages: DueMessages;
+  private readonly webhooks: DueWebhooks;
   private readonly notifications: DueNotifications;
   private readonly log: Logger;
   private readonly open: ReadonlySet<Channel>;
@@ -71,13 +71,13 @@ export class Sweep {
   private readonly activated = new Map<number, string>();
   /** Tenant → how many segments of time had ended, which some users may still live in, when its users were settled last. */
   private readonly ended = new Map<number, number>();
-  /** Tenant → the running settlement of its users, and the running publication of its messages. */
+  /** Tenant → the running settlement of its users, and the running publication of what is due. */
   private readonly settling = new Map<number, Promise<number>>();
   private readonly publishing = new Map<number, Promise<void>>();
   private readonly stopping = new AbortController();
 
-  /** `open` are the channels of messages to users. `onMessages` is called when there are messages to deliver. */
-  constructor(tools: JobTools, open: ReadonlySet<Channel> = new Set(), onMessages: () => void = () => undefined) {
+  /** `open` are the channels of notifications. `onQueued` is called when there is something to deliver. */
+  constructor(tools: JobTools, open: ReadonlySet<Channel> = new Set(), onQueued: () => void = () => undefined) {
     const { engine, pool, clock, history, log } = tools;
     this.engine = engine;
     this.pool = pool;
@@ -86,14 +86,14 @@ export class Sweep {
     this.activations = new Activations({ ...tools, signal: this.stopping.signal });
     this.levels = new Levels({ ...tools, signal: this.stopping.signal });
     this.retention = new KeyRetention(tools);
-    this.messages = new DueMessages(pool, onMessages);
-    this.notifications = new DueNotifications({ stores: { engine, clock, history }, pool, open, onMessages });
+    this.webhooks = new DueWebhooks(pool, onQueued);
+    this.notifications = new DueNotifications({ stores: { engine, clock, history }, pool, open, onQueued });
     this.log = log;
     this.open = open;
   }
 
   /**
-   * Settles due users, and publishes the webhooks and messages that are due. The service also calls it concurrently with `run`, whose work on
+   * Settles due users, and publishes the webhooks and notifications that are due. The service also calls it concurrently with `run`, whose work on
    * leaderboards and activations can take minutes with many users and must not delay what is due at a local hour.
    */
   async runDue(tenant: number): Promise<void> {
@@ -188,7 +188,7 @@ export class Sweep {
     };
   }
 
-  /** Waits until Postgres, from which messages are made, has everything that happened so far. */
+  /** Waits until Postgres, from which notifications are made, has everything that happened so far. */
   private async waitForWrites(tenant: number): Promise<void> {
     await this.history.waitFor(tenant, (await this.clock.ledgerId(tenant)).ledgerId);
   }
@@ -196,15 +196,15 @@ export class Sweep {
   /** Publishes everything that is due at a moment of the test clock. */
   private async publishAt(tenant: number, now: number): Promise<void> {
     const config = await this.engine.config(tenant);
-    if (this.messages.isIdle(config) && this.notifications.isIdle(config)) return;
+    if (this.webhooks.isIdle(config) && this.notifications.isIdle(config)) return;
     await this.waitForWrites(tenant);
     await this.publish(tenant, now, Infinity);
   }
 
-  /** Publishes due webhooks and messages to users. */
+  /** Publishes due webhooks and notifications. */
   private async publish(tenant: number, now: number, transactions: number): Promise<void> {
     const config = await this.engine.config(tenant);
-    if (!this.messages.isIdle(config)) await this.messages.publish(config, now, transactions);
+    if (!this.webhooks.isIdle(config)) await this.webhooks.publish(config, now, transactions);
     if (!this.notifications.isIdle(config)) await this.notifications.publish(config, now, transactions);
   }
 

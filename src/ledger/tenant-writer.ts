@@ -13,19 +13,18 @@ import { readPages, rowsOf, type LedgerPages, type Rows, type StreamEntry } from
 import { writeBatch } from './write-batch.js';
 
 /**
- * Publishes entries as messages (src/webhooks) in the transaction that commits them, before their rows are written. Returns the number of messages to
- * deliver.
+ * Publishes what entries set off (src/webhooks) in the transaction that commits them, before their rows are written. Returns the number of deliveries.
  */
 export type Publish = (client: pg.ClientBase, entries: readonly LedgerEntry[]) => Promise<number>;
 
-/** Publishes tenants' entries as messages. */
+/** Publishes what tenants' entries set off. */
 export interface Publisher {
   /**
    * The `Publish` for entries made under a configuration version or an earlier one; undefined when the tenant publishes nothing. Called outside of
    * transactions.
    */
   publishFor(tenant: number, version: number): Promise<Publish | undefined>;
-  /** Called when there are messages to deliver. */
+  /** Called when there is something to deliver. */
   wake(): void;
 }
 
@@ -266,13 +265,13 @@ export class TenantWriter {
     const parsedEntries = parsed.map(({ entry }) => entry);
     await partitions.ensure(needed);
     const now = Date.now();
-    const messages = await inTransaction(pool, async (client) => {
+    const deliveries = await inTransaction(pool, async (client) => {
       await advanceOffset(client, lease, { from: lastId, to: newest, newestAt: batch.newestAt });
       const published = publish ? await publish(client, parsedEntries) : 0;
       await writeBatch(client, tenant, batch);
       return published;
     });
-    if (messages > 0) this.options.publisher?.wake();
+    if (deliveries > 0) this.options.publisher?.wake();
     return (this.current = { lease, lastId: newest, renewedAt: now });
   }
 

@@ -18,7 +18,7 @@ export interface EndpointState {
 export const webhookStatuses = ['pending', 'delivered', 'failed'] as const;
 export type WebhookStatus = (typeof webhookStatuses)[number];
 
-/** A message to an endpoint. */
+/** An event to an endpoint. */
 export interface Delivery {
   readonly id: string;
   readonly kind: WebhookKind;
@@ -127,7 +127,7 @@ export class WebhookAdmin {
     return { ...outcome, id };
   }
 
-  /** The secrets that sign messages to an endpoint now. */
+  /** The secrets that sign events to an endpoint now. */
   private async secretsOf(tenant: number, no: number): Promise<Secrets> {
     await this.ensureSecrets(tenant, [no]);
     const { rows } = await this.query<Secrets>(

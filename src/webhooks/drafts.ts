@@ -6,13 +6,13 @@ import { at } from '../redis/encoding.js';
 import { baseStreak } from '../responses/streaks.js';
 import { lostLength, shownStreak } from '../responses/streaks.js';
 import type { WebhookKind } from '../config/schema/webhook-kinds.js';
-import type { OutboxMessage } from '../deliveries/outbox.js';
+import type { WebhookEvent } from '../deliveries/outbox.js';
 import type { UserResponse } from '../responses/users.js';
 
 /** An entry about a user. */
 export type EntryOfUser = EventEntry | UserEntry;
 
-/** A message without its user, whose profile is read from Postgres for all drafts at once. */
+/** An event without its user, whose profile is read from Postgres for all drafts at once. */
 export interface Draft {
   readonly kind: WebhookKind;
   readonly user: string;
@@ -25,8 +25,8 @@ export interface Draft {
 type Body = Draft['body'];
 type Emit = (kind: WebhookKind, body: () => Body) => void;
 
-/** A draft with its user, as a message. */
-export function messageOf({ kind, user: id, at, body }: Draft, user: UserResponse): OutboxMessage {
+/** A draft with its user, as an event. */
+export function eventOf({ kind, user: id, at, body }: Draft, user: UserResponse): WebhookEvent {
   return { kind, subject: `user:${id}`, user: id, at: new Date(at), payload: { type: kind, user, ...body } };
 }
 

@@ -10,10 +10,10 @@ import { publishRanks } from './rank-state.js';
 
 const dayMs = 86_400_000;
 
-/** Publishes some of the due messages. Returns the number of deliveries. */
+/** Publishes some of the due events. Returns the number of deliveries. */
 type PublishDue = (client: pg.ClientBase, config: ActiveConfig, now: number) => Promise<number>;
 
-/** The kinds with scheduled messages: the state that schedules them, and the function that publishes them. */
+/** The kinds with scheduled events: the state that schedules them, and the function that publishes them. */
 const topics: readonly (readonly [kind: WebhookKind, state: string, publish: PublishDue])[] = [
   ['leaderboard.finished', `webhook_leaderboard_state where kind = 'leaderboard.finished' and`, publishFinals],
   ['points.changed', 'webhook_points_state where', publishPoints],
@@ -24,29 +24,29 @@ const topics: readonly (readonly [kind: WebhookKind, state: string, publish: Pub
 const processedKey = ({ version }: ActiveConfig, day: number): string => `${version} ${day}`;
 
 /**
- * Publishes scheduled messages (docs/rules/webhooks.md): changes that are published at most every 15 minutes, finished runs, and what the calendar
- * starts and ends. Messages and their state commit together, in the order of the tenant's ledger, whose offset each transaction locks. Safe to run
+ * Publishes scheduled events (docs/rules/webhooks.md): changes that are published at most every 15 minutes, finished runs, and what the calendar
+ * starts and ends. Events and their state commit together, in the order of the tenant's ledger, whose offset each transaction locks. Safe to run
  * twice, in several processes at once, and late.
  */
-export class DueMessages {
+export class DueWebhooks {
   private readonly pool: pg.Pool;
-  private readonly onMessages: () => void;
+  private readonly onQueued: () => void;
   /** Tenant → the configuration version and the day for which the calendar was published and unsubscribed state deleted. */
   private readonly processed = new Map<number, string>();
 
-  /** `onMessages` is called when there are messages to deliver. */
-  constructor(pool: pg.Pool, onMessages: () => void) {
+  /** `onQueued` is called when there is something to deliver. */
+  constructor(pool: pg.Pool, onQueued: () => void) {
     this.pool = pool;
-    this.onMessages = onMessages;
+    this.onQueued = onQueued;
   }
 
-  /** Whether a tenant has no scheduled messages and no state of former subscriptions. */
+  /** Whether a tenant has no scheduled events and no state of former subscriptions. */
   isIdle(config: ActiveConfig): boolean {
     if (config.document.webhooks.length === 0) return true;
     return subscribedKinds(config).size === 0 && this.processed.get(config.tenant) === processedKey(config, 0);
   }
 
-  /** Publishes the messages that are due at a time of the engine's clock, in at most `transactions` for each kind; the rest is left to the next call. */
+  /** Publishes the events that are due at a time of the engine's clock, in at most `transactions` for each kind; the rest is left to the next call. */
   async publish(config: ActiveConfig, now: number, transactions: number): Promise<void> {
     const kinds = subscribedKinds(config);
     const day = kinds.size === 0 ? 0 : Math.floor(now / dayMs);
@@ -76,7 +76,7 @@ export class DueMessages {
   /** Runs `work` in the order of the tenant's ledger, which is also the order of the outbox (outbox.ts). */
   private async inOrder(tenant: number, work: (client: pg.ClientBase) => Promise<number>): Promise<void> {
     const sent = await betweenBatches(this.pool, tenant, work);
-    if (sent > 0) this.onMessages();
+    if (sent > 0) this.onQueued();
   }
 
   /** Deletes the state of kinds without subscriptions: a later subscriber receives only what happens from then on. */

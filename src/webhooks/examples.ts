@@ -69,5 +69,5 @@ const examples: Readonly<Record<WebhookKind, object>> = {
   'emails.achievement_due': { timestamp: at, user, achievement: { ...achievement, achievedAt: at } },
 };
 
-/** An example of a message, for tests of endpoints and for the reference. The shapes are those of the contract's `webhooks`. */
+/** An example of an event, for tests of endpoints and for the reference. The shapes are those of the contract's `webhooks`. */
 export const exampleOf = (kind: WebhookKind): object => ({ type: kind, ...examples[kind] });

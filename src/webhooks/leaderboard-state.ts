@@ -7,7 +7,7 @@ import { queryAllUsers } from '../postgres/pool.js';
 import { type RankingsResponse, boardRunResponse } from '../responses/leaderboards.js';
 import { utcDate } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
-import { type OutboxMessage, addToOutbox } from '../deliveries/outbox.js';
+import { type WebhookEvent, publishEvents } from '../deliveries/outbox.js';
 
 /** One run and group of a leaderboard. */
 export interface BoardKey {
@@ -157,13 +157,13 @@ interface BoardRankings {
   readonly at: number;
 }
 
-/** The message about a board's rankings, with the contract's `LeaderboardResponseWithRankings`. */
-export function boardMessage(
+/** The event about a board's rankings, with the contract's `LeaderboardResponseWithRankings`. */
+export function boardEvent(
   config: ActiveConfig,
   kind: Kind,
   board: Leaderboard,
   { run, group, rankings, at }: BoardRankings,
-): OutboxMessage {
+): WebhookEvent {
   const response = boardRunResponse(config, { board, run, group: group || undefined }, utcDate(at));
   const status = kind === 'leaderboard.finished' ? 'finished' : kind === 'leaderboard.started' ? 'active' : response.status;
   const [only, ...others] = rankings;
@@ -207,7 +207,7 @@ interface FinalGroup {
   readonly rankings: Ranking[];
 }
 
-/** Whether messages about a leaderboard are published; the state of others is deleted. */
+/** Whether events about a leaderboard are published; the state of others is deleted. */
 export const isPublishable = (board: Leaderboard | undefined): board is Leaderboard =>
   board !== undefined && !board.archived && board.status === 'active';
 
@@ -215,7 +215,7 @@ export const isPublishable = (board: Leaderboard | undefined): board is Leaderbo
 export async function publishBoards(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<number> {
   const { tenant } = config;
   const { rows } = await client.query<Due>(due('leaderboard.changed'), [tenant, now]);
-  const messages: OutboxMessage[] = [];
+  const events: WebhookEvent[] = [];
   for (const { leaderboard, run, group } of rows) {
     const key = { no: leaderboard, run, group };
     const board = config.leaderboardByNo.get(leaderboard);
@@ -223,7 +223,7 @@ export async function publishBoards(client: pg.ClientBase, config: ActiveConfig,
     // A group without participants is not published: its name contains attributes of former participants.
     const isEmptyGroup = group !== '' && rankings.length === 0;
     if (isPublishable(board) && !isEmptyGroup)
-      messages.push(boardMessage(config, 'leaderboard.changed', board, { run, group, rankings, at: now }));
+      events.push(boardEvent(config, 'leaderboard.changed', board, { run, group, rankings, at: now }));
   }
   if (rows.length > 0) {
     await client.query(
@@ -233,7 +233,7 @@ export async function publishBoards(client: pg.ClientBase, config: ActiveConfig,
     );
   }
   await client.query('delete from webhook_leaderboard_state where tenant = $1 and at <= $2 and not changed', [tenant, now]);
-  return addToOutbox(client, tenant, config, messages);
+  return publishEvents(client, tenant, config, events);
 }
 
 /** The next groups of a final run, after the last published one, with their rankings. */
@@ -268,8 +268,8 @@ export async function publishFinals(client: pg.ClientBase, config: ActiveConfig,
   if (!board) return 0;
   // The participants may have been deleted since.
   if (groups.length === 0 && board.breakdownAttributes.length === 0) groups.push({ group: '', rankings: [] });
-  const messages = groups.map(({ group, rankings }) =>
-    boardMessage(config, 'leaderboard.finished', board, { run, group, rankings, at: Number(final.at) }),
+  const events = groups.map(({ group, rankings }) =>
+    boardEvent(config, 'leaderboard.finished', board, { run, group, rankings, at: Number(final.at) }),
   );
-  return addToOutbox(client, tenant, config, messages);
+  return publishEvents(client, tenant, config, events);
 }

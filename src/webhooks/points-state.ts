@@ -5,8 +5,8 @@ import { mustGet, type ActiveConfig } from '../plan/active-config.js';
 import { awardResponse, levelAt, levelResponse, systemResponse } from '../responses/points.js';
 import type { EventPointsResponse } from '../responses/points.js';
 import { insertRows, type Table } from '../postgres/insert.js';
-import { earnedIn, isOfUser, messageOf } from './drafts.js';
-import { addToOutbox, type OutboxMessage } from '../deliveries/outbox.js';
+import { earnedIn, isOfUser, eventOf } from './drafts.js';
+import { publishEvents, type WebhookEvent } from '../deliveries/outbox.js';
 import { readUsers } from '../messages/rules/profiles.js';
 
 /** The first change of a user's points since they were last published, with the state before it. */
@@ -85,7 +85,7 @@ const awardsQuery = `
    where due.tenant = $1 and due.changed and (due.user_id, due.system) in (select * from unnest($2::text[], $3::integer[]))
    order by award.rev, award.ordinal`;
 
-/** The contract's `MetricEventPointsResponse`, of all changes since the last message. */
+/** The contract's `MetricEventPointsResponse`, of all changes since the last event. */
 function pointsChanged(config: ActiveConfig, { system: no, before, total }: Due, awards: readonly AwardRow[]): EventPointsResponse {
   const system = mustGet(config.systemByNo, no, 'points system');
   const [levelBefore, level] = [levelAt(system, Number(before)), levelAt(system, Number(total))];
@@ -110,13 +110,13 @@ export async function publishPoints(client: pg.ClientBase, config: ActiveConfig,
   if (due.length > 0) {
     const { rows: awards } = await client.query<AwardRow>(awardsQuery, [tenant, ...named]);
     const users = await readUsers(client, config, named[0]);
-    const messages = due.flatMap((row): OutboxMessage[] => {
+    const events = due.flatMap((row): WebhookEvent[] => {
       const user = users.get(row.user_id);
       const own = awards.filter(({ user_id, system }) => user_id === row.user_id && system === row.system);
       const draft = { kind: 'points.changed', user: row.user_id, at: now, body: { points: pointsChanged(config, row, own) } } as const;
-      return user ? [messageOf(draft, user)] : [];
+      return user ? [eventOf(draft, user)] : [];
     });
-    sent = await addToOutbox(client, tenant, config, messages);
+    sent = await publishEvents(client, tenant, config, events);
     await client.query(
       `update webhook_points_state set changed = false, at = $2
         where tenant = $1 and (user_id, system) in (select * from unnest($3::text[], $4::integer[]))`,

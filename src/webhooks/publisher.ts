@@ -7,10 +7,10 @@ import type { Publish, Publisher } from '../ledger/tenant-writer.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
 import { userResponse } from '../responses/users.js';
-import { type Draft, draftsOf, isOfUser, messageOf } from './drafts.js';
+import { type Draft, draftsOf, isOfUser, eventOf } from './drafts.js';
 import { isAchievementHour } from '../messages/rules/times.js';
 import { boardChangesOf, limitedBoards, recordBoardChanges, recordFinishedRuns } from './leaderboard-state.js';
-import { addToOutbox, subscribedKinds } from '../deliveries/outbox.js';
+import { publishEvents, subscribedKinds } from '../deliveries/outbox.js';
 import { savePending } from '../messages/schedule/pending-achievements.js';
 import { recordPointsChanges } from './points-state.js';
 import { readProfiles, receivesEmail } from '../messages/rules/profiles.js';
@@ -22,8 +22,8 @@ import { isSent } from '../messages/schedule/notifications.js';
 type DraftWithProfile = readonly [draft: Draft, profile: ProfileFact | undefined];
 
 /**
- * Adds the messages of entries to the outbox. Called before the entries' rows are written, in the same transaction: messages show a user as of the
- * entry. (A user without a profile is one whose creation Postgres refused: there is no message.)
+ * Adds the events of entries to the outbox. Called before the entries' rows are written, in the same transaction: events show a user as of the
+ * entry. (A user without a profile is one whose creation Postgres refused: there is no event.)
  */
 async function publishEntries(
   client: pg.ClientBase,
@@ -44,7 +44,7 @@ async function publishEntries(
   const stored = await readProfiles(client, config.tenant, missing);
   const pending: Draft[] = [];
   const completions: Completion[] = [];
-  const messages = drafts.flatMap(([draft, profile = stored.get(draft.user)]) => {
+  const events = drafts.flatMap(([draft, profile = stored.get(draft.user)]) => {
     if (!profile) return [];
     if (draft.kind === 'emails.achievement_due') {
       completions.push({ draft, profile });
@@ -52,22 +52,22 @@ async function publishEntries(
       if (!isNow) pending.push(draft);
       if (!isNow || !receivesEmail(profile, 'achievement_completed')) return [];
     }
-    return [messageOf(draft, userResponse(config, draft.user, profile))];
+    return [eventOf(draft, userResponse(config, draft.user, profile))];
   });
   if (kinds.has('emails.achievement_due')) await savePending(client, config.tenant, pending);
   await scheduleAchievements(client, config, completions, open);
-  return addToOutbox(client, config.tenant, config, messages);
+  return publishEvents(client, config.tenant, config, events);
 }
 
 /** What is published: to webhook endpoints, and to users. */
 interface Subscriptions {
   readonly kinds: ReadonlySet<WebhookKind>;
-  /** The channels of messages to users that this installation has. */
+  /** The channels of notifications to users that this installation has. */
   readonly open: ReadonlySet<Channel>;
 }
 
 /**
- * Publishes a tenant's entries under a configuration; undefined without subscriptions and messages. Some messages are added to the outbox at once; for the others,
+ * Publishes a tenant's entries under a configuration; undefined without subscriptions and notifications. Some events are added to the outbox at once; for the others,
  * state is recorded from which they are made when they are due (due.ts).
  */
 function publishFor(config: ActiveConfig, open: ReadonlySet<Channel>): Publish | undefined {
@@ -89,7 +89,7 @@ function publishFor(config: ActiveConfig, open: ReadonlySet<Channel>): Publish |
   };
 }
 
-/** Publishes entries under the newest configuration. `wake` is called when there are messages to deliver. */
+/** Publishes entries under the newest configuration. `wake` is called when there is something to deliver. */
 export function createPublisher(engine: Pick<Engine, 'config' | 'refreshConfig'>, open: ReadonlySet<Channel>, wake: () => void): Publisher {
   return {
     publishFor: async (tenant, version) => {

@@ -6,8 +6,8 @@ import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { queryAllUsers } from '../postgres/pool.js';
 import { boardName, type BoardKey, type ChangedBoard } from './leaderboard-state.js';
-import { messageOf } from './drafts.js';
-import { addToOutbox } from '../deliveries/outbox.js';
+import { eventOf } from './drafts.js';
+import { publishEvents } from '../deliveries/outbox.js';
 import { readUsers } from '../messages/rules/profiles.js';
 import { isPublishable, readRankings } from './leaderboard-state.js';
 
@@ -131,7 +131,7 @@ async function compare(client: pg.ClientBase, config: ActiveConfig, key: Due, no
   return silent ? 0 : sendRanks(client, config, { key, changes: ready }, now);
 }
 
-/** Saves published ranks; without a time, keeps the time of the last message. */
+/** Saves published ranks; without a time, keeps the time of the last event. */
 async function savePublished(
   client: pg.ClientBase,
   values: readonly unknown[],
@@ -154,7 +154,7 @@ async function savePublished(
   );
 }
 
-/** Adds messages about changed ranks, with the contract's `WebhookUserLeaderboardResponse`. */
+/** Adds events about changed ranks, with the contract's `WebhookUserLeaderboardResponse`. */
 async function sendRanks(
   client: pg.ClientBase,
   config: ActiveConfig,
@@ -169,10 +169,10 @@ async function sendRanks(
     config,
     changes.map(({ user }) => user),
   );
-  const messages = changes.flatMap(({ user: id, before, after }) => {
+  const events = changes.flatMap(({ user: id, before, after }) => {
     const user = users.get(id);
     const leaderboard = { ...shown, ...after, previousRank: before.rank, previousValue: before.value };
-    return user ? [messageOf({ kind: 'leaderboard.rank_changed', user: id, at: now, body: { leaderboard } }, user)] : [];
+    return user ? [eventOf({ kind: 'leaderboard.rank_changed', user: id, at: now, body: { leaderboard } }, user)] : [];
   });
-  return addToOutbox(client, config.tenant, config, messages);
+  return publishEvents(client, config.tenant, config, events);
 }

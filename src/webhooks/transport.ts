@@ -19,7 +19,7 @@ const secretBytes = 32;
 export const newSecret = (): string => `whsec_${randomBytes(secretBytes).toString('base64')}`;
 
 /**
- * The headers that identify a message and its sender: those of Standard Webhooks, and `X-Trophy-Signature` for handlers written for the hosted
+ * The headers that identify an event and its sender: those of Standard Webhooks, and `X-Trophy-Signature` for handlers written for the hosted
  * service. `body` is signed as sent. While two secrets are valid, `webhook-signature` has a signature for each; `X-Trophy-Signature` uses only the
  * newer one, whose text, `whsec_` included, is the key.
  */
@@ -35,7 +35,7 @@ export function signatureHeaders(id: string, at: Date, body: string, { secret, p
 
 /** The outcome of one request. */
 export interface Outcome {
-  /** Whether the receiver accepted the message: a status of 200 to 299. */
+  /** Whether the receiver accepted the event: a status of 200 to 299. */
   readonly isAccepted: boolean;
   /** Null without a response. */
   readonly status: number | null;
@@ -56,7 +56,7 @@ export interface TransportOptions {
   readonly responseMs?: number;
 }
 
-/** An address that messages are not sent to. */
+/** An address that events are not sent to. */
 class PrivateAddressError extends Error {
   constructor(host: string) {
     super(`${host} is, or resolves to, a private address: set WEBHOOK_ALLOW_PRIVATE=1 to allow it`);
@@ -163,7 +163,7 @@ function statusError(status: number): string | null {
 }
 
 /**
- * Sends messages to receivers, whose URLs may come from people who must not reach this machine's network: only over https and to public addresses,
+ * Sends events to receivers, whose URLs may come from people who must not reach this machine's network: only over https and to public addresses,
  * unless the settings allow others. Follows no redirects, uses no proxy of the environment, and limits what it reads of a response.
  */
 export class Transport {

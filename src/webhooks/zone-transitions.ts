@@ -6,9 +6,9 @@ import { numberArray, textArray } from '../postgres/arrays.js';
 import { runsBetween } from '../responses/leaderboards.js';
 import { dateToDay } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
-import { boardMessage, readRankings } from './leaderboard-state.js';
+import { boardEvent, readRankings } from './leaderboard-state.js';
 import { type WebhookKind } from '../config/schema/webhook-kinds.js';
-import { type OutboxMessage, addToOutbox } from '../deliveries/outbox.js';
+import { type WebhookEvent, publishEvents } from '../deliveries/outbox.js';
 
 const dayMs = 86_400_000;
 
@@ -129,9 +129,9 @@ export async function publishCalendar(
   );
   const since = [...isNew].map((kind): Row => ({ kind, object: sinceNo, day: 0 }));
   await saveState(client, tenant, [...since, ...transitions]);
-  const messages: OutboxMessage[] = [];
-  for (const transition of transitions) if (!isNew.has(transition.kind)) messages.push(await messageOf(client, config, transition));
-  return addToOutbox(client, tenant, config, messages);
+  const events: WebhookEvent[] = [];
+  for (const transition of transitions) if (!isNew.has(transition.kind)) events.push(await eventOf(client, config, transition));
+  return publishEvents(client, tenant, config, events);
 }
 
 async function saveState(client: pg.ClientBase, tenant: number, rows: readonly Row[]): Promise<void> {
@@ -150,11 +150,11 @@ async function saveState(client: pg.ClientBase, tenant: number, rows: readonly R
   );
 }
 
-async function messageOf(client: pg.ClientBase, config: ActiveConfig, { kind, object, at, of }: ZoneTransition): Promise<OutboxMessage> {
+async function eventOf(client: pg.ClientBase, config: ActiveConfig, { kind, object, at, of }: ZoneTransition): Promise<WebhookEvent> {
   if ('board' in of) {
     const key = { no: object, run: of.run, group: '' };
     const rankings = await readRankings(client, config.tenant, key, of.board.maxParticipants);
-    return boardMessage(config, 'leaderboard.started', of.board, { ...key, rankings, at });
+    return boardEvent(config, 'leaderboard.started', of.board, { ...key, rankings, at });
   }
   const { boost, system } = of;
   const { id, name, userId, start, end, multiplier, rounding } = boost;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { loadConfig } from '../../src/config/store/store.js';
 import { exampleOf } from '../../src/webhooks/examples.js';
 import { webhookKinds } from '../../src/config/schema/webhook-kinds.js';
-import { addToOutbox, type OutboxMessage } from '../../src/deliveries/outbox.js';
+import { publishEvents, type WebhookEvent } from '../../src/deliveries/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { bodyOf } from '../support/answers.js';
@@ -60,11 +60,11 @@ describe('The Admin API of webhooks', () => {
     bodyOf(await world.request('DELETE', `${path}?${ids.map((id) => `ids=${id}`).join('&')}`), 200);
   };
   const list = async (id: string, query = ''): Promise<Delivery[]> => bodyOf(await world.get(`${path}/${id}/deliveries${query}`), 200);
-  async function add(...messages: readonly OutboxMessage[]): Promise<void> {
+  async function add(...messages: readonly WebhookEvent[]): Promise<void> {
     const config = new ActiveConfig(await loadConfig(world.pool, 1));
-    await inTransaction(world.pool, (client) => addToOutbox(client, 1, config, messages));
+    await inTransaction(world.pool, (client) => publishEvents(client, 1, config, messages));
   }
-  const message = (user: string, payload: object = {}, kind: OutboxMessage['kind'] = 'points.level_changed'): OutboxMessage => ({
+  const message = (user: string, payload: object = {}, kind: WebhookEvent['kind'] = 'points.level_changed'): WebhookEvent => ({
     ...{ kind, subject: `user:${user}`, user, at: new Date('2040-01-02T12:00:00Z'), payload: { type: kind, ...payload } },
   });
 

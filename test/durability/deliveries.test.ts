@@ -6,7 +6,7 @@ import { emptyConfig } from '../../src/config/schema/model.js';
 import { limits } from '../../src/shared/limits.js';
 import { Deliverer } from '../../src/deliveries/deliverer.js';
 import { webhookKinds } from '../../src/config/schema/webhook-kinds.js';
-import { addToOutbox, type OutboxMessage } from '../../src/deliveries/outbox.js';
+import { publishEvents, type WebhookEvent } from '../../src/deliveries/outbox.js';
 import { processBatch } from '../../src/deliveries/queue.js';
 import { type DeliveryCounts, WebhookTargets } from '../../src/webhooks/target.js';
 import { newSecret, Transport } from '../../src/webhooks/transport.js';
@@ -78,11 +78,11 @@ describe('Webhook deliveries', () => {
     return worker;
   }
 
-  const message = (user: string, payload: object = {}, kind: OutboxMessage['kind'] = 'points.level_changed'): OutboxMessage => ({
+  const message = (user: string, payload: object = {}, kind: WebhookEvent['kind'] = 'points.level_changed'): WebhookEvent => ({
     ...{ kind, subject: `user:${user}`, user, at: new Date(), payload: { type: kind, ...payload } },
   });
-  async function add(...messages: readonly OutboxMessage[]): Promise<void> {
-    await inTransaction(database.pool, (client) => addToOutbox(client, 1, config, messages));
+  async function add(...messages: readonly WebhookEvent[]): Promise<void> {
+    await inTransaction(database.pool, (client) => publishEvents(client, 1, config, messages));
     for (const worker of workers) worker.wake();
   }
   function ahead(ms: number): void {
@@ -381,7 +381,7 @@ describe('Webhook deliveries', () => {
         return rowCount === 1;
       });
       // The worker is not notified.
-      await inTransaction(database.pool, (other) => addToOutbox(other, 1, config, [message('bo', { n: 2 })]));
+      await inTransaction(database.pool, (other) => publishEvents(other, 1, config, [message('bo', { n: 2 })]));
       await until('the message', () => receiver.received.length === 1);
     } finally {
       await client.query('rollback');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { addToOutbox, type OutboxMessage } from '../../src/deliveries/outbox.js';
+import { publishEvents, type WebhookEvent } from '../../src/deliveries/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inTransaction } from '../../src/postgres/pool.js';
 import { after as applied } from '../support/config.js';
@@ -13,7 +13,7 @@ const text = `webhooks:
 const config = new ActiveConfig({ tenant: 7, version: 1, document: applied(text) });
 const at = new Date('2040-01-02T12:00:00.123Z');
 
-const message = (kind: OutboxMessage['kind'], user: string, payload: unknown = { type: kind }): OutboxMessage => ({
+const message = (kind: WebhookEvent['kind'], user: string, payload: unknown = { type: kind }): WebhookEvent => ({
   ...{ kind, subject: `user:${user}`, user, at, payload },
 });
 
@@ -26,8 +26,8 @@ describe('The outbox', () => {
   after(() => database.drop());
   afterEach(() => database.pool.query('truncate outbox, deliveries'));
 
-  const add = (messages: readonly OutboxMessage[]): Promise<number> =>
-    inTransaction(database.pool, (client) => addToOutbox(client, 7, config, messages));
+  const add = (messages: readonly WebhookEvent[]): Promise<number> =>
+    inTransaction(database.pool, (client) => publishEvents(client, 7, config, messages));
   const rows = async (sql: string): Promise<unknown[]> => (await database.pool.query({ text: sql, rowMode: 'array' })).rows;
 
   it('has a delivery for each active endpoint that subscribes to the kind and has not been switched off', async () => {
@@ -64,7 +64,7 @@ describe('The outbox', () => {
 
   it('has nothing of a transaction that was rolled back', async () => {
     const cut = inTransaction(database.pool, async (client) => {
-      await addToOutbox(client, 7, config, [message('points.changed', 'ana')]);
+      await publishEvents(client, 7, config, [message('points.changed', 'ana')]);
       throw new Error('cut off');
     });
     expect(await cut.catch((error: unknown) => (error as Error).message)).to.equal('cut off');

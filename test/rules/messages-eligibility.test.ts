@@ -213,7 +213,7 @@ describe('Messages to users that are queued', () => {
       const [one, other] = [await process(), await process()];
       const publish = async (context: Context, pages: number): Promise<void> => {
         const { pool, engine } = context;
-        const due = new DueNotifications({ stores: context, pool, open: openChannels(world.settings), onMessages: () => undefined });
+        const due = new DueNotifications({ stores: context, pool, open: openChannels(world.settings), onQueued: () => undefined });
         await due.publish(await engine.config(tenant), await context.clock.now(tenant), pages);
       };
       await publish(one, 1);

@@ -4,7 +4,7 @@ import { Context } from '../../src/app/context.js';
 import { notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
 import { emptyConfig } from '../../src/config/schema/model.js';
 import { namedValues } from '../../src/config/templates/variables.js';
-import { type MessageAbout } from '../../src/messages/rules/notification.js';
+import { type NotificationAbout } from '../../src/messages/rules/notification.js';
 import { previewMessage } from '../../src/messages/admin/preview.js';
 import { usesOf } from '../../src/messages/render/texts.js';
 import { readVariables, type UserVariables } from '../../src/messages/render/read-variables.js';
@@ -67,7 +67,7 @@ const config = (more: object = {}): string =>
   });
 
 const achievement = { id: 'x', name: 'Ten', description: null, badgeUrl: null };
-const abouts: Readonly<Record<NotificationType, MessageAbout>> = {
+const abouts: Readonly<Record<NotificationType, NotificationAbout>> = {
   achievement_completed: {
     type: 'achievement_completed',
     achievements: [achievement, { ...achievement, name: 'Api', badgeUrl: 'https://x.example/b.png' }],
@@ -124,7 +124,7 @@ describe('The variables of a message', () => {
     await host.stop();
   });
 
-  const readAbout = (about: MessageAbout, user = 'ana'): Promise<UserVariables | undefined> =>
+  const readAbout = (about: NotificationAbout, user = 'ana'): Promise<UserVariables | undefined> =>
     readVariables(context, { tenant: world.tenant }, { user }, about);
   const variablesOf = async (type: NotificationType) => (await readAbout(abouts[type]))!.variables;
 

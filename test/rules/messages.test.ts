@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { loadConfig } from '../../src/config/store/store.js';
-import { DueMessages } from '../../src/webhooks/due.js';
+import { DueWebhooks } from '../../src/webhooks/due.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { bodyOf, configText, read, readProfile, track, type EventBody } from '../support/answers.js';
 import { Contract } from '../support/contract.js';
@@ -297,7 +297,7 @@ describe('Messages', () => {
 
   it('leaderboard.started: once, by however many who look at the same time, one of them late', async () => {
     const active = new ActiveConfig(await loadConfig(world.pool, tenant));
-    const workers = Array.from({ length: 4 }, () => new DueMessages(world.pool, () => undefined));
+    const workers = Array.from({ length: 4 }, () => new DueWebhooks(world.pool, () => undefined));
     for (let day = 13; day <= 20; day += 1) {
       const now = Date.UTC(2040, 1, day, 12);
       await Promise.all(workers.map((worker, i) => worker.publish(active, i === 0 ? now - 24 * hour : now, 1)));

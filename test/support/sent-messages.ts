@@ -1,4 +1,4 @@
-import type { MessageAbout } from '../../src/messages/rules/notification.js';
+import type { NotificationAbout } from '../../src/messages/rules/notification.js';
 import type { DeliveryStatus } from '../../src/deliveries/queue.js';
 import { bodyOf, userPath } from './answers.js';
 import { until } from './stage.js';
@@ -15,7 +15,7 @@ export interface SentMessage {
   readonly attempts: number;
   /** The error of the last attempt; null without one. */
   readonly reason: string | null;
-  readonly about: MessageAbout;
+  readonly about: NotificationAbout;
   /** When it became due. */
   readonly timestamp: string;
 }

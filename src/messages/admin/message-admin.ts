@@ -4,7 +4,7 @@ import { type AttemptRecord, deliveryStatuses, type DeliveryStatus } from '../..
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { withPostgresErrors } from '../../postgres/failure.js';
 import { messageKind, queueOf } from '../rules/channels.js';
-import type { MessageAbout, StoredMessage } from '../rules/notification.js';
+import type { NotificationAbout, StoredNotification } from '../rules/notification.js';
 
 /** A message to a user by one channel, and to one device. */
 export interface MessageDelivery {
@@ -20,7 +20,7 @@ export interface MessageDelivery {
   readonly attempts: number;
   readonly nextAttempt: Date;
   readonly clicks: number;
-  readonly about: MessageAbout;
+  readonly about: NotificationAbout;
   readonly tries: readonly (AttemptRecord & { readonly at: string })[];
 }
 
@@ -45,7 +45,7 @@ const columns = `
   d.id, d.kind, d.endpoint as queue, d.status, d.user_id as user, outbox.at as due, d.created, d.finished, d.attempts, d.next_attempt_at as "nextAttempt",
   d.clicks, outbox.payload, d.tries`;
 
-type Row = Omit<MessageDelivery, 'type' | 'channel' | 'about'> & { readonly payload: StoredMessage };
+type Row = Omit<MessageDelivery, 'type' | 'channel' | 'about'> & { readonly payload: StoredNotification };
 
 const shown = ({ payload: { channel, about }, ...row }: Row): MessageDelivery => ({ ...row, type: about.type, channel, about });
 

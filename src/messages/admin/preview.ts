@@ -7,7 +7,7 @@ import type { ActiveConfig } from '../../plan/active-config.js';
 import { completedResponse } from '../../responses/achievements.js';
 import { dateToDay } from '../../shared/calendar.js';
 import { LaurelError } from '../../shared/errors.js';
-import type { CompletedAchievement, MessageAbout } from '../rules/notification.js';
+import type { CompletedAchievement, NotificationAbout } from '../rules/notification.js';
 import type { MessageTexts } from '../render/defaults.js';
 import { recapDates } from '../rules/times.js';
 import { readVariables } from '../render/read-variables.js';
@@ -53,7 +53,7 @@ function sampleAchievement({ config, now, ...state }: UserState): CompletedAchie
 }
 
 /** What a preview is about: a sample that suits the user. */
-function sampleAbout(type: NotificationType, state: UserState): MessageAbout {
+function sampleAbout(type: NotificationType, state: UserState): NotificationAbout {
   const { config, day } = state;
   switch (type) {
     case 'achievement_completed':

@@ -15,7 +15,7 @@ import { dateToDay, dayToDate, utcDate } from '../../shared/calendar.js';
 import { addDecimals } from '../../shared/decimal.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
-import type { CompletedAchievement, MessageAbout } from '../rules/notification.js';
+import type { CompletedAchievement, NotificationAbout } from '../rules/notification.js';
 import { localeOfAttribute } from './locales.js';
 import { nextAchievement } from './next-achievement.js';
 import type { MessageConfig } from './texts.js';
@@ -51,7 +51,7 @@ async function readChanges(
   stores: SummaryStores,
   { config, ledgerId, streak }: UserState,
   user: string,
-  about: MessageAbout,
+  about: NotificationAbout,
 ): Promise<Changes> {
   const changes = new Map<number, number>();
   if (about.type !== 'recap') return changes;
@@ -141,7 +141,7 @@ export function periodName(start: string, end: string): 'day' | 'week' | 'month'
 
 type AboutVariables = Pick<MessageVariables, 'achievement' | 'achievements' | 'period' | 'reactivation'>;
 
-function aboutVariables(about: MessageAbout): AboutVariables {
+function aboutVariables(about: NotificationAbout): AboutVariables {
   switch (about.type) {
     case 'achievement_completed': {
       const achievements = about.achievements.map(achievementOf);
@@ -194,7 +194,7 @@ export async function readVariables(
   stores: SummaryStores,
   { tenant }: Pick<ActiveConfig, 'tenant'>,
   { user, locale: chosen, texts }: Recipient,
-  about: MessageAbout,
+  about: NotificationAbout,
 ): Promise<UserVariables | undefined> {
   const state = await stateOfUser(stores, tenant, user);
   if (!state) return undefined;

@@ -5,7 +5,7 @@ import type { UserAchievementResponse } from '../../responses/achievements.js';
 export type CompletedAchievement = Pick<UserAchievementResponse, 'id' | 'name' | 'description' | 'badgeUrl'>;
 
 /** What a message is about, besides its user. Stored with the message when it is queued. */
-export type MessageAbout =
+export type NotificationAbout =
   | { readonly type: 'achievement_completed'; readonly achievements: readonly CompletedAchievement[] }
   /** Dates, `YYYY-MM-DD`, both inclusive, of the user's local calendar. */
   | { readonly type: 'recap'; readonly periodStart: string; readonly periodEnd: string }
@@ -14,13 +14,13 @@ export type MessageAbout =
   | { readonly type: 'streak_reminder' };
 
 /** What the outbox holds of a message by one channel, and to one device. */
-export interface StoredMessage {
+export interface StoredNotification {
   readonly channel: Channel;
   /** When it became due. */
   readonly timestamp: string;
   /** The user's local day when it was queued, in days since 1970-01-01. */
   readonly day: number;
-  readonly about: MessageAbout;
+  readonly about: NotificationAbout;
   /** The zone decided what was due (schedule/recipients.ts). */
   readonly user: { readonly tz: string | null };
   /** Of a push notification: the device. */

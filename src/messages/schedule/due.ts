@@ -29,7 +29,7 @@ import {
   zonesOf,
 } from './recipients.js';
 import { DueMoments } from './due-moments.js';
-import { addToOutbox, subscribedKinds, type OutboxMessage } from '../../deliveries/outbox.js';
+import { publishEvents, subscribedKinds, type WebhookEvent } from '../../deliveries/outbox.js';
 import { deletePending, deleteAllPending, readPending } from './pending-achievements.js';
 import { isSent, type Notification, queueNotifications } from './notifications.js';
 import { reachOf, readProfiles, receivesEmail } from '../rules/profiles.js';
@@ -65,8 +65,8 @@ export interface DueOptions {
   readonly pool: pg.Pool;
   /** The channels that this installation has; none with MESSAGES=off. */
   readonly open: ReadonlySet<Channel>;
-  /** Called when there are messages to deliver. */
-  readonly onMessages: () => void;
+  /** Called when there is something to deliver. */
+  readonly onQueued: () => void;
 }
 
 /**
@@ -108,8 +108,8 @@ export class DueNotifications {
   /** Publishes what is due at a time of the engine's clock, in at most `pages` pages; the rest is left to the next call. */
   async publish(config: ActiveConfig, now: number, pages: number): Promise<void> {
     const { tenant, version } = config;
-    const { pool, open, onMessages } = this.options;
-    if (open.size > 0 && (await publishScheduled(pool, config, { now, open, pages })) > 0) onMessages();
+    const { pool, open, onQueued } = this.options;
+    if (open.size > 0 && (await publishScheduled(pool, config, { now, open, pages })) > 0) onQueued();
     const kinds = this.kindsOf(config);
     const key = `${version} ${kinds.length === 0 ? 'idle' : Math.floor(now / quarterMs)}`;
     if (this.processed.get(tenant) === key) return;
@@ -279,7 +279,7 @@ export class DueNotifications {
       else for (const user of await notifiedElsewhere(client, config, { kind, day, now }, users)) users.delete(user);
       return this.queue(client, config, { kind, at, now }, { users, contents });
     });
-    if (sent !== undefined && sent > 0) this.options.onMessages();
+    if (sent !== undefined && sent > 0) this.options.onQueued();
     return sent !== undefined;
   }
 
@@ -294,12 +294,12 @@ export class DueNotifications {
     const due = [...users].flatMap(([user, profile]) => (contents.get(user) ?? []).map((content) => ({ user, profile, ...content })));
     const webhooks = due
       .filter(({ profile }) => receivesEmail(profile, typeOf[kind]))
-      .map(({ user, profile, body }): OutboxMessage => {
+      .map(({ user, profile, body }): WebhookEvent => {
         const payload = { type: kind, timestamp, user: userResponse(config, user, profile), ...body };
         return { kind, subject: `user:${user}`, user, at: new Date(now), payload };
       });
     const notifications = due.flatMap(({ user, about }): Notification[] => (about === null ? [] : [{ user, at, about }]));
-    const sent = await addToOutbox(client, config.tenant, config, webhooks);
+    const sent = await publishEvents(client, config.tenant, config, webhooks);
     return sent + (await queueNotifications(client, config, notifications, { now, open: this.options.open }));
   }
 }

@@ -3,10 +3,10 @@ import type pg from 'pg';
 import type { Channel, NotificationType } from '../../config/schema/message-types.js';
 import type { ProfileFact } from '../../ledger/entry.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
-import { type AddressedMessage, addMessages } from '../../deliveries/outbox.js';
+import { type OutboxEntry, addEntries } from '../../deliveries/outbox.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { userFields } from '../../redis/contract.js';
-import type { MessageAbout, StoredMessage } from '../rules/notification.js';
+import type { NotificationAbout, StoredNotification } from '../rules/notification.js';
 import { channelsFor, messageKind, queueOf } from '../rules/channels.js';
 import { deviceTokensOf, reachOf, readProfiles, zoneOf } from '../rules/profiles.js';
 import { localDayOf, sendableAt } from '../rules/times.js';
@@ -16,7 +16,7 @@ export interface Notification {
   readonly user: string;
   /** When it became due, in milliseconds since 1970. */
   readonly at: number;
-  readonly about: MessageAbout;
+  readonly about: NotificationAbout;
 }
 
 export interface QueueOptions {
@@ -47,7 +47,7 @@ function messagesOf(
   { user, at, about }: Notification,
   profile: ProfileFact,
   { reach, day, isOverLimit }: { readonly reach: readonly Channel[]; readonly day: number; readonly isOverLimit: boolean },
-): AddressedMessage[] {
+): OutboxEntry[] {
   const base = {
     kind: messageKind(about.type),
     user,
@@ -59,10 +59,10 @@ function messagesOf(
     ...{ day, about, user: { tz: profile[userFields.tz] ?? null } },
     ...(isOverLimit ? { isOverLimit: true as const } : {}),
   };
-  return reach.flatMap((channel): AddressedMessage[] => {
+  return reach.flatMap((channel): OutboxEntry[] => {
     // Ordered within a type only: a message that waits for its hour must not hold back those of other types.
-    const of = (recipient: string, more: Pick<StoredMessage, 'token'>): AddressedMessage => {
-      const payload: StoredMessage = { channel, ...stored, ...more };
+    const of = (recipient: string, more: Pick<StoredNotification, 'token'>): OutboxEntry => {
+      const payload: StoredNotification = { channel, ...stored, ...more };
       return { ...base, subject: `${base.kind} ${recipient}`, payload, queues: [queueOf(channel)] };
     };
     return channel === 'email' ? [of(`user:${user}`, {})] : deviceTokensOf(profile).map((token) => of(`device:${token}`, { token }));
@@ -153,7 +153,7 @@ export async function queueNotifications(
     return messagesOf(notification, profile, { reach, day, isOverLimit: count >= document.messages.maxPerUserDay });
   });
   await schedule(client, tenant, later);
-  return addMessages(client, tenant, messages);
+  return addEntries(client, tenant, messages);
 }
 
 /** Whether messages of a type are sent at all. */

@@ -8,7 +8,7 @@ import { numberArray, textArray } from '../../postgres/arrays.js';
 import { userFields } from '../../redis/contract.js';
 import { withStreak } from '../rules/streak-reminder.js';
 import { localDayOf, recapPeriod, type ScheduleKind } from '../rules/times.js';
-import type { MessageAbout } from '../rules/notification.js';
+import type { NotificationAbout } from '../rules/notification.js';
 import { messageKind } from '../rules/channels.js';
 import { readProfiles } from '../rules/profiles.js';
 
@@ -18,7 +18,7 @@ export type UserScheduleKind = Exclude<ScheduleKind, 'emails.achievement_due'>;
 /** What is due for a user: the body of a webhook without the user, and what a message is about; the latter is null for a webhook alone. */
 export interface DueContent {
   readonly body: Readonly<Record<string, unknown>>;
-  readonly about: MessageAbout | null;
+  readonly about: NotificationAbout | null;
 }
 
 /** By user; nothing is due for a user who is not in the map. */

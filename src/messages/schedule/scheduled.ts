@@ -6,7 +6,7 @@ import type { ProfileFact } from '../../ledger/entry.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { limits } from '../../shared/limits.js';
-import type { CompletedAchievement, MessageAbout } from '../rules/notification.js';
+import type { CompletedAchievement, NotificationAbout } from '../rules/notification.js';
 import { channelsFor } from '../rules/channels.js';
 import { type Notification, queueNotifications, type QueueOptions, schedule } from './notifications.js';
 import type { CompletedDraft } from './pending-achievements.js';
@@ -41,7 +41,7 @@ interface Row {
   readonly id: string;
   readonly user: string;
   readonly at: string;
-  readonly about: MessageAbout;
+  readonly about: NotificationAbout;
 }
 
 /** The messages whose time has come; of achievements, all that the same users have completed, which join them. Locks them. */

@@ -7,7 +7,7 @@ import { baseStreak } from '../../responses/streaks.js';
 import { dateToDay } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
 import { configuredChannels } from '../rules/channels.js';
-import type { StoredMessage } from '../rules/notification.js';
+import type { StoredNotification } from '../rules/notification.js';
 import { deviceTokensOf, reachOf, zoneOf } from '../rules/profiles.js';
 import { isEnding, withStreak } from '../rules/streak-reminder.js';
 import { localDayOf, quietUntil, sendableAt, streakPeriod } from '../rules/times.js';
@@ -17,7 +17,7 @@ export const maxAgeMs = (type: NotificationType): number =>
   type === 'achievement_completed' ? limits.achievementMaxAgeMs : limits.messageMaxAgeMs;
 
 /** Why a user is not reached any more; undefined if the user is. */
-function unreachable({ config, profile }: UserState, type: NotificationType, { channel, token }: StoredMessage): string | undefined {
+function unreachable({ config, profile }: UserState, type: NotificationType, { channel, token }: StoredNotification): string | undefined {
   if (!configuredChannels(config.document, type).includes(channel)) return 'Messages of this type are switched off for the channel.';
   if (reachOf(profile, type, [channel]).length === 0) return reasons[channel];
   if (token !== undefined && !deviceTokensOf(profile).includes(token)) return 'The user no longer has the device token.';
@@ -30,7 +30,7 @@ const reasons: Readonly<Record<Channel, string>> = {
 };
 
 /** The user's local day on which a message became due, in days since 1970-01-01. It may have been queued on the next one, after quiet hours. */
-const dueDayOf = ({ config }: UserState, { timestamp, user }: StoredMessage): number =>
+const dueDayOf = ({ config }: UserState, { timestamp, user }: StoredNotification): number =>
   localDayOf(Date.parse(timestamp), user.tz ?? config.document.settings.defaultTimeZone);
 
 /** Whether a streak still ends with the period of the day on which a reminder became due. */
@@ -54,7 +54,7 @@ async function isActiveSince(pool: pg.Pool, { config }: UserState, user: string,
 }
 
 /** Why a message is no longer true or useful; undefined if it is. */
-async function outdated(pool: pg.Pool, state: UserState, user: string, message: StoredMessage): Promise<string | undefined> {
+async function outdated(pool: pg.Pool, state: UserState, user: string, message: StoredNotification): Promise<string | undefined> {
   const { about } = message;
   const dueDay = dueDayOf(state, message);
   switch (about.type) {
@@ -69,10 +69,10 @@ async function outdated(pool: pg.Pool, state: UserState, user: string, message: 
 }
 
 /** How long ago a message became due, or was sent again by an operator, at a time of the engine's clock. */
-export const ageMs = ({ timestamp, resent = timestamp }: StoredMessage, now: number): number => now - Date.parse(resent);
+export const ageMs = ({ timestamp, resent = timestamp }: StoredNotification, now: number): number => now - Date.parse(resent);
 
 /** Why a message must not be sent to a user in this state; undefined if it may be. Whether an address is suppressed is checked apart. */
-export async function whySkipped(pool: pg.Pool, state: UserState, user: string, message: StoredMessage): Promise<string | undefined> {
+export async function whySkipped(pool: pg.Pool, state: UserState, user: string, message: StoredNotification): Promise<string | undefined> {
   const { about } = message;
   if (ageMs(message, state.now) > maxAgeMs(about.type)) return 'It could not be sent in time.';
   return unreachable(state, about.type, message) ?? outdated(pool, state, user, message);
@@ -88,7 +88,7 @@ export interface Wait {
  * Why a message must not be sent yet: quiet hours, or the end of the hours for achievements, which a retry can miss. An operator may send it again at
  * any time that is not quiet. Undefined if it may be sent.
  */
-export function whyWaiting({ config, profile, now }: UserState, { about, resent }: StoredMessage): Wait | undefined {
+export function whyWaiting({ config, profile, now }: UserState, { about, resent }: StoredNotification): Wait | undefined {
   const { document } = config;
   const zone = zoneOf(config, profile);
   const quietEnd = quietUntil(document.messages, zone, now);

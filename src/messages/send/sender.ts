@@ -11,7 +11,7 @@ import type { ConfirmationSender } from './confirmation-email.js';
 import { ageMs, maxAgeMs, whySkipped, whyWaiting } from './eligibility.js';
 import type { Links } from '../addresses/links.js';
 import type { Email, Senders, SendResult } from './provider.js';
-import type { StoredMessage } from '../rules/notification.js';
+import type { StoredNotification } from '../rules/notification.js';
 import { parseToken, type PushProvider, pushProviders } from './push/tokens.js';
 import { readVariables, type UserVariables } from '../render/read-variables.js';
 import { renderEmail, renderPush } from '../render/render.js';
@@ -37,7 +37,7 @@ interface Rendering extends UserVariables {
   readonly tenant: number;
   readonly user: string;
   readonly delivery: ClaimedDelivery;
-  readonly message: StoredMessage;
+  readonly message: StoredNotification;
   readonly off: SwitchedOff;
 }
 
@@ -48,7 +48,7 @@ type RecordOf = (result: Omit<AttemptRecord, 'durationMs'>) => AttemptRecord;
 const retryAfterMs = (attempts: number): number => Math.min(limits.messageFirstRetryMs * 2 ** attempts, limits.messageRetryMs);
 
 /** The result of a failed attempt at a time of the engine's clock: a retry, unless the message would be too old by then. */
-function retried({ attempts }: ClaimedDelivery, message: StoredMessage, now: number, record: AttemptRecord): AttemptResult {
+function retried({ attempts }: ClaimedDelivery, message: StoredNotification, now: number, record: AttemptRecord): AttemptResult {
   const retryMs = retryAfterMs(attempts);
   const isOver = ageMs(message, now) + retryMs > maxAgeMs(message.about.type);
   return isOver ? { status: 'failed', record } : { status: 'pending', retryMs, record };
@@ -59,7 +59,7 @@ export type Provider = 'smtp' | PushProvider;
 
 const providers: readonly Provider[] = ['smtp', ...pushProviders];
 const channelOf = (provider: Provider): Channel => (provider === 'smtp' ? 'email' : 'push');
-const providerOf = ({ token }: StoredMessage): Provider => (token === undefined ? 'smtp' : parseToken(token).provider);
+const providerOf = ({ token }: StoredNotification): Provider => (token === undefined ? 'smtp' : parseToken(token).provider);
 
 /** Sends messages to users, each rendered for the user's state at that moment (docs/messages.md). */
 export class Sender {
@@ -99,7 +99,7 @@ export class Sender {
       return await this.attemptOnce(tenant, delivery);
     } catch (error) {
       if (error instanceof TextOverrun) return this.templateOff(tenant, error);
-      const message = JSON.parse(delivery.body) as StoredMessage;
+      const message = JSON.parse(delivery.body) as StoredNotification;
       const now = await this.options.stores.clock.now(tenant);
       // What was read for the message may fail for days, and the message would be retried until its retention ends.
       if (isStoreTrouble(error) && ageMs(message, now) <= maxAgeMs(message.about.type)) throw error;
@@ -123,7 +123,7 @@ export class Sender {
       ...result,
     });
     const skipped = (error: string): AttemptResult => ({ status: 'skipped', record: recordOf({ status: null, answer: null, error }) });
-    const message = JSON.parse(delivery.body) as StoredMessage;
+    const message = JSON.parse(delivery.body) as StoredNotification;
     const { user } = delivery;
     const { stores, mode } = this.options;
     const read = user === null ? undefined : await readVariables(stores, { tenant }, { user }, message.about);
@@ -219,7 +219,7 @@ export class Sender {
   }
 
   /** Suppresses an address, or removes a device token, that the provider calls invalid for good. */
-  private async forgetAddress(tenant: number, user: string, { token }: StoredMessage, address: string): Promise<void> {
+  private async forgetAddress(tenant: number, user: string, { token }: StoredNotification, address: string): Promise<void> {
     const { stores, suppressions } = this.options;
     if (token !== undefined) await removeDeviceToken(stores.engine, tenant, user, token);
     else await suppressions.add(tenant, address, 'refused');
