@@ -1,7 +1,9 @@
--- The sorted sets of leaderboards: (value, member), where the member starts with the sequence number at which the value was reached.
+-- The sorted sets of leaderboards: (score, member). The score is made of the value, and the member starts with the sequence number at which
+-- the value was reached. All that reads or writes scores is here.
 --
--- Ranks fall with the value. Among equal values Redis orders by member, byte by byte, so the number is counted down and the set is read in
--- reverse: the user who reached the value first is first, exactly, however close in time.
+-- The first place has the highest score. Among equal scores Redis orders by member, byte by byte, so the number is counted down and the set
+-- is read in reverse: the user who reached the value first is first, exactly, however close in time. (src/shared/ranking.ts orders rows of
+-- Postgres the same way.)
 local contract = require('contract')
 local decimal = require('decimal')
 
@@ -57,10 +59,12 @@ function boards.group(attributes, breakdown)
   return table.concat(parts)
 end
 
--- A member's rank from 1, nil for none.
-function boards.rank(key, member)
-  local rank = redis.call('ZREVRANK', key, member)
-  return rank and rank + 1 or nil
+-- The score of a value as Redis takes it, and the value of a score that Redis replies: the same number, as in src/redis/boards.ts. (A page
+-- and a distribution have scores in the place of values, as text: there are too many to make numbers of.)
+local score_of = decimal.text
+
+local function value_of(score)
+  return tonumber(score)
 end
 
 -- (Lua makes a text of a number by way of its decimals, which takes as long as a command.)
@@ -98,7 +102,7 @@ end
 local function last_place(entry)
   local index = entry.board.lastPlace
   local last = redis.call('ZREVRANGE', entry.key, index, index, 'WITHSCORES')
-  return last[1], last[2] and tonumber(last[2])
+  return last[1], last[2] and value_of(last[2])
 end
 
 -- The value that a newcomer has to beat: that of the last participant of a full board, 0 while there is room.
@@ -113,7 +117,13 @@ function boards.participant_rank(entry, member)
   return rank and rank < entry.board.max and rank + 1 or nil
 end
 
--- Whether a member with a value is not below the last place.
+-- A member's value; nil for a member that the set does not have.
+function boards.value(entry, member)
+  local score = redis.call('ZSCORE', entry.key, member)
+  return score and value_of(score)
+end
+
+-- Whether a member with a value is not below the last place: the order of the sorted set.
 local function reaches(value, member, last, last_value)
   return value > last_value or value == last_value and member >= last
 end
@@ -123,8 +133,8 @@ end
 local function rank_before(entry, member, last, last_value)
   local known = entry.value
   if last and not (known and reaches(known, member, last, last_value)) then
-    local value = redis.call('ZSCORE', entry.key, member)
-    if not value or not reaches(tonumber(value), member, last, last_value) then
+    local value = boards.value(entry, member)
+    if not value or not reaches(value, member, last, last_value) then
       return nil
     end
   end
@@ -138,7 +148,7 @@ function boards.move(entry, old, new, value)
   local last, last_value = last_place(entry)
   local previous = old and rank_before(entry, old, last, last_value)
   local is_new = not old or redis.call('ZREM', key, old) == 0
-  redis.call('ZADD', key, decimal.text(value), new)
+  redis.call('ZADD', key, score_of(value), new)
   if last and not previous and not reaches(value, new, last, last_value) then
     return nil, nil, last_value, is_new
   end
@@ -151,6 +161,32 @@ function boards.move(entry, old, new, value)
     return previous, rank, last_value, is_new
   end
   return previous, rank < max and rank or nil, boards.threshold(entry), is_new
+end
+
+-- A page of an entry's sorted set, from the place `from`, counted from 0, as two lists: users and values alternating, and the names of the
+-- users (false for a user without one). Written for speed: a page may have a thousand rows, and Redis does nothing else in that time.
+function boards.page(part, entry, from, count)
+  local page, names = redis.call('ZREVRANGE', entry.key, from, from + count - 1, 'WITHSCORES'), {}
+  local user_of, call, start, name = boards.user_of, redis.call, part.user, contract.record.name
+  for i = 1, #page, 2 do
+    local id = user_of(page[i])
+    page[i], names[(i + 1) / 2] = id, call('HGET', start .. id, name)
+  end
+  return page, names
+end
+
+-- How the values of an entry's sorted set are distributed, beyond the limit of participants as well: the number of users, the lowest, the
+-- middle (of two, the lower one) and the highest value as text, false for none, and for each of `values`, as text, how many are below it.
+function boards.distribution(entry, values)
+  local key, below = entry.key, {}
+  local users = redis.call('ZCARD', key)
+  local function value_at(index)
+    return redis.call('ZRANGE', key, index, index, 'WITHSCORES')[2] or false
+  end
+  for i, value in ipairs(values) do
+    below[i] = redis.call('ZCOUNT', key, '-inf', '(' .. value)
+  end
+  return users, value_at(0), value_at(math.floor((users - 1) / 2)), value_at(-1), below
 end
 
 return boards

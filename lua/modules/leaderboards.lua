@@ -45,8 +45,12 @@ local function current_group(tx, board)
   return group, group ~= nil
 end
 
-local function add_change(tx, change)
-  tx.boards[#tx.boards + 1] = change
+-- Adds a change on an entry to the transaction. The caller sets the places that have something; the others hold false.
+local function add_change(tx, entry)
+  local change, changes = contract.new_board_fact(), tx.boards
+  change[fact.no], change[fact.run], change[fact.group] = entry.board.no, entry.run, entry.group or false
+  changes[#changes + 1] = change
+  return change
 end
 
 -- The user's member with a sequence number. All boards of a transaction share one.
@@ -66,9 +70,10 @@ local function enter(tx, entry, value)
   if is_new and group then
     redis.call('SADD', tx.part.groups .. board.key .. ':' .. entry.run, group)
   end
-  local before = previous and entry.value or false
-  local changes = tx.boards
-  changes[#changes + 1] = { board.no, entry.run, group or false, seq, value, rank or false, previous or false, before, threshold }
+  local change = add_change(tx, entry)
+  change[fact.seq], change[fact.value], change[fact.rank] = seq, value, rank or false
+  change[fact.previousRank], change[fact.previousValue] = previous or false, previous and entry.value or false
+  change[fact.threshold] = threshold
   return seq
 end
 
@@ -76,8 +81,9 @@ end
 local function leave(tx, entry)
   local previous = boards.participant_rank(entry, boards.member(entry.seq, tx.user))
   boards.remove(tx.part, entry, tx.user)
-  local before, threshold = previous and entry.value or false, boards.threshold(entry)
-  add_change(tx, { entry.board.no, entry.run, entry.group or false, false, false, false, previous or false, before, threshold })
+  local change = add_change(tx, entry)
+  change[fact.previousRank], change[fact.previousValue] = previous or false, previous and entry.value or false
+  change[fact.threshold] = boards.threshold(entry)
 end
 
 -- What the record of what a board ranks stores of the user's places, by board.
@@ -230,8 +236,9 @@ function leaderboards.show_rank(tx, board)
   local entry, member = boards.entry(tx.part, board, 0, group), boards.member(seq, tx.user)
   local rank = boards.participant_rank(entry, member)
   if rank then
-    local value = tonumber(redis.call('ZSCORE', entry.key, member))
-    add_change(tx, { board.no, 0, group or false, seq, value, rank, false, false, boards.threshold(entry) })
+    local change = add_change(tx, entry)
+    change[fact.seq], change[fact.value], change[fact.rank] = seq, boards.value(entry, member), rank
+    change[fact.threshold] = boards.threshold(entry)
   end
 end
 

@@ -3,6 +3,7 @@ local contract = require('contract')
 local boards = require('boards')
 local calendar = require('calendar')
 local command = require('command')
+local decimal = require('decimal')
 local leaderboards = require('leaderboards')
 local partition = require('partition')
 local settle = require('settle')
@@ -89,88 +90,70 @@ end)
 
 -- The run that a day is in: the first for a day before it, the last for one after it. 0 for a board that does not repeat.
 local function run_of(board, day)
-  return board and board.unit and calendar.run(board, math.max(math.min(day, board.last or day), board.first)) or 0
+  return board.unit and calendar.run(board, math.max(math.min(day, board.last or day), board.first)) or 0
 end
 
--- What the user's record stores of the user's place on a board; nil or false for nothing.
-local function stored_place(part, user, args, position)
-  local name = args[position.record]
-  local blob = redis.call('HGET', part.user .. user, name)
-  local places = blob and leaderboards.places_in(name, cmsgpack.unpack(blob))
-  return places and places[args[position.leaderboard]]
+-- The user's member on a run of a board, and the group, by what the user's record stores; nil when there is none.
+local function stored_member(part, user, board, run)
+  local blob = redis.call('HGET', part.user .. user, board.record)
+  local places = blob and cmsgpack.unpack(blob)[board.placesAt]
+  return leaderboards.stored_member(places and places[board.key], run, user)
 end
 
 -- The place of the first row of a page, from 0: with a user, counted from that user's rank; nil for a user who has none.
-local function first_of_page(part, key, run, args, position)
+local function first_of_page(part, entry, args, position)
   local from, user = tonumber(args[position.offset]), args[position.user]
   if user == '' then
     return from
   end
-  local member = leaderboards.stored_member(stored_place(part, user, args, position), run, user)
-  local rank = member and boards.rank(key, member)
-  return rank and rank <= tonumber(args[position.max]) and from + rank - 1 or nil
-end
-
--- The rows of a page as two lists: users and values alternating, and names (false for a user without one). Written for speed: a page may
--- have a thousand rows, and Redis does nothing else in that time.
-local function rows_of(part, key, from, count)
-  local page, names = redis.call('ZREVRANGE', key, from, from + count - 1, 'WITHSCORES'), {}
-  local user_of, call, start, name = boards.user_of, redis.call, part.user, record.name
-  for i = 1, #page, 2 do
-    local id = user_of(page[i])
-    page[i], names[(i + 1) / 2] = id, call('HGET', start .. id, name)
-  end
-  return page, names
+  local member = stored_member(part, user, entry.board, entry.run)
+  local rank = member and boards.participant_rank(entry, member)
+  return rank and from + rank - 1 or nil
 end
 
 -- Reads a page of a board, down to the last participant. With a user, the offset counts from that user's rank, and a user who has none gets
 -- no rows.
--- Arguments: leaderboard, record, max, run (empty for the one that the UTC date is in), group (empty for none), offset, limit, user (empty
--- for none). Replies: ok, the time, the run, the place of the first row, from 0, and the rows: users and values, packed, and names, packed.
+-- Arguments: leaderboard, run (empty for the one that the UTC date is in), group (empty for none), offset, limit, user (empty for none).
+-- Replies: ok, the time, the run, the place of the first row, from 0, and the rows: users and values, packed, and names, packed.
 command.reading_with_plan('readBoard', function(call, args, position)
-  local part, no, group = call.part, args[position.leaderboard], args[position.group]
+  local part, board, group = call.part, call.plan.boards[args[position.leaderboard]], args[position.group]
   local now = time.now(call)
-  local run = tonumber(args[position.run]) or run_of(call.plan.boards[no], math.floor(now / DAY_MS))
-  local key = boards.key(part, no, run, group ~= '' and group or nil)
-  local from = first_of_page(part, key, run, args, position)
-  local count = from and math.min(tonumber(args[position.limit]), tonumber(args[position.max]) - from) or 0
+  local run = tonumber(args[position.run]) or run_of(board, math.floor(now / DAY_MS))
+  local entry = boards.entry(part, board, run, group ~= '' and group or nil)
+  local from = first_of_page(part, entry, args, position)
+  local count = from and math.min(tonumber(args[position.limit]), board.max - from) or 0
   local page, names = {}, {}
   if count > 0 then
-    page, names = rows_of(part, key, from, count)
+    page, names = boards.page(part, entry, from, count)
   end
   return { outcome.ok, string.format('%.0f', now), run, from or 0, cmsgpack.pack(page), cmsgpack.pack(names) }
 end)
 
--- Reads how the values of a run of a board are distributed: of all users who have one, also of those beyond the limit of participants.
+-- Reads how the values of a run of a board are distributed: of all users who have one, also of those beyond the limit of participants. A
+-- board that is not in the plan, because it is inactive, has none.
 -- Arguments: leaderboard, run, group (empty for none), then values. Replies: ok, the number of users, the lowest, the middle (of two, the
 -- lower one) and the highest value, false for none, and for each of the values how many are below it.
-command.reading('readDistribution', function(call, args, position)
-  local group, below = args[position.group], {}
-  local key = boards.key(call.part, args[position.leaderboard], args[position.run], group ~= '' and group or nil)
-  local users = redis.call('ZCARD', key)
-  local function value_at(index)
-    return redis.call('ZRANGE', key, index, index, 'WITHSCORES')[2] or false
+command.reading_with_plan('readDistribution', function(call, args, position)
+  local board, group = call.plan.boards[args[position.leaderboard]], args[position.group]
+  if not board then
+    return { outcome.ok, 0, false, false, false, {} }
   end
-  for i = position.rest, #args do
-    below[#below + 1] = redis.call('ZCOUNT', key, '-inf', '(' .. args[i])
-  end
-  return { outcome.ok, users, value_at(0), value_at(math.floor((users - 1) / 2)), value_at(-1), below }
+  local entry = boards.entry(call.part, board, tonumber(args[position.run]), group ~= '' and group or nil)
+  return { outcome.ok, boards.distribution(entry, { unpack(args, position.rest) }) }
 end)
 
 -- Reads one user's rank and value on a board, the user settled.
--- Arguments: user, entryId (for settling), leaderboard, record, max, run (empty for the one that the user's local date is in). Replies: ok,
--- rank and value (false for none), the time, the run, and `revision`; userUnknown.
+-- Arguments: user, entryId (for settling), leaderboard, run (empty for the one that the user's local date is in). Replies: ok, rank and
+-- value (false for none), the time, the run, and `revision`; userUnknown.
 command.of_user('readPlace', KNOWN, function(tx, args, position)
-  local no = args[position.leaderboard]
-  local run = tonumber(args[position.run]) or run_of(tx.plan.boards[no], tx.day)
-  local member, group = leaderboards.stored_member(stored_place(tx.part, tx.user, args, position), run, tx.user)
+  local board = tx.plan.boards[args[position.leaderboard]]
+  local run = tonumber(args[position.run]) or run_of(board, tx.day)
+  local member, group = stored_member(tx.part, tx.user, board, run)
   local rank, value
   if member then
-    local key = boards.key(tx.part, no, run, group)
-    rank, value = boards.rank(key, member), redis.call('ZSCORE', key, member)
-    if rank and rank > tonumber(args[position.max]) then
-      rank, value = nil, nil
-    end
+    local entry = boards.entry(tx.part, board, run, group)
+    rank = boards.participant_rank(entry, member)
+    value = rank and decimal.text(boards.value(entry, member))
   end
   return { outcome.ok, rank or false, value or false, string.format('%.0f', tx.now), run, revision(tx) }
 end)

@@ -102,23 +102,20 @@ command.with_plan('sweep', function(call, args, position)
 end)
 
 -- Ends a run of a leaderboard: from here on Postgres has the final rankings. The worker calls it 12 hours after the run's last day has
--- ended in UTC.
--- Arguments: leaderboard, run, max, entryId. Replies: ok; ledgerFull.
-command.on_partition('finalise', function(call, args, position)
+-- ended in UTC. Does nothing when the leaderboard is no longer in the plan.
+-- Arguments: leaderboard, run, entryId. Replies: ok; ledgerFull.
+command.with_plan('finalise', function(call, args, position)
+  local board = call.plan.boards[args[position.leaderboard]]
+  if not board then
+    return OK
+  end
   if ledger.is_full(call) then
     return { outcome.ledgerFull }
   end
-  local part, no, run = call.part, tonumber(args[position.leaderboard]), tonumber(args[position.run])
+  local part, no, run = call.part, board.no, tonumber(args[position.run])
   local groups_key = part.groups .. no .. ':' .. run
   local groups = redis.call('SMEMBERS', groups_key)
-  ledger.append(part, {
-    kind = 'final',
-    id = args[position.entryId],
-    no = no,
-    run = run,
-    max = tonumber(args[position.max]),
-    at = time.now(call),
-  })
+  ledger.append(part, { kind = 'final', id = args[position.entryId], no = no, run = run, max = board.max, at = time.now(call) })
   if run ~= 0 then
     redis.call('UNLINK', boards.key(part, no, run), groups_key)
     for _, group in ipairs(groups) do

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Leaderboard } from '../config/schema/model.js';
+import type { BoardGroup } from '../history/boards.js';
 import type { FinalRanking, HistoryReader, UserRevision } from '../history/reader.js';
-import { type ActiveConfig, mustGet, requireLeaderboard } from '../plan/active-config.js';
-import { boardRecord, perpetualRun } from '../plan/boards.js';
+import { type ActiveConfig, requireLeaderboard } from '../plan/active-config.js';
+import { perpetualRun } from '../plan/boards.js';
 import { outcomes } from '../redis/contract.js';
 import { unpackMessage } from '../redis/encoding.js';
 import { type LeaderboardResponse, groupOf, leaderboardResponse, runEnd, runOf, statusOn } from '../responses/leaderboards.js';
@@ -18,20 +19,6 @@ import { text } from './function-calls.js';
 import { refusal } from './refusals.js';
 import { userRevision } from './users.js';
 
-/** One run of a board, and one group of it. */
-export interface BoardRun {
-  /** The leaderboard's `no`. */
-  readonly leaderboard: number;
-  /** The record of the user's hash that notes places on it (plan/boards.ts). */
-  readonly record: string;
-  /** Participants: users beyond that rank have no place. */
-  readonly max: number;
-  /** The first day of the run, perpetualRun for a board that does not repeat. */
-  readonly run: number;
-  /** Empty for a board that is not broken down. */
-  readonly group: string;
-}
-
 export interface Page {
   readonly offset: number;
   readonly limit: number;
@@ -39,19 +26,23 @@ export interface Page {
   readonly userId: string | undefined;
 }
 
-/** A board as a call names it; `run` is empty for the current one. */
-type BoardArguments = Omit<BoardRun, 'run'> & { readonly run: number | '' };
+/** A run of a leaderboard, as its first day; empty for the current one. */
+interface BoardRun {
+  readonly board: Leaderboard;
+  readonly run: number | '';
+}
 
-/** One page of a board in Redis, of the run of the UTC date where `run` is empty, and when it was read, in milliseconds since 1970. */
+/** One page of a group of a leaderboard in Redis, of the run of the UTC date where `run` is empty, and when it was read, in milliseconds since 1970. */
 async function readPage(
   engine: Engine,
   tenant: number,
-  board: BoardArguments,
+  { board, run: runNo, group }: BoardRun & { readonly group: string },
   page: Page,
 ): Promise<{ readonly now: number; readonly run: number; readonly rows: RankingRows }> {
-  const { outcome, values } = await engine.call(tenant, 'readBoard', () => ({
-    args: { ...board, offset: page.offset, limit: page.limit, user: page.userId ?? '' },
-  }));
+  const { outcome, values } = await engine.call(tenant, 'readBoard', (config) => {
+    const { no: leaderboard } = requireLeaderboard(config, board.key);
+    return { args: { leaderboard, run: runNo, group, offset: page.offset, limit: page.limit, user: page.userId ?? '' } };
+  });
   if (outcome !== outcomes.ok) throw refusal(outcome, page.userId ?? '');
   const [now, run, first, usersAndValues, names] = values;
   return {
@@ -65,7 +56,7 @@ async function readPage(
   };
 }
 
-interface Place {
+interface UserRank {
   /** Null when the user is not on the board. */
   readonly rank: number | null;
   readonly value: number | null;
@@ -77,12 +68,15 @@ interface Place {
 }
 
 /**
- * A user's place on a run of a board, in whatever group the user is; with an empty run, on the one that the user's local date is in. Throws a
- * 404 for an unknown user.
+ * A user's rank in a run of a leaderboard, in whatever group the user is; with an empty run, in the one that the user's local date is in. Throws
+ * a 404 for an unknown user.
  */
-async function readPlace(engine: Engine, tenant: number, board: Omit<BoardArguments, 'group'>, user: string): Promise<Place> {
+async function readPlace(engine: Engine, tenant: number, { board, run: runNo }: BoardRun, user: string): Promise<UserRank> {
   const entryId = randomUUID();
-  const { outcome, values } = await engine.call(tenant, 'readPlace', () => ({ args: { user, entryId, ...board } }));
+  const { outcome, values } = await engine.call(tenant, 'readPlace', (config) => {
+    const { no: leaderboard } = requireLeaderboard(config, board.key);
+    return { args: { user, entryId, leaderboard, run: runNo } };
+  });
   if (outcome !== outcomes.ok) throw refusal(outcome, user);
   const [rank, value, now, run, ...revision] = values;
   return {
@@ -128,7 +122,7 @@ export function resolveGroup(config: ActiveConfig, board: Leaderboard, filters: 
 }
 
 /** A page of a run that is final, from Postgres. With a user, the offset counts from that user's place. */
-async function finalPage(stores: Stores, tenant: number, board: BoardRun, page: Page): Promise<FinalRanking[]> {
+async function finalPage(stores: Stores, tenant: number, board: BoardGroup, page: Page): Promise<FinalRanking[]> {
   const rows = await stores.history.finalRankings(tenant, board.leaderboard, board.run, board.group);
   const base = page.userId === undefined ? 0 : rows.findIndex(({ userId }) => userId === page.userId);
   return base < 0 ? [] : rows.slice(base + page.offset, base + page.offset + page.limit);
@@ -173,11 +167,6 @@ export interface RankingsQuery extends Page {
   readonly userAttributes: ReadonlyMap<string, string>;
 }
 
-/** The record of the user's hash that notes places on a leaderboard. */
-function recordOf(config: ActiveConfig, board: Leaderboard): string {
-  return boardRecord(board, (id) => (config.metricById.get(id) ?? mustGet(config.systemById, id, 'points system')).no);
-}
-
 /**
  * A page of a leaderboard's rankings, the contract's `LeaderboardResponseWithRankings`: one call, but for a run that may be over. Throws a 404
  * for an unknown key, a 422 for a run or a group that it does not have.
@@ -185,18 +174,12 @@ function recordOf(config: ActiveConfig, board: Leaderboard): string {
 export async function readLeaderboard(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<JsonText> {
   const config = await stores.engine.config(tenant);
   const board = requireLeaderboard(config, key);
-  const asked = {
-    leaderboard: board.no,
-    record: recordOf(config, board),
-    max: board.maxParticipants,
-    run: resolveRun(board, query.run),
-    group: resolveGroup(config, board, query.userAttributes),
-  };
+  const of = { board, run: resolveRun(board, query.run), group: resolveGroup(config, board, query.userAttributes) };
   // Read before it is known whether the run is final: what a run in Redis has before its end is in the ledger is what it has.
-  const { now, run, rows } = await readPage(stores.engine, tenant, asked, query);
+  const { now, run, rows } = await readPage(stores.engine, tenant, of, query);
   const open = PreparedJson.of(config).openRankedBoard(board, utcDate(now));
   if (!(await isFinal(stores, tenant, { board, run, now }))) return rankingsJson(open, rows);
-  return finalRankingsJson(open, await finalPage(stores, tenant, { ...asked, run }, query));
+  return finalRankingsJson(open, await finalPage(stores, tenant, { leaderboard: board.no, run, group: of.group }, query));
 }
 
 /**
@@ -210,8 +193,7 @@ export async function readRanks(
   boards: readonly Leaderboard[],
 ): Promise<ReadonlyMap<string, { readonly rank: number; readonly value: number } | null>> {
   const places = boards.map(async (board) => {
-    const asked = { leaderboard: board.no, record: recordOf(config, board), max: board.maxParticipants, run: resolveRun(board, undefined) };
-    const { rank, value } = await readPlace(engine, config.tenant, asked, user);
+    const { rank, value } = await readPlace(engine, config.tenant, { board, run: resolveRun(board, undefined) }, user);
     return [board.key, rank === null || value === null ? null : { rank, value }] as const;
   });
   return new Map(await Promise.all(places));
@@ -230,8 +212,7 @@ export async function readUserLeaderboard(
   const { engine, clock, history } = stores;
   const config = await engine.config(tenant);
   const board = requireLeaderboard(config, query.key);
-  const asked = { leaderboard: board.no, record: recordOf(config, board), max: board.maxParticipants, run: resolveRun(board, query.run) };
-  const place = await readPlace(engine, tenant, asked, user);
+  const place = await readPlace(engine, tenant, { board, run: resolveRun(board, query.run) }, user);
   const { run, now, revision } = place;
   const days = await history.ofUser(
     {

@@ -275,7 +275,7 @@ export class Sweep {
     for (const board of open) {
       for (const run of await this.runsToEnd(tenant, board, lastDay, ledgerId)) {
         const entryId = randomUUID();
-        await this.engine.call(tenant, 'finalise', () => ({ args: { leaderboard: board.no, run, max: board.maxParticipants, entryId } }));
+        await this.engine.call(tenant, 'finalise', () => ({ args: { leaderboard: board.no, run, entryId } }));
         this.log.info({ tenant, leaderboard: board.key, run: run === perpetualRun ? null : dayToDate(run) }, 'leaderboard run finalised');
         finalised += 1;
       }

@@ -55,7 +55,7 @@ export function boardKind(board: Leaderboard): BoardKind {
 }
 
 /** The record of the user's hash that notes the place on a leaderboard: that of what it ranks. `resolve` gives the `no` of an id. */
-export function boardRecord(board: Leaderboard, resolve: (id: string) => number): string {
+function boardRecord(board: Leaderboard, resolve: (id: string) => number): string {
   switch (board.rankBy) {
     case 'metric':
       return `${userRecords.metric}${resolve(board.metricId)}`;

@@ -269,8 +269,8 @@ export const functions = {
   dropSegments: [...context, 'upTo', 'epoch'],
   /** Settles users to whom something is due, now or as the test clock moves `upTo` a moment; then an id for the entry of each, as many as may be. */
   sweep: [...context, 'upTo'],
-  /** Ends a run of a leaderboard; `max` is how many participants its final rankings have. */
-  finalise: [...context, 'leaderboard', 'run', 'max', 'entryId'],
+  /** Ends a run of a leaderboard. */
+  finalise: [...context, 'leaderboard', 'run', 'entryId'],
   /**
    * All fields of a user, the streak, and the counts of completions when `completions` is 1; then the newest ledger id, the moment and the user's
    * local day. `entryId` is for the entry of settling, here and below.
@@ -285,15 +285,12 @@ export const functions = {
   /** The shown streaks of users; then pairs of an id for the entry of settling, and a user. */
   readStreaks: [...context],
   readCounts: [...context],
-  /**
-   * A page of a board, of which `max` users are participants; of the run of the UTC date where `run` is empty. With `user`, `offset` counts from
-   * that user's place. `record` is the field of the user's hash that notes the place.
-   */
-  readBoard: [...context, 'leaderboard', 'record', 'max', 'run', 'group', 'offset', 'limit', 'user'],
+  /** A page of a board; of the run of the UTC date where `run` is empty. With `user`, `offset` counts from that user's place. */
+  readBoard: [...context, 'leaderboard', 'run', 'group', 'offset', 'limit', 'user'],
   /** How the values of a run and group (empty for none) are distributed; then values, of which each is counted how many are below it. */
   readDistribution: [...context, 'leaderboard', 'run', 'group'],
   /** One user's place on a board, in the run of the user's local date where `run` is empty, and the user's revision (history/reader.ts). */
-  readPlace: [...context, 'user', 'entryId', 'leaderboard', 'record', 'max', 'run'],
+  readPlace: [...context, 'user', 'entryId', 'leaderboard', 'run'],
   /**
    * Removes idempotency keys, unless another event has used them since: then groups of four, metric no, user, key and the id, as bytes, of the
    * event that used it.

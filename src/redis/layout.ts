@@ -154,7 +154,8 @@ export function named(layout: Layout, list: readonly unknown[]): Record<string, 
 
 /**
  * The layouts as Lua tables: place → position from 1, and `size`. A streak in the core is one place there, its base: to which the position of a
- * place of the streak is added. `list_entry` makes the list of an entry of the ledger from a table of its fields.
+ * place of the streak is added. `list_entry` makes the list of an entry of the ledger from a table of its fields, `new_board_fact` a BoardFact
+ * without anything.
  */
 export function layoutTables(): string[] {
   // Absent fields are false: cmsgpack would pack a list with holes as a map.
@@ -167,5 +168,9 @@ export function layoutTables(): string[] {
     }
     return `  ${layout} = { ${[...positions].map(([name, at]) => `${name} = ${at}`).join(', ')}, size = ${places.length} },`;
   });
-  return [...tables, `  list_entry = function(entry) return { ${fields.join(', ')} } end,`];
+  return [
+    ...tables,
+    `  list_entry = function(entry) return { ${fields.join(', ')} } end,`,
+    `  new_board_fact = function() return { ${layouts.boardFact.map(() => 'false').join(', ')} } end,`,
+  ];
 }

@@ -110,7 +110,12 @@ const otherFaults: readonly Fault[] = [
   fault('points', 'the event does not see what the creation of the user paid', '.total + times *', '.before + times *'),
   fault('points', 'a level must be exceeded', 'if total < at.points', 'if total <= at.points'),
   fault('reads', 'a page from a user starts after the user', 'from + rank - 1', 'from + rank'),
-  fault('reads', 'a user beyond the participant limit has a place', 'rank > tonumber(args[position.max])', 'false'),
+  fault(
+    'reads',
+    'a user beyond the participant limit has a place',
+    'rank = boards.participant_rank(entry, member)',
+    "rank = redis.call('ZREVRANK', entry.key, member) + 1",
+  ),
   fault('reads', 'a rank after the end is read in no run', 'math.min(day, board.last or day)', 'day'),
   fault('segments', 'the segment that a user lives in has no end', 'segment[NO] >= lives_in', 'segment[NO] > lives_in'),
   fault('settle', 'a lost streak stays on its board', 'if length ~= before then', 'if length > before then'),
