@@ -10,6 +10,7 @@ import type { WrappedMetric, WrappedPeriod, WrappedPlace, WrappedPoints, Wrapped
 import { type Frequency, dateToDay, datesOf, dayToDate, firstDayOf, periodOf, utcDate, weekShiftOf } from '../shared/calendar.js';
 import { addDecimals } from '../shared/decimal.js';
 import { LaurelError } from '../shared/errors.js';
+import { ranksAbove } from '../shared/ranking.js';
 import type { SummaryStores } from './points.js';
 import { type UserState, completedBy, readUser } from './users.js';
 
@@ -119,7 +120,7 @@ function bestPlaces(year: Year, { first, last }: DaySpan): Record<string, Wrappe
   for (const row of year.ranked) {
     if (row.day < first || row.day > last) continue;
     const earlier = best.get(row.leaderboard);
-    const isBetter = !earlier || row.rank < earlier.rank || (row.rank === earlier.rank && row.value > earlier.value);
+    const isBetter = !earlier || row.rank < earlier.rank || (row.rank === earlier.rank && ranksAbove(row.value, earlier.value));
     if (isBetter) best.set(row.leaderboard, row);
   }
   const places: Record<string, WrappedPlace> = {};

@@ -9,6 +9,7 @@ import { text } from '../engine/function-calls.js';
 import { statusOn } from '../responses/leaderboards.js';
 import type { HistoryReader } from '../history/reader.js';
 import { limits } from '../shared/limits.js';
+import { firstPlaceFirst } from '../shared/ranking.js';
 import { numberArray } from '../postgres/arrays.js';
 import { readAllUsers } from '../postgres/pool.js';
 import { mustGet, type ActiveConfig } from '../plan/active-config.js';
@@ -65,7 +66,7 @@ const byReached = (table: string, reached: string, condition: string): string =>
 /** The participants, by id, of a leaderboard that does not repeat, whose history does not end with their current rank and value. */
 const participants = `
   select user_id from (
-    select user_id, value, row_number() over (partition by "group" order by value desc, seq) as rank
+    select user_id, value, row_number() over (partition by "group" order by ${firstPlaceFirst}) as rank
       from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3) as participant
    where rank <= $4 and user_id > $5 and not exists (
      select 1 from (

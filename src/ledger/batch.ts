@@ -1,5 +1,6 @@
 import { userFields } from '../redis/contract.js';
 import type { Frequency } from '../shared/calendar.js';
+import type { Place } from '../shared/ranking.js';
 import { collectAnalytics, type AnalyticsRow } from './analytics-days.js';
 import { collectSummaries, emptySummaries, type Summaries } from './days.js';
 import {
@@ -81,16 +82,16 @@ export interface StateRow {
   readonly rev: number;
 }
 
-/** A user's score on a leaderboard after the batch; null when the user is no longer a participant. */
+/** A user's place on a leaderboard after the batch; null when the user has none any more. */
 export interface ParticipantRow {
   readonly no: number;
   readonly run: number;
   readonly group: string;
   readonly user: string;
-  readonly score: { readonly value: number; readonly seq: number } | null;
+  readonly place: Place | null;
 }
 
-export type ScoredParticipant = ParticipantRow & { readonly score: NonNullable<ParticipantRow['score']> };
+export type PlacedParticipant = ParticipantRow & { readonly place: Place };
 
 /**
  * The rows of a run of ledger entries: every event and award, and only the newest version of each piece of state. Each key of a map identifies one
@@ -246,7 +247,7 @@ function collectBoard(batch: Batch, entry: EntryOfUser, board: BoardFact): void 
   const { no, run } = board;
   const group = board.group ?? '';
   const place = board.value === undefined || board.seq === undefined ? null : { value: board.value, seq: board.seq };
-  batch.participants.set(`${no}:${run}:${group.length}:${group}:${entry.user}`, { no, run, group, user: entry.user, score: place });
+  batch.participants.set(`${no}:${run}:${group.length}:${group}:${entry.user}`, { no, run, group, user: entry.user, place });
   if (board.rank === undefined && board.previousRank === undefined) return;
   const historyKey = `${no}:${run}:${entry.day}:${entry.user}`;
   const earlier = batch.history.get(historyKey);

@@ -1,7 +1,7 @@
 import type { AppendedTable } from '../postgres/copy.js';
 import type { InsertedColumn, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
-import type { AwardRow, HistoryRow, ProfileRow, Reached, ScoredParticipant, StateRow, StreakRow, UserFact } from './batch.js';
+import type { AwardRow, HistoryRow, ProfileRow, Reached, PlacedParticipant, StateRow, StreakRow, UserFact } from './batch.js';
 import type { Frequency } from '../shared/calendar.js';
 import type { EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
 
@@ -222,15 +222,15 @@ export const streakPeriods: Table<UserFact<PeriodFact>> = {
   conflict: { key: ['user_id', 'frequency', 'period'] },
 };
 
-export const leaderboardEntries: Table<ScoredParticipant> = {
+export const leaderboardEntries: Table<PlacedParticipant> = {
   name: 'leaderboard_entries',
   columns: [
     { name: 'leaderboard', type: 'integer', value: ({ no }) => no },
     { name: 'run', type: 'integer', value: ({ run }) => run },
     { name: 'group', type: 'text', value: ({ group }) => group },
     { name: 'user_id', type: 'text', value: ({ user }) => user },
-    { name: 'value', type: 'float8', value: ({ score }) => score.value },
-    { name: 'seq', type: 'bigint', value: ({ score }) => score.seq },
+    { name: 'value', type: 'float8', value: ({ place }) => place.value },
+    { name: 'seq', type: 'bigint', value: ({ place }) => place.seq },
   ],
   conflict: { key: ['leaderboard', 'run', 'user_id', 'group'], replaceWhen: 'leaderboard_entries.seq <= excluded.seq' },
 };

@@ -3,8 +3,9 @@ import { numberArray, textArray } from '../postgres/arrays.js';
 import { copiesOf, copyNewRows } from '../postgres/copy.js';
 import { insertsOf, type Table } from '../postgres/insert.js';
 import { queryAllUsers } from '../postgres/pool.js';
+import { firstPlaceFirst } from '../shared/ranking.js';
 import { analyticsDays } from './analytics-days.js';
-import type { Batch, ParticipantRow, ScoredParticipant } from './batch.js';
+import type { Batch, ParticipantRow, PlacedParticipant } from './batch.js';
 import { summaryWrites } from './days.js';
 import { writeSegment } from './segments.js';
 import type { FinalEntry } from './entry.js';
@@ -18,8 +19,8 @@ export async function writeBatch(client: pg.ClientBase, tenant: number, batch: B
   await copyNewRows(client, tenant, tables.idempotencyKeys, [...batch.keys.values()]);
   const insert = <T>(table: Table<T>, rows: ReadonlyMap<string, T>) => insertsOf(client, tenant, table, [...rows.values()]);
   const participants = [...batch.participants.values()];
-  const removed = participants.filter(({ score }) => score === null);
-  const scored = participants.filter((row): row is ScoredParticipant => row.score !== null);
+  const removed = participants.filter(({ place }) => place === null);
+  const placed = participants.filter((row): row is PlacedParticipant => row.place !== null);
   await pipelined([
     ...copiesOf(client, tenant, tables.events, batch.events),
     ...copiesOf(client, tenant, tables.awards, batch.awards),
@@ -34,7 +35,7 @@ export async function writeBatch(client: pg.ClientBase, tenant: number, batch: B
     ...summaryWrites(client, tenant, batch.summaries, isLate),
     ...insert(analyticsDays, batch.analytics),
     () => deleteParticipants(client, tenant, removed),
-    ...insertsOf(client, tenant, tables.leaderboardEntries, scored),
+    ...insertsOf(client, tenant, tables.leaderboardEntries, placed),
     ...insert(tables.leaderboardHistory, batch.history),
     ...batch.finals.map((final) => () => writeFinal(client, tenant, final)),
     ...batch.segments.map((entry) => () => writeSegment(client, tenant, entry)),
@@ -75,7 +76,7 @@ async function deleteParticipants(client: pg.ClientBase, tenant: number, removed
   });
 }
 
-/** Writes the final rankings of a run: by value, then by the order in which participants reached it. */
+/** Writes the final rankings of a run. */
 async function writeFinal(client: pg.ClientBase, tenant: number, { no, run, max, at }: FinalEntry): Promise<void> {
   const { rowCount } = await client.query(
     'insert into leaderboard_runs (tenant, leaderboard, run, finalised) values ($1, $2, $3, to_timestamp($4 / 1000.0)) on conflict do nothing',
@@ -86,7 +87,7 @@ async function writeFinal(client: pg.ClientBase, tenant: number, { no, run, max,
     client,
     `insert into leaderboard_rankings (tenant, leaderboard, run, "group", rank, user_id, value)
      select tenant, leaderboard, run, "group", rank, user_id, value from (
-       select *, row_number() over (partition by "group" order by value desc, seq) as rank
+       select *, row_number() over (partition by "group" order by ${firstPlaceFirst}) as rank
          from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3
      ) as ranked where rank <= $4`,
     [tenant, no, run, max],

@@ -1,4 +1,4 @@
-/** The sorted sets of leaderboards, as lua/modules/boards.lua keeps them: their keys and their members. */
+/** The sorted sets of leaderboards, as lua/modules/boards.lua keeps them: their keys, their members and their scores. */
 import { keyNames } from './contract.js';
 import { memberSeq } from './layout.js';
 
@@ -34,3 +34,7 @@ export function parseMember(member: Buffer): { readonly user: string; readonly s
   if (member.length < bytes || member.includes(0, bytes)) return { user: member.toString('hex'), seq: NaN };
   return { user: member.toString('utf8', bytes), seq: (isShort ? maxShortSeq : maxLongSeq) - member.readUIntBE(0, bytes) };
 }
+
+/** The score of a value as Redis takes it, and the value of a score that Redis replies: the same number, as in lua/modules/boards.lua. */
+export const scoreOf = (value: number): string => String(value);
+export const valueOf = (score: string): number => Number(score);

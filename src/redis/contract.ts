@@ -58,7 +58,7 @@ export const userRecords = {
   points: 'p-',
   /** List: layout `streakPlaces`. */
   streakPlaces: 'k',
-  /** The user's score in the sorted set `due`, as text; empty for none. It follows from the rest: neither ledger nor Postgres has it. */
+  /** When something is next due to the user, as the sorted set `due` has it; empty for never. It follows from the rest: neither ledger nor Postgres has it. */
   due: 'o',
 } as const;
 

@@ -5,6 +5,7 @@ import { inSnapshot, readAllUsers } from '../postgres/pool.js';
 import { userRecords } from '../redis/contract.js';
 import { at, listOf, storedKey, usedKey } from '../redis/encoding.js';
 import { limits } from '../shared/limits.js';
+import type { Place } from '../shared/ranking.js';
 import { awardAsBytes } from './stored-awards.js';
 
 export interface TenantUsers {
@@ -34,15 +35,13 @@ export async function* prefetchUsers({ pool, tenant }: TenantUsers, after: strin
   }
 }
 
-/** A member of the sorted set of a leaderboard's run and group. */
-export interface StoredScore {
+/** A user's place in a run and group of a leaderboard. */
+export interface StoredPlace extends Place {
   readonly leaderboard: number;
   /** The first local day of the run, 0 for a leaderboard that does not repeat. */
   readonly run: number;
   /** Empty for a leaderboard without a breakdown. */
   readonly group: string;
-  readonly value: number;
-  readonly seq: number;
 }
 
 /** A user's data in Redis when it is in sync with Postgres. */
@@ -54,7 +53,7 @@ export interface StoredUser {
   readonly keys: Map<number, Map<string, Buffer>>;
   /** Points system no → the newest awards, newest first (stored-awards.ts). */
   readonly awards: Map<number, Buffer>;
-  readonly scores: StoredScore[];
+  readonly places: StoredPlace[];
 }
 
 type Row = readonly unknown[];
@@ -108,14 +107,14 @@ const awardsByRevision = awardLists(`
   union all ${awardsOfList} and at < (select at from edge) and at >= (select at from edge) - interval '2 days'
   order by rev desc, ordinal desc limit ${maxAwards}`);
 
-/** The scores in the runs that are not over; a leaderboard that does not repeat has a single run. */
-const openScores = `
+/** The places in the runs that are not over; a leaderboard that does not repeat has a single run. */
+const openPlaces = `
   select user_id, leaderboard, run, "group", value, seq from leaderboard_entries as entry
    where tenant = $1 and user_id = any($2::text[]) and (run = ${perpetualRun} or not exists (
      select 1 from leaderboard_runs as over where over.tenant = $1 and over.leaderboard = entry.leaderboard and over.run = entry.run))`;
 
-function putScore(user: StoredUser, [, leaderboard, run, group, value, seq]: Row): void {
-  user.scores.push({ leaderboard: Number(leaderboard), run: Number(run), group: String(group), value: Number(value), seq: Number(seq) });
+function putPlace(user: StoredUser, [, leaderboard, run, group, value, seq]: Row): void {
+  user.places.push({ leaderboard: Number(leaderboard), run: Number(run), group: String(group), value: Number(value), seq: Number(seq) });
 }
 
 type Query = (text: string, values: readonly unknown[]) => Promise<Row[]>;
@@ -155,7 +154,7 @@ async function fill(client: pg.ClientBase, tenant: number, users: ReadonlyMap<st
   await read(isTimed ? awardsByRevision : awardsByTime, ({ awards }, [, system, list]) => {
     awards.set(Number(system), Buffer.from(String(list), 'hex'));
   });
-  await read(openScores, putScore);
+  await read(openPlaces, putPlace);
 }
 
 /** The number of a tenant's users in Postgres. */
@@ -174,7 +173,7 @@ export async function readUserIds(client: pg.ClientBase | pg.Pool, tenant: numbe
 /** The users with `ids`, in this order, with all of their data in Redis (ARCHITECTURE.md, invariant 6). Run it in one snapshot of the database. */
 export async function readStoredUsers(client: pg.ClientBase, tenant: number, ids: readonly string[]): Promise<StoredUser[]> {
   const users = new Map<string, StoredUser>();
-  for (const id of ids) users.set(id, { id, fields: new Map(), keys: new Map(), awards: new Map(), scores: [] });
+  for (const id of ids) users.set(id, { id, fields: new Map(), keys: new Map(), awards: new Map(), places: [] });
   await fill(client, tenant, users);
   // A user may have been deleted since the ids were read.
   return [...users.values()].filter(({ fields }) => fields.size > 0);

@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
+import type { Place } from '../shared/ranking.js';
 import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
 import { readAllUsers } from '../postgres/pool.js';
-import { boardKey, boardMember, parseMember } from '../redis/boards.js';
+import { boardKey, boardMember, parseMember, valueOf } from '../redis/boards.js';
 import { keyNames } from '../redis/contract.js';
 import { partitionKeys } from '../redis/partition.js';
 import { differencesOf, confirm, type Difference, type Facts, type VerifyOptions } from './differences.js';
@@ -20,11 +21,8 @@ interface Row {
   readonly seq: string;
 }
 
-/** A user's value on a leaderboard, and the sequence number that orders ties. */
-interface Score {
+interface UserPlace extends Place {
   readonly user: string;
-  readonly seq: number;
-  readonly value: number;
 }
 
 /** The leaderboards that have participants on either side. */
@@ -48,24 +46,24 @@ async function boards({ redis, partition, pool, tenant }: VerifyOptions): Promis
   return [...found.values()];
 }
 
-const scoreName = ({ leaderboard, run, group }: Board, user: string): string =>
+const placeName = ({ leaderboard, run, group }: Board, user: string): string =>
   `score of ${user} on ${leaderboard}, run ${run}${group === '' ? '' : `, group ${group}`}`;
 
-const factsOf = (board: Board, places: readonly Score[]): Facts =>
-  new Map(places.map(({ user, seq, value }) => [scoreName(board, user), `${value} at ${seq}`]));
+const factsOf = (board: Board, places: readonly UserPlace[]): Facts =>
+  new Map(places.map(({ user, seq, value }) => [placeName(board, user), `${value} at ${seq}`]));
 
-const scoreOf = ({ user_id: user, value, seq }: Row): Score => ({ user, value, seq: Number(seq) });
+const placeOf = ({ user_id: user, value, seq }: Row): UserPlace => ({ user, value, seq: Number(seq) });
 
 const ofBoard = 'select user_id, value, seq from leaderboard_entries where tenant = $1 and leaderboard = $2 and run = $3 and "group" = $4';
 
-/** The scores of users in Postgres. */
-async function storedScores({ pool, tenant }: VerifyOptions, board: Board, users: readonly string[]): Promise<Score[]> {
+/** The places of users in Postgres. */
+async function storedPlaces({ pool, tenant }: VerifyOptions, board: Board, users: readonly string[]): Promise<UserPlace[]> {
   const { leaderboard, run, group } = board;
   const { rows } = await pool.query<Row>(`${ofBoard} and user_id = any($5::text[])`, [tenant, leaderboard, run, group, textArray(users)]);
-  return rows.map(scoreOf);
+  return rows.map(placeOf);
 }
 
-/** Compares the sorted set of a board, page by page, with the scores of the same users in Postgres. */
+/** Compares the sorted set of a board, page by page, with the places of the same users in Postgres. */
 async function compareRedis(options: VerifyOptions, board: Board): Promise<Difference[]> {
   const { redis, partition, waitForLedger } = options;
   const key = boardKey(partition, board.leaderboard, board.run, board.group);
@@ -74,8 +72,8 @@ async function compareRedis(options: VerifyOptions, board: Board): Promise<Diffe
   do {
     await waitForLedger();
     const [next, page] = await redis.zscanBuffer(key, cursor, 'COUNT', limits.verifyPlaces);
-    const held = page.flatMap((member, i) => (i % 2 === 0 ? [{ ...parseMember(member), value: Number(page[i + 1]?.toString()) }] : []));
-    const stored = await storedScores(
+    const held = page.flatMap((member, i) => (i % 2 === 0 ? [{ ...parseMember(member), value: valueOf(String(page[i + 1])) }] : []));
+    const stored = await storedPlaces(
       options,
       board,
       held.map(({ user }) => user),
@@ -86,7 +84,7 @@ async function compareRedis(options: VerifyOptions, board: Board): Promise<Diffe
   return found;
 }
 
-/** Finds scores in Postgres that the sorted set of a board lacks, page by page. */
+/** Finds places in Postgres that the sorted set of a board lacks, page by page. */
 async function findMissing(options: VerifyOptions, board: Board): Promise<Difference[]> {
   const { redis, partition, pool, tenant, waitForLedger } = options;
   const { leaderboard, run, group } = board;
@@ -97,7 +95,7 @@ async function findMissing(options: VerifyOptions, board: Board): Promise<Differ
     const rows = await readAllUsers<Row & pg.QueryResultRow>(pool, `${ofBoard} and user_id > $5 order by user_id limit $6`, [
       ...[tenant, leaderboard, run, group, last, limits.verifyPlaces],
     ]);
-    const places = rows.map(scoreOf);
+    const places = rows.map(placeOf);
     const members = places.map(({ user, seq }) => boardMember(seq, user));
     const scores = members.length === 0 ? [] : await redis.zmscore(key, ...members);
     const missing = places.filter((_, i) => scores[i] === null || scores[i] === undefined);

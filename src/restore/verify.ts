@@ -28,7 +28,7 @@ function formatValue(field: string, value: Buffer): string {
 }
 
 /** A user of either side: the newest awards as text by points system, and totals by the field of the user's hash. */
-type ComparedUser = Omit<StoredUser, 'awards' | 'scores'> & {
+type ComparedUser = Omit<StoredUser, 'awards' | 'places'> & {
   readonly awards: ReadonlyMap<number, string>;
   readonly totals: ReadonlyMap<string, number>;
 };

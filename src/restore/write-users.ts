@@ -1,11 +1,11 @@
 import { limits } from '../shared/limits.js';
-import { boardKey, boardMember, groupsKey } from '../redis/boards.js';
+import { boardKey, boardMember, groupsKey, scoreOf } from '../redis/boards.js';
 import { keyNames, restoringFields, userRecords } from '../redis/contract.js';
 import type { CommandWriter } from './command-writer.js';
 import type { RestoreLock } from './lock.js';
 import type { StoredUser } from './stored-users.js';
 
-/** Adds the commands that write a user, without scores. */
+/** Adds the commands that write a user, without places. */
 function addUser(to: CommandWriter, partition: string, { id, fields, keys, awards }: StoredUser): void {
   to.command('HSET', partition + keyNames.user + id);
   for (const [field, value] of fields) to.add(field).add(value);
@@ -17,17 +17,17 @@ function addUser(to: CommandWriter, partition: string, { id, fields, keys, award
   for (const [system, list] of awards) to.command('RPUSH', `${partition}${keyNames.awards}${system}:${id}`).addAwards(list);
 }
 
-/** Adds the commands that write users' scores, one for each sorted set. */
-function addScores(to: CommandWriter, partition: string, users: readonly StoredUser[]): void {
+/** Adds the commands that write users' places, one for each sorted set. */
+function addPlaces(to: CommandWriter, partition: string, users: readonly StoredUser[]): void {
   const members = new Map<string, (string | Buffer)[]>();
   const groups = new Map<string, Set<string>>();
-  for (const { id, scores } of users) {
-    for (const { leaderboard, run, group, value, seq } of scores) {
+  for (const { id, places } of users) {
+    for (const { leaderboard, run, group, value, seq } of places) {
       const key = boardKey(partition, leaderboard, run, group);
       const member = boardMember(seq, id);
       const others = members.get(key);
-      if (others) others.push(String(value), member);
-      else members.set(key, [String(value), member]);
+      if (others) others.push(scoreOf(value), member);
+      else members.set(key, [scoreOf(value), member]);
       if (group === '') continue;
       const groupKey = groupsKey(partition, leaderboard, run);
       groups.set(groupKey, (groups.get(groupKey) ?? new Set()).add(group));
@@ -83,7 +83,7 @@ export async function writeUsers(
 ): Promise<void> {
   await lock.writeAfter(before, (to) => {
     for (const user of users) addUser(to, partition, user);
-    addScores(to, partition, users);
+    addPlaces(to, partition, users);
     // Due times are not stored: every user is due now, and the sweep recomputes them.
     to.command('ZADD', partition + keyNames.due);
     for (const { id } of users) to.add('0').add(id);

@@ -7,6 +7,7 @@ import { queryAllUsers } from '../postgres/pool.js';
 import { type RankingsResponse, boardRunResponse } from '../responses/leaderboards.js';
 import { utcDate } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
+import { firstPlaceFirst } from '../shared/ranking.js';
 import { type WebhookEvent, publishEvents } from '../deliveries/outbox.js';
 
 /** One run and group of a leaderboard. */
@@ -182,7 +183,7 @@ export function boardEvent(
 export async function readRankings(client: pg.ClientBase, tenant: number, { no, run, group }: BoardKey, max: number): Promise<Ranking[]> {
   const { rows } = await queryAllUsers<Ranking>(
     client,
-    `select entry.user_id as "userId", users.name as "userName", (row_number() over (order by entry.value desc, entry.seq))::int as rank, entry.value
+    `select entry.user_id as "userId", users.name as "userName", (row_number() over (order by ${firstPlaceFirst}))::int as rank, entry.value
        from leaderboard_entries as entry left join users on users.tenant = entry.tenant and users.id = entry.user_id
       where entry.tenant = $1 and entry.leaderboard = $2 and entry.run = $3 and entry."group" = $4
       order by rank limit $5`,

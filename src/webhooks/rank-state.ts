@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { utcDate } from '../shared/calendar.js';
 import { boardRunResponse } from '../responses/leaderboards.js';
 import { limits } from '../shared/limits.js';
+import { firstPlaceFirst } from '../shared/ranking.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { queryAllUsers } from '../postgres/pool.js';
@@ -57,7 +58,7 @@ export async function recordRankChanges(
      )
      insert into webhook_user_rank_state (tenant, leaderboard, run, "group", user_id, rank, value)
      select $1, leaderboard, run, "group", user_id, rank, value from (
-       select *, row_number() over (partition by leaderboard, run, "group" order by value desc, seq) as rank
+       select *, row_number() over (partition by leaderboard, run, "group" order by ${firstPlaceFirst}) as rank
          from leaderboard_entries join watched using (leaderboard, run, "group") join changed using (leaderboard, run, "group")
         where tenant = $1 and is_new) as entry
       where rank <= max

@@ -370,7 +370,7 @@ describe('The write-behind', () => {
       `select leaderboard || ':' || run || ':0::' || user_id as key from leaderboard_entries`,
     );
     const present = new Set(rows.map(({ key }) => key));
-    const places = new Map([...old.participants].filter(([key, { score }]) => score && present.has(key)));
+    const places = new Map([...old.participants].filter(([key, { place }]) => place && present.has(key)));
     await inTransaction(world.pool, (client) =>
       writeBatch(client, tenant, { ...old, events: [], awards: [], participants: places, history: new Map() }),
     );
