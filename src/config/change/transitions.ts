@@ -56,9 +56,10 @@ function keptFields(was: Leaderboard, is: Leaderboard, keyOf: KeyOf): string[] {
     endTime: board.endTime === null ? null : withSeconds(board.endTime),
   });
   const fields = fieldChanges(kinds.leaderboards.fields, comparable(was), comparable(is), keyOf).map(({ field }) => field);
+  const { by = '', varying, permanent } = kinds.leaderboards;
   // What it is ranked by follows from how it is ranked.
-  const follows = fields.includes('rankBy') ? ['metricKey', 'pointsSystemKey'] : [];
-  return fields.filter((field) => kinds.leaderboards.permanent.has(field) && !follows.includes(field));
+  const hasOtherFields = fields.includes(by);
+  return fields.filter((field) => permanent.has(field) && !(hasOtherFields && varying.has(field)));
 }
 
 /** A finished leaderboard stays finished, and what has counted until today can't be taken back. */

@@ -54,6 +54,8 @@ type ValueOf<T, K extends PropertyKey> = T extends { readonly [P in K]: infer V 
 export type Specs<T, Omitted extends PropertyKey = never> = {
   readonly [K in Exclude<KeysOf<T>, Omitted>]: FieldSpec<ValueOf<T, K>>;
 };
+/** Whether an active object keeps each field of a type of model.ts: a field that is not classified does not compile. */
+export type Permanent<T, Omitted extends PropertyKey = never> = Readonly<Record<Exclude<KeysOf<T>, Omitted>, boolean>>;
 export type Common = Exclude<keyof ConfigObject, 'name'>;
 
 const fieldsOf = (specs: object): Field[] =>
@@ -118,14 +120,15 @@ interface KindSpec {
   readonly standIns: StandIns;
   readonly inside?: readonly ListName[];
   readonly comesBack?: boolean;
-  readonly permanent?: readonly string[];
+  /** For each field, by the name in documents, whether an active object keeps it. Absent: it keeps none. */
+  readonly permanent?: Readonly<Record<string, boolean>>;
   readonly most?: number;
   readonly fields: object;
 }
 
 export function kind<N extends ListName>(list: N, { check = (schema) => schema, ...spec }: KindSpec): Kind<N> {
   const fields = fieldsOf(spec.fields);
-  const { by, variants = {}, inside = [] } = spec;
+  const { by, variants = {}, inside = [], permanent = {} } = spec;
   const varying = new Set(Object.values(variants).flatMap(({ needs, may = [] }) => [...needs, ...may]));
   const shape = Object.fromEntries(
     fields.map(({ file, schema, absent }) => [file, varying.has(file) || absent !== undefined ? schema.nullish() : schema]),
@@ -142,7 +145,7 @@ export function kind<N extends ListName>(list: N, { check = (schema) => schema, 
     variants,
     varying,
     inside,
-    permanent: new Set(spec.permanent),
+    permanent: new Set(fields.flatMap(({ stored, file }) => (permanent[stored] ? [file] : []))),
     fields,
     schema,
   };
