@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { type ConfigDocument } from '../../src/config/schema/model.js';
+import { kinds } from '../../src/config/schema/kinds.js';
+import { type ConfigDocument, type ListName } from '../../src/config/schema/model.js';
 import { after, apply, friday, lines, messageOf } from '../support/config.js';
 
 // The documents are of Monday, 2026-11-23, the files of Friday, 2026-11-27.
@@ -196,5 +197,45 @@ describe('A leaderboard with status: scheduled', () => {
     expect(refusal('{}', text('2026-11-27', 'scheduled'))).to.equal(today('2026-11-27'));
     expect(refusal(text('2026-11-25', 'inactive'), text('', 'scheduled'))).to.equal(today('2026-11-25'));
     expect(refusal(text('2026-11-25', 'inactive'), text('2026-11-28', 'scheduled'))).to.equal('');
+  });
+});
+
+/**
+ * For each list, the fields that an object in use can change, and those that it keeps because data of users would mean something else. A new field has
+ * to be put on one side.
+ */
+const decided: Readonly<Record<ListName, readonly [changes: string, stays: string]>> = {
+  // Two attributes of different types may share a key: the type is a part of which one it is.
+  attributes: ['name', 'type'],
+  metrics: ['name unitType units', ''],
+  pointsSystems: ['name description badge maxPoints', ''],
+  levels: ['name points description badge', ''],
+  triggers: [
+    'type points status userAttributes metricKey metricThreshold eventAttributes blockIfOutOfPoints achievementKey streakLength timeUnit timeInterval',
+    '',
+  ],
+  boosts: ['name start end multiplier rounding userId userAttributes', ''],
+  achievements: [
+    'name description badge status userAttributes metricValue eventAttributes streakLength achievementKeys',
+    'trigger metricKey',
+  ],
+  leaderboards: [
+    'name description status maxParticipants end',
+    'rankBy metricKey pointsSystemKey start startTime endTime breakdownAttributes runUnit runInterval',
+  ],
+  webhooks: ['name url events status', ''],
+  templates: ['name type locale subject heading body button buttonUrl pushTitle pushBody', ''],
+};
+
+describe('Whether an object in use can change a field', () => {
+  for (const { list, fields } of Object.values(kinds)) {
+    it(`is decided for each field of ${list}`, () => {
+      const names = decided[list].flatMap((side) => side.split(' ')).filter((name) => name !== '');
+      expect(names).to.have.members(fields.map(({ file }) => file));
+    });
+  }
+
+  it('is what the schema says of leaderboards', () => {
+    expect([...kinds.leaderboards.permanent].join(' ')).to.equal(decided.leaderboards[1]);
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { fileNameOf, fileParts, kinds, singles } from '../../src/config/kinds.js';
-import type { Field } from '../../src/config/kind.js';
+import { fileNameOf, fileParts, kinds, singles } from '../../src/config/schema/kinds.js';
+import type { Field } from '../../src/config/schema/kind.js';
 import { innerParts, parts } from '../../src/dashboard/page/configuration/parts.js';
 
 /** The fields of the file that forms show, by part or list. */
