@@ -59,13 +59,16 @@ const appleId = () =>
     .default(null);
 
 export const providerVariables = {
+  /** Whether messages to users are sent; with `log`, the log shows what would be sent. */
   MESSAGES: z.enum(['off', 'log', 'on'], { error: 'must be off, log or on' }).default('log'),
+  /** The service as users reach it, without a slash at the end. Null: emails have no links to Laurel. */
   PUBLIC_URL: z
     .string()
     .refine(isPublicUrl, { error: 'must be the address of the API for users, like https://laurel.example.com, without a query or a login' })
     .transform((value) => value.replace(/\/+$/, ''))
     .nullable()
     .default(null),
+  /** Null: no emails. */
   SMTP_URL: z
     .string()
     .refine(isSmtpUrl, {
@@ -76,7 +79,9 @@ export const providerVariables = {
     })
     .nullable()
     .default(null),
+  /** A PEM file with the CA of the SMTP server's certificate. */
   SMTP_CA_FILE: text(),
+  /** `address` or `Name <address>`. */
   EMAIL_FROM: z
     .string()
     .refine((value) => parseSender(value) !== undefined, {
@@ -84,24 +89,28 @@ export const providerVariables = {
     })
     .nullable()
     .default(null),
+  /** Emails that a worker sends in a second. */
   EMAIL_RATE_LIMIT: wholeNumber(1, limits.maxEmailsPerS).default(limits.emailsPerS),
+  /** Whether users confirm their email address before the first email. */
   CONFIRM_ADDRESSES: onOrOff('0'),
+  /** Where keys that are bound to a tenant may send test emails, besides the user's own address: addresses, and domains after an `@`. */
   TEST_EMAIL_ADDRESSES: z
     .string()
     .transform((value) => value.split(',').map((entry) => entry.trim()))
     .refine((entries) => entries.every((entry) => isSmtpAddress(entry.startsWith('@') ? `any${entry}` : entry)), {
       error: 'must be email addresses, or domains after an @, separated by commas, like ada@example.com,@staff.example.com',
     })
-    .nullable()
-    .default(null),
+    .default([]),
   DKIM_DOMAIN: dnsName(),
   DKIM_SELECTOR: dnsName(),
   DKIM_KEY_FILE: text(),
+  /** The token in the URL of Postmark's webhook. Null: no intake. */
   POSTMARK_WEBHOOK_TOKEN: z
     .string()
     .regex(/^[\x21-\x7e]{16,256}$/, { error: 'must be 16 to 256 visible ASCII characters' })
     .nullable()
     .default(null),
+  /** The SNS topic whose notifications of Amazon SES are accepted. Null: no intake. */
   SES_TOPIC_ARN: z
     .string()
     .regex(/^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}$/, {
@@ -109,6 +118,7 @@ export const providerVariables = {
     })
     .nullable()
     .default(null),
+  /** Whether Expo's push tokens are served. */
   PUSH_EXPO: onOrOff('1'),
   EXPO_ACCESS_TOKEN: z
     .string()
@@ -116,12 +126,14 @@ export const providerVariables = {
     .nullable()
     .default(null),
   EXPO_URL: origin('https://exp.host'),
+  /** The JSON key of a service account of Firebase. */
   FCM_CREDENTIALS_FILE: text(),
   FCM_URL: origin('https://fcm.googleapis.com'),
   APNS_KEY_FILE: text(),
   APNS_KEY_ID: appleId(),
   APNS_TEAM_ID: appleId(),
   APNS_TOPIC: dnsName(),
+  /** With a port, if it is not 443. */
   APNS_HOST: z
     .string()
     .regex(/^[A-Za-z0-9.-]+(:\d{1,5})?$/, { error: 'must be a host, like api.push.apple.com or api.sandbox.push.apple.com' })
@@ -129,73 +141,6 @@ export const providerVariables = {
 };
 
 type Values = z.output<z.ZodObject<typeof providerVariables>>;
-
-export interface ProviderSettings {
-  /** Whether messages to users are sent; with `log`, the log shows what would be sent. */
-  messages: 'off' | 'log' | 'on';
-  /** The service as users reach it, without a slash at the end. Null: emails have no links to Laurel. */
-  publicUrl: string | null;
-  /** Null: no emails. */
-  smtpUrl: string | null;
-  /** A PEM file with the CA of the SMTP server's certificate. */
-  smtpCaFile: string | null;
-  /** `address` or `Name <address>`. */
-  emailFrom: string | null;
-  /** Emails that a worker sends in a second. */
-  emailRateLimit: number;
-  /** Whether users confirm their email address before the first email. */
-  confirmAddresses: boolean;
-  /** Where keys that are bound to a tenant may send test emails, besides the user's own address: addresses, and domains after an `@`. */
-  testEmailAddresses: readonly string[];
-  /** All three, or none. */
-  dkimDomain: string | null;
-  dkimSelector: string | null;
-  dkimKeyFile: string | null;
-  /** The token in the URL of Postmark's webhook. Null: no intake. */
-  postmarkWebhookToken: string | null;
-  /** The SNS topic whose notifications of Amazon SES are accepted. Null: no intake. */
-  sesTopicArn: string | null;
-  /** Whether Expo's push tokens are served. */
-  pushExpo: boolean;
-  expoAccessToken: string | null;
-  expoUrl: string;
-  /** The JSON key of a service account of Firebase. */
-  fcmCredentialsFile: string | null;
-  fcmUrl: string;
-  /** All four, or none. */
-  apnsKeyFile: string | null;
-  apnsKeyId: string | null;
-  apnsTeamId: string | null;
-  apnsTopic: string | null;
-  /** With a port, if it is not 443. */
-  apnsHost: string;
-}
-
-export const providerSettingsOf = (values: Values): ProviderSettings => ({
-  messages: values.MESSAGES,
-  publicUrl: values.PUBLIC_URL,
-  smtpUrl: values.SMTP_URL,
-  smtpCaFile: values.SMTP_CA_FILE,
-  emailFrom: values.EMAIL_FROM,
-  emailRateLimit: values.EMAIL_RATE_LIMIT,
-  confirmAddresses: values.CONFIRM_ADDRESSES,
-  testEmailAddresses: values.TEST_EMAIL_ADDRESSES ?? [],
-  dkimDomain: values.DKIM_DOMAIN,
-  dkimSelector: values.DKIM_SELECTOR,
-  dkimKeyFile: values.DKIM_KEY_FILE,
-  postmarkWebhookToken: values.POSTMARK_WEBHOOK_TOKEN,
-  sesTopicArn: values.SES_TOPIC_ARN,
-  pushExpo: values.PUSH_EXPO,
-  expoAccessToken: values.EXPO_ACCESS_TOKEN,
-  expoUrl: values.EXPO_URL,
-  fcmCredentialsFile: values.FCM_CREDENTIALS_FILE,
-  fcmUrl: values.FCM_URL,
-  apnsKeyFile: values.APNS_KEY_FILE,
-  apnsKeyId: values.APNS_KEY_ID,
-  apnsTeamId: values.APNS_TEAM_ID,
-  apnsTopic: values.APNS_TOPIC,
-  apnsHost: values.APNS_HOST,
-});
 
 /** Variables that are set together. */
 const groups = [

@@ -4,7 +4,7 @@ import { parseRedisAddress } from '../redis/address.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { postgresProblems, redisProblems, sentenceOf } from '../shared/store-problems.js';
-import { type ProviderSettings, providerSettingsOf, providerVariables, refusedTogether } from './provider-settings.js';
+import { providerVariables, refusedTogether } from './provider-settings.js';
 import { address, onOrOff, wholeNumber } from './setting-types.js';
 
 /** pino's levels, from the least to the most verbose. */
@@ -33,14 +33,16 @@ const origins = (isAllowed: (value: string) => boolean, error: string) =>
     .string()
     .transform((value) => value.split(',').map((origin) => origin.trim()))
     .refine((values) => values.every(isAllowed), { error })
-    .nullable()
-    .default(null);
+    .default([]);
 
-/** Every setting, by its variable. A test compares them with docs/settings.md. */
+/** Every setting, declared once, by its variable: `Settings` has it in camel case. A test compares them with docs/settings.md. */
 const variables = z.object({
+  /** 0: any free port. */
   PORT: wholeNumber(0, 65_535, ' (0 for any free port)').default(7070),
   HOST: z.string().regex(/^\S+$/, { error: 'must be a host name or an IP address' }).default('127.0.0.1'),
+  /** Processes that `laurel serve` runs for the API. Null: `defaultApiProcesses`. */
   API_PROCESSES: wholeNumber(1, limits.maxApiProcesses).nullable().default(null),
+  /** Null: the built-in Redis, in the data folder. */
   REDIS_URL: z
     .string()
     .refine((value) => value === builtIn || parseRedisAddress(value) !== undefined, {
@@ -48,22 +50,31 @@ const variables = z.object({
     })
     .nullable()
     .default(null),
+  /** PEM files for TLS with Redis: the CA of its certificate, and a client certificate and key. */
   REDIS_CA_FILE: z.string().nullable().default(null),
   REDIS_CERT_FILE: z.string().nullable().default(null),
   REDIS_KEY_FILE: z.string().nullable().default(null),
+  /** The password of the Sentinels. */
   REDIS_SENTINEL_PASSWORD: z.string().nullable().default(null),
+  /** When Redis writes to disk: within a second of a response, or before it. */
   DURABILITY: z.enum(['everysec', 'always'], { error: 'must be everysec or always' }).default('everysec'),
-  // Part of every key's hash tag: a brace or a colon would move keys to other slots or owners.
+  /**
+   * The start of every key's hash tag, so that several installations can share one Redis. A brace or a colon would move keys to other slots or
+   * owners.
+   */
   REDIS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, hyphens or underscores' })
     .default('laurel'),
+  /** Null: the built-in Postgres, in the data folder. */
   DATABASE_URL: z
     .literal(builtIn)
     .or(z.string().refine(isPostgresAddress, { error: sentenceOf(postgresProblems.address) }))
     .nullable()
     .default(null),
+  /** Relative to the working directory. */
   DATA_DIR: z.string().default('.laurel'),
+  /** The first admin key. Null: one is generated and printed once. */
   ADMIN_API_KEY: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,32}\.[A-Za-z0-9_-]{16,256}$/, {
@@ -73,32 +84,47 @@ const variables = z.object({
     })
     .nullable()
     .default(null),
+  /** Path of a YAML file to apply at start. */
   CONFIG: z.string().nullable().default(null),
   TEST_CLOCK: onOrOff('0'),
+  /** Whether workers restore a Redis that is out of sync; else an operator does. */
   AUTO_RESTORE: onOrOff('1'),
   LOG_LEVEL: z.enum(logLevels, { error: `must be one of ${logLevels.join(', ')}` }).default('info'),
+  /** Postgres connections of a process. */
   POSTGRES_POOL_SIZE: wholeNumber(1, 500).default(10),
+  /** Whether webhooks may be sent to private addresses, and over http. */
   WEBHOOK_ALLOW_PRIVATE: onOrOff('0'),
+  /** The only origins that webhooks may be sent to. Empty: no such limit. */
   WEBHOOK_ORIGINS: origins(isOrigin, 'must be origins separated by commas, like https://app.example.com,http://10.0.0.7:3000'),
+  /** Entries of a tenant's ledger that may wait for Postgres. */
   MAX_LEDGER_ENTRIES: wholeNumber(1_000, 500_000_000).default(limits.maxLedgerEntries),
+  /** Requests of one key in a window; 0: unlimited. */
   RATE_LIMIT: wholeNumber(0, 100_000_000, ' (0 for none)').default(0),
   RATE_LIMIT_COSTLY: wholeNumber(0, 100_000_000, ' (0 for none)').default(limits.costlyRequests),
   RATE_LIMIT_WINDOW_S: wholeNumber(1, 86_400).default(60),
+  /** Whether `/dashboard` is served. */
   DASHBOARD: onOrOff('1'),
+  /** Proxies in front of the service that add the address of their client to X-Forwarded-For. */
   TRUSTED_PROXIES: wholeNumber(0, limits.maxTrustedProxies, ' (0 for none)').default(0),
+  /** Origins whose pages may call the Application API; `*` for any. */
   CORS_ORIGINS: origins(
     (value) => value === '*' || isOrigin(value),
     'must be origins separated by commas, like https://app.example.com,http://localhost:3000, or * for any',
   ),
+  /** How long a process serves after SIGTERM, while it is not ready. */
   SHUTDOWN_DELAY: wholeNumber(0, 300, ' (0 for none)').default(5),
+  /** The level of the log line of each request. */
   ACCESS_LOG: z.enum(['debug', 'info'], { error: 'must be debug or info: the level of the lines' }).default('debug'),
+  /** Null: no metrics. 0: any free port. */
   METRICS_PORT: wholeNumber(0, 65_535, ' (0 for any free port)').nullable().default(null),
   METRICS_HOST: z.string().regex(/^\S+$/, { error: 'must be a host name or an IP address', abort: true }).default('127.0.0.1'),
+  /** The bearer token for the metrics. Null: none. */
   METRICS_TOKEN: z
     .string()
     .regex(/^[\x21-\x7e]{16,256}$/, { error: 'must be 16 to 256 visible ASCII characters' })
     .nullable()
     .default(null),
+  /** The endpoint for traces, by OTLP over HTTP. Null: no traces. */
   OTEL_EXPORTER_OTLP_ENDPOINT: address(['http:', 'https:'], 'http://localhost:4318').nullable().default(null),
   ...providerVariables,
 });
@@ -120,7 +146,7 @@ export const settingsSchema = variables
     path: ['DATABASE_URL'],
     error: `must be set when REDIS_URL is set: to the Postgres that belongs to this Redis, or to ${builtIn} for the built-in Postgres`,
   })
-  .refine((values) => !values.WEBHOOK_ALLOW_PRIVATE || values.WEBHOOK_ORIGINS === null, {
+  .refine((values) => !values.WEBHOOK_ALLOW_PRIVATE || values.WEBHOOK_ORIGINS.length === 0, {
     path: ['WEBHOOK_ORIGINS'],
     error: 'must not be set when WEBHOOK_ALLOW_PRIVATE is 1, which allows every origin',
   })
@@ -128,65 +154,23 @@ export const settingsSchema = variables
     for (const { variable, error } of refusedTogether(values)) context.addIssue({ code: 'custom', path: [variable], message: error });
   });
 
-export interface Settings extends ProviderSettings {
-  /** 0: any free port. */
-  port: number;
-  host: string;
-  /** Processes that `laurel serve` runs for the API. Null: `defaultApiProcesses`. */
-  apiProcesses: number | null;
-  /** Null: the built-in Redis, in the data folder. */
-  redisUrl: string | null;
-  /** PEM files for TLS with Redis: the CA of its certificate, and a client certificate and key. */
-  redisCaFile: string | null;
-  redisCertFile: string | null;
-  redisKeyFile: string | null;
-  /** The password of the Sentinels. */
-  redisSentinelPassword: string | null;
-  /** When Redis writes to disk: within a second of a response, or before it. */
-  durability: 'everysec' | 'always';
-  /** The start of every key's hash tag, so that several installations can share one Redis. */
-  redisPrefix: string;
-  /** Null: the built-in Postgres, in the data folder. */
-  databaseUrl: string | null;
-  /** Relative to the working directory. */
-  dataDir: string;
-  /** The first admin key. Null: one is generated and printed once. */
-  adminApiKey: string | null;
-  /** Path of a YAML file to apply at start. */
-  config: string | null;
-  testClock: boolean;
-  /** Whether workers restore a Redis that is out of sync; else an operator does. */
-  autoRestore: boolean;
-  logLevel: (typeof logLevels)[number];
-  /** Postgres connections of a process. */
-  postgresPoolSize: number;
-  /** Whether webhooks may be sent to private addresses, and over http. */
-  webhookAllowPrivate: boolean;
-  /** The only origins that webhooks may be sent to. Empty: no such limit. */
-  webhookOrigins: readonly string[];
-  /** Entries of a tenant's ledger that may wait for Postgres. */
-  maxLedgerEntries: number;
-  /** Requests of one key in a window; 0: unlimited. */
-  rateLimit: number;
-  rateLimitCostly: number;
-  rateLimitWindowS: number;
-  /** Whether `/dashboard` is served. */
-  dashboard: boolean;
-  /** Proxies in front of the service that add the address of their client to X-Forwarded-For. */
-  trustedProxies: number;
-  /** Origins whose pages may call the Application API; `*` for any. */
-  corsOrigins: readonly string[];
-  /** How long a process serves after SIGTERM, while it is not ready. */
-  shutdownDelayS: number;
-  /** The level of the log line of each request. */
-  accessLog: 'debug' | 'info';
-  /** Null: no metrics. 0: any free port. */
-  metricsPort: number | null;
-  metricsHost: string;
-  /** The bearer token for the metrics. Null: none. */
-  metricsToken: string | null;
-  /** The endpoint for traces, by OTLP over HTTP. Null: no traces. */
-  otlpEndpoint: string | null;
+type Values = z.output<typeof settingsSchema>;
+
+/** The settings whose name is not that of their variable in camel case. */
+const renamed = { SHUTDOWN_DELAY: 'shutdownDelayS', OTEL_EXPORTER_OTLP_ENDPOINT: 'otlpEndpoint' } as const;
+
+type CamelCase<S extends string> = S extends `${infer Head}_${infer Rest}`
+  ? `${Lowercase<Head>}${Capitalize<CamelCase<Rest>>}`
+  : Lowercase<S>;
+
+type NameOf<V extends keyof Values> = V extends keyof typeof renamed ? (typeof renamed)[V] : CamelCase<V>;
+
+/** The settings by their names: `REDIS_URL` is `redisUrl`. */
+export type Settings = { readonly [V in keyof Values as NameOf<V>]: Values[V] };
+
+function nameOf(variable: string): string {
+  const names: Readonly<Record<string, string>> = renamed;
+  return names[variable] ?? variable.toLowerCase().replace(/_([a-z])/g, (_, first: string) => first.toUpperCase());
 }
 
 /** The API processes for a machine with `cores` cores: one is left to the worker, Redis and Postgres. */
@@ -206,43 +190,9 @@ export function parseSettings(env: NodeJS.ProcessEnv): Settings {
   const filled = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
   const parsed = settingsSchema.safeParse(filled);
   if (!parsed.success) throw new OperatorError(describe(parsed.error));
-  const values = parsed.data;
-  return {
-    port: values.PORT,
-    host: values.HOST,
-    apiProcesses: values.API_PROCESSES,
-    redisUrl: values.REDIS_URL === builtIn ? null : values.REDIS_URL,
-    redisCaFile: values.REDIS_CA_FILE,
-    redisCertFile: values.REDIS_CERT_FILE,
-    redisKeyFile: values.REDIS_KEY_FILE,
-    redisSentinelPassword: values.REDIS_SENTINEL_PASSWORD,
-    durability: values.DURABILITY,
-    redisPrefix: values.REDIS_PREFIX,
-    databaseUrl: values.DATABASE_URL === builtIn ? null : values.DATABASE_URL,
-    dataDir: values.DATA_DIR,
-    adminApiKey: values.ADMIN_API_KEY,
-    config: values.CONFIG,
-    testClock: values.TEST_CLOCK,
-    autoRestore: values.AUTO_RESTORE,
-    logLevel: values.LOG_LEVEL,
-    postgresPoolSize: values.POSTGRES_POOL_SIZE,
-    webhookAllowPrivate: values.WEBHOOK_ALLOW_PRIVATE,
-    webhookOrigins: values.WEBHOOK_ORIGINS ?? [],
-    maxLedgerEntries: values.MAX_LEDGER_ENTRIES,
-    rateLimit: values.RATE_LIMIT,
-    rateLimitCostly: values.RATE_LIMIT_COSTLY,
-    rateLimitWindowS: values.RATE_LIMIT_WINDOW_S,
-    dashboard: values.DASHBOARD,
-    trustedProxies: values.TRUSTED_PROXIES,
-    corsOrigins: values.CORS_ORIGINS ?? [],
-    shutdownDelayS: values.SHUTDOWN_DELAY,
-    accessLog: values.ACCESS_LOG,
-    metricsPort: values.METRICS_PORT,
-    metricsHost: values.METRICS_HOST,
-    metricsToken: values.METRICS_TOKEN,
-    otlpEndpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
-    ...providerSettingsOf(values),
-  };
+  const addressOf = (value: string | null): string | null => (value === builtIn ? null : value);
+  const values = { ...parsed.data, REDIS_URL: addressOf(parsed.data.REDIS_URL), DATABASE_URL: addressOf(parsed.data.DATABASE_URL) };
+  return Object.fromEntries(Object.entries(values).map(([variable, value]) => [nameOf(variable), value])) as unknown as Settings;
 }
 
 /** One sentence for each invalid variable, in the order of the schema. */
