@@ -18,7 +18,7 @@ export async function run(argv) {
     const { ensureBuilt, root } = await import('./prepare.mjs');
     // A process of a running service must not rebuild what the others run.
     if (cluster.isPrimary) ensureBuilt(root);
-    const { main } = await import(new URL('../dist/app/main.js', import.meta.url).href);
+    const { main } = await import(new URL('../dist/commands/main.js', import.meta.url).href);
     await main(argv);
   } catch (error) {
     console.error(error.name === 'OperatorError' ? error.message : error);

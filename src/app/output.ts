@@ -1,7 +1,9 @@
 import pino, { type Logger } from 'pino';
 import { createLog } from '../logging/log.js';
 import { LaurelError, OperatorError } from '../shared/errors.js';
-import type { Print } from './commands/keys.js';
+
+/** Prints a line for the operator. */
+export type Print = (line: string) => void;
 
 export const printTo =
   (stream: NodeJS.WritableStream): Print =>

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pino from 'pino';
 import { applyConfig, noteApplied } from '../../src/app/apply.js';
-import { createKey, revokeKey } from '../../src/app/commands/keys.js';
+import { createKey, revokeKey } from '../../src/commands/keys.js';
 import { Context } from '../../src/app/context.js';
 import { type AdminItem, batchOf, errorOf, first } from '../support/admin.js';
 import { asPage, signedIn } from '../support/dashboard.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
-import { restore, verify } from '../../src/app/commands/restore.js';
+import { restore, verify } from '../../src/commands/restore.js';
 import { countLetters } from '../../src/ledger/dead-letters.js';
 import { readStatus } from '../../src/observe/status.js';
 import { startService, type Service } from '../../src/app/service.js';

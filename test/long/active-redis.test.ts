@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
-import { restore, verify } from '../../src/app/commands/restore.js';
+import { restore, verify } from '../../src/commands/restore.js';
 import { OperatorError } from '../../src/shared/errors.js';
 import { countLetters } from '../../src/ledger/dead-letters.js';
 import { listConfirmations } from '../../src/ledger/active-redis.js';

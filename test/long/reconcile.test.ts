@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import getPort from 'get-port';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
-import { verify } from '../../src/app/commands/restore.js';
+import { verify } from '../../src/commands/restore.js';
 import { Reconciler } from '../../src/restore/reconcile.js';
 import { readRestoredUsers } from '../../src/restore/restore.js';
 import { bundleLibrary } from '../../src/redis/library.js';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
-import { restore, verify } from '../../src/app/commands/restore.js';
+import { restore, verify } from '../../src/commands/restore.js';
 import { PlainRedis } from '../support/plain-redis.js';
 import { untilReady } from '../support/stage.js';
 import { startCluster, type TestCluster } from '../support/redis-cluster.js';

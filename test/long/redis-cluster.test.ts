@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Cluster } from 'ioredis';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
-import { restore, verify } from '../../src/app/commands/restore.js';
+import { restore, verify } from '../../src/commands/restore.js';
 import { newestVersions } from '../../src/config/store/store.js';
 import { partitionPrefix } from '../../src/redis/contract.js';
 import { connectRedis } from '../../src/redis/connection.js';

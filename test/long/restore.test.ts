@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
-import { restore, verify } from '../../src/app/commands/restore.js';
+import { restore, verify } from '../../src/commands/restore.js';
 import { createPool, inSnapshot } from '../../src/postgres/pool.js';
 import { limits } from '../../src/shared/limits.js';
 import { keyNames, metaFields, restoringFields } from '../../src/redis/contract.js';

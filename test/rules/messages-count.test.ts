@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
-import { countMessages } from '../../src/app/commands/messages.js';
+import { countMessages } from '../../src/commands/messages.js';
 import { configText, track } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
 

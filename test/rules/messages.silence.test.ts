@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
-import { restore } from '../../src/app/commands/restore.js';
+import { restore } from '../../src/commands/restore.js';
 import { webhookKinds } from '../../src/config/schema/webhook-kinds.js';
 import { configText, track } from '../support/answers.js';
 import { messagesOf, pass, subscription } from '../support/messages.js';

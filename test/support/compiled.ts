@@ -26,6 +26,6 @@ export async function compileSources(folder: string): Promise<string> {
   });
   await execa(process.execPath, [join(root, 'bin', 'page.mjs'), join(folder, 'dist', 'dashboard-page')]);
   const command = join(folder, 'laurel.mjs');
-  await writeFile(command, `import { main } from './dist/app/main.js';\n\nawait main(process.argv.slice(2));\n`);
+  await writeFile(command, `import { main } from './dist/commands/main.js';\n\nawait main(process.argv.slice(2));\n`);
   return command;
 }

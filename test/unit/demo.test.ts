@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { checkDemo, demoEnvironment } from '../../src/app/commands/demo/demo.js';
-import { startWebhookReceiver, type WebhookReceiver } from '../../src/app/commands/demo/receiver.js';
-import { planStory, type Story, storyDays } from '../../src/app/commands/demo/story.js';
+import { checkDemo, demoEnvironment } from '../../src/demo/demo.js';
+import { startWebhookReceiver, type WebhookReceiver } from '../../src/demo/receiver.js';
+import { planStory, type Story, storyDays } from '../../src/demo/story.js';
 import { parseSettings, webhookReceivers } from '../../src/app/settings.js';
 import { emptyConfig } from '../../src/config/schema/model.js';
 import type { WebhookReceivers } from '../../src/config/schema/webhook-url.js';

@@ -14,7 +14,11 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
  * To allow a new edge, name it in the row. If it would point upwards, the code is in the wrong folder or the folder in the wrong row.
  */
 const layers: readonly (readonly [part: string, mayImport: string])[] = [
-  // Commands, and the composition of everything below.
+  // The command line.
+  ['commands', '*'],
+  ['demo', 'app local-stores access config redis'],
+
+  // The composition of everything below.
   ['app', '*'],
 
   // What operators reach with a browser.

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { welcome } from '../../src/app/commands/welcome.js';
+import { welcome } from '../../src/app/welcome.js';
 import { readConfigText } from '../../src/app/apply.js';
 import { parseSettings } from '../../src/app/settings.js';
 import { sampleConfig } from '../../src/app/startup.js';

@@ -1,11 +1,10 @@
 import { OperatorError } from '../../shared/errors.js';
-import type { Print } from '../commands/keys.js';
 import { misspeltSettings } from '../misspelt.js';
-import { logNodeEvents, openLog, printOfService } from '../output.js';
+import { logNodeEvents, openLog, type Print, printOfService } from '../output.js';
 import type { Roles } from '../service.js';
 import { parseSettings } from '../settings.js';
 import { onHangUpSignal, stopSignal } from '../signals.js';
-import { welcome } from '../commands/welcome.js';
+import { welcome } from '../welcome.js';
 import { type Started, Supervisor } from './supervisor.js';
 
 /** A terminal that was closed: as Ctrl-C. */

@@ -1,4 +1,4 @@
-import type { Random } from '../../../shared/random.js';
+import type { Random } from '../shared/random.js';
 
 /** Where people of the demo live, and what they are called there. */
 interface Place {

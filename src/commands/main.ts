@@ -1,22 +1,22 @@
 import cluster from 'node:cluster';
 import { Command } from 'commander';
 import { commandAuthor } from '../config/store/author.js';
-import { applyConfig, describeApplied, noteApplied, readConfigText, type ApplyOptions } from './apply.js';
-import { Context, type ContextOptions } from './context.js';
+import { applyConfig, describeApplied, noteApplied, readConfigText, type ApplyOptions } from '../app/apply.js';
+import { Context, type ContextOptions } from '../app/context.js';
 import { OperatorError } from '../shared/errors.js';
-import { failureText, isProduction, openLog, printTo } from './output.js';
-import { runSupervised } from './processes/supervised.js';
-import { refusedByStore } from './refused.js';
-import { serve } from './processes/serve.js';
-import { parseSettings } from './settings.js';
-import { stopSignal } from './signals.js';
-import { type ApplicationKeyOptions, createApplicationKey, createKey, listKeys, revokeKey, type Print } from './commands/keys.js';
-import { refuseUnused } from './startup.js';
-import { describeTarget } from './target.js';
-import { addDemo } from './commands/demo/command.js';
-import { countMessages, type CountOptions, preview, type PreviewOptions } from './commands/messages.js';
-import { openReport, restore, verify } from './commands/restore.js';
-import { status } from './commands/status.js';
+import { failureText, isProduction, openLog, type Print, printTo } from '../app/output.js';
+import { runSupervised } from '../app/processes/supervised.js';
+import { refusedByStore } from '../app/refused.js';
+import { serve } from '../app/processes/serve.js';
+import { parseSettings } from '../app/settings.js';
+import { stopSignal } from '../app/signals.js';
+import { type ApplicationKeyOptions, createApplicationKey, createKey, listKeys, revokeKey } from './keys.js';
+import { refuseUnused } from '../app/startup.js';
+import { describeTarget } from '../app/target.js';
+import { addDemo } from '../demo/command.js';
+import { countMessages, type CountOptions, preview, type PreviewOptions } from './messages.js';
+import { openReport, restore, verify } from './restore.js';
+import { status } from './status.js';
 
 /** `print` shows the operator what happens to the stores. */
 function options(print: Print): ContextOptions {

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { dayBefore, isDate, utcDate } from '../../../shared/calendar.js';
-import { limits } from '../../../shared/limits.js';
+import { dayBefore, isDate, utcDate } from '../shared/calendar.js';
+import { limits } from '../shared/limits.js';
 import { demo } from './demo.js';
 
 const wholeNumber =

@@ -1,14 +1,12 @@
-import { createApplicationKeys } from '../../access/key-store.js';
-import { keyFields, type KeyLimits, keyPermissions } from '../../access/keys.js';
-import { defaultTenant, findTenant } from '../../access/tenants.js';
-import { idSchema } from '../../engine/user-properties.js';
-import type { Context } from '../context.js';
-import { OperatorError } from '../../shared/errors.js';
-import { createAdminKeys, getAdminKeyByPrefix, listAdminKeys, updateAdminKeys } from '../../access/admin-keys.js';
-import { limits } from '../../shared/limits.js';
-
-/** Prints a line for the operator. */
-export type Print = (line: string) => void;
+import { createApplicationKeys } from '../access/key-store.js';
+import { keyFields, type KeyLimits, keyPermissions } from '../access/keys.js';
+import { defaultTenant, findTenant } from '../access/tenants.js';
+import { idSchema } from '../engine/user-properties.js';
+import type { Context } from '../app/context.js';
+import type { Print } from '../app/output.js';
+import { OperatorError } from '../shared/errors.js';
+import { createAdminKeys, getAdminKeyByPrefix, listAdminKeys, updateAdminKeys } from '../access/admin-keys.js';
+import { limits } from '../shared/limits.js';
 
 const formatTime = (date: Date | null): string => date?.toISOString().slice(0, 16).replace('T', ' ') ?? 'never';
 

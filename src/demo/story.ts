@@ -1,5 +1,5 @@
-import { dateToDay, dayToDate } from '../../../shared/calendar.js';
-import { Random } from '../../../shared/random.js';
+import { dateToDay, dayToDate } from '../shared/calendar.js';
+import { Random } from '../shared/random.js';
 import { type Deed, deedsOf } from './habits.js';
 import { Census, type Person } from './people.js';
 

@@ -1,6 +1,6 @@
-import type { ConfigDocument } from '../../config/schema/model.js';
-import type { Started } from '../processes/supervisor.js';
-import type { Settings } from '../settings.js';
+import type { ConfigDocument } from '../config/schema/model.js';
+import type { Started } from './processes/supervisor.js';
+import type { Settings } from './settings.js';
 
 /**
  * The value of the first event, and the attributes of the sample configuration: with them, one event meets all of the sample's metric triggers and

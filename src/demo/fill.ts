@@ -1,5 +1,5 @@
-import { OperatorError } from '../../../shared/errors.js';
-import { limits } from '../../../shared/limits.js';
+import { OperatorError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 import type { GameChange } from './game.js';
 import type { Scene, Story, StoryEvent } from './story.js';
 

@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { makeKey } from '../../../access/keys.js';
-import { removeDataFolder } from '../../../local-stores/remove.js';
-import { OperatorError } from '../../../shared/errors.js';
+import { makeKey } from '../access/keys.js';
+import { removeDataFolder } from '../local-stores/remove.js';
+import { OperatorError } from '../shared/errors.js';
 import type { StoryOptions } from './story.js';
 
 /** What the folder of a demo says of it. */

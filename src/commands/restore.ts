@@ -1,18 +1,18 @@
 import { openSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import cliProgress from 'cli-progress';
-import { defaultTenant, listTenants } from '../../access/tenants.js';
-import type { Context } from '../context.js';
-import { aheadSentence } from '../../engine/sync.js';
-import { OperatorError } from '../../shared/errors.js';
-import { LeaseLost } from '../../ledger/offsets.js';
-import { limits } from '../../shared/limits.js';
-import { redisProblems, sentenceOf } from '../../shared/store-problems.js';
-import { messageOf } from '../../redis/connection.js';
-import type { Difference } from '../../restore/differences.js';
-import { claimPurposeOf, restoreTenant, RestoreFenced, type Restored, type RestoreOptions } from '../../restore/restore.js';
-import { verifyTenant } from '../../restore/verify.js';
-import type { Print } from './keys.js';
+import { defaultTenant, listTenants } from '../access/tenants.js';
+import type { Context } from '../app/context.js';
+import { aheadSentence } from '../engine/sync.js';
+import { OperatorError } from '../shared/errors.js';
+import { LeaseLost } from '../ledger/offsets.js';
+import { limits } from '../shared/limits.js';
+import { redisProblems, sentenceOf } from '../shared/store-problems.js';
+import { messageOf } from '../redis/connection.js';
+import type { Difference } from '../restore/differences.js';
+import { claimPurposeOf, restoreTenant, RestoreFenced, type Restored, type RestoreOptions } from '../restore/restore.js';
+import { verifyTenant } from '../restore/verify.js';
+import type { Print } from '../app/output.js';
 
 interface NamedTenant {
   readonly no: number;

@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
-import { type NotificationType, notificationTypes } from '../../config/schema/message-types.js';
-import { Confirmations } from '../../messages/addresses/confirmations.js';
-import { countRecipients } from '../../messages/admin/dry-run.js';
-import { isNotificationType, previewMessage } from '../../messages/admin/preview.js';
-import { Suppressions } from '../../messages/addresses/suppressions.js';
-import { messageOf } from '../../redis/connection.js';
-import { OperatorError } from '../../shared/errors.js';
-import { tenantNamed } from '../apply.js';
-import type { Context } from '../context.js';
-import type { Print } from './keys.js';
+import { type NotificationType, notificationTypes } from '../config/schema/message-types.js';
+import { Confirmations } from '../messages/addresses/confirmations.js';
+import { countRecipients } from '../messages/admin/dry-run.js';
+import { isNotificationType, previewMessage } from '../messages/admin/preview.js';
+import { Suppressions } from '../messages/addresses/suppressions.js';
+import { messageOf } from '../redis/connection.js';
+import { OperatorError } from '../shared/errors.js';
+import { tenantNamed } from '../app/apply.js';
+import type { Context } from '../app/context.js';
+import type { Print } from '../app/output.js';
 
 export interface PreviewOptions {
   readonly user: string;

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
-import { startLocalPostgres } from '../../local-stores/local-postgres.js';
-import { startLocalRedis } from '../../local-stores/local-redis.js';
-import { readStatus, type Status } from '../../observe/status.js';
-import { createPool } from '../../postgres/pool.js';
-import { connectRedis, messageOf } from '../../redis/connection.js';
-import { OperatorError } from '../../shared/errors.js';
-import { limits } from '../../shared/limits.js';
-import type { Settings } from '../settings.js';
-import type { Print } from './keys.js';
+import { startLocalPostgres } from '../local-stores/local-postgres.js';
+import { startLocalRedis } from '../local-stores/local-redis.js';
+import { readStatus, type Status } from '../observe/status.js';
+import { createPool } from '../postgres/pool.js';
+import { connectRedis, messageOf } from '../redis/connection.js';
+import { OperatorError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
+import type { Settings } from '../app/settings.js';
+import type { Print } from '../app/output.js';
 
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB`;
 

@@ -1,6 +1,6 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { dateToDay, dayToDate } from '../../../shared/calendar.js';
+import { dateToDay, dayToDate } from '../shared/calendar.js';
 
 /** The configuration files of the demo, by the number of days after which each is applied. Each is applied on top of those before it. */
 export interface GameChange {

@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon';
-import { dayToDate } from '../../../shared/calendar.js';
-import type { Random } from '../../../shared/random.js';
+import { dayToDate } from '../shared/calendar.js';
+import type { Random } from '../shared/random.js';
 import type { Person } from './people.js';
 
 /** How a kind of learner studies. Days are counted from the person's first one. */
