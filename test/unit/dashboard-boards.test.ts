@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { attributeFilters } from '../../src/api/query.js';
-import { addressWith, pageNumber } from '../../src/dashboard/page/address.js';
+import { addressWith, pageNumber } from '../../src/dashboard/page/scope/address.js';
 import { wholeBatch } from '../../src/dashboard/page/api/errors.js';
 import { findByKey } from '../../src/dashboard/page/api/find-by-key.js';
 import { given } from '../../src/dashboard/page/api/given.js';
 import { daysOf, firstDay } from '../../src/dashboard/page/screens/achievements/days.js';
-import { filterValue } from '../../src/dashboard/page/screens/filters.js';
+import { filterValue } from '../../src/dashboard/page/screens/common/filters.js';
 import { repeats } from '../../src/dashboard/page/screens/leaderboards/facts.js';
 import { groupName, groupText, runName, runOfDate } from '../../src/dashboard/page/screens/leaderboards/groups.js';
 import { announcementOf, movesBetween, moveText, type Place } from '../../src/dashboard/page/screens/leaderboards/moves.js';
-import { runbooks } from '../../src/dashboard/page/screens/operation/runbooks.js';
+import { runbooks } from '../../src/dashboard/page/screens/common/runbooks.js';
 
 const place = (userId: string, rank: number, value: number, userName: string | null = null): Place => ({ userId, userName, rank, value });
 

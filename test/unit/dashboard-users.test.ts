@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { changesOfEvent, headerText, type EventResponse } from '../../src/dashboard/page/screens/users/event-summary.js';
-import { nextLevel, progressOf, standingOf, type Goal } from '../../src/dashboard/page/screens/users/progress.js';
+import { changesOfEvent, headerText, type EventResponse } from '../../src/dashboard/page/screens/users/profile/event-summary.js';
+import { nextLevel, progressOf, standingOf, type Goal } from '../../src/dashboard/page/screens/users/progress/progress.js';
 import {
   cellsOf,
   countStates,
@@ -10,7 +10,7 @@ import {
   weekColumns,
   weekdayOf,
   type Period,
-} from '../../src/dashboard/page/screens/users/streak-calendar.js';
+} from '../../src/dashboard/page/screens/users/streak/streak-calendar.js';
 import {
   boostsSentence,
   daysOf,
@@ -21,8 +21,8 @@ import {
   type Award,
   type Entry,
   type EventEntry,
-} from '../../src/dashboard/page/screens/users/timeline.js';
-import { changesOf, formOf } from '../../src/dashboard/page/screens/users/user-edit.js';
+} from '../../src/dashboard/page/screens/users/timeline/timeline.js';
+import { changesOf, formOf } from '../../src/dashboard/page/screens/users/profile/user-edit.js';
 
 const dayMs = 86_400_000;
 const dateAt = (from: string, days: number): string => new Date(Date.parse(from) + days * dayMs).toISOString().slice(0, 10);

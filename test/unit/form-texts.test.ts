@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { fileNameOf, fileParts, kinds, singles } from '../../src/config/schema/kinds.js';
 import type { Field } from '../../src/config/schema/kind.js';
-import { innerParts, parts } from '../../src/dashboard/page/configuration/parts.js';
+import { innerParts, parts } from '../../src/dashboard/page/editor/forms/parts.js';
 
 /** The fields of the file that forms show, by part or list. */
 const fieldsOf: Readonly<Record<string, { readonly fields: readonly Field[] }>> = { ...kinds, ...singles };

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { changeOf, draftChanges } from '../../src/dashboard/page/configuration/draft-changes.js';
-import { type DraftStorage, forgetDrafts, hasDrafts, loadDraft, saveDraft } from '../../src/dashboard/page/configuration/draft-storage.js';
-import { isSame, type Json, type JsonObject, valueAt, withValueAt } from '../../src/dashboard/page/configuration/json.js';
-import { keyProblem, suggestKey } from '../../src/dashboard/page/configuration/keys.js';
-import { mergeFiles } from '../../src/dashboard/page/configuration/merge.js';
-import { finishedNumber, typedNumber, typedWords } from '../../src/dashboard/page/configuration/numbers.js';
-import { editorOf, problemAt, problemsAfter } from '../../src/dashboard/page/configuration/problems.js';
-import { editorOfChange, shownValue } from '../../src/dashboard/page/configuration/change-texts.js';
-import { offsetOf } from '../../src/dashboard/page/configuration/text-position.js';
+import { changeOf, draftChanges } from '../../src/dashboard/page/editor/draft/draft-changes.js';
+import { type DraftStorage, forgetDrafts, hasDrafts, loadDraft, saveDraft } from '../../src/dashboard/page/editor/draft/draft-storage.js';
+import { isSame, type Json, type JsonObject, valueAt, withValueAt } from '../../src/dashboard/page/editor/file/json.js';
+import { keyProblem, suggestKey } from '../../src/dashboard/page/editor/file/keys.js';
+import { mergeFiles } from '../../src/dashboard/page/editor/file/merge.js';
+import { finishedNumber, typedNumber, typedWords } from '../../src/dashboard/page/editor/file/numbers.js';
+import { editorOf, problemAt, problemsAfter } from '../../src/dashboard/page/editor/file/problems.js';
+import { editorOfChange, shownValue } from '../../src/dashboard/page/editor/changes/change-texts.js';
+import { offsetOf } from '../../src/dashboard/page/editor/file/text-position.js';
 
 const file: JsonObject = {
   settings: { emailHour: 9 },

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { type FormField, FileSchema, labelOf } from '../../src/dashboard/page/configuration/form-fields.js';
-import type { JsonObject } from '../../src/dashboard/page/configuration/json.js';
-import { keptFields } from '../../src/dashboard/page/configuration/schema-parts.js';
-import { referenceOptions } from '../../src/dashboard/page/configuration/references.js';
-import { insertionOf, variablesOf } from '../../src/dashboard/page/configuration/template-names.js';
+import { type FormField, FileSchema, labelOf } from '../../src/dashboard/page/editor/file/form-fields.js';
+import type { JsonObject } from '../../src/dashboard/page/editor/file/json.js';
+import { keptFields } from '../../src/dashboard/page/editor/file/schema-parts.js';
+import { referenceOptions } from '../../src/dashboard/page/editor/file/references.js';
+import { insertionOf, variablesOf } from '../../src/dashboard/page/editor/file/template-names.js';
 
 const schema = new FileSchema({
   type: 'object',

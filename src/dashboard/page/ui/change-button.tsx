@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useScope } from '../scope.js';
+import { useScope } from '../scope/scope.js';
 
 /** Why a control that changes something is disabled for a read-only key. */
 export const readOnlyReason = 'This key is read-only. Sign in with a key with full access to make changes.';

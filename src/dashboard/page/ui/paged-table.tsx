@@ -1,6 +1,6 @@
-import { pageNumber } from '../address.js';
+import { pageNumber } from '../scope/address.js';
 import type { Read } from '../api/query-client.js';
-import type { Address } from '../use-address.js';
+import type { Address } from '../scope/use-address.js';
 import { Loaded } from './states.js';
 import { Pager, Table, type TableProps } from './table.js';
 

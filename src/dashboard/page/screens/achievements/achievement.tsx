@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/preact-query';
 import { dataOf } from '../../api/errors.js';
 import { findByKey } from '../../api/find-by-key.js';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { Chart } from '../../ui/chart.js';
 import { SelectField } from '../../ui/field.js';
 import { formatNumber, formatShare } from '../../ui/format.js';
 import { Page, Panel, Stat } from '../../ui/page.js';
 import { Empty, Loaded } from '../../ui/states.js';
-import { StatusBadge } from '../status-badge.js';
+import { StatusBadge } from '../common/status-badge.js';
 import { dayRanges, daysOf, defaultDays, firstDay } from './days.js';
 import { triggerNames } from './trigger-names.js';
 

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { formatNumber, formatShare } from '../../ui/format.js';
 import { usePaging } from '../../ui/paged-table.js';
-import { ObjectListPage } from '../object-list.js';
-import { StatusBadge } from '../status-badge.js';
+import { ObjectListPage } from '../common/configured-list.js';
+import { StatusBadge } from '../common/status-badge.js';
 import { triggerNames } from './trigger-names.js';
 
 /** The achievements of the configuration, with how many users have completed each. */

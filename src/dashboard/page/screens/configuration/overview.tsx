@@ -1,10 +1,10 @@
-import { ByLine } from '../../configuration/by-line.js';
-import { Configuring, useDraft } from '../../configuration/draft.js';
-import { changeOf } from '../../configuration/draft-changes.js';
-import { isList, valueAt } from '../../configuration/json.js';
-import { DraftBadge } from '../../configuration/object-list.js';
-import { parts, partText } from '../../configuration/parts.js';
-import { useScope } from '../../scope.js';
+import { ByLine } from '../../editor/changes/by-line.js';
+import { Configuring, useDraft } from '../../editor/draft/draft.js';
+import { changeOf } from '../../editor/draft/draft-changes.js';
+import { isList, valueAt } from '../../editor/file/json.js';
+import { DraftBadge } from '../../editor/forms/draft-list.js';
+import { parts, partText } from '../../editor/forms/parts.js';
+import { useScope } from '../../scope/scope.js';
 import { formatNumber } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';
 import { Table } from '../../ui/table.js';

@@ -1,10 +1,10 @@
-import { Configuring, useDraft } from '../../configuration/draft.js';
-import { ObjectForm } from '../../configuration/form.js';
-import { ObjectList } from '../../configuration/object-list.js';
-import { partText } from '../../configuration/parts.js';
-import { editorPath } from '../../configuration/problems.js';
-import { ProblemNote } from '../../configuration/problem-note.js';
-import { useScope } from '../../scope.js';
+import { Configuring, useDraft } from '../../editor/draft/draft.js';
+import { ObjectForm } from '../../editor/forms/form.js';
+import { ObjectList } from '../../editor/forms/draft-list.js';
+import { partText } from '../../editor/forms/parts.js';
+import { editorPath } from '../../editor/file/problems.js';
+import { ProblemNote } from '../../editor/forms/problem-note.js';
+import { useScope } from '../../scope/scope.js';
 import { Page, Panel } from '../../ui/page.js';
 import { Empty } from '../../ui/states.js';
 

@@ -1,11 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, dataOf } from '../../api/errors.js';
-import type { Applied, DryRun } from '../../configuration/api.js';
-import { ChangeList, EffectList } from '../../configuration/change-list.js';
-import { Configuring, useDraft } from '../../configuration/draft.js';
-import { ProblemList } from '../../configuration/problem-list.js';
-import { useScope } from '../../scope.js';
+import type { Applied, DryRun } from '../../editor/file/api.js';
+import { ChangeList, EffectList } from '../../editor/changes/change-list.js';
+import { Configuring, useDraft } from '../../editor/draft/draft.js';
+import { ProblemList } from '../../editor/changes/problem-list.js';
+import { useScope } from '../../scope/scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { formatCount } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';

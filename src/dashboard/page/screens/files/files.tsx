@@ -1,8 +1,8 @@
 import { useMutation, useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { dataOf } from '../../api/errors.js';
-import { ConfigurationFrame } from '../../configuration/frame.js';
-import { useScope } from '../../scope.js';
+import { ConfigurationFrame } from '../../editor/draft/frame.js';
+import { useScope } from '../../scope/scope.js';
 import { formatNumber } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';
 import { ErrorNote } from '../../ui/states.js';

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/preact-query';
-import '../screens.css';
+import '../common/screens.css';
 import { useState } from 'preact/hooks';
-import { baseOf, useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { baseOf, useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { Change } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
 import { SecretDialog } from '../../ui/secret.js';
-import { StatusBadge } from '../status-badge.js';
+import { StatusBadge } from '../common/status-badge.js';
 import { CreateKeyDialog } from './create-key.js';
 import { KeyDialog, type KeyTask } from './key-dialogs.js';
 import type { AdminKey } from './types.js';

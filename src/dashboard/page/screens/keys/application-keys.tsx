@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/preact-query';
 import type { components } from '../../api/schema/admin.js';
 import { wholeBatch } from '../../api/errors.js';
 import { given } from '../../api/given.js';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
-import { UserFilter } from '../user-filter.js';
-import { limitsOf } from './limits.js';
+import { UserFilter } from '../common/user-filter.js';
+import { limitsOf } from '../common/key-limits.js';
 
 /** The application keys of a tenant, each for the data of one user. */
 export function ApplicationKeys() {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { wholeBatch } from '../../api/errors.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { ChangeDialog } from '../../ui/change-dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
 

@@ -1,4 +1,4 @@
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Page, Panel } from '../../ui/page.js';
 import { Empty } from '../../ui/states.js';
 import { AdminKeys } from './admin-keys.js';

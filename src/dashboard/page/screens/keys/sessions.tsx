@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/preact-query';
 import { wholeBatch } from '../../api/errors.js';
 import type { components } from '../../api/schema/admin.js';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/preact-query';
 import { given } from '../../api/given.js';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { formatNumber } from '../../ui/format.js';
 import { Page } from '../../ui/page.js';
 import { Empty, Loaded } from '../../ui/states.js';
-import { StatusBadge } from '../status-badge.js';
+import { StatusBadge } from '../common/status-badge.js';
 import { Distribution } from './distribution.js';
 import { repeats } from './facts.js';
 import { Groups } from './group-list.js';

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { Bars } from '../../ui/bars.js';
 import { formatNumber } from '../../ui/format.js';
 import { Panel, Stat } from '../../ui/page.js';

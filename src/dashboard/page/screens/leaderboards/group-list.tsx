@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { given } from '../../api/given.js';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { TextField } from '../../ui/field.js';
 import { formatNumber } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { formatDate } from '../../ui/format.js';
 import { usePaging } from '../../ui/paged-table.js';
-import { ObjectListPage } from '../object-list.js';
-import { StatusBadge } from '../status-badge.js';
+import { ObjectListPage } from '../common/configured-list.js';
+import { StatusBadge } from '../common/status-badge.js';
 import { repeats } from './facts.js';
 
 /** The leaderboards of the configuration. */

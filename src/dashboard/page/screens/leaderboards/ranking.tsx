@@ -1,8 +1,8 @@
 import './leaderboards.css';
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { formatNumber } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Loaded } from '../../ui/states.js';
-import { StatusBadge } from '../status-badge.js';
+import { StatusBadge } from '../common/status-badge.js';
 import { runName, runOfDate } from './groups.js';
 import type { Board } from './types.js';
 

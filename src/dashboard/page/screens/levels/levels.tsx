@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { SelectField } from '../../ui/field.js';
 import { Page } from '../../ui/page.js';
 import { Empty, Loaded } from '../../ui/states.js';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Bars } from '../../ui/bars.js';
 import { formatCount, formatNumber } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';

@@ -1,15 +1,15 @@
-import '../screens.css';
+import '../common/screens.css';
 import type { components } from '../../api/schema/admin.js';
 import { useChange } from '../../api/use-change.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Facts } from '../../ui/facts.js';
 import { Moment } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { ErrorNote } from '../../ui/states.js';
-import { Attempts } from '../deliveries/attempts.js';
-import { StatusBadge } from '../status-badge.js';
+import { Attempts } from '../common/attempts.js';
+import { StatusBadge } from '../common/status-badge.js';
 import { channelNames, typeNames } from './names.js';
 
 interface MessageDialogProps {

@@ -1,4 +1,4 @@
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Page } from '../../ui/page.js';
 import { Deliveries } from './deliveries.js';
 import { Recipients } from './recipients.js';

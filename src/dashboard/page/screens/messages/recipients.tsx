@@ -2,12 +2,12 @@ import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { dataOf } from '../../api/errors.js';
 import type { components } from '../../api/schema/admin.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { SelectField } from '../../ui/field.js';
 import { formatNumber } from '../../ui/format.js';
 import { Panel, Stat } from '../../ui/page.js';
 import { ErrorNote } from '../../ui/states.js';
-import { filterValue } from '../filters.js';
+import { filterValue } from '../common/filters.js';
 import { typeNames } from './names.js';
 
 type Type = components['schemas']['Message']['type'];

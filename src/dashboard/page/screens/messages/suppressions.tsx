@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { ApiError } from '../../api/errors.js';
 import type { components } from '../../api/schema/admin.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { TextField } from '../../ui/field.js';
 import { Moment } from '../../ui/format.js';

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { formatNumber } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
 import { Table } from '../../ui/table.js';
-import { Runbooks } from '../operation/runbook-list.js';
-import { runbooks } from '../operation/runbooks.js';
-import { StatusBadge } from '../status-badge.js';
+import { Runbooks } from '../common/runbook-list.js';
+import { runbooks } from '../common/runbooks.js';
+import { StatusBadge } from '../common/status-badge.js';
 import { channelNames, typeNames } from './names.js';
 
 /** How many messages there are by type, channel and status, each with the list of them. */

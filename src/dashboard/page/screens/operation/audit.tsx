@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/preact-query';
 import { given } from '../../api/given.js';
 import type { components } from '../../api/schema/admin.js';
-import { baseOf, useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { baseOf, useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { Moment } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
 import { Table } from '../../ui/table.js';
-import { UserFilter } from '../user-filter.js';
+import { UserFilter } from '../common/user-filter.js';
 
 type Entry = components['schemas']['AuditEntry'];
 

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { dataOf } from '../../api/errors.js';
 import { useChange } from '../../api/use-change.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { TextField } from '../../ui/field.js';
 import { formatDate, Moment } from '../../ui/format.js';

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/preact-query';
-import '../screens.css';
+import '../common/screens.css';
 import type { components } from '../../api/schema/admin.js';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
-import { Runbooks } from './runbook-list.js';
-import { runbooks } from './runbooks.js';
+import { Runbooks } from '../common/runbook-list.js';
+import { runbooks } from '../common/runbooks.js';
 
 type Letter = components['schemas']['DeadLetter'];
 

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/preact-query';
-import '../screens.css';
+import '../common/screens.css';
 import type { components } from '../../api/schema/admin.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Facts } from '../../ui/facts.js';
 import { formatCount, formatNumber, Moment } from '../../ui/format.js';
 import { Panel, Stat } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
-import { Runbooks } from './runbook-list.js';
-import { runbooks } from './runbooks.js';
+import { Runbooks } from '../common/runbook-list.js';
+import { runbooks } from '../common/runbooks.js';
 import { Leases, Processes, Restores, SyncedTenants } from './status-tables.js';
 
 export type Status = components['schemas']['Status'];

@@ -1,8 +1,8 @@
 import type { components } from '../../api/schema/admin.js';
-import { baseOf } from '../../scope.js';
+import { baseOf } from '../../scope/scope.js';
 import { formatCount, formatNumber, Moment } from '../../ui/format.js';
 import { Table } from '../../ui/table.js';
-import { StatusBadge } from '../status-badge.js';
+import { StatusBadge } from '../common/status-badge.js';
 
 type Status = components['schemas']['Status'];
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { wholeBatch } from '../../api/errors.js';
 import type { components } from '../../api/schema/admin.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { ChangeDialog } from '../../ui/change-dialog.js';
 import { TextField } from '../../ui/field.js';
 

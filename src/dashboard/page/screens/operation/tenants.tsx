@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/preact-query';
-import '../screens.css';
+import '../common/screens.css';
 import type { components } from '../../api/schema/admin.js';
-import { baseOf, useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { baseOf, useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { Change } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Page, Panel } from '../../ui/page.js';
 import { Empty } from '../../ui/states.js';
-import { StatusBadge } from '../status-badge.js';
+import { StatusBadge } from '../common/status-badge.js';
 import { ArchiveTenantDialog, TenantDialog } from './tenant-dialogs.js';
 
 type Tenant = components['schemas']['Tenant'];

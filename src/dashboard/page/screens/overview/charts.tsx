@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useMemo } from 'preact/hooks';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Chart, type Series } from '../../ui/chart.js';
 import { Panel } from '../../ui/page.js';
 import { Empty, Loaded } from '../../ui/states.js';

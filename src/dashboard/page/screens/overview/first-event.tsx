@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Panel } from '../../ui/page.js';
 import { CopyButton } from '../../ui/secret.js';
 import { Empty, Loaded } from '../../ui/states.js';

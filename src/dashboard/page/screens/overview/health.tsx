@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/preact-query';
 import type { components } from '../../api/schema/admin.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Badge } from '../../ui/badge.js';
 import { Facts, type Fact } from '../../ui/facts.js';
 import { formatCount, formatNumber, Moment } from '../../ui/format.js';

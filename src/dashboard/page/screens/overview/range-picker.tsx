@@ -1,4 +1,4 @@
-import { useAddress } from '../../use-address.js';
+import { useAddress } from '../../scope/use-address.js';
 import { dayRanges } from './analytics.js';
 
 /** Chooses how many days the charts show, which the address names. */

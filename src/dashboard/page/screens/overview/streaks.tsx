@@ -1,6 +1,6 @@
 import type { Read } from '../../api/query-client.js';
 import type { components } from '../../api/schema/admin.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Bars } from '../../ui/bars.js';
 import { Panel } from '../../ui/page.js';
 import { Empty, Loaded } from '../../ui/states.js';

@@ -1,4 +1,4 @@
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { formatNumber, formatShare } from '../../ui/format.js';
 import { Stat } from '../../ui/page.js';
 import type { Today } from './analytics.js';

@@ -1,9 +1,9 @@
-import { Configuring, useDraft } from '../../configuration/draft.js';
-import { ObjectList } from '../../configuration/object-list.js';
-import { partText } from '../../configuration/parts.js';
-import { ProblemNote } from '../../configuration/problem-note.js';
-import { editorPath } from '../../configuration/problems.js';
-import { useScope } from '../../scope.js';
+import { Configuring, useDraft } from '../../editor/draft/draft.js';
+import { ObjectList } from '../../editor/forms/draft-list.js';
+import { partText } from '../../editor/forms/parts.js';
+import { ProblemNote } from '../../editor/forms/problem-note.js';
+import { editorPath } from '../../editor/file/problems.js';
+import { useScope } from '../../scope/scope.js';
 import { Page, Panel } from '../../ui/page.js';
 
 /** The templates of messages to users. */

@@ -1,4 +1,4 @@
-import { type ControlProps, FieldControl, useValue } from '../../configuration/controls.js';
+import { type ControlProps, FieldControl, useValue } from '../../editor/forms/controls.js';
 
 /** A text that a message can go without: an empty one leaves the part out, none falls back. */
 export function PartialText(props: ControlProps) {

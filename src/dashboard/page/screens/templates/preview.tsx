@@ -1,12 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/preact-query';
 import { useId, useState } from 'preact/hooks';
 import { dataOf } from '../../api/errors.js';
-import type { Keyed } from '../../configuration/json.js';
-import { useScope } from '../../scope.js';
+import type { Keyed } from '../../editor/file/json.js';
+import { useScope } from '../../scope/scope.js';
 import { Field } from '../../ui/field.js';
 import { Panel } from '../../ui/page.js';
 import { Empty, ErrorNote } from '../../ui/states.js';
-import { useAddress } from '../../use-address.js';
+import { useAddress } from '../../scope/use-address.js';
 import { EmailFrame } from './email-frame.js';
 import { renderRequest } from './request.js';
 import { TestSend } from './test-send.js';

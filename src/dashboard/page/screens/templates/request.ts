@@ -1,5 +1,5 @@
 import type { components } from '../../api/schema/admin.js';
-import { fieldOf, type Keyed } from '../../configuration/json.js';
+import { fieldOf, type Keyed } from '../../editor/file/json.js';
 
 type Texts = components['schemas']['TemplateTexts'];
 

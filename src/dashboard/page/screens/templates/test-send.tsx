@@ -1,8 +1,8 @@
 import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { dataOf } from '../../api/errors.js';
-import type { Keyed } from '../../configuration/json.js';
-import { useScope } from '../../scope.js';
+import type { Keyed } from '../../editor/file/json.js';
+import { useScope } from '../../scope/scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { TextField } from '../../ui/field.js';
 import { Panel } from '../../ui/page.js';

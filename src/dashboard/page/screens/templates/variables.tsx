@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useDraft } from '../../configuration/draft.js';
-import { insertionOf, variablesOf } from '../../configuration/template-names.js';
+import { useDraft } from '../../editor/draft/draft.js';
+import { insertionOf, variablesOf } from '../../editor/file/template-names.js';
 import { Panel } from '../../ui/page.js';
 import { Table } from '../../ui/table.js';
 import { ChangeButton } from '../../ui/change-button.js';

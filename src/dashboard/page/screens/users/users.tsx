@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/preact-query';
 import './users.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { components } from '../../api/schema/admin.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Page, Panel } from '../../ui/page.js';
 import { TextField } from '../../ui/field.js';
-import { useAddress } from '../../use-address.js';
+import { useAddress } from '../../scope/use-address.js';
 
 type User = components['schemas']['User'];
 

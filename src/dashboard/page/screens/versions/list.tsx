@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/preact-query';
-import { AuthorName } from '../../configuration/by-line.js';
-import { ConfigurationFrame } from '../../configuration/frame.js';
-import { Lines } from '../../configuration/lines.js';
-import { useScope } from '../../scope.js';
+import { AuthorName } from '../../editor/changes/by-line.js';
+import { ConfigurationFrame } from '../../editor/draft/frame.js';
+import { Lines } from '../../editor/changes/lines.js';
+import { useScope } from '../../scope/scope.js';
 import { Moment } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
-import { useAddress } from '../../use-address.js';
+import { useAddress } from '../../scope/use-address.js';
 
 /** Lines of a version that the list shows. */
 const shownLines = 4;

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { fileOf, type Version } from '../../configuration/api.js';
-import { ByLine } from '../../configuration/by-line.js';
-import { ChangeList } from '../../configuration/change-list.js';
-import { Configuring, useDraft } from '../../configuration/draft.js';
-import { useScope } from '../../scope.js';
+import { fileOf, type Version } from '../../editor/file/api.js';
+import { ByLine } from '../../editor/changes/by-line.js';
+import { ChangeList } from '../../editor/changes/change-list.js';
+import { Configuring, useDraft } from '../../editor/draft/draft.js';
+import { useScope } from '../../scope/scope.js';
 import { Badge } from '../../ui/badge.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
@@ -13,7 +13,7 @@ import { SelectField } from '../../ui/field.js';
 import { formatCount } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
-import { useAddress } from '../../use-address.js';
+import { useAddress } from '../../scope/use-address.js';
 
 /** A version: what it changed, how it differs from the active one, and going back to it. */
 export default function VersionScreen({ version = '' }: { readonly version?: string }) {

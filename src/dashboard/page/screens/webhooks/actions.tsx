@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { dataOf, wholeBatch } from '../../api/errors.js';
 import { useChange } from '../../api/use-change.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { ConfirmDialog } from '../../ui/dialog.js';

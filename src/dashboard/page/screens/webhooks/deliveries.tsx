@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/preact-query';
-import '../screens.css';
+import '../common/screens.css';
 import { useState } from 'preact/hooks';
 import { given } from '../../api/given.js';
 import { useChange } from '../../api/use-change.js';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Facts } from '../../ui/facts.js';
@@ -14,9 +14,9 @@ import { Json } from '../../ui/json.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
 import { ErrorNote } from '../../ui/states.js';
-import { Attempts } from '../deliveries/attempts.js';
-import { filterOptions, filterValue } from '../filters.js';
-import { StatusBadge } from '../status-badge.js';
+import { Attempts } from '../common/attempts.js';
+import { filterOptions, filterValue } from '../common/filters.js';
+import { StatusBadge } from '../common/status-badge.js';
 import type { Delivery, Kind } from './types.js';
 
 const statusNames: Readonly<Record<Delivery['status'], string>> = { pending: 'Pending', delivered: 'Delivered', failed: 'Failed' };

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useScope } from '../../scope.js';
-import { useAddress } from '../../use-address.js';
+import { useScope } from '../../scope/scope.js';
+import { useAddress } from '../../scope/use-address.js';
 import { formatNumber } from '../../ui/format.js';
 import { usePaging } from '../../ui/paged-table.js';
-import { ObjectListPage } from '../object-list.js';
-import { Runbooks } from '../operation/runbook-list.js';
-import { runbooks } from '../operation/runbooks.js';
+import { ObjectListPage } from '../common/configured-list.js';
+import { Runbooks } from '../common/runbook-list.js';
+import { runbooks } from '../common/runbooks.js';
 import { EndpointBadge } from './state.js';
 
 /** The endpoints that receive webhooks, with their state. */

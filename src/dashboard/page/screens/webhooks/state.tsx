@@ -1,5 +1,5 @@
 import { Moment } from '../../ui/format.js';
-import { StatusBadge } from '../status-badge.js';
+import { StatusBadge } from '../common/status-badge.js';
 
 interface EndpointState {
   readonly status: 'active' | 'inactive';

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { dataOf } from '../../api/errors.js';
 import { given } from '../../api/given.js';
 import type { operations } from '../../api/schema/admin.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField } from '../../ui/field.js';
 import { ErrorNote } from '../../ui/states.js';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/preact-query';
 import { dataOf } from '../../api/errors.js';
 import { findByKey } from '../../api/find-by-key.js';
-import { useScope } from '../../scope.js';
+import { useScope } from '../../scope/scope.js';
 import { Facts } from '../../ui/facts.js';
 import { formatNumber } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';

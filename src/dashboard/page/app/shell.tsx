@@ -1,0 +1,140 @@
+import { useMutation } from '@tanstack/preact-query';
+import { Route, Router, useLocation } from 'preact-iso';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { signOut } from '../api/session.js';
+import { forgetDrafts, hasDrafts } from '../editor/draft/draft-storage.js';
+import { groups, screens } from './screens.js';
+import { useScope } from '../scope/scope.js';
+import { ConfirmDialog } from '../ui/dialog.js';
+import { Page } from '../ui/page.js';
+import { Empty, ErrorNote } from '../ui/states.js';
+
+/** The navigation, and the screen beside it. */
+export function Shell({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Navigation />
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function Navigation() {
+  const { session, tenant, href } = useScope();
+  const { path } = useLocation();
+  // On a narrow screen, the menu is shown on demand. Elsewhere it is always there.
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    setOpen(false);
+  }, [path]);
+  return (
+    <nav class="navigation" aria-label="Dashboard">
+      <div class="brand">
+        <a href={href('/')}>Laurel</a>
+        <button type="button" class="menu-button" aria-expanded={isOpen} aria-controls="menu" onClick={() => setOpen(!isOpen)}>
+          Menu
+        </button>
+      </div>
+      <div id="menu" class={isOpen ? 'menu open' : 'menu'}>
+        {tenant !== undefined && (
+          <p class="tenant">
+            Tenant <code>{tenant}</code> <a href="/dashboard">Leave</a>
+          </p>
+        )}
+        {groups.map((group) => (
+          <section key={group.title} aria-label={group.title}>
+            <h2>{group.title}</h2>
+            <ul>
+              {group.items.map(({ path: to, title }) => (
+                <li key={to}>
+                  <a href={href(to)} aria-current={isWithin(path, href(to), to === '/') ? 'page' : undefined}>
+                    {title}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+        <footer>
+          <p title={`Key ${session.key.prefix}`}>
+            {session.key.name === '' ? session.key.prefix : session.key.name}
+            {session.key.access === 'read' && ' (read-only)'}
+          </p>
+          <SignOut />
+        </footer>
+      </div>
+    </nav>
+  );
+}
+
+/** Ends the session. Its drafts end with it, since the next operator uses the same tab. */
+function SignOut() {
+  const [isAsking, setIsAsking] = useState(false);
+  const { mutate, isPending, error } = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => {
+      forgetDrafts(sessionStorage);
+      location.assign('/dashboard');
+    },
+  });
+  const onClick = (): void => {
+    if (hasDrafts(sessionStorage)) setIsAsking(true);
+    else mutate();
+  };
+  return (
+    <>
+      <button type="button" class="plain" disabled={isPending} onClick={onClick}>
+        Sign out
+      </button>
+      {isAsking ? (
+        <ConfirmDialog
+          title="Sign out"
+          confirm="Sign out and discard"
+          isDangerous
+          isRunning={isPending}
+          error={error}
+          onConfirm={mutate}
+          onClose={() => setIsAsking(false)}
+        >
+          <p>The changes of the configuration that are not applied will be lost.</p>
+        </ConfirmDialog>
+      ) : (
+        error && <ErrorNote error={error} />
+      )}
+    </>
+  );
+}
+
+const withoutSlash = (path: string): string => path.replace(/\/$/, '');
+const isWithin = (path: string, address: string, isExact: boolean): boolean =>
+  withoutSlash(path) === withoutSlash(address) || (!isExact && path.startsWith(`${address}/`));
+
+/** The screen of the address. */
+export function Screens() {
+  const { href } = useScope();
+  return (
+    <Router>
+      {screens.map(({ path, screen }) => (
+        <Route key={path} path={path === '/' ? href('') : href(path)} component={screen} />
+      ))}
+      <Route default component={NotFound} />
+    </Router>
+  );
+}
+
+function NotFound() {
+  const { href } = useScope();
+  return (
+    <Page title="Not found">
+      <Empty>
+        There is no screen at this address. <a href={href('/')}>Go to the overview</a>.
+      </Empty>
+    </Page>
+  );
+}
