@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -65,6 +65,15 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
   config: ['store', 'change', 'check', 'templates', 'file', 'schema'],
 };
 
+/** The folders of the dashboard's page from the top down: a file imports only files of its own folder and of folders further down. */
+const pageFolders = ['app', 'screens', 'editor/forms', 'editor/draft', 'editor/changes', 'editor/file', 'ui', 'scope', 'api'];
+
+/** What the page shares with the service: code that runs in browsers as well. */
+const sharedWithPage = ['config/templates/variables.ts'];
+
+/** The most files of a folder of the page. */
+const maxPageFiles = 25;
+
 /** The modules of the function library, from the top down: each requires only modules further down. The files in lua/ itself stand above. */
 const luaModules = [
   'partition_commands',
@@ -129,7 +138,7 @@ function importsOf(file: string): Edge[] {
     .map(({ fileName }) => fileName)
     .filter((specifier) => specifier.startsWith('.'))
     .map((specifier) => join(dirname(file), specifier).split(sep).join('/').replace(/\.js$/, '.ts'))
-    .map((to) => ({ from: file, to }));
+    .map((to) => ({ from: file, to: existsSync(join(root, 'src', `${to}x`)) ? `${to}x` : to }));
 }
 
 /** The page of the dashboard runs in browsers: its own compilation holds it to what they have. */
@@ -207,6 +216,47 @@ describe('The layers of src', () => {
       { from: 'c.ts', to: 'b.ts' },
     ];
     expect(findCycle(edges)).to.deep.equal(['b.ts', 'c.ts', 'b.ts']);
+  });
+});
+
+describe("The dashboard's page", () => {
+  const files = [...filesOf(`src/${page}`, '.ts'), ...filesOf(`src/${page}`, '.tsx')].filter((file) => !file.startsWith('api/schema/'));
+  const edges = files.flatMap((file) => importsOf(page + file)).filter(({ to }) => !to.endsWith('.css'));
+  const within = edges
+    .filter(({ to }) => to.startsWith(page))
+    .map(({ from, to }): Edge => ({ from: from.slice(page.length), to: to.slice(page.length) }));
+  /** Its place in the order; that of main.tsx is above all folders. */
+  const levelOf = (file: string): number => pageFolders.findIndex((folder) => file.startsWith(`${folder}/`));
+  const screenOf = (file: string): string | undefined => /^screens\/([^/]+)\//.exec(file)?.[1];
+
+  it('has only folders that stand in the list', () => {
+    expect(files).to.not.be.empty;
+    expect(files.filter((file) => file.includes('/') && levelOf(file) < 0)).to.deep.equal([]);
+  });
+
+  it('imports only from folders further down', () => {
+    expect(show(within.filter(({ from, to }) => levelOf(to) < levelOf(from)))).to.deep.equal([]);
+  });
+
+  it('has screens that import nothing from other screens but what they have in common', () => {
+    const others = within.filter(
+      ({ from, to }) => screenOf(from) !== undefined && screenOf(to) !== undefined && ![screenOf(from), 'common'].includes(screenOf(to)),
+    );
+    expect(show(others)).to.deep.equal([]);
+  });
+
+  it('imports nothing of the service but what runs in browsers', () => {
+    const outside = edges.filter(({ to }) => !to.startsWith(page));
+    expect(show(outside.filter(({ to }) => !sharedWithPage.includes(to)))).to.deep.equal([]);
+  });
+
+  it('has no cycle of imports between files', () => {
+    expect(findCycle(within)?.join(' → ')).to.equal(undefined);
+  });
+
+  it('has no folder of more files than one can survey', () => {
+    const folders = [...new Set(files.map(dirname))];
+    expect(folders.filter((folder) => files.filter((file) => dirname(file) === folder).length > maxPageFiles)).to.deep.equal([]);
   });
 });
 

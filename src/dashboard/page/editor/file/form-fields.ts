@@ -1,6 +1,15 @@
-import type { FieldText } from '../forms/field-texts.js';
 import { fieldOf, isList, isObject, type Json, type JsonObject } from './json.js';
 import { numberOf, optionsOf, requiredOf, formatOf, variantsOf, isOfVariant, isNeeded } from './schema-parts.js';
+
+/** The words of a field of a form. */
+export interface FieldText {
+  readonly label: string;
+  readonly help?: string;
+  /** What the words of a choice mean. Words that are not here, such as synonyms, are not offered. */
+  readonly options?: Readonly<Record<string, string>>;
+  /** Texts that are written over several lines. */
+  readonly isLong?: true;
+}
 
 /** What edits a value: chosen by the JSON Schema of the file, so that a field that is new gets a control too. */
 export type Control =

@@ -1,35 +1,21 @@
-import { useState } from 'preact/hooks';
-import { Field, SelectField } from '../../ui/field.js';
+import { useRef } from 'preact/hooks';
+import { Field } from '../../ui/field.js';
 import { useDraft } from '../draft/draft.js';
-import type { FieldText } from './field-texts.js';
-import type { Control, FormField } from '../file/form-fields.js';
-import { isList, isObject, type Json, type Path, textOf, valueAt } from '../file/json.js';
-import { ChoicesControl, JsonControl, ReferencesControl, RowsControl } from './list-controls.js';
-import { finishedNumber, typedNumber, typedWords } from '../file/numbers.js';
+import type { FieldText, FormField } from '../file/form-fields.js';
+import { isList, isObject, textOf, valueAt } from '../file/json.js';
 import { problemAt } from '../file/problems.js';
-import { referenceOptions } from '../file/references.js';
-
-export interface ControlProps {
-  readonly field: FormField;
-  /** Of the value in the file. */
-  readonly path: Path;
-}
-
-/** The value of a field in the draft, what is wrong with it, and how to change it. An empty value leaves the field out, or is null where that is a value. */
-export function useValue({ field, path }: ControlProps): {
-  readonly value: Json | undefined;
-  readonly problem: string | undefined;
-  readonly change: (value: Json | undefined) => void;
-} {
-  const { file, set, problems } = useDraft();
-  return {
-    value: valueAt(file, path),
-    problem: problemAt(problems, path),
-    change: (value) => {
-      set(path, value === undefined && field.isNullable ? null : value);
-    },
-  };
-}
+import { ChoicesControl, ReferencesControl } from './list-controls.js';
+import { type ControlProps, useValue } from './use-value.js';
+import {
+  BooleanControl,
+  ChoiceControl,
+  JsonControl,
+  NumberControl,
+  type Option,
+  ReferenceControl,
+  TextControl,
+  WordsControl,
+} from './value-controls.js';
 
 /** The control of a field, chosen by its schema. */
 export function FieldControl(props: ControlProps) {
@@ -60,139 +46,9 @@ export function FieldControl(props: ControlProps) {
   }
 }
 
-/** Preact has a type for each kind of input. These differ in nothing else. */
-const asText = (type: 'text' | 'date' | 'time'): 'text' => type as 'text';
-
-function TextControl({ control, ...props }: ControlProps & { readonly control: Extract<Control, { kind: 'text' }> }) {
-  const { field } = props;
-  const { value, problem, change } = useValue(props);
-  const type = control.format === 'date' ? 'date' : control.format === 'time' ? 'time' : 'text';
-  return (
-    <Field label={field.text.label} hint={field.text.help} problem={problem}>
-      {({ id, describedBy, isInvalid }) => {
-        const common = {
-          ...{ id, value: textOf(value), required: field.isRequired, 'aria-describedby': describedBy, 'aria-invalid': isInvalid },
-          onInput: (event: { currentTarget: { value: string } }) => {
-            change(event.currentTarget.value === '' ? undefined : event.currentTarget.value);
-          },
-        };
-        return field.text.isLong ? <textarea {...common} rows={8} /> : <input {...common} type={asText(type)} />;
-      }}
-    </Field>
-  );
-}
-
-function NumberControl(props: ControlProps) {
-  const { field } = props;
-  const { value, problem, change } = useValue(props);
-  return (
-    <Field label={field.text.label} hint={field.text.help} problem={problem}>
-      {({ id, describedBy, isInvalid }) => (
-        <input
-          id={id}
-          type="text"
-          inputMode="decimal"
-          class="short"
-          value={textOf(value)}
-          required={field.isRequired}
-          aria-describedby={describedBy}
-          aria-invalid={isInvalid}
-          placeholder={typeof field.default === 'number' ? String(field.default) : undefined}
-          onInput={(event) => change(typedNumber(event.currentTarget.value))}
-          onBlur={() => {
-            const finished = finishedNumber(value);
-            if (finished !== value) change(finished);
-          }}
-        />
-      )}
-    </Field>
-  );
-}
-
-function BooleanControl(props: ControlProps) {
-  const { field } = props;
-  const { value, problem, change } = useValue(props);
-  return (
-    <Field label={field.text.label} hint={field.text.help} problem={problem}>
-      {({ id, describedBy, isInvalid }) => (
-        <input
-          id={id}
-          type="checkbox"
-          class="check"
-          checked={(value ?? field.default) === true}
-          aria-describedby={describedBy}
-          aria-invalid={isInvalid}
-          onChange={(event) => change(event.currentTarget.checked)}
-        />
-      )}
-    </Field>
-  );
-}
-
 function optionsOf(words: readonly string[], labels: FieldText['options']): Option[] {
   if (!labels) return words.map((word) => ({ value: word, label: word }));
   return Object.entries(labels).flatMap(([value, label]) => (words.includes(value) ? [{ value, label }] : []));
-}
-
-interface Option {
-  readonly value: string;
-  readonly label: string;
-}
-
-/** A selection of one word. What the draft has is an option even if it is none, so that it is not lost. */
-function ChoiceControl({ options, ...props }: ControlProps & { readonly options: readonly Option[] }) {
-  const { field } = props;
-  const { value, problem, change } = useValue(props);
-  const text = textOf(value);
-  const none = typeof field.default === 'string' && field.default !== '' ? `${field.default} (default)` : 'None';
-  const known = text === '' || options.some((option) => option.value === text);
-  const hasNone = !field.isRequired || text === '';
-  const all = [
-    ...(hasNone ? [{ value: '', label: field.isRequired ? 'Choose' : none }] : []),
-    ...options,
-    ...(known ? [] : [{ value: text, label: `${text} (not in use)` }]),
-  ];
-  return (
-    <SelectField
-      label={field.text.label}
-      hint={field.text.help}
-      problem={problem}
-      value={text}
-      options={all}
-      onChange={(chosen) => change(chosen === '' ? undefined : chosen)}
-    />
-  );
-}
-
-function ReferenceControl({ to, ...props }: ControlProps & { readonly to: string }) {
-  const { file } = useDraft();
-  return <ChoiceControl {...props} options={referenceOptions(file, to)} />;
-}
-
-/** Words with commas between. The text is kept as it is typed until the operator leaves the field. */
-function WordsControl({ areNumbers, ...props }: ControlProps & { readonly areNumbers: boolean }) {
-  const { field } = props;
-  const { value, problem, change } = useValue(props);
-  const [typed, setTyped] = useState<string>();
-  const shown = isList(value) ? value.map(textOf).join(', ') : textOf(value);
-  return (
-    <Field label={field.text.label} hint={field.text.help} problem={problem}>
-      {({ id, describedBy, isInvalid }) => (
-        <input
-          id={id}
-          type="text"
-          value={typed ?? shown}
-          aria-describedby={describedBy}
-          aria-invalid={isInvalid}
-          onInput={(event) => {
-            setTyped(event.currentTarget.value);
-            change(typedWords(event.currentTarget.value, areNumbers));
-          }}
-          onBlur={() => setTyped(undefined)}
-        />
-      )}
-    </Field>
-  );
 }
 
 /** A map of fields in a frame; one with a single field shows that alone. An empty map is left out. */
@@ -239,5 +95,54 @@ function OnlyField({ field, path, only }: ControlProps & { readonly only: FormFi
         />
       )}
     </Field>
+  );
+}
+
+/** An id for each row of a list, which stays with its row when another one is removed. */
+function useRowIds(count: number): { readonly ids: readonly number[]; readonly remove: (at: number) => void } {
+  const ids = useRef<number[]>([]);
+  const last = useRef(0);
+  // The list may also change outside of its control: when the draft is discarded.
+  ids.current.length = Math.min(ids.current.length, count);
+  while (ids.current.length < count) ids.current.push((last.current += 1));
+  return { ids: ids.current, remove: (at) => ids.current.splice(at, 1) };
+}
+
+/** Maps of fields, one row each: filters, streak conditions. */
+export function RowsControl({ fields, ...props }: ControlProps & { readonly fields: readonly FormField[] }) {
+  const { field, path } = props;
+  const { value, problem, change } = useValue(props);
+  const rows = isList(value) ? value : [];
+  const { ids, remove } = useRowIds(rows.length);
+  const adding = useRef<HTMLButtonElement>(null);
+  return (
+    <fieldset class="rows">
+      <legend>{field.text.label}</legend>
+      {field.text.help !== undefined && <p class="hint">{field.text.help}</p>}
+      {rows.map((_row, at) => (
+        <div class="row" key={ids[at]}>
+          {fields.map((each) => (
+            <FieldControl key={each.name} field={each} path={[...path, at, each.name]} />
+          ))}
+          <button
+            type="button"
+            aria-label={`Remove row ${at + 1}`}
+            onClick={() => {
+              const others = rows.filter((_each, index) => index !== at);
+              remove(at);
+              change(others.length === 0 && !field.isRequired ? undefined : others);
+              // The button that has the focus is removed with its row.
+              adding.current?.focus();
+            }}
+          >
+            Remove
+          </button>
+        </div>
+      ))}
+      {problem !== undefined && <p class="problem">{problem}</p>}
+      <button ref={adding} type="button" onClick={() => change([...rows, {}])}>
+        Add
+      </button>
+    </fieldset>
   );
 }

@@ -14,7 +14,7 @@ import { fieldOf, identityOf, isKeyedList, isList, type Json, type JsonObject, t
 import { NewObject } from './new-object.js';
 import type { PartText } from './parts.js';
 
-interface ObjectListProps {
+interface DraftListProps {
   readonly part: string;
   /** The name of the list: that of the part, or of a list inside an object. */
   readonly list: string;
@@ -31,7 +31,7 @@ interface ObjectListProps {
 const rowsPerPage = 50;
 
 /** The objects of a list, with what the draft changes, and a way to add one. */
-export function ObjectList({ part, list, path, within, text, schema, editor }: ObjectListProps) {
+export function DraftList({ part, list, path, within, text, schema, editor }: DraftListProps) {
   const { href } = useScope();
   const { file, changes, schema: fileSchema } = useDraft();
   const address = useAddress();

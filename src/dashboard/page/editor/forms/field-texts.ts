@@ -1,13 +1,6 @@
-/** The words of the forms: labels and help of fields whose meaning docs/configuration.md explains. */
+import type { FieldText } from '../file/form-fields.js';
 
-export interface FieldText {
-  readonly label: string;
-  readonly help?: string;
-  /** What the words of a choice mean. Words that are not here, such as synonyms, are not offered. */
-  readonly options?: Readonly<Record<string, string>>;
-  /** Texts that are written over several lines. */
-  readonly isLong?: true;
-}
+/** The words of the forms: labels and help of fields whose meaning docs/configuration.md explains. */
 
 export const name: FieldText = { label: 'Name' };
 export const description: FieldText = { label: 'Description' };

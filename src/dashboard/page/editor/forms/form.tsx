@@ -4,8 +4,7 @@ import { readOnlyReason } from '../../ui/change-button.js';
 import { fileOf } from '../file/api.js';
 import { FieldControl } from './controls.js';
 import { useDraft } from '../draft/draft.js';
-import type { FieldText } from './field-texts.js';
-import type { FormField } from '../file/form-fields.js';
+import type { FieldText, FormField } from '../file/form-fields.js';
 import { fieldOf, isObject, type JsonObject, type Path, valueAt } from '../file/json.js';
 import { keptFields } from '../file/schema-parts.js';
 

@@ -1,4 +1,5 @@
-import { badge, description, type FieldText, name, userAttributes } from './field-texts.js';
+import type { FieldText } from '../file/form-fields.js';
+import { badge, description, name, userAttributes } from './field-texts.js';
 
 /** The words of the forms for points, achievements and leaderboards. */
 

@@ -1,11 +1,10 @@
-import { useId, useRef, useState } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import { Field } from '../../ui/field.js';
-import { type ControlProps, FieldControl, useValue } from './controls.js';
 import { useDraft } from '../draft/draft.js';
-import type { FormField } from '../file/form-fields.js';
 import { isList, type Json, textOf } from '../file/json.js';
 import { problemAt } from '../file/problems.js';
 import { referenceOptions } from '../file/references.js';
+import { type ControlProps, useValue } from './use-value.js';
 
 /** Some of a few words: a box for each. */
 export function ChoicesControl({ options, ...props }: ControlProps & { readonly options: readonly string[] }) {
@@ -89,88 +88,6 @@ export function ReferencesControl({ to, ...props }: ControlProps & { readonly to
             ))}
           </select>
         </>
-      )}
-    </Field>
-  );
-}
-
-/** An id for each row of a list, which stays with its row when another one is removed. */
-function useRowIds(count: number): { readonly ids: readonly number[]; readonly remove: (at: number) => void } {
-  const ids = useRef<number[]>([]);
-  const last = useRef(0);
-  // The list may also change outside of its control: when the draft is discarded.
-  ids.current.length = Math.min(ids.current.length, count);
-  while (ids.current.length < count) ids.current.push((last.current += 1));
-  return { ids: ids.current, remove: (at) => ids.current.splice(at, 1) };
-}
-
-/** Maps of fields, one row each: filters, streak conditions. */
-export function RowsControl({ fields, ...props }: ControlProps & { readonly fields: readonly FormField[] }) {
-  const { field, path } = props;
-  const { value, problem, change } = useValue(props);
-  const rows = isList(value) ? value : [];
-  const { ids, remove } = useRowIds(rows.length);
-  const adding = useRef<HTMLButtonElement>(null);
-  return (
-    <fieldset class="rows">
-      <legend>{field.text.label}</legend>
-      {field.text.help !== undefined && <p class="hint">{field.text.help}</p>}
-      {rows.map((_row, at) => (
-        <div class="row" key={ids[at]}>
-          {fields.map((each) => (
-            <FieldControl key={each.name} field={each} path={[...path, at, each.name]} />
-          ))}
-          <button
-            type="button"
-            aria-label={`Remove row ${at + 1}`}
-            onClick={() => {
-              const others = rows.filter((_each, index) => index !== at);
-              remove(at);
-              change(others.length === 0 && !field.isRequired ? undefined : others);
-              // The button that has the focus is removed with its row.
-              adding.current?.focus();
-            }}
-          >
-            Remove
-          </button>
-        </div>
-      ))}
-      {problem !== undefined && <p class="problem">{problem}</p>}
-      <button ref={adding} type="button" onClick={() => change([...rows, {}])}>
-        Add
-      </button>
-    </fieldset>
-  );
-}
-
-/** Anything that the page has no control for. */
-export function JsonControl(props: ControlProps) {
-  const { field } = props;
-  const { value, problem, change } = useValue(props);
-  const [typed, setTyped] = useState<string>();
-  const [fault, setFault] = useState<string>();
-  const shown = value === undefined ? '' : JSON.stringify(value, null, 2);
-  return (
-    <Field label={field.text.label} hint={field.text.help ?? 'As JSON.'} problem={fault ?? problem}>
-      {({ id, describedBy, isInvalid }) => (
-        <textarea
-          id={id}
-          class="json"
-          value={typed ?? shown}
-          aria-describedby={describedBy}
-          aria-invalid={isInvalid}
-          onInput={(event) => {
-            const text = event.currentTarget.value;
-            setTyped(text);
-            try {
-              change(text.trim() === '' ? undefined : (JSON.parse(text) as Json));
-              setFault(undefined);
-            } catch {
-              setFault('This is not JSON yet: the draft has the last valid value.');
-            }
-          }}
-          onBlur={() => fault === undefined && setTyped(undefined)}
-        />
       )}
     </Field>
   );

@@ -1,4 +1,4 @@
-import type { FieldText } from './field-texts.js';
+import type { FieldText } from '../file/form-fields.js';
 import { achievementFields, boostFields, leaderboardFields, levelFields, pointsFields, triggerFields } from './game-texts.js';
 import {
   attributeFields,

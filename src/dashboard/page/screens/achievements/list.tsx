@@ -3,7 +3,7 @@ import { useScope } from '../../scope/scope.js';
 import { useAddress } from '../../scope/use-address.js';
 import { formatNumber, formatShare } from '../../ui/format.js';
 import { usePaging } from '../../ui/paged-table.js';
-import { ObjectListPage } from '../common/configured-list.js';
+import { ConfiguredListPage } from '../common/configured-list.js';
 import { StatusBadge } from '../common/status-badge.js';
 import { triggerNames } from './trigger-names.js';
 
@@ -15,7 +15,7 @@ export default function Achievements() {
   const counted = useQuery(api.application.query('/achievements'));
   const countOf = (id: string) => counted.data?.find((one) => one.id === id);
   return (
-    <ObjectListPage
+    <ConfiguredListPage
       title="Achievements"
       noun="achievements"
       part="achievements"
@@ -35,7 +35,7 @@ export default function Achievements() {
       ]}
     >
       <p class="hint">The service counts the completions of active achievements. Open another one to see those of the past.</p>
-    </ObjectListPage>
+    </ConfiguredListPage>
   );
 }
 

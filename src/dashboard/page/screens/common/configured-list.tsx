@@ -3,7 +3,7 @@ import { useScope } from '../../scope/scope.js';
 import { Page, Panel } from '../../ui/page.js';
 import { PagedTable, type PagedTableProps } from '../../ui/paged-table.js';
 
-interface ObjectListPageProps<T> extends Omit<PagedTableProps<T>, 'caption' | 'empty' | 'keyOf'> {
+interface ConfiguredListPageProps<T> extends Omit<PagedTableProps<T>, 'caption' | 'empty' | 'keyOf'> {
   readonly title: string;
   readonly about?: string;
   /** What the objects are called in sentences, in the plural. */
@@ -17,7 +17,7 @@ interface ObjectListPageProps<T> extends Omit<PagedTableProps<T>, 'caption' | 'e
 }
 
 /** A screen with all objects of a part of the configuration, which leads to their editors. */
-export function ObjectListPage<T extends { readonly id: string }>(props: ObjectListPageProps<T>) {
+export function ConfiguredListPage<T extends { readonly id: string }>(props: ConfiguredListPageProps<T>) {
   const { title, about, noun, part, then = '', children, ...table } = props;
   const { href } = useScope();
   const editor = href(`/configuration/${part}`);

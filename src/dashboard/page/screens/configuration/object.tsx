@@ -5,7 +5,7 @@ import { changeOf } from '../../editor/draft/draft-changes.js';
 import { ObjectForm } from '../../editor/forms/form.js';
 import { identityOf, isKeyedList, type JsonObject, type Keyed, type Path, valueAt } from '../../editor/file/json.js';
 import { LevelsTable } from '../../editor/forms/levels-table.js';
-import { DraftBadge, nameOf, ObjectList } from '../../editor/forms/draft-list.js';
+import { DraftBadge, nameOf, DraftList } from '../../editor/forms/draft-list.js';
 import { innerPartText, partText } from '../../editor/forms/parts.js';
 import { editorPath } from '../../editor/file/problems.js';
 import { ProblemNote } from '../../editor/forms/problem-note.js';
@@ -142,7 +142,7 @@ function InnerList({ part, owner, path, schema, list, onRemoveLevel }: InnerList
       {list === 'levels' ? (
         <LevelsTable path={[...path, list]} schema={innerSchema} onRemove={onRemoveLevel} />
       ) : (
-        <ObjectList
+        <DraftList
           {...{ part, list, text, schema: innerSchema, path: [...path, list], within: [identity, list] }}
           editor={(inner) => `${editorPath(part, identity)}/${encodeURIComponent(list)}/${encodeURIComponent(inner)}`}
         />

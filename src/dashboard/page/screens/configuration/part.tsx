@@ -1,6 +1,6 @@
 import { Configuring, useDraft } from '../../editor/draft/draft.js';
 import { ObjectForm } from '../../editor/forms/form.js';
-import { ObjectList } from '../../editor/forms/draft-list.js';
+import { DraftList } from '../../editor/forms/draft-list.js';
 import { partText } from '../../editor/forms/parts.js';
 import { editorPath } from '../../editor/file/problems.js';
 import { ProblemNote } from '../../editor/forms/problem-note.js';
@@ -44,7 +44,7 @@ function Part({ part }: { readonly part: string }) {
       <ProblemNote path={[part]} isOwn />
       <Panel title={items ? `All ${text.title.toLowerCase()}` : 'Fields'}>
         {items ? (
-          <ObjectList
+          <DraftList
             {...{ part, text, list: part, path: [part], within: [], schema: items }}
             editor={(identity) => editorPath(part, identity)}
           />

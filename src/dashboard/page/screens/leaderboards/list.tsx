@@ -3,7 +3,7 @@ import { useScope } from '../../scope/scope.js';
 import { useAddress } from '../../scope/use-address.js';
 import { formatDate } from '../../ui/format.js';
 import { usePaging } from '../../ui/paged-table.js';
-import { ObjectListPage } from '../common/configured-list.js';
+import { ConfiguredListPage } from '../common/configured-list.js';
 import { StatusBadge } from '../common/status-badge.js';
 import { repeats } from './facts.js';
 
@@ -19,7 +19,7 @@ export default function Leaderboards() {
     return board?.metricName ?? board?.pointsSystemName;
   };
   return (
-    <ObjectListPage
+    <ConfiguredListPage
       title="Leaderboards"
       noun="leaderboards"
       part="leaderboards"

@@ -1,5 +1,5 @@
 import { Configuring, useDraft } from '../../editor/draft/draft.js';
-import { ObjectList } from '../../editor/forms/draft-list.js';
+import { DraftList } from '../../editor/forms/draft-list.js';
 import { partText } from '../../editor/forms/parts.js';
 import { ProblemNote } from '../../editor/forms/problem-note.js';
 import { editorPath } from '../../editor/file/problems.js';
@@ -33,7 +33,7 @@ function TemplateList() {
       <ProblemNote path={['templates']} isOwn />
       <Panel title="All templates">
         {schema && (
-          <ObjectList
+          <DraftList
             {...{ part: 'templates', list: 'templates', path: ['templates'], within: [], text: partText('templates'), schema }}
             editor={(key) => editorPath('templates', key)}
           />

@@ -1,4 +1,5 @@
-import { type ControlProps, FieldControl, useValue } from '../../editor/forms/controls.js';
+import { FieldControl } from '../../editor/forms/controls.js';
+import { type ControlProps, useValue } from '../../editor/forms/use-value.js';
 
 /** A text that a message can go without: an empty one leaves the part out, none falls back. */
 export function PartialText(props: ControlProps) {

@@ -3,7 +3,7 @@ import { useScope } from '../../scope/scope.js';
 import { useAddress } from '../../scope/use-address.js';
 import { formatNumber } from '../../ui/format.js';
 import { usePaging } from '../../ui/paged-table.js';
-import { ObjectListPage } from '../common/configured-list.js';
+import { ConfiguredListPage } from '../common/configured-list.js';
 import { Runbooks } from '../common/runbook-list.js';
 import { runbooks } from '../common/runbooks.js';
 import { EndpointBadge } from './state.js';
@@ -19,7 +19,7 @@ export default function Webhooks() {
     return total === undefined ? '' : formatNumber(total);
   };
   return (
-    <ObjectListPage
+    <ConfiguredListPage
       title="Webhooks"
       about="Endpoints of yours that receive what happens to users. Deliveries are kept for seven days."
       noun="endpoints"
@@ -37,6 +37,6 @@ export default function Webhooks() {
       ]}
     >
       <Runbooks names={runbooks.webhooks} />
-    </ObjectListPage>
+    </ConfiguredListPage>
   );
 }
