@@ -9,11 +9,12 @@ import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
 import { UserFilter } from '../common/user-filter.js';
+import { UserLink } from '../common/user-link.js';
 import { limitsOf } from '../common/key-limits.js';
 
 /** The application keys of a tenant, each for the data of one user. */
 export function ApplicationKeys() {
-  const { api, href } = useScope();
+  const { api } = useScope();
   const address = useAddress();
   const userId = address.query['user'];
   const paging = usePaging(address, 'applicationKeys', 10);
@@ -32,7 +33,7 @@ export function ApplicationKeys() {
             : `${userId} has no application keys.`
         }
         columns={[
-          { title: 'User', cell: (key) => <a href={href(`/users/${encodeURIComponent(key.userId)}`)}>{key.userId}</a> },
+          { title: 'User', cell: (key) => <UserLink id={key.userId} /> },
           { title: 'Prefix', cell: ({ prefix }) => <code>{prefix}</code> },
           { title: 'Limits', cell: (key) => limitsOf(key) },
           { title: 'Expires', cell: ({ expires }) => <Moment at={expires} /> },

@@ -1,27 +1,25 @@
 import { useQuery } from '@tanstack/preact-query';
-import { useState } from 'preact/hooks';
 import { given } from '../../api/given.js';
 import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope/scope.js';
 import { useAddress } from '../../scope/use-address.js';
 import { SelectField } from '../../ui/field.js';
 import { Moment } from '../../ui/format.js';
-import { PagedTable, usePaging } from '../../ui/paged-table.js';
+import { usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
+import { type DeliveryDetails, DeliveryList } from '../common/deliveries.js';
 import { filterOptions, filterValue } from '../common/filters.js';
-import { StatusBadge } from '../common/status-badge.js';
+import { UserLink } from '../common/user-link.js';
 import { UserFilter } from '../common/user-filter.js';
-import { MessageDialog } from './message-dialog.js';
 import { channelNames, statusNames, typeNames } from './names.js';
 
 type Message = components['schemas']['Message'];
 
 /** The messages that match the filters in the address. */
 export function Deliveries() {
-  const { api, href } = useScope();
+  const { api } = useScope();
   const address = useAddress();
   const paging = usePaging(address);
-  const [opened, setOpened] = useState<Message>();
   const { query } = address;
   const filters = {
     type: filterValue(typeNames, query['type']),
@@ -30,48 +28,35 @@ export function Deliveries() {
     userId: query['user'],
   };
   const read = useQuery(api.admin.query('/messages', { params: { query: given({ ...filters, ...paging.range }) } }));
+  const detailsOf = ({ id, userId, type, channel, due, created, about }: Message): DeliveryDetails => ({
+    title: `${typeNames[type]} · ${channelNames[channel]}`,
+    label: `the message to ${userId}`,
+    moments: [
+      { title: 'Due', value: <Moment at={due} /> },
+      { title: 'Queued', value: <Moment at={created} /> },
+    ],
+    idTitle: 'Id',
+    content: { title: 'About', value: about },
+    hint: 'Laurel checks again whether the user may receive it, and skips it otherwise.',
+    resend: () => api.admin.POST('/messages/{id}/resend', { params: { path: { id } } }),
+  });
   return (
     <Panel title="Messages">
       <Filters />
-      <PagedTable
+      <DeliveryList
         caption="Messages"
         of={read}
         paging={paging}
-        keyOf={({ id }) => id}
         empty="No messages match."
-        columns={[
+        first={[
           { title: 'Due', cell: ({ due }) => <Moment at={due} /> },
-          { title: 'User', cell: ({ userId }) => <a href={href(`/users/${encodeURIComponent(userId)}`)}>{userId}</a> },
+          { title: 'User', cell: ({ userId }) => <UserLink id={userId} /> },
           { title: 'Type', cell: ({ type }) => typeNames[type] },
           { title: 'Channel', cell: ({ channel }) => channelNames[channel] },
-          { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
-          { title: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },
-          { title: 'Clicks', isNumber: true, cell: ({ clicks }) => clicks },
-          {
-            title: 'Details',
-            cell: (message) => (
-              <button
-                type="button"
-                class="plain show"
-                aria-label={`Show the message to ${message.userId}`}
-                onClick={() => {
-                  setOpened(message);
-                }}
-              >
-                Show
-              </button>
-            ),
-          },
         ]}
+        last={[{ title: 'Clicks', isNumber: true, cell: ({ clicks }) => clicks }]}
+        detailsOf={detailsOf}
       />
-      {opened && (
-        <MessageDialog
-          message={opened}
-          onClose={() => {
-            setOpened(undefined);
-          }}
-        />
-      )}
     </Panel>
   );
 }

@@ -10,12 +10,13 @@ import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
 import { Runbooks } from '../common/runbook-list.js';
 import { runbooks } from '../common/runbooks.js';
+import { UserLink } from '../common/user-link.js';
 
 type Letter = components['schemas']['DeadLetter'];
 
 /** The entries of the ledger that Postgres refused. */
 export function DeadLetters() {
-  const { api, href } = useScope();
+  const { api } = useScope();
   const paging = usePaging(useAddress(), 'letters', 10);
   const read = useQuery(api.admin.query('/dead-letters', { params: { query: paging.range } }));
   return (
@@ -29,7 +30,7 @@ export function DeadLetters() {
         columns={[
           { title: 'At', cell: ({ at }) => <Moment at={at} /> },
           { title: 'Kind', cell: ({ kind }) => kind ?? <span class="none">undecodable</span> },
-          { title: 'User', cell: ({ userId }) => userId !== null && <a href={href(`/users/${encodeURIComponent(userId)}`)}>{userId}</a> },
+          { title: 'User', cell: ({ userId }) => userId !== null && <UserLink id={userId} /> },
           { title: 'SQLSTATE', cell: ({ sqlstate }) => sqlstate !== null && <code>{sqlstate}</code> },
           { title: 'Reason', cell: ({ reason }) => reason },
           {

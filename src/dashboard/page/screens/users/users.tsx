@@ -8,6 +8,7 @@ import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Page, Panel } from '../../ui/page.js';
 import { TextField } from '../../ui/field.js';
 import { useAddress } from '../../scope/use-address.js';
+import { UserLink } from '../common/user-link.js';
 
 type User = components['schemas']['User'];
 
@@ -41,7 +42,7 @@ function useSearch(): readonly [text: string, change: (text: string) => void] {
 
 /** Finds a user. */
 export default function Users() {
-  const { api, href } = useScope();
+  const { api } = useScope();
   const address = useAddress();
   const paging = usePaging(address);
   const search = address.query['search'] ?? '';
@@ -66,7 +67,7 @@ export default function Users() {
           paging={paging}
           keyOf={({ id }) => id}
           columns={[
-            { title: 'Id', cell: ({ id }) => <a href={href(`/users/${encodeURIComponent(id)}`)}>{id}</a> },
+            { title: 'Id', cell: ({ id }) => <UserLink id={id} /> },
             { title: 'Name', cell: ({ name }) => name ?? <span class="none">none</span> },
             { title: 'Email', cell: ({ email }) => email ?? <span class="none">none</span> },
             { title: 'Time zone', cell: ({ tz }) => tz ?? <span class="none">default</span> },

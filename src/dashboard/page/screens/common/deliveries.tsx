@@ -1,0 +1,106 @@
+import './screens.css';
+import { useState } from 'preact/hooks';
+import type { components } from '../../api/schema/admin.js';
+import { useChange } from '../../api/use-change.js';
+import { ChangeButton } from '../../ui/change-button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { type Fact, Facts } from '../../ui/facts.js';
+import { Moment } from '../../ui/format.js';
+import { Json } from '../../ui/json.js';
+import { PagedTable, type PagedTableProps } from '../../ui/paged-table.js';
+import { ErrorNote } from '../../ui/states.js';
+import type { Column } from '../../ui/table.js';
+import { Attempts } from './attempts.js';
+import { StatusBadge } from './status-badge.js';
+import { UserLink } from './user-link.js';
+
+/** A delivery of a webhook, or of a message to a user. */
+type Delivery = components['schemas']['WebhookDelivery'] | components['schemas']['Message'];
+
+/** What an operator sees of one delivery, besides what all have. */
+export interface DeliveryDetails {
+  readonly title: string;
+  /** Names it in the label of its button: `the delivery 5f0c…`. */
+  readonly label: string;
+  /** When it was due or happened. */
+  readonly moments: readonly Fact[];
+  /** What its id is called. */
+  readonly idTitle: string;
+  readonly content: { readonly title: string; readonly value: unknown };
+  /** What sending it again does. */
+  readonly hint?: string;
+  readonly resend: () => Promise<unknown>;
+}
+
+interface DeliveryListProps<T extends Delivery> extends Omit<PagedTableProps<T>, 'columns' | 'keyOf'> {
+  /** The columns before those that all deliveries have, and after them. */
+  readonly first: readonly Column<T>[];
+  readonly last: readonly Column<T>[];
+  readonly detailsOf: (delivery: T) => DeliveryDetails;
+}
+
+/** Deliveries by pages, each with a dialog that tells everything about it and sends it again. */
+export function DeliveryList<T extends Delivery>({ first, last, detailsOf, ...table }: DeliveryListProps<T>) {
+  return (
+    <PagedTable<T>
+      {...table}
+      keyOf={({ id }) => id}
+      columns={[
+        ...first,
+        { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
+        { title: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },
+        ...last,
+        { title: 'Details', cell: (delivery) => <Details delivery={delivery} details={detailsOf(delivery)} /> },
+      ]}
+    />
+  );
+}
+
+interface DetailsProps {
+  readonly delivery: Delivery;
+  readonly details: DeliveryDetails;
+}
+
+function Details({ delivery, details }: DetailsProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class="plain show" aria-label={`Show ${details.label}`} onClick={() => setOpen(true)}>
+        Show
+      </button>
+      {isOpen && <DeliveryDialog delivery={delivery} details={details} close={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function DeliveryDialog({ delivery, details, close }: DetailsProps & { readonly close: () => void }) {
+  const { title, moments, idTitle, content, hint, resend } = details;
+  const { mutate, isPending, error } = useChange(resend, close);
+  return (
+    <Dialog title={title} onClose={close}>
+      <div class="stack">
+        <Facts
+          facts={[
+            { title: 'Status', value: <StatusBadge status={delivery.status} /> },
+            { title: 'User', value: delivery.userId === null ? 'none' : <UserLink id={delivery.userId} /> },
+            ...moments,
+            { title: 'Finished', value: <Moment at={delivery.finished} /> },
+            { title: 'Next attempt', value: delivery.nextAttempt === null ? 'none' : <Moment at={delivery.nextAttempt} /> },
+            { title: idTitle, value: <code>{delivery.id}</code> },
+          ]}
+        />
+        <h3>Attempts</h3>
+        <Attempts attempts={delivery.tries} />
+        <h3>{content.title}</h3>
+        <Json value={content.value} />
+        {error && <ErrorNote error={error} />}
+        <footer class="actions">
+          {hint !== undefined && <p class="hint">{hint}</p>}
+          <ChangeButton kind="primary" isDisabled={isPending} onClick={mutate}>
+            Send again
+          </ChangeButton>
+        </footer>
+      </div>
+    </Dialog>
+  );
+}
