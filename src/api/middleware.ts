@@ -3,9 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import cors from '@koa/cors';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisConnection } from '../redis/connection.js';
-import { redisFailure } from '../redis/failure.js';
+import { RateLimiter } from '../redis/rate-limiter.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 
@@ -145,57 +144,36 @@ export interface RateLimitOptions {
 /** The headers that describe the limit. */
 export type LimitHeaders = Readonly<Record<string, string>>;
 
-/**
- * Limits the requests of each key across all processes, at one round trip to Redis per request. A key over its limit is blocked in memory until
- * its window ends, so that refusing it costs no round trip.
- */
+/** Limits the requests of each key across all processes. */
 export class RateLimit {
-  private readonly limiter: RateLimiterRedis;
-  private readonly redis: RedisConnection;
+  private readonly limiter: RateLimiter;
   private readonly requests: number;
   private readonly windowS: number;
   /** What is limited, for the 429. */
   private readonly what: string;
 
-  constructor({ redis, prefix, counter, requests, windowS }: RateLimitOptions) {
-    this.redis = redis;
+  constructor({ requests, ...options }: RateLimitOptions) {
+    this.limiter = new RateLimiter({ ...options, max: requests });
     this.requests = requests;
-    this.windowS = windowS;
-    this.what = counter === 'costly' ? 'requests of this kind' : 'requests';
-    this.limiter = new RateLimiterRedis({
-      storeClient: redis,
-      // No hash tag: the counters of keys are spread over a cluster.
-      keyPrefix: `${prefix}:${counter}`,
-      points: requests,
-      duration: windowS,
-      inMemoryBlockOnConsumed: requests + 1,
-    });
+    this.windowS = options.windowS;
+    this.what = options.counter === 'costly' ? 'requests of this kind' : 'requests';
   }
 
   /** Counts a request of a key, and passes the headers to `setHeaders`. Throws a 429 if the key is over its limit. */
   async count(keyId: string, setHeaders: (headers: LimitHeaders) => void): Promise<void> {
-    try {
-      setHeaders(this.headers(await this.limiter.consume(keyId)));
-    } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw redisFailure(error, this.redis);
-      setHeaders(this.headers(error));
+    const { isOver, left, resetS } = await this.limiter.count(keyId);
+    setHeaders({
+      'RateLimit-Limit': String(this.requests),
+      'RateLimit-Remaining': String(left),
+      'RateLimit-Reset': String(resetS),
+      'RateLimit-Policy': `${this.requests};w=${this.windowS}`,
+    });
+    if (isOver) {
       throw new LaurelError(
         'too_many_requests',
         `This key may make ${this.requests} ${this.what} in ${this.windowS} s: retry after the seconds in Retry-After.`,
-        { retryAfterS: secondsOf(error) },
+        { retryAfterS: resetS },
       );
     }
   }
-
-  private headers(result: RateLimiterRes): LimitHeaders {
-    return {
-      'RateLimit-Limit': String(this.requests),
-      'RateLimit-Remaining': String(result.remainingPoints),
-      'RateLimit-Reset': String(secondsOf(result)),
-      'RateLimit-Policy': `${this.requests};w=${this.windowS}`,
-    };
-  }
 }
-
-/** The seconds until a limiter accepts a request again: `Retry-After`. */
-export const secondsOf = ({ msBeforeNext }: RateLimiterRes): number => Math.max(1, Math.ceil(msBeforeNext / 1000));

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
 import type Koa from 'koa';
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Account } from '../access/account.js';
 import type { Principal } from '../access/key-ring.js';
-import { secondsOf } from '../api/middleware.js';
 import type { RedisConnection } from '../redis/connection.js';
+import { type Count, RateLimiter } from '../redis/rate-limiter.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import type { UntrustedProxy } from './untrusted-proxy.js';
@@ -48,8 +47,8 @@ export function networkOf(address: string): string {
 /** A name for a network in Redis, of one length. */
 const nameOf = (network: string): string => createHash('sha256').update(network).digest('base64url');
 
-function tooMany(exceeded: RateLimiterRes | undefined): LaurelError {
-  const retryAfterS = exceeded ? secondsOf(exceeded) : 1;
+function tooMany(exceeded: Count | undefined): LaurelError {
+  const retryAfterS = exceeded?.resetS ?? 1;
   const sentence = `Too many keys that can’t sign in: a valid key signs in at once, and others are tried again after ${retryAfterS} s.`;
   return new LaurelError('too_many_requests', sentence, { retryAfterS });
 }
@@ -61,22 +60,17 @@ function tooMany(exceeded: RateLimiterRes | undefined): LaurelError {
 export class SignIn {
   private readonly options: SignInOptions;
   private readonly account: Account;
-  private readonly byNetwork: RateLimiterAbstract;
-  private readonly all: RateLimiterAbstract;
+  private readonly byNetwork: RateLimiter;
+  private readonly all: RateLimiter;
   /** Refusals that wait. */
   private waiting = 0;
 
   constructor(account: Account, options: SignInOptions) {
     this.options = options;
     this.account = account;
-    const { redis: storeClient, prefix } = options;
-    const limiter = (points: number): RateLimiterAbstract => {
-      // No hash tag: the counters are spread over a cluster.
-      const common = { points, duration: limits.signInWindowS, keyPrefix: `${prefix}:sign-in` };
-      // While Redis is away, each process counts by itself.
-      const insuranceLimiter = new RateLimiterMemory(common);
-      return new RateLimiterRedis({ ...common, storeClient, insuranceLimiter, inMemoryBlockOnConsumed: points + 1 });
-    };
+    const { redis, prefix } = options;
+    const limiter = (max: number): RateLimiter =>
+      new RateLimiter({ redis, prefix, counter: 'sign-in', max, windowS: limits.signInWindowS, countsWithoutRedis: true });
     this.byNetwork = limiter(limits.signInFailures);
     this.all = limiter(limits.allSignInFailures);
   }
@@ -102,26 +96,16 @@ export class SignIn {
 
   /** Counts a wrong key: for all networks first, so that no more networks are counted than failures for all of them. */
   private async refuse(context: Koa.Context, begunMs: number): Promise<never> {
-    const all = await this.count(this.all, everyone);
+    const all = await this.all.count(everyone);
     const network = nameOf(networkOf(clientAddress(context, this.options.trustedProxies)));
-    const own = all ? undefined : await this.count(this.byNetwork, network);
+    const own = all.isOver ? undefined : await this.byNetwork.count(network);
+    const exceeded = [own, all].find((count) => count?.isOver === true);
     // Each refusal that waits holds a connection, and connections are limited.
-    if (this.waiting >= limits.maxWaitingSignIns) throw tooMany(own ?? all);
+    if (this.waiting >= limits.maxWaitingSignIns) throw tooMany(exceeded);
     this.waiting += 1;
-    await delay((all ? limits.signInSlowedMs : limits.signInFailureMs) - (performance.now() - begunMs));
+    await delay((all.isOver ? limits.signInSlowedMs : limits.signInFailureMs) - (performance.now() - begunMs));
     this.waiting -= 1;
-    if (!own) throw new LaurelError('unauthorized', refused);
+    if (own?.isOver !== true) throw new LaurelError('unauthorized', refused);
     throw tooMany(own);
-  }
-
-  /** Counts a failure. Returns the state of a limit that is exceeded. */
-  private async count(limiter: RateLimiterAbstract, name: string): Promise<RateLimiterRes | undefined> {
-    try {
-      await limiter.consume(name);
-      return undefined;
-    } catch (error) {
-      if (error instanceof RateLimiterRes) return error;
-      throw error;
-    }
   }
 }
