@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { NotificationType } from '../../config/schema/message-types.js';
-import type { SummaryStores } from '../../engine/points.js';
-import { readProfile } from '../../engine/users.js';
-import type { RedisConnection } from '../../redis/connection.js';
-import { redisFailure } from '../../redis/failure.js';
-import { LaurelError } from '../../shared/errors.js';
-import { limits } from '../../shared/limits.js';
-import { canonicalAddress, isSmtpAddress } from '../addresses/address.js';
-import type { Confirmations } from '../addresses/confirmations.js';
-import type { EmailSender } from '../send/provider.js';
+import type { NotificationType } from '../config/schema/message-types.js';
+import type { SummaryStores } from '../engine/points.js';
+import { readProfile } from '../engine/users.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { RateLimiter } from '../redis/rate-limiter.js';
+import { LaurelError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
+import { canonicalAddress, isSmtpAddress } from './address.js';
+import type { Confirmations } from './confirmations.js';
+import type { EmailSender } from './message.js';
 import { type Preview, type PreviewDraft, type PreviewQuery, previewMessage } from './preview.js';
 import type { Suppressions } from '../addresses/suppressions.js';
 
@@ -59,15 +58,17 @@ export interface TestSender {
 export class TestMessages {
   private readonly options: TestMessagesOptions;
   private readonly listed: ReadonlySet<string>;
-  private readonly limiter: RateLimiterRedis;
+  private readonly limiter: RateLimiter;
 
   constructor(options: TestMessagesOptions) {
     this.options = options;
     this.listed = new Set(options.addresses.map(canonicalAddress));
-    this.limiter = new RateLimiterRedis({
-      storeClient: options.redis,
-      keyPrefix: `${options.prefix}:test-emails`,
-      ...{ points: limits.maxTestEmails, duration: limits.testEmailWindowS },
+    this.limiter = new RateLimiter({
+      redis: options.redis,
+      prefix: options.prefix,
+      counter: 'test-emails',
+      max: limits.maxTestEmails,
+      windowS: limits.testEmailWindowS,
     });
   }
 
@@ -118,14 +119,12 @@ export class TestMessages {
   }
 
   private async count(tenant: number): Promise<void> {
-    try {
-      await this.limiter.consume(tenant);
-    } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw redisFailure(error, this.options.redis);
+    const { isOver, resetS } = await this.limiter.count(String(tenant));
+    if (isOver) {
       throw new LaurelError(
         'too_many_requests',
         `A tenant may send ${limits.maxTestEmails} test emails in an hour: retry after the seconds in Retry-After.`,
-        { retryAfterS: Math.max(1, Math.ceil(error.msBeforeNext / 1000)) },
+        { retryAfterS: resetS },
       );
     }
   }
