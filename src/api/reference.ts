@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { extname } from 'node:path';
 import type Router from '@koa/router';
 import type Koa from 'koa';
 import {
@@ -14,6 +13,7 @@ import { limits } from '../shared/limits.js';
 import { errorShape } from '../shared/shapes.js';
 import { version } from '../shared/version.js';
 import type { Api, Route } from './route.js';
+import { sendFile } from './static-file.js';
 
 const require = createRequire(import.meta.url);
 const { version: pageVersion } = require('swagger-ui-dist/package.json') as { version: string };
@@ -67,8 +67,8 @@ const start = `SwaggerUIBundle({
 /** The files of Swagger UI that the page loads. No others are served. */
 const files = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js', 'favicon-32x32.png'];
 
-/** Sends a file of the page. */
-function send(context: Koa.Context, type: string, body: string | Buffer): void {
+/** Sends a text of the page. */
+function send(context: Koa.Context, type: string, body: string): void {
   context.set('Content-Security-Policy', policy);
   context.type = type;
   context.body = body;
@@ -108,11 +108,9 @@ export function docsRoutes(router: Router, routes: RoutesOfApis): void {
   for (const file of files) {
     let content: Promise<Buffer> | undefined;
     router.get(`/docs/${file}`, async (context) => {
-      context.set('Cache-Control', 'no-cache');
-      context.etag = `${pageVersion}-${file}`;
-      context.status = 200;
-      if (context.fresh) context.status = 304;
-      else send(context, extname(file), await (content ??= readFile(require.resolve(`swagger-ui-dist/${file}`))));
+      const identity = await (content ??= readFile(require.resolve(`swagger-ui-dist/${file}`)));
+      context.set({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': policy });
+      sendFile(context, { name: file, etag: `${pageVersion}-${file}`, contents: { identity } });
     });
   }
 }

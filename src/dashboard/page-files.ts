@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type Router from '@koa/router';
 import type Koa from 'koa';
+import { sendFile, type StaticFile } from '../api/static-file.js';
 import { LaurelError } from '../shared/errors.js';
 
 /** What the page may load: its own scripts, styles and data. Badges of achievements are images of any site, and no frame but a preview is shown. */
@@ -32,33 +33,24 @@ const builtFolder = fileURLToPath(new URL('../../dist/dashboard-page', import.me
 const assetsFolder = 'assets';
 const indexFile = 'index.html';
 
-/** The variants of a file that bin/page.mjs writes, by their encodings, the smallest first. */
-const variants = { br: '.br', gzip: '.gz', identity: '' } as const;
-type Encoding = keyof typeof variants;
-const encodings = Object.keys(variants) as Encoding[];
-
-interface PageFile {
-  readonly etag: string;
-  readonly contents: Readonly<Record<Encoding, Buffer>>;
-}
-
-async function load(folder: string, name: string): Promise<PageFile> {
-  const [br, gzip, identity] = await Promise.all(encodings.map((encoding) => readFile(join(folder, name + variants[encoding]))));
-  if (!br || !gzip || !identity) throw new Error(`${name} has not all of its variants`);
-  return { etag: createHash('sha256').update(identity).digest('base64url'), contents: { br, gzip, identity } };
+/** Reads a file with the variants that bin/page.mjs writes. */
+async function load(folder: string, name: string): Promise<StaticFile> {
+  const read = (suffix: string): Promise<Buffer> => readFile(join(folder, name + suffix));
+  const [br, gzip, identity] = await Promise.all([read('.br'), read('.gz'), read('')]);
+  return { name, etag: createHash('sha256').update(identity).digest('base64url'), contents: { br, gzip, identity } };
 }
 
 /** The page and its assets in memory, read with the first request. */
 export class PageFiles {
   private readonly folder: string;
-  private loading: Promise<ReadonlyMap<string, PageFile>> | undefined;
+  private loading: Promise<ReadonlyMap<string, StaticFile>> | undefined;
 
   constructor(folder: string = builtFolder) {
     this.folder = folder;
   }
 
   /** Undefined for an unknown name. Throws a 404 as long as the page is not built. */
-  async find(name: string): Promise<PageFile | undefined> {
+  async find(name: string): Promise<StaticFile | undefined> {
     this.loading ??= this.loadAll();
     try {
       return (await this.loading).get(name);
@@ -70,27 +62,12 @@ export class PageFiles {
     }
   }
 
-  private async loadAll(): Promise<ReadonlyMap<string, PageFile>> {
+  private async loadAll(): Promise<ReadonlyMap<string, StaticFile>> {
     const folder = join(this.folder, assetsFolder);
     const names = (await readdir(folder)).filter((name) => !/\.(?:br|gz)$/.test(name));
     const assets = names.map(async (name) => [`${assetsFolder}/${name}`, await load(folder, name)] as const);
     return new Map([[indexFile, await load(this.folder, indexFile)], ...(await Promise.all(assets))]);
   }
-}
-
-/** Sends a file in the smallest variant that the browser accepts, or 304 if it has the file already. */
-function send(context: Koa.Context, name: string, { etag, contents }: PageFile): void {
-  const encoding = (context.acceptsEncodings(encodings) || 'identity') as Encoding;
-  context.status = 200;
-  context.vary('Accept-Encoding');
-  context.etag = `${etag}-${encoding}`;
-  if (context.fresh) {
-    context.status = 304;
-    return;
-  }
-  context.type = name.slice(name.lastIndexOf('.'));
-  if (encoding !== 'identity') context.set('Content-Encoding', encoding);
-  context.body = contents[encoding];
 }
 
 /** The assets, whose names change with their contents: browsers keep them for good. */
@@ -100,7 +77,7 @@ export function pageRoutes(router: Router, files: PageFiles): void {
     const file = await files.find(name);
     if (!file) throw new LaurelError('not_found', 'There is no such file. Load the dashboard again: it has been updated.');
     context.set('Cache-Control', 'public, max-age=31536000, immutable');
-    send(context, name, file);
+    sendFile(context, file);
   });
 }
 
@@ -118,6 +95,6 @@ export function servePage(files: PageFiles): Koa.Middleware {
     }
     context['_matchedRoute'] = '/dashboard';
     context.set({ ...pageHeaders, 'Cache-Control': 'no-cache' });
-    send(context, indexFile, file);
+    sendFile(context, file);
   };
 }
