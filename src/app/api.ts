@@ -52,7 +52,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
   const feedback = feedbackIntake(context);
   const services: Services = {
     ...{ engine, clock, history, aggregates, analytics, configuration, account, audit },
-    sessions: new Sessions({ account, aheadMs: context.sessionAheadMs }),
+    sessions: new Sessions({ account, aheadMs: context.overrides.sessionAheadMs }),
     advance: (toMs) => sweeper.advance(defaultTenant, toMs),
     counts: new Counts(pool),
     directory: new UserDirectory(pool),
@@ -100,10 +100,10 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
 
 type Admission = Pick<ServeOptions, 'rateLimit' | 'costly'>;
 
-function dashboardOf({ settings, redis, log, pageFolder }: Context, services: Services, admission: Admission): (app: Koa) => void {
+function dashboardOf({ settings, redis, log, overrides }: Context, services: Services, admission: Admission): (app: Koa) => void {
   const { redisPrefix: prefix, trustedProxies } = settings;
   const untrustedProxy = new UntrustedProxy({ redis, prefix, log });
-  return dashboard({ services, ...admission, signIn: { redis, prefix, trustedProxies, untrustedProxy }, folder: pageFolder });
+  return dashboard({ services, ...admission, signIn: { redis, prefix, trustedProxies, untrustedProxy }, folder: overrides.pageFolder });
 }
 
 function deletionOf(context: Context): Deletion {

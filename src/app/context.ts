@@ -44,20 +44,25 @@ export interface ContextOptions {
   readonly createStores?: boolean;
   /** Measures each call of the function library. */
   readonly aroundCall?: AroundCall | undefined;
-  /** How far the clock of webhook deliveries is ahead of Postgres' clock. Only tests move it. */
-  readonly deliveryAheadMs?: () => number;
-  /** How far the clock of confirmations is ahead of Postgres' clock (ledger/active-redis.ts). Only tests move it. */
-  readonly confirmationAheadMs?: () => number;
-  /** How far the clock of the dashboard's sessions is ahead. Only tests move it. */
-  readonly sessionAheadMs?: () => number;
-  /** The built page of the dashboard; without it, that of the build. Only tests pass one. */
-  readonly pageFolder?: string;
-  /** Connects to Amazon SNS. Only tests pass one. */
-  readonly snsAgent?: Agent;
   /** The stores to use; without them, the settings name them or they are started. */
   readonly stores?: StoreAddresses;
   /** The role that other processes see in this one's confirmations; `command` without it. */
   readonly role?: ProcessRole;
+  readonly overrides?: Overrides;
+}
+
+/** What only tests set. */
+export interface Overrides {
+  /** How far the clock of webhook deliveries is ahead of Postgres' clock. */
+  readonly deliveryAheadMs?: () => number;
+  /** How far the clock of confirmations is ahead of Postgres' clock (ledger/active-redis.ts). */
+  readonly confirmationAheadMs?: () => number;
+  /** How far the clock of the dashboard's sessions is ahead. */
+  readonly sessionAheadMs?: () => number;
+  /** The built page of the dashboard; without it, that of the build. */
+  readonly pageFolder?: string;
+  /** Connects to Amazon SNS. */
+  readonly snsAgent?: Agent;
 }
 
 /** The configured addresses, or those of the built-in stores. */
@@ -95,25 +100,21 @@ export class Context {
   readonly account: Account;
   readonly audit: AuditLog;
   readonly lifecycle: Lifecycle;
-  readonly snsAgent: Agent | undefined;
-  readonly sessionAheadMs: (() => number) | undefined;
-  readonly pageFolder: string | undefined;
+  readonly overrides: Overrides;
   private readonly target: RedisTarget;
 
   private constructor(options: ContextOptions, { redis, bulkRedis, target, pool, testClock, watches, lifecycle }: Connections) {
-    const { settings, log, print } = options;
+    const { settings, log, print, overrides = {} } = options;
     this.settings = settings;
     this.log = log;
     this.print = print;
     this.redis = redis;
     this.target = target;
     this.pool = pool;
-    this.snsAgent = options.snsAgent;
-    this.sessionAheadMs = options.sessionAheadMs;
-    this.pageFolder = options.pageFolder;
+    this.overrides = overrides;
     this.lifecycle = lifecycle;
     this.active = new ActiveRedis({
-      ...{ redis, pool, prefix: settings.redisPrefix, role: options.role ?? 'command', aheadMs: options.confirmationAheadMs },
+      ...{ redis, pool, prefix: settings.redisPrefix, role: options.role ?? 'command', aheadMs: overrides.confirmationAheadMs },
       address: redisPlaceName(settings.redisUrl, settings.dataDir),
       db: redisDatabaseOf(settings.redisUrl),
       partition: (tenant) => this.engine.partition(tenant),
@@ -149,7 +150,7 @@ export class Context {
       ...{ pool, engine: this.engine, clock: this.clock, failure: postgresFailure },
       webhookReceivers: webhookReceivers(settings),
     });
-    this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log, watches, aheadMs: options.sessionAheadMs });
+    this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log, watches, aheadMs: overrides.sessionAheadMs });
     this.audit = new AuditLog(this.account, log, serviceClock(this.clock));
   }
 

@@ -156,7 +156,7 @@ export function publicServices({
   history,
   log,
   lifecycle,
-  snsAgent,
+  overrides,
 }: Context): PageServices & Omit<BounceServices, 'feedback'> {
   const clicks = new ClickCounter(pool, log);
   lifecycle.onStop('counting of clicks', () => clicks.stop());
@@ -169,6 +169,6 @@ export function publicServices({
       confirmations: new Confirmations(pool, new Suppressions(pool)),
     },
     ...{ postmarkToken: settings.postmarkWebhookToken },
-    ses: settings.sesTopicArn === null ? null : new SesNotifications(settings.sesTopicArn, snsAgent),
+    ses: settings.sesTopicArn === null ? null : new SesNotifications(settings.sesTopicArn, overrides.snsAgent),
   };
 }

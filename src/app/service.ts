@@ -92,7 +92,7 @@ export async function startService(options: ServiceOptions, roles: Roles): Promi
     await startAccount(context);
     const listener = new Listener(await context.connectListener(), settings.redisPrefix);
 
-    const deliverer = roles.worker ? startDeliverer(context, watch, options.deliveryAheadMs) : undefined;
+    const deliverer = roles.worker ? startDeliverer(context, watch) : undefined;
     const wakeDeliverer = (): void => deliverer?.wake();
     const reconciler = roles.worker ? await startWorker({ context, listener, watch, wakeDeliverer }) : undefined;
     if (!roles.worker) drainAsLast(context);

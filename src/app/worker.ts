@@ -73,8 +73,9 @@ export function drainAsLast(context: Context): void {
 }
 
 /** Delivers the outbox. It stops after the write-behind, so that it delivers the last messages too. */
-export function startDeliverer(context: Context, watch: Observed, aheadMs?: () => number): Deliverer {
+export function startDeliverer(context: Context, watch: Observed): Deliverer {
   const { engine, pool, settings, lifecycle, log } = context;
+  const { deliveryAheadMs: aheadMs } = context.overrides;
   const transport = new Transport({ receivers: webhookReceivers(settings) });
   const webhooks = new WebhookTargets({ transport, log, configuration: async (tenant) => (await engine.config(tenant)).document });
   const messages = startMessages(context, watch);
@@ -93,8 +94,8 @@ export function startDeliverer(context: Context, watch: Observed, aheadMs?: () =
 }
 
 /** Sweeps once a second, and prunes sessions and the audit log when that is due. */
-export function startSweep({ pool, clock, lifecycle, log, sessionAheadMs: aheadMs }: Context, sweeper: Sweeper): void {
-  const access = new AccessRetention({ pool, log, auditClock: serviceClock(clock), aheadMs });
+export function startSweep({ pool, clock, lifecycle, log, overrides }: Context, sweeper: Sweeper): void {
+  const access = new AccessRetention({ pool, log, auditClock: serviceClock(clock), aheadMs: overrides.sessionAheadMs });
   const seconds = eachSecond(() => {
     sweeper.sweepNext();
     access.runIfDue();

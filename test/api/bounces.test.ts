@@ -18,7 +18,7 @@ describe('Bounces and complaints', () => {
   before(async () => {
     sns = await startSns();
     world = await startWorld({
-      ...{ config: configText({ metrics: [{ key: 'cards', name: 'Cards' }] }), now: null, snsAgent: sns.agent },
+      ...{ config: configText({ metrics: [{ key: 'cards', name: 'Cards' }] }), now: null, overrides: { snsAgent: sns.agent } },
       settings: { testClock: true, postmarkWebhookToken: token, sesTopicArn: topic },
     });
     suppressions = new Suppressions(world.pool);

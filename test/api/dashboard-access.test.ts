@@ -278,7 +278,7 @@ describe('A session of the dashboard', () => {
   let world: World;
   let aheadMs = 0;
   before(async () => {
-    world = await startWorld({ config: routeConfig, sessionAheadMs: () => aheadMs });
+    world = await startWorld({ config: routeConfig, overrides: { sessionAheadMs: () => aheadMs } });
   });
   after(() => world.stop());
   afterEach(() => {
@@ -435,7 +435,7 @@ describe('A session of the dashboard', () => {
 describe('The page of the dashboard', () => {
   let world: World;
   before(async () => {
-    world = await startWorld({ config: routeConfig, pageFolder: await buildPage() });
+    world = await startWorld({ config: routeConfig, overrides: { pageFolder: await buildPage() } });
   });
   after(() => world.stop());
   const get = (path: string, headers: Record<string, string> = {}): Promise<Reply> => world.request('GET', path, { key: null, headers });
@@ -522,7 +522,7 @@ describe('The page of the dashboard', () => {
   });
 
   it('says how to build it where it is not built', async () => {
-    const unbuilt = await startWorld({ config: routeConfig, pageFolder: '/nowhere' });
+    const unbuilt = await startWorld({ config: routeConfig, overrides: { pageFolder: '/nowhere' } });
     try {
       const reply = await unbuilt.request('GET', '/dashboard', { key: null });
       expect([reply.status, errorOf(reply)]).to.deep.equal([

@@ -22,7 +22,7 @@ describe('A page of another origin, in the browser of an operator who is signed 
     );
     await new Promise<void>((resolve) => site?.listen(0, '127.0.0.1', resolve));
     browser = await startChromium(chromiumProgram);
-    world = await startWorld({ config: routeConfig, pageFolder: await buildPage() });
+    world = await startWorld({ config: routeConfig, overrides: { pageFolder: await buildPage() } });
     await world.request('PUT', '/v1/users/ana', { body: { name: 'Ana', email: 'ana@example.com' } });
     cookie = await signedIn(world);
     const [name = '', value = ''] = cookie.split('=');

@@ -17,7 +17,7 @@ describe('The page of the dashboard', () => {
   before(async function () {
     if (chromiumProgram === undefined) this.skip();
     browser = await startChromium(chromiumProgram);
-    world = await startWorld({ config, pageFolder: await buildPage() });
+    world = await startWorld({ config, overrides: { pageFolder: await buildPage() } });
     address = world.address;
   });
   after(async () => {

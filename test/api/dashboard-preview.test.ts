@@ -37,7 +37,7 @@ describe('The frame for previews of emails', () => {
     site = createServer((_request, response) => response.setHeader('Content-Type', 'text/html').end('<!doctype html><title>other</title>'));
     await new Promise<void>((resolve) => site?.listen(0, '127.0.0.1', resolve));
     browser = await startChromium(chromiumProgram);
-    world = await startWorld({ pageFolder: await buildPage() });
+    world = await startWorld({ overrides: { pageFolder: await buildPage() } });
   });
   after(async () => {
     await browser?.stop();

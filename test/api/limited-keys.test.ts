@@ -53,7 +53,7 @@ describe('A limited application key', () => {
   let second: Service;
   let aheadMs = 0;
   before(async () => {
-    world = await startWorld({ config, sessionAheadMs: () => aheadMs });
+    world = await startWorld({ config, overrides: { sessionAheadMs: () => aheadMs } });
     second = await startSecond(world);
     await world.request('PUT', '/v1/users/ana', { body: { email: 'ana@example.com' } });
   });

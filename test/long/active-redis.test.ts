@@ -142,7 +142,7 @@ describe('A second Redis, or prefix, on the same Postgres', () => {
     const service = await startService(
       {
         ...{ settings: { ...world.settings, ...settings }, log: silent, print: () => undefined },
-        ...(isHurried ? { confirmationAheadMs } : {}),
+        overrides: isHurried ? { confirmationAheadMs } : {},
       },
       roles,
     );
@@ -288,7 +288,12 @@ describe('A second Redis, or prefix, on the same Postgres', () => {
     const undrained = await world.redis.xlen(`${world.partition}ledger`);
     expect(undrained).to.be.at.least(3);
 
-    const context = await Context.start({ settings: world.settings, log: silent, print: () => undefined, confirmationAheadMs });
+    const context = await Context.start({
+      settings: world.settings,
+      log: silent,
+      print: () => undefined,
+      overrides: { confirmationAheadMs },
+    });
     cleaning.push(() => context.stop());
     const printed: string[] = [];
     await restore(context, (line) => printed.push(line), {});

@@ -141,7 +141,7 @@ describe('Messages to users that are queued', () => {
     await setEngineClock('2040-01-09T22:00:00Z');
     await writeBehind.stop();
     let aheadMs = 0;
-    const options = { settings: world.settings, log: silent, print: () => undefined, deliveryAheadMs: () => aheadMs };
+    const options = { settings: world.settings, log: silent, print: () => undefined, overrides: { deliveryAheadMs: () => aheadMs } };
     const service = await startService(options, { api: false, worker: true });
     try {
       await until('an attempt of both', async () => (await sentMessages(world)).every(({ attempts }) => attempts > 0));

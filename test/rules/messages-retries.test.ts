@@ -31,7 +31,7 @@ describe('Emails to users through an SMTP server', () => {
     [server, expo] = await Promise.all([startMailServer(), startExpo()]);
     const log = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
     host = await startWorld({
-      ...{ now: null, log, deliveryAheadMs: () => aheadMs },
+      ...{ now: null, log, overrides: { deliveryAheadMs: () => aheadMs } },
       settings: {
         ...{ testClock: true, metricsPort: 0, messages: 'on', smtpUrl: server.url },
         ...{ pushExpo: true, expoUrl: expo.url },

@@ -1,5 +1,4 @@
 import { applyConfig } from '../../src/app/apply.js';
-import type { Agent } from 'node:https';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +13,7 @@ import { connectRedis, redisOptions } from '../../src/redis/connection.js';
 import { keyNames, metaFields, partitionPrefix } from '../../src/redis/contract.js';
 import { wakeWriteBehind } from '../../src/redis/partition.js';
 import { Sweep } from '../../src/jobs/sweep.js';
+import type { Overrides } from '../../src/app/context.js';
 import { openChannels } from '../../src/app/messages.js';
 import { startService, type Roles } from '../../src/app/service.js';
 import { parseSettings, type Settings } from '../../src/app/settings.js';
@@ -96,14 +96,7 @@ export interface WorldOptions {
   readonly log?: Logger;
   /** An empty database on another Postgres than that of the run. */
   readonly databaseUrl?: string;
-  /** How far the clock of webhook deliveries is ahead. */
-  readonly deliveryAheadMs?: () => number;
-  /** How far the clock of the dashboard's sessions is ahead. */
-  readonly sessionAheadMs?: () => number;
-  /** The built page of the dashboard. */
-  readonly pageFolder?: string;
-  /** Connects to Amazon SNS. */
-  readonly snsAgent?: Agent;
+  readonly overrides?: Overrides;
   /** Settings besides those of a world. */
   readonly settings?: Partial<Settings>;
 }
@@ -263,18 +256,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const started = await settingsOf(database.url, options);
   // Another service on these stores uses the active configuration.
   const settings = { ...started, config: options.config === undefined ? null : started.config };
+  const log = options.log ?? pino({ level: 'silent' });
   const service = await startService(
-    {
-      ...{ settings: started, log: options.log ?? pino({ level: 'silent' }), print: () => undefined },
-      ...(options.snsAgent ? { snsAgent: options.snsAgent } : {}),
-      ...(options.sessionAheadMs ? { sessionAheadMs: options.sessionAheadMs } : {}),
-      ...(options.pageFolder ? { pageFolder: options.pageFolder } : {}),
-      ...(options.deliveryAheadMs ? { deliveryAheadMs: options.deliveryAheadMs } : {}),
-    },
+    { settings: started, log, print: () => undefined, overrides: options.overrides ?? {} },
     options.roles ?? { api: true, worker: true },
   );
   const { engine, clock, history } = service.context;
-  const log = options.log ?? pino({ level: 'silent' });
   const sweep = new Sweep({ engine, clock, history, pool: service.context.pool, log }, openChannels(settings));
   const redis = await ownConnection(settings.redisUrl ?? '');
   const partition = partitionPrefix(settings.redisPrefix, tenant);
