@@ -36,8 +36,8 @@ export const metricRoutes: readonly Route[] = [
     body: eventSchema,
     handle: async ({ services, tenant, params, body, idempotencyKey }) => {
       const { user, value, attributes } = body;
-      const answer = await trackEvent(services.engine, tenant, { metricKey: params.key, user, value, attributes, idempotencyKey });
-      return { status: answer.replayed ? 202 : 201, body: answer.body };
+      const tracked = await trackEvent(services.engine, tenant, { metricKey: params.key, user, value, attributes, idempotencyKey });
+      return { status: tracked.replayed ? 202 : 201, body: tracked.body };
     },
   }),
 ];

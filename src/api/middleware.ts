@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 import cors from '@koa/cors';
 import type Koa from 'koa';
 import type { Logger } from 'pino';
+import type { Observed } from '../observe/observed.js';
+import type { HandledRequest } from '../observe/service-metrics.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { RateLimiter } from '../redis/rate-limiter.js';
 import { LaurelError } from '../shared/errors.js';
@@ -53,30 +54,8 @@ export function crossOrigin(origins: readonly string[]): Koa.Middleware {
   };
 }
 
-/** A completed request, without personal data: `route` is the pattern, not the path. */
-export interface Answered {
-  readonly method: string;
-  /** `/v1/users/:id`; `none` for an unknown path. */
-  readonly route: string;
-  readonly status: number;
-  /** From the request's head to its response. */
-  readonly seconds: number;
-}
-
-/** A request that has begun. */
-export interface Asked {
-  readonly id: string;
-  readonly method: string;
-  readonly headers: IncomingHttpHeaders;
-}
-
-/** Measures and traces requests. */
-export interface RequestWatch {
-  /** Counts a request. */
-  readonly onResponse?: ((request: Answered) => void) | undefined;
-  /** Traces a request around `answer`. `outcome` is available once that resolves. */
-  readonly traceRequest?: ((request: Asked, answer: () => Promise<void>, outcome: () => Answered) => Promise<void>) | undefined;
-}
+/** Measures and traces requests. `traceRequest` traces a request around `handle`; `outcome` is available once that resolves. */
+export type RequestWatch = Pick<Observed, 'onResponse' | 'traceRequest'>;
 
 const wellFormedId = new RegExp(`^[A-Za-z0-9._-]{1,${limits.maxRequestIdChars}}$`);
 
@@ -112,14 +91,14 @@ export function observed({ log, accessLog, watch }: ObservedOptions): Koa.Middle
     const id = requestId(context.request);
     context.state['requestId'] = id;
     const { method } = context;
-    const outcome = (): Answered => ({
+    const outcome = (): HandledRequest => ({
       method,
       route: routeOf(context),
       status: context.status,
       seconds: (performance.now() - begun) / 1000,
     });
-    const answer = next as () => Promise<void>;
-    await (traceRequest ? traceRequest({ id, method, headers: context.headers }, answer, outcome) : answer());
+    const handle = next as () => Promise<void>;
+    await (traceRequest ? traceRequest({ id, method, headers: context.headers }, handle, outcome) : handle());
     if (!onResponse && !isLogged) return;
     const request = outcome();
     onResponse?.(request);

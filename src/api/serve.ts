@@ -151,9 +151,9 @@ export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve 
     const key = route.idempotent ? idempotencyKey(context) : undefined;
     if (ignored.length > 0) context.set(ignoredFieldsHeader, headerOf(ignored));
     const names = ignored.length > 0 ? auditedNames(ignored) : [];
-    const answer = (): Promise<RouteResponse> =>
+    const respond = (): Promise<RouteResponse> =>
       handle({ services, principal, tenant, params, query, body, idempotencyKey: key, ignoredFields: names });
-    const response = await (route.costly ? options.costly.run(principal.keyId, answer) : answer());
+    const response = await (route.costly ? options.costly.run(principal.keyId, respond) : respond());
     send(context, withWarnings(response, ignored), route);
   };
 }

@@ -76,7 +76,7 @@ export class SignIn {
   }
 
   /**
-   * The caller with an admin key. Throws a 401 or a 429 for every other text after limits.signInFailureMs, so that neither the answer nor its time
+   * The caller with an admin key. Throws a 401 or a 429 for every other text after limits.signInFailureMs, so that neither the response nor its time
    * says whether a key was ever valid. What fails for another reason than a wrong key is no attempt.
    */
   async check(context: Koa.Context, key: string): Promise<Principal> {

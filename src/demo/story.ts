@@ -1,6 +1,6 @@
 import { dateToDay, dayToDate } from '../shared/calendar.js';
 import { Random } from '../shared/random.js';
-import { type Deed, deedsOf } from './habits.js';
+import { type Activity, activitiesOf } from './habits.js';
 import { Census, type Person } from './people.js';
 
 export interface StoryOptions {
@@ -11,7 +11,7 @@ export interface StoryOptions {
 }
 
 /** One event, with the person who caused it. The first one of a person brings the profile. */
-export interface StoryEvent extends Deed {
+export interface StoryEvent extends Activity {
   readonly person: Person;
   readonly isFirst: boolean;
 }
@@ -119,12 +119,13 @@ export function planStory({ seed, users, until }: StoryOptions): Story {
   for (let no = 0; no < users; no += 1) {
     const random = randomOf(seed, no);
     const person = census.draw(random);
-    const deeds = deedsOf(random, person, { firstDay: firstDayOf(random, firstDay), lastDay })
+    const activities = activitiesOf(random, person, { firstDay: firstDayOf(random, firstDay), lastDay })
       .filter(({ atMs }) => script.has(atMs))
       .sort((a, b) => a.atMs - b.atMs);
-    for (const [index, deed] of deeds.entries()) script.at(deed.atMs).events.push({ ...deed, person, isFirst: index === 0 });
-    events += deeds.length;
-    const [first] = deeds;
+    for (const [index, activity] of activities.entries())
+      script.at(activity.atMs).events.push({ ...activity, person, isFirst: index === 0 });
+    events += activities.length;
+    const [first] = activities;
     if (first) addSupport(script, random, { id: person.id, firstMs: first.atMs });
   }
   return { firstDay: dayToDate(firstDay), startMs: script.startMs, endMs: script.endMs, events, scenes: script.inOrder() };

@@ -44,7 +44,7 @@ async function latestRestores(pool: pg.Pool): Promise<EndedEpoch[]> {
   return rows;
 }
 
-/** Reads the status of `laurel status`, and what operators watch besides. Changes nothing. A store that does not answer is a problem in the result. */
+/** Reads the status of `laurel status`, and what operators watch besides. Changes nothing. A store that does not respond is a problem in the result. */
 export async function readAccountStatus({ engine, clock, ...stores }: AccountStatusOptions): Promise<AccountStatus> {
   const { pool } = stores;
   const status = await readStatus({ ...stores, problems: [] });

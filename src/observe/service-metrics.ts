@@ -69,12 +69,13 @@ export function timeFunctions(registry: Registry): AroundCall {
 /** Seconds: from a request that Redis serves at once to one that waits for Postgres until its timeout. */
 const durationBuckets = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
-/** A request with a response. */
+/** A request with a response, without personal data: `route` is the pattern, not the path. */
 export interface HandledRequest {
   readonly method: string;
-  /** The pattern of the route, `none` for an unknown path. */
+  /** `/v1/users/:id`; `none` for an unknown path. */
   readonly route: string;
   readonly status: number;
+  /** From the request's head to its response. */
   readonly seconds: number;
 }
 

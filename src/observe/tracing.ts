@@ -9,6 +9,7 @@ import type { TraceBatch } from '../ledger/write-behind.js';
 import { limits } from '../shared/limits.js';
 import type { HandledRequest } from './service-metrics.js';
 
+/** A request that has begun. */
 interface TracedRequest {
   readonly id: string;
   readonly method: string;
@@ -17,7 +18,7 @@ interface TracedRequest {
 
 /** Spans for requests, their calls of the function library, and the batches of the write-behind. */
 export interface Tracing {
-  readonly request: (request: TracedRequest, answer: () => Promise<void>, outcome: () => HandledRequest) => Promise<void>;
+  readonly request: (request: TracedRequest, handle: () => Promise<void>, outcome: () => HandledRequest) => Promise<void>;
   readonly call: AroundCall;
   readonly batch: TraceBatch;
   /** Sends the remaining spans. */
@@ -56,11 +57,11 @@ export function startTracing(endpoint: string, log: Logger): Tracing {
 
 /** Server spans, which continue the caller's trace if a `traceparent` header has one. */
 function traceRequest(tracer: Tracer): Tracing['request'] {
-  return async ({ id, method, headers }, answer, outcome) => {
+  return async ({ id, method, headers }, handle, outcome) => {
     const parent = propagation.extract(context.active(), headers);
     const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes: { 'laurel.request_id': id } }, parent);
     try {
-      await context.with(trace.setSpan(parent, span), answer);
+      await context.with(trace.setSpan(parent, span), handle);
     } finally {
       const { route, status } = outcome();
       span.updateName(`${method} ${route}`);

@@ -136,7 +136,7 @@ export class BinaryWriter {
   }
 
   bigint(value: number): void {
-    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no bigint`);
+    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not a safe integer`);
     this.int32(8);
     const high = Math.floor(value / 0x1_0000_0000);
     this.int32(high);

@@ -3,14 +3,14 @@ import { isDate } from './calendar.js';
 import { limits } from './limits.js';
 
 /**
- * Small shapes that the answers, and some requests, of several resources share. The reference (api/reference.ts) is made from them and
+ * Small shapes that the responses, and some requests, of several resources share. The reference (api/reference.ts) is made from them and
  * from the shapes beside each resource's responses.
  */
 
-/** A date as answers have it, `YYYY-MM-DD`. */
+/** A date as responses have it, `YYYY-MM-DD`. */
 export const dateShape = z.iso.date();
 
-/** A moment as answers have it: an ISO 8601 date-time in UTC. */
+/** A moment as responses have it: an ISO 8601 date-time in UTC. */
 export const instantShape = z.iso.datetime();
 
 /** A moment of the day, `HH:MM` or `HH:MM:SS`. */
@@ -21,7 +21,7 @@ export const attributeShape = z
   .object({ key: z.string().meta({ description: "The attribute's key." }), value: z.string() })
   .meta({ id: 'AttributeValue' });
 
-/** The body of every answer that is an error. */
+/** The body of every response that is an error. */
 export const errorShape = z
   .object({ error: z.string().meta({ description: 'What is wrong and what to do, in a sentence.' }) })
   .meta({ id: 'Error' });

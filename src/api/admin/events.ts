@@ -10,7 +10,7 @@ import { batch, issueOf, issueSchema } from './requests.js';
 const batchEventSchema = eventSchema.extend({ key: z.string(), idempotencyKey: callersIdSchema.optional() });
 
 /** The contract's `BatchEventsResponse`, with the reasons why events were not counted. */
-const answerSchema = z.object({ accepted: z.number().int(), issues: z.array(issueSchema) });
+const responseSchema = z.object({ accepted: z.number().int(), issues: z.array(issueSchema) });
 
 export const eventAdminRoutes: readonly Route[] = [
   defineRoute({
@@ -18,13 +18,13 @@ export const eventAdminRoutes: readonly Route[] = [
     path: '/metrics/events',
     operation: 'admin_metrics_batch_events',
     isTraffic: true,
-    audit: ({ response }) => countOf((response as z.infer<typeof answerSchema>).accepted, 'event', 'counted'),
+    audit: ({ response }) => countOf((response as z.infer<typeof responseSchema>).accepted, 'event', 'counted'),
     description:
       'Each event is atomic, in the order of the batch. A wrong shape anywhere is a 422, and nothing is counted. An event ' +
       "that the configuration or the user's state refuses is in `issues`, and the others are counted. After a 503, send the " +
       'batch again with the same keys.',
     summary: 'Count many events, in order',
-    responses: { 202: answerSchema },
+    responses: { 202: responseSchema },
     body: batch(batchEventSchema, limits.maxBatchEvents),
     maxBodyBytes: limits.maxBatchEventsBytes,
     handle: async ({ services, tenant, body }) => {
@@ -33,11 +33,11 @@ export const eventAdminRoutes: readonly Route[] = [
         tenant,
         body.map(({ key, user, value, attributes, idempotencyKey }) => ({ metricKey: key, user, value, attributes, idempotencyKey })),
       );
-      const answer: z.infer<typeof answerSchema> = {
+      const response: z.infer<typeof responseSchema> = {
         accepted,
         issues: issues.map(({ index, userId, message }) => issueOf(index, { userId }, message)),
       };
-      return { status: 202, body: answer };
+      return { status: 202, body: response };
     },
   }),
 ];

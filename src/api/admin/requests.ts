@@ -42,7 +42,7 @@ export const attemptSchema = z
 export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems) => boundedArray(item, max, 1);
 
 /** The responses of a POST that creates, restores or grants: 201 if it did so at least once, otherwise 200. */
-export const batchResponses = <T extends z.ZodType>(answer: T): { 200: T; 201: T } => ({ 200: answer, 201: answer });
+export const batchResponses = <T extends z.ZodType>(response: T): { 200: T; 201: T } => ({ 200: response, 201: response });
 
 export const batchStatus = (done: number): 200 | 201 => (done > 0 ? 201 : 200);
 

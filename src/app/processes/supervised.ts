@@ -30,7 +30,7 @@ function endOrder(log: Logger): Promise<EndOrder> {
   });
 }
 
-/** Answers the supervisor's requests for metrics. */
+/** Responds to the supervisor's requests for metrics. */
 function sendMetrics(name: string, metrics: Observation, log: Logger): void {
   process.on('message', (message: Order) => {
     if (message.order !== 'metrics') return;
