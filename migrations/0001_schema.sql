@@ -745,31 +745,23 @@ create table notification_state (
   primary key (tenant, kind, zone)
 );
 
--- emails.achievement_due: achievements that were completed outside of its hours, until it is published next (src/messages/schedule/pending-achievements.ts).
-create table pending_achievement_emails (
-  id bigint generated always as identity primary key,
-  tenant integer not null,
-  user_id text not null,
-  at bigint not null, -- when it was completed
-  achievement json not null -- the achievement as the payload has it
-);
-create index pending_achievement_emails_by_user on pending_achievement_emails (tenant, user_id);
-
 
 -- Messages to users (src/messages) ------------------------------------------------------------------------------------------------------------
 
--- Messages that are not queued yet: achievements that wait for their hour and for others, and messages that wait for the end of quiet hours.
-create table scheduled_messages (
+-- Notifications that are not queued yet: achievements that wait for their hours and for others, and any that wait for the end of quiet hours. The
+-- webhooks emails.achievement_due wait beside them, each for its own time (src/messages/schedule/waiting.ts).
+create table scheduled_notifications (
   id bigint generated always as identity primary key,
   tenant integer not null,
   user_id text not null,
+  audience text not null check (audience in ('user', 'webhook')),
   type text not null, -- a type of the notification preferences
   at bigint not null, -- when it happened or became due, in milliseconds since 1970
-  due_at bigint not null, -- when it is queued
+  due_at bigint not null, -- when it is queued; 0 if it has to be computed again
   data json not null -- what it is about
 );
-create index scheduled_messages_due on scheduled_messages (tenant, due_at);
-create index scheduled_messages_by_user on scheduled_messages (tenant, user_id);
+create index scheduled_notifications_due on scheduled_notifications (tenant, audience, due_at);
+create index scheduled_notifications_by_user on scheduled_notifications (tenant, user_id);
 
 -- Addresses that receive no emails, because they refused one for good or complained. Only a keyed hash is stored, so that an address stays suppressed
 -- after its user was deleted.

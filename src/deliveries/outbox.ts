@@ -80,21 +80,15 @@ export async function addEntries(client: pg.ClientBase, tenant: number, entries:
   return rowCount ?? 0;
 }
 
-/** Adds events for the active endpoints that subscribe to their kinds, as addEntries does; other events are ignored. */
-export function publishEvents(
-  client: pg.ClientBase,
-  tenant: number,
-  config: ActiveConfig,
-  events: readonly WebhookEvent[],
-): Promise<number> {
+/** Events for the active endpoints that subscribe to their kinds; other events are left out. */
+export function entriesOf(config: ActiveConfig, events: readonly WebhookEvent[]): OutboxEntry[] {
   const active = config.webhooks.filter(({ status }) => status === 'active');
-  const addressed = events.map((event) => {
+  return events.flatMap((event) => {
     const subscribers = active.filter((webhook) => webhook.events.includes(event.kind));
-    return { ...event, queues: subscribers.map(({ no }) => no) };
+    return subscribers.length === 0 ? [] : [{ ...event, queues: subscribers.map(({ no }) => no) }];
   });
-  return addEntries(
-    client,
-    tenant,
-    addressed.filter(({ queues }) => queues.length > 0),
-  );
 }
+
+/** Adds events for the endpoints that subscribe to their kinds, as addEntries does. */
+export const publishEvents = (client: pg.ClientBase, config: ActiveConfig, events: readonly WebhookEvent[]): Promise<number> =>
+  addEntries(client, config.tenant, entriesOf(config, events));

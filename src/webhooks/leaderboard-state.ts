@@ -234,7 +234,7 @@ export async function publishBoards(client: pg.ClientBase, config: ActiveConfig,
     );
   }
   await client.query('delete from webhook_leaderboard_state where tenant = $1 and at <= $2 and not changed', [tenant, now]);
-  return publishEvents(client, tenant, config, events);
+  return publishEvents(client, config, events);
 }
 
 /** The next groups of a final run, after the last published one, with their rankings. */
@@ -272,5 +272,5 @@ export async function publishFinals(client: pg.ClientBase, config: ActiveConfig,
   const events = groups.map(({ group, rankings }) =>
     boardEvent(config, 'leaderboard.finished', board, { run, group, rankings, at: Number(final.at) }),
   );
-  return publishEvents(client, tenant, config, events);
+  return publishEvents(client, config, events);
 }

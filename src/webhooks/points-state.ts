@@ -116,7 +116,7 @@ export async function publishPoints(client: pg.ClientBase, config: ActiveConfig,
       const draft = { kind: 'points.changed', user: row.user_id, at: now, body: { points: pointsChanged(config, row, own) } } as const;
       return user ? [eventOf(draft, user)] : [];
     });
-    sent = await publishEvents(client, tenant, config, events);
+    sent = await publishEvents(client, config, events);
     await client.query(
       `update webhook_points_state set changed = false, at = $2
         where tenant = $1 and (user_id, system) in (select * from unnest($3::text[], $4::integer[]))`,

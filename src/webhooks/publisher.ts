@@ -5,18 +5,16 @@ import type { Engine } from '../engine/engine.js';
 import type { LedgerEntry, ProfileFact } from '../ledger/entry.js';
 import type { Publish, Publisher } from '../ledger/tenant-writer.js';
 import type { ActiveConfig } from '../plan/active-config.js';
-import { userFields } from '../redis/contract.js';
 import { userResponse } from '../responses/users.js';
 import { type Draft, draftsOf, isOfUser, eventOf } from './drafts.js';
-import { isAchievementHour } from '../messages/rules/times.js';
 import { boardChangesOf, limitedBoards, recordBoardChanges, recordFinishedRuns } from './leaderboard-state.js';
 import { publishEvents, subscribedKinds } from '../deliveries/outbox.js';
-import { savePending } from '../messages/schedule/pending-achievements.js';
 import { recordPointsChanges } from './points-state.js';
+import type { CompletedAchievement } from '../messages/rules/notification.js';
 import { readProfiles, receivesEmail } from '../messages/rules/profiles.js';
 import { recordRankChanges } from './rank-state.js';
-import { type Completion, scheduleAchievements } from '../messages/schedule/scheduled.js';
-import { isSent } from '../messages/schedule/notifications.js';
+import { type Completion, computeTimesAgain, isDueAtOnce, scheduleAchievements } from '../messages/schedule/waiting.js';
+import { isSent } from '../messages/schedule/queue.js';
 
 /** A draft, and the profile of its user from the entries of the batch up to it; undefined when they have none. */
 type DraftWithProfile = readonly [draft: Draft, profile: ProfileFact | undefined];
@@ -42,22 +40,23 @@ async function publishEntries(
   if (drafts.length === 0) return 0;
   const missing = drafts.filter(([, profile]) => !profile).map(([draft]) => draft.user);
   const stored = await readProfiles(client, config.tenant, missing);
-  const pending: Draft[] = [];
   const completions: Completion[] = [];
   const events = drafts.flatMap(([draft, profile = stored.get(draft.user)]) => {
     if (!profile) return [];
     if (draft.kind === 'emails.achievement_due') {
-      completions.push({ draft, profile });
-      const isNow = isAchievementHour(config.document, profile[userFields.tz] || config.document.settings.defaultTimeZone, draft.at);
-      if (!isNow) pending.push(draft);
-      if (!isNow || !receivesEmail(profile, 'achievement_completed')) return [];
+      const completion = { user: draft.user, at: draft.at, achievement: draft.body['achievement'] as CompletedAchievement, profile };
+      completions.push(completion);
+      if (!isDueAtOnce(config, completion) || !receivesEmail(profile, 'achievement_completed')) return [];
     }
     return [eventOf(draft, userResponse(config, draft.user, profile))];
   });
-  if (kinds.has('emails.achievement_due')) await savePending(client, config.tenant, pending);
-  await scheduleAchievements(client, config, completions, open);
-  return publishEvents(client, config.tenant, config, events);
+  await scheduleAchievements(client, config, completions, { open, isSubscribed: kinds.has('emails.achievement_due') });
+  return publishEvents(client, config, events);
 }
+
+/** The users whose profiles entries change. */
+const changedUsers = (entries: readonly LedgerEntry[]): string[] =>
+  entries.flatMap((entry) => (isOfUser(entry) && entry.profile ? [entry.user] : []));
 
 /** What is published: to webhook endpoints, and to users. */
 interface Subscriptions {
@@ -77,6 +76,8 @@ function publishFor(config: ActiveConfig, open: ReadonlySet<Channel>): Publish |
   const hasBoardKinds = [...kinds].some((kind) => kind.startsWith('leaderboard.'));
   return async (client, entries) => {
     const sent = await publishEntries(client, config, { kinds, open }, entries);
+    // A user who has moved is served by the clock of the new zone.
+    if (kinds.has('emails.achievement_due')) await computeTimesAgain(client, tenant, changedUsers(entries));
     if (kinds.has('points.changed')) await recordPointsChanges(client, tenant, entries);
     if (!hasBoardKinds) return sent;
     const changes = boardChangesOf(entries);

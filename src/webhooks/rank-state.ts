@@ -175,5 +175,5 @@ async function sendRanks(
     const leaderboard = { ...shown, ...after, previousRank: before.rank, previousValue: before.value };
     return user ? [eventOf({ kind: 'leaderboard.rank_changed', user: id, at: now, body: { leaderboard } }, user)] : [];
   });
-  return publishEvents(client, config.tenant, config, events);
+  return publishEvents(client, config, events);
 }

@@ -131,7 +131,7 @@ export async function publishCalendar(
   await saveState(client, tenant, [...since, ...transitions]);
   const events: WebhookEvent[] = [];
   for (const transition of transitions) if (!isNew.has(transition.kind)) events.push(await eventOf(client, config, transition));
-  return publishEvents(client, tenant, config, events);
+  return publishEvents(client, config, events);
 }
 
 async function saveState(client: pg.ClientBase, tenant: number, rows: readonly Row[]): Promise<void> {

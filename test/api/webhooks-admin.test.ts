@@ -62,7 +62,7 @@ describe('The Admin API of webhooks', () => {
   const list = async (id: string, query = ''): Promise<Delivery[]> => bodyOf(await world.get(`${path}/${id}/deliveries${query}`), 200);
   async function add(...messages: readonly WebhookEvent[]): Promise<void> {
     const config = new ActiveConfig(await loadConfig(world.pool, 1));
-    await inTransaction(world.pool, (client) => publishEvents(client, 1, config, messages));
+    await inTransaction(world.pool, (client) => publishEvents(client, config, messages));
   }
   const message = (user: string, payload: object = {}, kind: WebhookEvent['kind'] = 'points.level_changed'): WebhookEvent => ({
     ...{ kind, subject: `user:${user}`, user, at: new Date('2040-01-02T12:00:00Z'), payload: { type: kind, ...payload } },

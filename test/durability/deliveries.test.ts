@@ -82,7 +82,7 @@ describe('Webhook deliveries', () => {
     ...{ kind, subject: `user:${user}`, user, at: new Date(), payload: { type: kind, ...payload } },
   });
   async function add(...messages: readonly WebhookEvent[]): Promise<void> {
-    await inTransaction(database.pool, (client) => publishEvents(client, 1, config, messages));
+    await inTransaction(database.pool, (client) => publishEvents(client, config, messages));
     for (const worker of workers) worker.wake();
   }
   function ahead(ms: number): void {
@@ -381,7 +381,7 @@ describe('Webhook deliveries', () => {
         return rowCount === 1;
       });
       // The worker is not notified.
-      await inTransaction(database.pool, (other) => publishEvents(other, 1, config, [message('bo', { n: 2 })]));
+      await inTransaction(database.pool, (other) => publishEvents(other, config, [message('bo', { n: 2 })]));
       await until('the message', () => receiver.received.length === 1);
     } finally {
       await client.query('rollback');

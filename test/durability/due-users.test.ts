@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { readPage, type UserScheduleKind } from '../../src/messages/schedule/recipients.js';
+import type { UserScheduleKind } from '../../src/messages/rules/times.js';
+import { readPage } from '../../src/messages/schedule/recipients.js';
 import { dateToDay } from '../../src/shared/calendar.js';
 import { limits } from '../../src/shared/limits.js';
 import { startWorld, type World } from '../support/world.js';

@@ -27,7 +27,7 @@ describe('The outbox', () => {
   afterEach(() => database.pool.query('truncate outbox, deliveries'));
 
   const add = (messages: readonly WebhookEvent[]): Promise<number> =>
-    inTransaction(database.pool, (client) => publishEvents(client, 7, config, messages));
+    inTransaction(database.pool, (client) => publishEvents(client, config, messages));
   const rows = async (sql: string): Promise<unknown[]> => (await database.pool.query({ text: sql, rowMode: 'array' })).rows;
 
   it('has a delivery for each active endpoint that subscribes to the kind and has not been switched off', async () => {
@@ -64,7 +64,7 @@ describe('The outbox', () => {
 
   it('has nothing of a transaction that was rolled back', async () => {
     const cut = inTransaction(database.pool, async (client) => {
-      await publishEvents(client, 7, config, [message('points.changed', 'ana')]);
+      await publishEvents(client, config, [message('points.changed', 'ana')]);
       throw new Error('cut off');
     });
     expect(await cut.catch((error: unknown) => (error as Error).message)).to.equal('cut off');

@@ -324,11 +324,26 @@ describe('E-mails that are due', () => {
       expect(await achievements('2040-01-02T18:00:00Z')).to.deep.equal([]);
     });
 
+    it('by the hour and the default zone that are configured when they are due', async () => {
+      await start();
+      await identify('ana');
+      await complete({ id: 'ana' });
+      expect(await achievements('2040-01-02T14:30:00Z')).to.deep.equal([]);
+      await world.configure(config({ achievementFromHour: 14 }));
+      const [waited] = await achievements('2040-01-02T14:30:01Z');
+      expect(waited!.payload).to.deep.include({ timestamp: '2040-01-02T14:00:00.000Z' });
+      await world.configure(config({ defaultTimeZone: 'America/Los_Angeles' }));
+      await complete({ id: 'ben', email: 'ben@example.com' });
+      await world.configure(config({ defaultTimeZone: 'Asia/Tokyo' }));
+      expect(await achievements('2040-01-03T04:59:59Z')).to.deep.equal([]);
+      expect((await achievements('2040-01-03T05:00:00Z')).map(({ user }) => user)).to.deep.equal(['ben']);
+    });
+
     it('page by page, each once', async () => {
       await start();
       const ids = await identifyMore('n');
       expect((await achievements('2040-01-02T17:00:00Z')).map(({ user }) => user).sort()).to.deep.equal([...ids].sort());
-      expect((await world.pool.query('select 1 from pending_achievement_emails where tenant = $1', [world.tenant])).rows).to.deep.equal([]);
+      expect((await world.pool.query('select 1 from scheduled_notifications where tenant = $1', [world.tenant])).rows).to.deep.equal([]);
     });
 
     it('not of one completed without a subscription', async () => {

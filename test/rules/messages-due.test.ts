@@ -103,7 +103,7 @@ describe('Messages to users that are due', () => {
     try {
       await identify(world, 'ana');
       expect(await passWeek(world, ['ana'])).to.deep.equal([]);
-      expect((await world.pool.query('select 1 from scheduled_messages')).rows).to.deep.equal([]);
+      expect((await world.pool.query('select 1 from scheduled_notifications')).rows).to.deep.equal([]);
       expect((await messagesOf(world)).map(({ kind }) => kind).sort()).to.deep.equal([...webhookKinds].sort());
     } finally {
       await world.stop();

@@ -242,7 +242,7 @@ describe('Emails to users through an SMTP server', () => {
     await world.drain();
     const at = new Date();
     await saveTickets(world.pool, [{ ticket: 't', tenant: world.tenant, user: 'ana', token: 'ExponentPushToken[ana]' }], at, at);
-    const tables = ['outbox', 'deliveries', 'scheduled_messages', 'push_receipts'];
+    const tables = ['outbox', 'deliveries', 'scheduled_notifications', 'push_receipts'];
     const counts = async (): Promise<number[]> => {
       const found = tables.map((table) => world.pool.query(`select 1 from ${table} where tenant = $1 and user_id = 'ana'`, [world.tenant]));
       return (await Promise.all(found)).map(({ rowCount }) => rowCount ?? 0);

@@ -115,7 +115,7 @@ describe('Messages to users by the calendar', () => {
     await event('ana');
     for (const at of ['2040-01-02T17:00:00Z', '2040-01-02T21:30:00Z']) expect(await timeline.at(at), at).to.deep.equal([]);
     expect(await timeline.at('2040-01-03T22:00:00Z')).to.deep.equal(['streak_reminder email ana']);
-    expect((await world.pool.query('select 1 from scheduled_messages where tenant = $1', [world.tenant])).rows).to.deep.equal([]);
+    expect((await world.pool.query('select 1 from scheduled_notifications where tenant = $1', [world.tenant])).rows).to.deep.equal([]);
   });
 
   const reminded: readonly (readonly [frequency: string, from: string, notYet: string, at: string])[] = [

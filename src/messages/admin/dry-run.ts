@@ -7,8 +7,9 @@ import { userFields } from '../../redis/contract.js';
 import { limits } from '../../shared/limits.js';
 import { configuredChannels } from '../rules/channels.js';
 import { reachOf, readProfiles } from '../rules/profiles.js';
-import { readPage, typeOf, type UserScheduleKind, zonesOf } from '../schedule/recipients.js';
-import { isScheduledDay, localDayOf, scheduleKinds } from '../rules/times.js';
+import { readPage, zonesOf } from '../schedule/recipients.js';
+import { typeOf, webhookOf } from '../rules/notification.js';
+import { isScheduledDay, localDayOf, type UserScheduleKind } from '../rules/times.js';
 import type { Confirmations } from '../addresses/confirmations.js';
 import type { Suppressions } from '../addresses/suppressions.js';
 
@@ -89,8 +90,8 @@ async function countScheduled(tools: DryRunTools, config: ActiveConfig): Promise
   let counts = none;
   for (let after: string | undefined = ''; after !== undefined;) {
     const { rows }: { rows: { user: string }[] } = await tools.pool.query<{ user: string }>(
-      `select distinct user_id as user from scheduled_messages
-        where tenant = $1 and type = 'achievement_completed' and user_id > $2 order by 1 limit ${limits.emailPageUsers}`,
+      `select distinct user_id as user from scheduled_notifications
+        where tenant = $1 and audience = 'user' and type = 'achievement_completed' and user_id > $2 order by 1 limit ${limits.emailPageUsers}`,
       [config.tenant, after],
     );
     const users = rows.map(({ user }) => user);
@@ -113,8 +114,8 @@ export async function countRecipients(
   const { tenant, document } = config;
   const { clock, history } = tools.stores;
   await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
-  const kind = scheduleKinds.find((each) => typeOf[each] === type);
-  if (kind === undefined || kind === 'emails.achievement_due') return countScheduled(tools, config);
+  const kind = webhookOf[type];
+  if (kind === 'emails.achievement_due') return countScheduled(tools, config);
   let counts = none;
   for (const zone of await zonesOf(tools.pool, tenant)) {
     const day = localDayOf(now, zone || document.settings.defaultTimeZone);

@@ -14,6 +14,8 @@ export const scheduleKinds = [
   'emails.achievement_due',
 ] as const satisfies WebhookKind[];
 export type ScheduleKind = (typeof scheduleKinds)[number];
+/** The kinds that are published by reading all users of a zone. */
+export type UserScheduleKind = Exclude<ScheduleKind, 'emails.achievement_due'>;
 
 /** An occurrence of a schedule: its configured hour on a local day. */
 export interface Occurrence {
@@ -103,16 +105,13 @@ function firstOf(local: DateTime, from = -Infinity): number {
 }
 
 /** Whether two occurrences count as one: users receive only one of them, also when the configured hour or day changes in between. */
-export function isSameOccurrence(kind: ScheduleKind, rules: Rules, one: Occurrence, other: Occurrence): boolean {
+export function isSameOccurrence(kind: UserScheduleKind, rules: Rules, one: Occurrence, other: Occurrence): boolean {
   switch (kind) {
     case 'emails.recap_due':
     case 'emails.reactivation_due':
       return one.day === other.day;
     case 'emails.streak_reminder_due':
       return streakPeriod(rules, one.day).first === streakPeriod(rules, other.day).first;
-    // Each achievement is published once, whatever the occurrence.
-    case 'emails.achievement_due':
-      return one.at === other.at;
   }
 }
 
@@ -155,6 +154,10 @@ export function nextOccurrence(
   }
   return undefined;
 }
+
+/** The time after a moment at which the hours for webhooks about achievements begin in a zone. */
+export const nextAchievementHour = (rules: Rules, zone: string, after: number): number =>
+  nextOccurrence('emails.achievement_due', rules, { zone, after }, () => true) ?? after + dayMs;
 
 const minuteMs = 60_000;
 const dayHours = 24;

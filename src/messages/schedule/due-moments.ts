@@ -1,9 +1,10 @@
-/** The moments at which messages become due while the test clock jumps and no caller acts. */
+/** The moments at which notifications and their webhooks become due while the test clock jumps and no caller acts. */
 import type pg from 'pg';
 import type { ActiveConfig } from '../../plan/active-config.js';
-import { numberArray } from '../../postgres/arrays.js';
+import { numberArray, textArray } from '../../postgres/arrays.js';
 import { dateToDay } from '../../shared/calendar.js';
-import { nextOccurrence, recapPeriod, type ScheduleKind } from '../rules/times.js';
+import { audiences } from '../rules/notification.js';
+import { nextOccurrence, recapPeriod, type UserScheduleKind } from '../rules/times.js';
 
 /** Zone, empty for none → the local days, since 1970-01-01, of its users' last events; of users without one, of their creation. */
 type LastDays = ReadonlyMap<string, ReadonlySet<number>>;
@@ -26,17 +27,17 @@ async function readLastDays(pool: pg.Pool, { tenant, document }: ActiveConfig): 
 export class DueMoments {
   private readonly pool: pg.Pool;
   private readonly config: ActiveConfig;
-  private readonly kinds: readonly ScheduleKind[];
+  private readonly kinds: readonly UserScheduleKind[];
   private readonly lastDays: LastDays;
   /** By kind and zone: the next occurrence that was found; Infinity for none. */
   private readonly found = new Map<string, number>();
 
   /** Events after this call are not taken into account. `kinds` are those that are published. */
-  static async read(pool: pg.Pool, config: ActiveConfig, kinds: readonly ScheduleKind[]): Promise<DueMoments> {
+  static async read(pool: pg.Pool, config: ActiveConfig, kinds: readonly UserScheduleKind[]): Promise<DueMoments> {
     return new DueMoments(pool, config, kinds, await readLastDays(pool, config));
   }
 
-  private constructor(pool: pg.Pool, config: ActiveConfig, kinds: readonly ScheduleKind[], lastDays: LastDays) {
+  private constructor(pool: pg.Pool, config: ActiveConfig, kinds: readonly UserScheduleKind[], lastDays: LastDays) {
     this.pool = pool;
     this.config = config;
     this.kinds = kinds;
@@ -46,31 +47,27 @@ export class DueMoments {
   /** The next moment, in milliseconds since 1970, after another, up to which Postgres has everything; Infinity for none. */
   async after(moment: number): Promise<number> {
     const waiting = await this.waiting(moment);
-    const isOpen: Readonly<Record<ScheduleKind, boolean>> = {
-      'emails.recap_due': true,
-      'emails.reactivation_due': true,
-      'emails.streak_reminder_due': waiting.hasStreaks,
-      'emails.achievement_due': waiting.hasAchievements,
-    };
-    const kinds = this.kinds.filter((kind) => isOpen[kind]);
+    const kinds = this.kinds.filter((kind) => kind !== 'emails.streak_reminder_due' || waiting.hasStreaks);
     const zones = [...this.lastDays.keys()];
     const next = kinds.flatMap((kind) => zones.map((zone) => this.next(kind, zone, moment)));
     return next.reduce((first, at) => Math.min(first, at), waiting.dueAt ?? Infinity);
   }
 
-  /** What waits in Postgres: the next message that has a time, and whether there are streaks and achievements that something is due about. */
-  private async waiting(moment: number): Promise<{ dueAt: number | null; hasStreaks: boolean; hasAchievements: boolean }> {
+  /** What waits in Postgres: when the next notification or webhook is due, and whether there are streaks. */
+  private async waiting(moment: number): Promise<{ dueAt: number | null; hasStreaks: boolean }> {
     const { tenant, document } = this.config;
-    const { rows } = await this.pool.query<{ dueAt: number | null; hasStreaks: boolean; hasAchievements: boolean }>(
-      `select (select min(due_at)::float8 from scheduled_messages where tenant = $1 and due_at > $2) as "dueAt",
-         exists (select 1 from user_streaks where tenant = $1 and ${document.streaks.frequency} > 0) as "hasStreaks",
-         exists (select 1 from pending_achievement_emails where tenant = $1) as "hasAchievements"`,
-      [tenant, moment],
+    const { rows } = await this.pool.query<{ dueAt: number | null; hasStreaks: boolean }>(
+      `select (
+           select min(due_at)::float8 from unnest($3::text[]) as wanted (name) cross join lateral (
+             select due_at from scheduled_notifications as waiting
+              where tenant = $1 and waiting.audience = wanted.name and due_at > $2 order by due_at limit 1) as first) as "dueAt",
+         exists (select 1 from user_streaks where tenant = $1 and ${document.streaks.frequency} > 0) as "hasStreaks"`,
+      [tenant, moment, textArray(audiences)],
     );
-    return rows[0] ?? { dueAt: null, hasStreaks: false, hasAchievements: false };
+    return rows[0] ?? { dueAt: null, hasStreaks: false };
   }
 
-  private next(kind: ScheduleKind, zone: string, after: number): number {
+  private next(kind: UserScheduleKind, zone: string, after: number): number {
     const key = `${kind} ${zone}`;
     const known = this.found.get(key);
     if (known !== undefined && known > after) return known;
@@ -82,7 +79,7 @@ export class DueMoments {
   }
 
   /** Whether an occurrence on a local day may concern a user of a zone. */
-  private mayConcern(kind: ScheduleKind, zone: string, day: number): boolean {
+  private mayConcern(kind: UserScheduleKind, zone: string, day: number): boolean {
     const { document } = this.config;
     const lastDays = this.lastDays.get(zone) ?? new Set();
     switch (kind) {
@@ -93,7 +90,6 @@ export class DueMoments {
       case 'emails.reactivation_due':
         return document.settings.reactivationDays.some((idle) => lastDays.has(day - idle));
       case 'emails.streak_reminder_due':
-      case 'emails.achievement_due':
         return true;
     }
   }

@@ -1,40 +1,30 @@
 import type pg from 'pg';
+import { type Channel, type NotificationType, notificationTypes } from '../../config/schema/message-types.js';
+import { subscribedKinds } from '../../deliveries/outbox.js';
 import type { Stores } from '../../engine/leaderboards.js';
 import { readStreak } from '../../engine/streaks.js';
-import { LaurelError } from '../../shared/errors.js';
-import { betweenBatches } from '../../ledger/offsets.js';
-import { type Channel, notificationTypes } from '../../config/schema/message-types.js';
 import type { ProfileFact } from '../../ledger/entry.js';
+import { betweenBatches } from '../../ledger/offsets.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
-import { userResponse } from '../../responses/users.js';
+import type { StreakResponse } from '../../responses/streaks.js';
+import { LaurelError } from '../../shared/errors.js';
 import { channelsFor } from '../rules/channels.js';
+import { type Audience, audiences, type Notification, typeOf, webhookOf } from '../rules/notification.js';
+import { reachOf, readProfiles, receivesEmail } from '../rules/profiles.js';
+import { isEnding } from '../rules/streak-reminder.js';
 import {
   isSameOccurrence,
   localDayOf,
   newestOccurrence,
+  type Occurrence,
   recapPeriod,
   scheduleKinds,
-  type Occurrence,
-  type ScheduleKind,
-} from '../rules/times.js';
-import {
-  type DueContent,
-  type DueContents,
-  notifiedElsewhere,
-  readPage,
-  type Recipient,
-  typeOf,
-  hasChangedDefaultZone,
   type UserScheduleKind,
-  zonesOf,
-} from './recipients.js';
+} from '../rules/times.js';
 import { DueMoments } from './due-moments.js';
-import { publishEvents, subscribedKinds, type WebhookEvent } from '../../deliveries/outbox.js';
-import { deletePending, deleteAllPending, readPending } from './pending-achievements.js';
-import { isSent, type Notification, queueNotifications } from './notifications.js';
-import { reachOf, readProfiles, receivesEmail } from '../rules/profiles.js';
-import { isEnding } from '../rules/streak-reminder.js';
-import { publishScheduled, unscheduleOthers } from './scheduled.js';
+import { isSent, queueNotifications } from './queue.js';
+import { hasChangedDefaultZone, notifiedElsewhere, readPage, type Recipient, zonesOf } from './recipients.js';
+import { computeTimesAgain, isAnyDue, queueWaiting, unscheduleOthers } from './waiting.js';
 
 /** In every time zone, local hours begin at a quarter of a UTC hour. */
 const quarterMs = 900_000;
@@ -43,7 +33,7 @@ const subscribedSince = '*';
 
 /** How far a kind has been published in a zone. */
 interface ScheduleState {
-  readonly kind: ScheduleKind;
+  readonly kind: UserScheduleKind;
   readonly zone: string;
   /** In milliseconds since 1970. */
   readonly at: number;
@@ -51,13 +41,11 @@ interface ScheduleState {
   readonly done: boolean;
 }
 
-/** A page of the messages of an occurrence. */
-interface PageMessages {
-  readonly contents: DueContents;
+/** A page of the users of an occurrence. */
+interface Page {
+  readonly notifications: readonly Notification[];
   /** The cursor after the page; undefined on the last page. */
   readonly last: string | undefined;
-  /** The pending achievements of the page, with or without a message. */
-  readonly pending: readonly string[];
 }
 
 export interface DueOptions {
@@ -78,6 +66,8 @@ export class DueNotifications {
   private readonly options: DueOptions;
   /** Tenant → the configuration version and the quarter of an hour for which everything has been published. */
   private readonly processed = new Map<number, string>();
+  /** Tenant → the configuration version that what waits has been timed by. */
+  private readonly timed = new Map<number, number>();
 
   constructor(options: DueOptions) {
     this.options = options;
@@ -85,19 +75,23 @@ export class DueNotifications {
 
   /** Whether a tenant has nothing that is due by local time, and no state of former subscriptions. */
   isIdle(config: ActiveConfig): boolean {
-    const { open } = this.options;
-    if (open.size === 0 && config.document.webhooks.length === 0) return true;
-    const isAnySent = notificationTypes.some((type) => isSent(config, type, open));
-    return !isAnySent && this.kindsOf(config).length === 0 && this.processed.get(config.tenant) === `${config.version} idle`;
+    if (this.options.open.size === 0 && config.document.webhooks.length === 0) return true;
+    return this.sentBy(config).length === 0 && this.processed.get(config.tenant) === `${config.version} idle`;
   }
 
-  /** The kinds that are published: those with subscribers, and those whose messages are sent. */
-  private kindsOf(config: ActiveConfig): ScheduleKind[] {
+  /** What is published at all: webhooks with subscribers, and notifications that are sent to users. */
+  private sentBy(config: ActiveConfig): { readonly audience: Audience; readonly type: NotificationType }[] {
     const subscribed = subscribedKinds(config);
-    // Messages about achievements are scheduled by themselves (scheduled.ts).
-    return scheduleKinds.filter(
-      (kind) => subscribed.has(kind) || (kind !== 'emails.achievement_due' && isSent(config, typeOf[kind], this.options.open)),
-    );
+    return notificationTypes.flatMap((type) => [
+      ...(isSent(config, type, this.options.open) ? [{ audience: 'user', type } as const] : []),
+      ...(subscribed.has(webhookOf[type]) ? [{ audience: 'webhook', type } as const] : []),
+    ]);
+  }
+
+  /** The kinds that are published by reading all users of a zone. Achievements are scheduled when they are completed (waiting.ts). */
+  private kindsOf(config: ActiveConfig): UserScheduleKind[] {
+    const types = new Set(this.sentBy(config).map(({ type }) => type));
+    return scheduleKinds.filter((kind) => kind !== 'emails.achievement_due').filter((kind) => types.has(typeOf[kind]));
   }
 
   /** The moments at which something may become due from now on, unless users do something. */
@@ -105,25 +99,49 @@ export class DueNotifications {
     return DueMoments.read(this.options.pool, config, this.kindsOf(config));
   }
 
-  /** Publishes what is due at a time of the engine's clock, in at most `pages` pages; the rest is left to the next call. */
+  /**
+   * Publishes what is due at a time of the engine's clock, in at most `pages` pages for what waits and as many for what becomes due; the rest is left to
+   * the next call.
+   */
   async publish(config: ActiveConfig, now: number, pages: number): Promise<void> {
     const { tenant, version } = config;
-    const { pool, open, onQueued } = this.options;
-    if (open.size > 0 && (await publishScheduled(pool, config, { now, open, pages })) > 0) onQueued();
-    const kinds = this.kindsOf(config);
-    const key = `${version} ${kinds.length === 0 ? 'idle' : Math.floor(now / quarterMs)}`;
-    if (this.processed.get(tenant) === key) return;
-    await pool.query('delete from notification_state where tenant = $1 and kind <> all($2::text[])', [tenant, kinds]);
-    if (!kinds.includes('emails.achievement_due')) await deleteAllPending(pool, tenant);
-    const sentTypes = notificationTypes.filter((type) => isSent(config, type, open));
-    await unscheduleOthers(pool, tenant, sentTypes);
+    const sent = this.sentBy(config);
+    const key = `${version} ${sent.length === 0 ? 'idle' : Math.floor(now / quarterMs)}`;
+    const isProcessed = this.processed.get(tenant) === key;
+    if (!isProcessed) await this.prepare(config);
+    for (const audience of audiences) await this.publishWaiting(config, audience, now, pages);
+    if (isProcessed) return;
     let left = pages;
-    for (const kind of kinds) {
+    for (const kind of this.kindsOf(config)) {
       const occurrences = await this.startOccurrences(config, kind, now);
       if (occurrences.length > 0) await this.waitForWrites(tenant);
       for (const occurrence of occurrences) left = await this.publishOccurrence(config, occurrence, now, left);
     }
     if (left > 0) this.processed.set(tenant, key);
+  }
+
+  /** Deletes the state of what is no longer published, and applies a new configuration to what waits. */
+  private async prepare(config: ActiveConfig): Promise<void> {
+    const { tenant, version } = config;
+    const { pool } = this.options;
+    await pool.query('delete from notification_state where tenant = $1 and kind <> all($2::text[])', [tenant, this.kindsOf(config)]);
+    await unscheduleOthers(pool, tenant, this.sentBy(config));
+    if (this.timed.get(tenant) === version) return;
+    await computeTimesAgain(pool, tenant);
+    this.timed.set(tenant, version);
+  }
+
+  /** Queues what waits for an audience and whose time has come, in at most `pages` transactions. */
+  private async publishWaiting(config: ActiveConfig, audience: Audience, now: number, pages: number): Promise<void> {
+    const { pool, open, onQueued } = this.options;
+    const { tenant } = config;
+    for (let page = 0; page < pages; page += 1) {
+      if (!(await isAnyDue(pool, tenant, audience, now))) return;
+      // Who receives a webhook is decided now; a notification is checked once more before it is sent.
+      if (audience === 'webhook' && page === 0) await this.waitForWrites(tenant);
+      const sent = await betweenBatches(pool, tenant, (client) => queueWaiting(client, config, audience, { now, open }));
+      if (sent > 0) onQueued();
+    }
   }
 
   /**
@@ -136,7 +154,7 @@ export class DueNotifications {
   }
 
   /** Returns the unfinished occurrences of a kind and saves new ones. A newly subscribed kind starts now. */
-  private async startOccurrences(config: ActiveConfig, kind: ScheduleKind, now: number): Promise<(ScheduleState & Occurrence)[]> {
+  private async startOccurrences(config: ActiveConfig, kind: UserScheduleKind, now: number): Promise<(ScheduleState & Occurrence)[]> {
     const { tenant, document } = config;
     const { pool } = this.options;
     await pool.query(`insert into notification_state values ($1, $2, '${subscribedSince}', $3, '', true) on conflict do nothing`, [
@@ -181,9 +199,9 @@ export class DueNotifications {
   ): Promise<number> {
     let { cursor } = occurrence;
     for (let pages = left; pages > 0; pages -= 1) {
-      const messages = await this.messagesOf(config, { ...occurrence, cursor });
-      const isCommitted = await this.commit(config, { ...occurrence, cursor }, now, messages);
-      const reached = isCommitted ? messages.last : await this.cursorOf(config.tenant, occurrence);
+      const page = await this.readPage(config, { ...occurrence, cursor });
+      const isCommitted = await this.commit(config, { ...occurrence, cursor }, now, page);
+      const reached = isCommitted ? page.last : await this.cursorOf(config.tenant, occurrence);
       if (reached === undefined) return pages - 1;
       cursor = reached;
     }
@@ -199,107 +217,83 @@ export class DueNotifications {
     return rows[0]?.cursor;
   }
 
-  private async messagesOf(config: ActiveConfig, { kind, zone, at, day, cursor }: ScheduleState & Occurrence): Promise<PageMessages> {
-    const { pool } = this.options;
-    if (kind === 'emails.achievement_due') {
-      const { ids, contents, isLast } = await readPending(pool, config.tenant, zone, at);
-      return { contents, last: isLast ? undefined : ids.at(-1), pending: ids };
-    }
+  private async readPage(config: ActiveConfig, { kind, zone, at, day, cursor }: ScheduleState & Occurrence): Promise<Page> {
     const isReachable = this.reachableBy(config, kind);
-    const { recipients, last } = await readPage(pool, config, { kind, isReachable, zone, day, at, after: cursor });
-    return { contents: await this.contentsOf(config, kind, day, recipients), last, pending: [] };
+    const { recipients, last } = await readPage(this.options.pool, config, { kind, isReachable, zone, day, at, after: cursor });
+    return { notifications: await this.notificationsOf(config, { kind, at, day }, recipients), last };
   }
 
   /** Whether a webhook is published about a user with a profile, or a message sent to the user. */
-  private reachableBy(config: ActiveConfig, kind: ScheduleKind): (profile: ProfileFact) => boolean {
+  private reachableBy(config: ActiveConfig, kind: UserScheduleKind): (profile: ProfileFact) => boolean {
     const type = typeOf[kind];
     const isSubscribed = subscribedKinds(config).has(kind);
     const channels = channelsFor(config.document, type, this.options.open);
     return (profile) => (isSubscribed && receivesEmail(profile, type)) || reachOf(profile, type, channels).length > 0;
   }
 
-  private async contentsOf(
-    config: ActiveConfig,
-    kind: UserScheduleKind,
-    day: number,
+  private async notificationsOf(
+    { document, tenant }: ActiveConfig,
+    { kind, at, day }: Occurrence & Pick<ScheduleState, 'kind'>,
     recipients: readonly Recipient[],
-  ): Promise<DueContents> {
-    const { document, tenant } = config;
+  ): Promise<Notification[]> {
     switch (kind) {
       case 'emails.recap_due': {
         const { first: periodStart, last: periodEnd } = recapPeriod(document, day);
-        const content = { body: { recap: { periodStart, periodEnd } }, about: { type: 'recap', periodStart, periodEnd } } as const;
-        return new Map(recipients.map(({ id }) => [id, [content]]));
+        return recipients.map(({ id: user }) => ({ user, at, about: { type: 'recap', periodStart, periodEnd } }));
       }
       case 'emails.reactivation_due':
-        return new Map(
-          recipients.map(({ id, idleDays }) => {
-            const messageNumber = document.settings.reactivationDays.indexOf(idleDays) + 1;
-            const reactivation = { messageNumber, daysSinceLastActive: idleDays };
-            return [id, [{ body: { reactivation }, about: { type: 'reactivation', ...reactivation } }]];
-          }),
-        );
+        return recipients.map(({ id: user, idleDays: daysSinceLastActive }) => {
+          const messageNumber = document.settings.reactivationDays.indexOf(daysSinceLastActive) + 1;
+          return { user, at, about: { type: 'reactivation', messageNumber, daysSinceLastActive } };
+        });
       case 'emails.streak_reminder_due': {
         const streaks = await Promise.all(recipients.map(({ id }) => this.endingStreak(tenant, id)));
-        return new Map(streaks.flat());
+        return recipients.flatMap(({ id: user }, i): Notification[] => {
+          const streak = streaks[i];
+          return streak ? [{ user, at, about: { type: 'streak_reminder' }, streak }] : [];
+        });
       }
     }
   }
 
-  /** A user's streak that expires after the current period, as a read would return it; empty if it was extended or the user was deleted. */
-  private async endingStreak(tenant: number, id: string): Promise<[id: string, contents: DueContent[]][]> {
+  /** A user's streak that expires after the current period, as a read would return it; undefined if it was extended or the user was deleted. */
+  private async endingStreak(tenant: number, id: string): Promise<StreakResponse | undefined> {
     try {
       const streak = await readStreak(this.options.stores, tenant, id, 0);
-      return isEnding(streak) ? [[id, [{ body: { streak }, about: { type: 'streak_reminder' } }]]] : [];
+      return isEnding(streak) ? streak : undefined;
     } catch (error) {
-      if (error instanceof LaurelError && error.code === 'not_found') return [];
+      if (error instanceof LaurelError && error.code === 'not_found') return undefined;
       throw error;
     }
   }
 
-  /** Adds the messages of a page and saves the progress; false when another process has published the page. */
+  /** Queues a page and saves the progress; false when another process has published the page. */
   private async commit(
     config: ActiveConfig,
     { kind, zone, at, day, cursor }: ScheduleState & Occurrence,
     now: number,
-    { contents, last, pending }: PageMessages,
+    { notifications, last }: Page,
   ): Promise<boolean> {
     const { tenant } = config;
+    const { pool, open, onQueued } = this.options;
     // In the order of the ledger, which is also the order of the outbox (outbox.ts).
-    const sent = await betweenBatches(this.options.pool, tenant, async (client) => {
+    const sent = await betweenBatches(pool, tenant, async (client) => {
       const { rowCount } = await client.query(
         `update notification_state set cursor = $6, done = $7
           where tenant = $1 and kind = $2 and zone = $3 and at = $4 and cursor = $5 and not done`,
         [tenant, kind, zone, at, cursor, last ?? '', last === undefined],
       );
       if (rowCount === 0) return undefined;
-      const users = await readProfiles(client, tenant, [...contents.keys()]);
-      // A pending achievement is published once, even if the user has moved since.
-      if (kind === 'emails.achievement_due') await deletePending(client, pending);
-      else for (const user of await notifiedElsewhere(client, config, { kind, day, now }, users)) users.delete(user);
-      return this.queue(client, config, { kind, at, now }, { users, contents });
-    });
-    if (sent !== undefined && sent > 0) this.options.onQueued();
-    return sent !== undefined;
-  }
-
-  /** Adds the webhooks and the messages about users to the outbox. Returns the number of deliveries. */
-  private async queue(
-    client: pg.ClientBase,
-    config: ActiveConfig,
-    { kind, at, now }: { readonly kind: ScheduleKind; readonly at: number; readonly now: number },
-    { users, contents }: { readonly users: ReadonlyMap<string, ProfileFact>; readonly contents: DueContents },
-  ): Promise<number> {
-    const timestamp = new Date(at).toISOString();
-    const due = [...users].flatMap(([user, profile]) => (contents.get(user) ?? []).map((content) => ({ user, profile, ...content })));
-    const webhooks = due
-      .filter(({ profile }) => receivesEmail(profile, typeOf[kind]))
-      .map(({ user, profile, body }): WebhookEvent => {
-        const payload = { type: kind, timestamp, user: userResponse(config, user, profile), ...body };
-        return { kind, subject: `user:${user}`, user, at: new Date(now), payload };
+      const users = notifications.map(({ user }) => user);
+      const profiles = await readProfiles(client, tenant, users);
+      for (const user of await notifiedElsewhere(client, config, { kind, day, now }, profiles)) profiles.delete(user);
+      const due = notifications.flatMap((notification) => {
+        const profile = profiles.get(notification.user);
+        return profile ? [{ ...notification, profile }] : [];
       });
-    const notifications = due.flatMap(({ user, about }): Notification[] => (about === null ? [] : [{ user, at, about }]));
-    const sent = await publishEvents(client, config.tenant, config, webhooks);
-    return sent + (await queueNotifications(client, config, notifications, { now, open: this.options.open }));
+      return queueNotifications(client, config, due, { now, open, audiences });
+    });
+    if (sent !== undefined && sent > 0) onQueued();
+    return sent !== undefined;
   }
 }

@@ -1,36 +1,15 @@
 import type pg from 'pg';
 import { dateToDay } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
-import type { NotificationType } from '../../config/schema/message-types.js';
 import type { ProfileFact } from '../../ledger/entry.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { userFields } from '../../redis/contract.js';
 import { withStreak } from '../rules/streak-reminder.js';
-import { localDayOf, recapPeriod, type ScheduleKind } from '../rules/times.js';
-import type { NotificationAbout } from '../rules/notification.js';
+import { localDayOf, recapPeriod, type UserScheduleKind } from '../rules/times.js';
+import { typeOf } from '../rules/notification.js';
 import { messageKind } from '../rules/channels.js';
 import { readProfiles } from '../rules/profiles.js';
-
-/** The kinds that are published by reading all users of a zone. */
-export type UserScheduleKind = Exclude<ScheduleKind, 'emails.achievement_due'>;
-
-/** What is due for a user: the body of a webhook without the user, and what a message is about; the latter is null for a webhook alone. */
-export interface DueContent {
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly about: NotificationAbout | null;
-}
-
-/** By user; nothing is due for a user who is not in the map. */
-export type DueContents = ReadonlyMap<string, readonly DueContent[]>;
-
-/** The type of the messages that are due when a kind is. */
-export const typeOf: Readonly<Record<ScheduleKind, NotificationType>> = {
-  'emails.recap_due': 'recap',
-  'emails.reactivation_due': 'reactivation',
-  'emails.streak_reminder_due': 'streak_reminder',
-  'emails.achievement_due': 'achievement_completed',
-};
 
 /** A recipient of an email. */
 export interface Recipient {
@@ -144,7 +123,7 @@ const elsewhereMs = 3 * 86_400_000;
 export async function notifiedElsewhere(
   client: Client,
   { tenant, document }: ActiveConfig,
-  { kind, day, now }: { readonly kind: ScheduleKind; readonly day: number; readonly now: number },
+  { kind, day, now }: { readonly kind: UserScheduleKind; readonly day: number; readonly now: number },
   users: ReadonlyMap<string, ProfileFact>,
 ): Promise<Set<string>> {
   const since = now - elsewhereMs;
@@ -157,7 +136,7 @@ export async function notifiedElsewhere(
   );
   const { defaultTimeZone } = document.settings;
   const waiting = await client.query<{ id: string }>(
-    'select user_id as id from scheduled_messages where tenant = $1 and user_id = any($2::text[]) and type = $3',
+    "select user_id as id from scheduled_notifications where tenant = $1 and user_id = any($2::text[]) and audience = 'user' and type = $3",
     [tenant, idsOf(changed), typeOf[kind]],
   );
   const same = rows.filter(({ timestamp, tz }) => localDayOf(Date.parse(timestamp), tz ?? defaultTimeZone) === day);
