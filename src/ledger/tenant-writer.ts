@@ -2,6 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import type pg from 'pg';
 import { limits } from '../shared/limits.js';
 import { inTransaction } from '../postgres/pool.js';
+import { type Moves, StateMachine } from '../shared/state-machine.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { trimLedger } from '../redis/partition.js';
 import { deleteUser } from './delete-user.js';
@@ -97,18 +98,33 @@ interface Prefetch {
   readonly prepared: Promise<Prepared | undefined>;
 }
 
+/**
+ * The modes of a TenantWriter:
+ *
+ * - `vacant`: it has no lease. The next step acquires it, unless another worker has it.
+ * - `untrimmed`: it has the lease, and the stream may still have committed entries. The next step trims it.
+ * - `drained`: the stream is trimmed, and the last read came to its end.
+ * - `behind`: the stream is trimmed, and has more entries. The next batch may be prefetched.
+ */
+type WriterMode = 'vacant' | 'untrimmed' | 'drained' | 'behind';
+
+const writerMoves: Moves<WriterMode> = {
+  vacant: ['untrimmed'],
+  untrimmed: ['drained', 'behind', 'vacant'],
+  drained: ['behind', 'untrimmed', 'vacant'],
+  behind: ['drained', 'untrimmed', 'vacant'],
+};
+
 /** Writes the ledger of one tenant to Postgres, a batch at a time. */
 export class TenantWriter {
   private readonly options: TenantWriterOptions;
+  private readonly state = new StateMachine(writerMoves, 'vacant');
+  /** Undefined while vacant. */
   private current: Position | undefined;
-  /** Whether the stream has been trimmed up to the last id. */
-  private isTrimmed = false;
-
   private consecutiveRefusals = 0;
   /** Halved after a failure, since the batch may have exceeded the statement timeout, and then doubled again. */
   private batchSize: number = limits.writeBehindBatchEntries;
   private prefetched: Prefetch | undefined;
-  private isBehind = false;
 
   constructor(options: TenantWriterOptions) {
     this.options = options;
@@ -121,20 +137,20 @@ export class TenantWriter {
 
   /** Whether the ledger had more entries than the last batch when they were read. */
   get hasMore(): boolean {
-    return this.isBehind;
+    return this.state.mode === 'behind';
   }
 
   /** Called after a failure: drops the position and the prefetched batch. */
   reset(): void {
     this.current = undefined;
+    this.state.setMode('vacant');
     this.prefetched = undefined;
-    this.isBehind = false;
     this.batchSize = Math.max(this.batchSize >> 1, 1);
   }
 
   /** Called when the stream still has committed entries. */
   trimAgain(): void {
-    this.isTrimmed = false;
+    this.state.setMode('untrimmed');
   }
 
   /**
@@ -146,25 +162,23 @@ export class TenantWriter {
     if (!position) return 'held';
     const prepared = await this.next(position);
     // The previous holder may have been killed between a commit and its trim.
-    if (!this.isTrimmed) await this.trim();
-    this.isBehind = prepared.hasMore;
+    if (this.state.mode === 'untrimmed') await this.trim(position);
+    this.state.setMode(prepared.hasMore ? 'behind' : 'drained');
     if (prepared.entries.length === 0) return 0;
     const publish = await this.options.publisher?.publishFor(this.options.tenant, prepared.version);
     this.prefetched = prepared.hasMore ? this.prefetch(position.lease, prepared) : undefined;
     const startedAt = performance.now();
     const committed = await this.commit(position, prepared, publish);
-    this.isBehind ||= committed < prepared.entries.length;
+    if (committed < prepared.entries.length) this.state.setMode('behind');
     this.batchSize = nextBatchSize(this.batchSize, prepared.entries.length, performance.now() - startedAt);
-    await this.trim();
+    if (this.current) await this.trim(this.current);
     return committed;
   }
 
   /** Removes committed entries, which may be of a deleted user, from the stream. (Redis still knows the last id.) */
-  private async trim(): Promise<void> {
-    if (!this.current) return;
+  private async trim({ lease, lastId }: Position): Promise<void> {
     const { redis, partition } = this.options;
-    await trimLedger(redis, partition, this.current.lease.epoch, this.current.lastId);
-    this.isTrimmed = true;
+    await trimLedger(redis, partition, lease.epoch, lastId);
   }
 
   private async acquire(): Promise<Position | undefined> {
@@ -177,7 +191,7 @@ export class TenantWriter {
     }
     const acquired = await acquireLease(pool, tenant, holder);
     this.current = acquired && { ...acquired, renewedAt: now };
-    this.isTrimmed = false;
+    this.state.setMode(acquired ? 'untrimmed' : 'vacant');
     return this.current;
   }
 

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { limits } from '../shared/limits.js';
+import { type Moves, StateMachine } from '../shared/state-machine.js';
 import pLimit from 'p-limit';
 import type { RedisConnection } from '../redis/connection.js';
 import { WriteBehindProgress } from './lag.js';
@@ -42,6 +43,23 @@ export interface WriteBehindOptions {
   readonly collectMs?: number;
 }
 
+/**
+ * The modes of a WriteBehind:
+ *
+ * - `idle`: it drains the ledgers that it is woken for, and looks for no others.
+ * - `scanning`: it also polls all ledgers.
+ * - `stopping`: it commits the entries that there are, until its deadline.
+ * - `closed`: it ends what it is draining, and is not woken any more.
+ */
+type WriteBehindMode = 'idle' | 'scanning' | 'stopping' | 'closed';
+
+const writeBehindMoves: Moves<WriteBehindMode> = {
+  idle: ['scanning', 'stopping'],
+  scanning: ['stopping'],
+  stopping: ['closed'],
+  closed: [],
+};
+
 /** A tenant whose ledger is being drained. */
 interface Work {
   /** Whether `wake` was called since the last check. */
@@ -67,6 +85,7 @@ interface Work {
  */
 export class WriteBehind {
   readonly progress = new WriteBehindProgress();
+  private readonly state = new StateMachine(writeBehindMoves, 'idle');
   private readonly options: WriteBehindOptions;
   private readonly holder = randomUUID();
   private readonly partitions: MonthlyPartitions;
@@ -76,10 +95,10 @@ export class WriteBehind {
   private readonly writers = new Map<number, TenantWriter>();
   private readonly working = new Map<number, Work>();
   private readonly wakeUp = new AbortController();
+  /** Infinity until it stops. */
   private stopDeadline = Infinity;
-  /** Once closed, `wake` starts no more work. */
-  private isClosed = false;
   private scanning: Promise<void> | undefined;
+  private stopped: Promise<void> | undefined;
   private nextScan = 0;
 
   constructor(options: WriteBehindOptions) {
@@ -99,6 +118,7 @@ export class WriteBehind {
   }
 
   start(): void {
+    this.state.setMode('scanning');
     this.scanning ??= this.scanUntilStopped();
   }
 
@@ -109,7 +129,7 @@ export class WriteBehind {
       work.wasWoken = work.isAwaited = true;
       work.hurry.abort();
     }
-    if (work || this.isClosed) return;
+    if (work || this.state.mode === 'closed') return;
     const started: Work = {
       ...{ wasWoken: false, isAwaited: false, hurry: new AbortController() },
       ...{ failures: 0, done: Promise.resolve() },
@@ -129,13 +149,18 @@ export class WriteBehind {
   }
 
   /** Commits the current entries for at most `drainMs` and releases the leases. Entries added from now on are left to the next worker. */
-  async stop(drainMs: number): Promise<void> {
+  stop(drainMs: number): Promise<void> {
+    return (this.stopped ??= this.drainAndClose(drainMs));
+  }
+
+  private async drainAndClose(drainMs: number): Promise<void> {
+    this.state.setMode('stopping');
     this.stopDeadline = Date.now() + drainMs;
     this.wakeUp.abort();
     for (const { hurry } of this.working.values()) hurry.abort();
     await this.scanning;
     await this.scanAll().catch(() => undefined);
-    this.isClosed = true;
+    this.state.setMode('closed');
     while (this.working.size > 0) await Promise.all([...this.working.values()].map(({ done }) => done));
     const held = [...this.writers].filter(([, { position }]) => position).map(([tenant]) => tenant);
     await releaseLeases(this.options.pool, held, this.holder).catch(() => undefined);
@@ -143,7 +168,7 @@ export class WriteBehind {
   }
 
   private get stopping(): boolean {
-    return this.stopDeadline < Infinity;
+    return this.state.mode === 'stopping' || this.state.mode === 'closed';
   }
 
   private async scanUntilStopped(): Promise<void> {

@@ -1,0 +1,23 @@
+/** The modes that may follow on each mode. */
+export type Moves<M extends string> = Readonly<Record<M, readonly M[]>>;
+
+/** The mode of an object that is in one of a few. */
+export class StateMachine<M extends string> {
+  private readonly moves: Moves<M>;
+  private current: M;
+
+  constructor(moves: Moves<M>, first: M) {
+    this.moves = moves;
+    this.current = first;
+  }
+
+  get mode(): M {
+    return this.current;
+  }
+
+  /** Throws when the mode may not follow on the current one: that is a bug. Nothing changes when it is the current one. */
+  setMode(mode: M): void {
+    if (mode !== this.current && !this.moves[this.current].includes(mode)) throw new Error(`${mode} can't follow on ${this.current}`);
+    this.current = mode;
+  }
+}
