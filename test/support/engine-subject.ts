@@ -35,6 +35,7 @@ import type { Difference } from '../../src/restore/differences.js';
 import { Reconciler } from '../../src/restore/reconcile.js';
 import { restoreTenant } from '../../src/restore/restore.js';
 import { verifyTenant } from '../../src/restore/verify.js';
+import { createPublisher } from '../../src/webhooks/publisher.js';
 import { activeRedis } from './active-redis.js';
 import type { Subject } from './model/subject.js';
 import type { UserProperties as ModelProperties } from './model/users.js';
@@ -124,7 +125,26 @@ interface Tools extends Stores {
   readonly aggregates: AggregateReader;
 }
 
-async function activate({ engine, database }: Tools, tenant: number, document: ConfigDocument): Promise<void> {
+/** Subscribes to the webhooks that are compared. The model's documents need no endpoint. */
+const endpoint = {
+  id: '00000000-0000-4000-9000-000000000000',
+  no: 1_000_000,
+  key: 'compared',
+  name: 'Compared',
+  created: new Date(0).toISOString(),
+  updated: new Date(0).toISOString(),
+  archived: false,
+  url: 'https://example.com/compared',
+  events: ['achievement.completed', 'streak.started', 'streak.extended', 'streak.lost'],
+  status: 'active',
+} as const;
+
+async function activate({ engine, database }: Tools, tenant: number, compared: ConfigDocument): Promise<void> {
+  const document = {
+    ...compared,
+    webhooks: [...compared.webhooks, { ...endpoint, events: [...endpoint.events] }],
+    nextNo: endpoint.no + 1,
+  };
   const { version } = await engine.config(tenant);
   await saveConfig(database.pool, { tenant, expectedVersion: version, document, author: commandAuthor, now: new Date().toISOString() });
   await engine.activate(await engine.refreshConfig(tenant));
@@ -193,6 +213,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     allAchievements: () => answered(() => listAchievements(engine, tenant, new Map())),
     streak: (id, periods) => answered(() => readStreak(tools, tenant, id, periods)),
     streaks: (ids) => answered(() => rankStreaks(engine, tenant, ids)),
+    webhooks: (id) => sentWebhooks(tools, tenant, id),
     leaderboards: (includeFinished) => answered(() => listLeaderboards(tools, tenant, includeFinished)),
     leaderboard: (key, page) =>
       answered(() =>
@@ -207,6 +228,19 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     userLeaderboard: (id, key, run) => answered(() => readUserLeaderboard(tools, tenant, id, { key, run, days: 10 })),
     finalRankings: (key, run) => finalRankings(tools, tenant, key, run),
   };
+}
+
+async function sentWebhooks({ engine, clock, history, database }: Tools, tenant: number, user: string): Promise<Answer> {
+  const { status } = await answered(() => readProfile(engine, tenant, user));
+  if (status !== 200) return { status };
+  const { ledgerId } = await clock.ledgerId(tenant);
+  await history.waitFor(tenant, ledgerId);
+  const { rows } = await database.pool.query<{ kind: string; about: unknown }>(
+    `select kind, coalesce(payload #> '{achievement,key}', payload #> '{streak,length}', payload -> 'length') as about
+       from outbox where tenant = $1 and user_id = $2 order by id`,
+    [tenant, user],
+  );
+  return { status: 200, body: rows };
 }
 
 async function finalRankings({ engine, clock, history, database }: Tools, tenant: number, key: string, date: string): Promise<Answer> {
@@ -299,6 +333,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
   const active = activeRedis(redis, pool, prefix);
   const reconciler = new Reconciler({ ...{ engine, redis, pool, active, log }, testClock: true, autoRestore: true });
   const tools = { engine, clock, history, database, sweep, deletion, aggregates: new AggregateReader(pool) };
+  const publisher = createPublisher(engine, new Set(), () => undefined);
   await engine.loadLibrary();
   return {
     enter: async (document, nowMs) => {
@@ -312,6 +347,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
         partition: () => partition,
         awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),
         onReplaced: (no) => reconciler.resync(no),
+        publisher,
       });
       writers.set(tenant, writeBehind);
       writeBehind.start();

@@ -11,7 +11,18 @@ import { streakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode } from './subject.js';
 import { dayMs } from './time.js';
-import { change, checkProperties, draftOf, newUser, reach, userBody, zoneOf, type User, type UserInCall } from './users.js';
+import {
+  change,
+  checkProperties,
+  draftOf,
+  newUser,
+  reach,
+  userBody,
+  zoneOf,
+  type SentWebhook,
+  type User,
+  type UserInCall,
+} from './users.js';
 import { byKey, Refused, sentAttributes, type Answer, type World } from './world.js';
 
 /** A call under way: it works on a copy of the user, which replaces the user when nothing refuses any more. */
@@ -56,6 +67,9 @@ const deedOf = ({ user, created }: Call, completed: readonly Achievement[] = [])
   extendedTo: null,
   event: null,
 });
+
+const completedWebhooks = (completed: readonly Achievement[]): SentWebhook[] =>
+  completed.map(({ key }) => ({ kind: 'achievement.completed', about: key }));
 
 const changesOf = (earned: readonly Earned[]): Change[] => earned.map((each) => each.change);
 
@@ -103,6 +117,8 @@ function act(world: World, call: Call, metric: Metric, value: Amount, attributes
   const isExtended = lengths.some(({ source }) => source === `streak:${frequency}`);
   const completed = achievements.completeByEvent(world, user, metric.id, isExtended);
   const extendedTo = isExtended ? user.streaks[frequency].length : null;
+  if (extendedTo !== null) user.webhooks.push({ kind: extendedTo === 1 ? 'streak.started' : 'streak.extended', about: extendedTo });
+  user.webhooks.push(...completedWebhooks(completed));
   const earned = earn(world, { user, created, completed, extendedTo, event: { metric, value, attributes } });
   const moves = commit(world, call, [total, ...changesOf(earned), ...lengths]);
   return { completed, earned, moves, isExtended };
@@ -158,6 +174,7 @@ export function completeAchievement(world: World, key: string, sent: UserInCall)
   sentAttributes(world.config, 'user', sent.attributes);
   const call = begin(world, sent);
   const completed = achievements.completeByCall(world, achievement, call.user);
+  call.user.webhooks.push(...completedWebhooks(completed));
   const earned = earn(world, deedOf(call, completed));
   commit(world, call, changesOf(earned));
   const body = { achievement: achievements.userAchievementBody(world, call.user, achievement), points: earnedBody(world, earned) };

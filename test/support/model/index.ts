@@ -183,6 +183,10 @@ export class Model implements Operations {
     return this.read(() => rankedStreaks(this.world, ids));
   }
 
+  webhooks(id: string): Answer {
+    return this.read(() => this.settled(id).webhooks);
+  }
+
   leaderboards(includeFinished: boolean): Answer {
     return this.read(() => boardsBody(this.world, includeFinished));
   }

@@ -8,7 +8,7 @@ import { byId } from './world.js';
 
 /** A read. `back` counts runs back from the current one. Boards are named by their position. */
 export type Read =
-  | { readonly read: 'user' | 'metrics'; readonly userId: string }
+  | { readonly read: 'user' | 'metrics' | 'webhooks'; readonly userId: string }
   | { readonly read: 'points'; readonly userId: string; readonly key: string; readonly awards: number }
   | { readonly read: 'levels'; readonly key: string }
   | { readonly read: 'achievements'; readonly userId: string; readonly includeIncomplete: boolean }
@@ -59,6 +59,8 @@ export function askOf(config: ConfigDocument, nowMs: number, read: Read): Ask | 
       return ['user', read.userId];
     case 'metrics':
       return ['metrics', read.userId];
+    case 'webhooks':
+      return ['webhooks', read.userId];
     case 'points':
       return ['points', read.userId, read.key, read.awards];
     case 'levels':
@@ -105,6 +107,7 @@ export function allReads(config: ConfigDocument, userIds: readonly string[]): Re
   const ofUser = (userId: string): Read[] => [
     { read: 'user', userId },
     { read: 'metrics', userId },
+    { read: 'webhooks', userId },
     ...config.pointsSystems.map(({ key }): Read => ({ read: 'points', userId, key, awards: 100 })),
     { read: 'achievements', userId, includeIncomplete: true },
     { read: 'streak', userId, historyPeriods: 30 },

@@ -69,6 +69,8 @@ export interface Operations {
   allAchievements(): Answer;
   streak(id: string, historyPeriods: number): Answer;
   streaks(ids: readonly string[]): Answer;
+  /** The webhooks about a user of the kinds that are sent at once, the oldest first: `SentWebhook`. */
+  webhooks(id: string): Answer;
   leaderboards(includeFinished: boolean): Answer;
   leaderboard(key: string, page: Page): Answer;
   /** With `rank`, `value` and `history`. `run` is the first date of one. */

@@ -19,6 +19,13 @@ export interface UserProperties {
 
 export type UserInCall = UserProperties & { readonly id: string };
 
+/** A webhook about a user, of a kind that is sent at once: what it is about. */
+export interface SentWebhook {
+  readonly kind: 'achievement.completed' | 'streak.started' | 'streak.extended' | 'streak.lost';
+  /** The key of the achievement, or the length of the streak. */
+  readonly about: string | number;
+}
+
 export interface User {
   readonly id: string;
   readonly created: number;
@@ -65,6 +72,8 @@ export interface User {
   personal: PersonalConditions | null;
   /** When (World.sequence) each value that leaderboards rank was last changed: `metric:`, `points:` and the id, `streak:` and the frequency. */
   readonly reached: Map<string, number>;
+  /** The oldest first. */
+  readonly webhooks: SentWebhook[];
 }
 
 /** A user with none is in the configured one. */
@@ -122,6 +131,7 @@ export function newUser(world: World, id: string, tz: string | null): User {
     earlierWeeks: null,
     personal: null,
     reached: new Map(),
+    webhooks: [],
   };
 }
 
