@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { bodyOf, configText, readBoard, readPoints, track, until } from '../support/answers.js';
 import { startSecond } from '../support/second.js';
-import { adminKey, startHost, startTenant, type World } from '../support/world.js';
+import { tenantForEachTest } from '../support/suites.js';
+import { adminKey, type World } from '../support/world.js';
 
 const base = '/admin/v1';
 
@@ -19,14 +20,7 @@ interface Batch {
 describe('A change through the Admin API', () => {
   let host: World;
   let world: World;
-  before(async () => {
-    host = await startHost();
-  });
-  after(() => host.stop());
-  beforeEach(async () => {
-    world = await startTenant(host, { config: configText({ metrics: [{ key: 'cards', name: 'Cards' }] }) });
-  });
-  afterEach(() => world.stop());
+  tenantForEachTest({ config: configText({ metrics: [{ key: 'cards', name: 'Cards' }] }) }, (...worlds) => ([world, host] = worlds));
 
   const send = async (method: string, path: string, body?: unknown): Promise<Batch> => {
     const reply = await world.request(method, base + path, { body });

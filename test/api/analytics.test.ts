@@ -6,7 +6,8 @@ import type {
   AnalyticsStreaksResponse,
 } from '../../src/responses/analytics.js';
 import { bodyOf, configText, read, track } from '../support/answers.js';
-import { startHost, startTenant, startWorld, type World } from '../support/world.js';
+import { tenantForEachTest } from '../support/suites.js';
+import { startWorld, type World } from '../support/world.js';
 
 const levels = [
   { key: 'one', name: 'One', points: 2 },
@@ -42,16 +43,8 @@ const idOf = async (world: World, list: string, key: string): Promise<string> =>
 };
 
 describe('Analytics', () => {
-  let host: World;
   let world: World;
-  before(async () => {
-    host = await startHost();
-  });
-  after(() => host.stop());
-  beforeEach(async () => {
-    world = await startTenant(host, { config: configText(config), now: '2040-03-01T20:00:00Z' });
-  });
-  afterEach(() => world.stop());
+  tenantForEachTest({ config: configText(config), now: '2040-03-01T20:00:00Z' }, (tenant) => (world = tenant));
 
   describe('by day', () => {
     it('count each user on the day of the calendar of the user, and have it as soon as the event is answered', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { configText, track } from '../support/answers.js';
+import { cityAndDevice, pointPerUnit } from '../support/configs.js';
 import { type RawRequest, sendBytes, sendRaw } from '../support/raw-http.js';
 import { adminKey, startWorld, type World } from '../support/world.js';
 
@@ -8,14 +9,9 @@ import { adminKey, startWorld, type World } from '../support/world.js';
  * `test/long/malformed.test.ts` sends bytes at random.
  */
 const config = {
-  attributes: [
-    { key: 'city', name: 'City', type: 'user' },
-    { key: 'device', name: 'Device', type: 'event' },
-  ],
+  attributes: cityAndDevice,
   metrics: [{ key: 'm', name: 'M' }],
-  points: [
-    { key: 'p', name: 'P', triggers: [{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' }] },
-  ],
+  points: [pointPerUnit('m')],
   leaderboards: [{ key: 'l', name: 'L', status: 'active', rankBy: 'metric', metricKey: 'm' }],
 };
 

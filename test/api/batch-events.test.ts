@@ -6,6 +6,7 @@ import { Context } from '../../src/app/context.js';
 import { limits } from '../../src/shared/limits.js';
 import { keyNames, outcomes } from '../../src/redis/contract.js';
 import { bodyOf, configText, read, readPoints, userPath } from '../support/answers.js';
+import { cityAndDevice } from '../support/configs.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
 
 interface BatchAnswer {
@@ -14,10 +15,7 @@ interface BatchAnswer {
 }
 
 const config = {
-  attributes: [
-    { key: 'city', name: 'City', type: 'user' },
-    { key: 'device', name: 'Device', type: 'event' },
-  ],
+  attributes: cityAndDevice,
   metrics: [
     { key: 'm', name: 'M' },
     { key: 'spent', name: 'Spent' },

@@ -4,7 +4,8 @@ import { parse } from 'yaml';
 import { limits } from '../../src/shared/limits.js';
 import { answer, bodyOf, configText, read } from '../support/answers.js';
 import type { Version } from '../support/configuration-version.js';
-import { startHost, startTenant, type World } from '../support/world.js';
+import { tenantForEachTest } from '../support/suites.js';
+import { type World } from '../support/world.js';
 
 const base = '/admin/v1/configuration';
 const example = readFileSync(new URL('../../examples/study-app.yaml', import.meta.url), 'utf8');
@@ -27,16 +28,8 @@ interface DryRun {
 }
 type Applied = Pick<DryRun, 'version' | 'changes' | 'lines' | 'kept'>;
 describe('The configuration over HTTP', () => {
-  let host: World;
   let world: World;
-  before(async () => {
-    host = await startHost();
-  });
-  after(() => host.stop());
-  beforeEach(async () => {
-    world = await startTenant(host, { config: configText(cards) });
-  });
-  afterEach(() => world.stop());
+  tenantForEachTest({ config: configText(cards) }, (tenant) => (world = tenant));
 
   const dryRun = async (body: object): Promise<DryRun> => bodyOf(await world.request('POST', `${base}/dry-run`, { body }), 200);
   const apply = async (body: object): Promise<Applied> => bodyOf(await world.request('POST', `${base}/apply`, { body }), 200);

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { answer, bodyOf, configText, read } from '../support/answers.js';
 import type { Version } from '../support/configuration-version.js';
-import { defaultNow, startHost, startTenant, startWorld, type World } from '../support/world.js';
+import { tenantForEachTest } from '../support/suites.js';
+import { defaultNow, startWorld, type World } from '../support/world.js';
 
 const base = '/admin/v1/configuration';
 const cards = { metrics: [{ key: 'cards', name: 'Cards' }] };
@@ -10,14 +11,7 @@ const both = { metrics: [...cards.metrics, { key: 'pages', name: 'Pages' }] };
 describe('The versions of a configuration', () => {
   let host: World;
   let world: World;
-  before(async () => {
-    host = await startHost();
-  });
-  after(() => host.stop());
-  beforeEach(async () => {
-    world = await startTenant(host, { config: configText(cards) });
-  });
-  afterEach(() => world.stop());
+  tenantForEachTest({ config: configText(cards) }, (...worlds) => ([world, host] = worlds));
 
   const apply = async (body: object): Promise<{ lines: string[] }> => bodyOf(await world.request('POST', `${base}/apply`, { body }), 200);
   const versions = (query = ''): Promise<Version[]> => read(world, `${base}/versions${query}`);

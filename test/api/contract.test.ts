@@ -1,16 +1,12 @@
 import { expect } from 'chai';
 import { bodyOf, configText, track } from '../support/answers.js';
+import { cityPlanAndDevice } from '../support/configs.js';
 import { Contract } from '../support/contract.js';
 import { type RequestOptions, startWorld, type World } from '../support/world.js';
 
 /** A configuration that makes responses show everything that they can show. */
 const config = {
-  attributes: [
-    { key: 'city', name: 'City', type: 'user' },
-    { key: 'plan', name: 'Plan', type: 'user' },
-    { key: 'device', name: 'Device', type: 'event' },
-    { key: 'mode', name: 'Mode', type: 'event' },
-  ],
+  attributes: [...cityPlanAndDevice, { key: 'mode', name: 'Mode', type: 'event' }],
   metrics: [{ key: 'm', name: 'M', unitType: 'currency', units: 'EUR' }],
   points: [
     {

@@ -11,6 +11,7 @@ import { keyNames, partitionPrefix } from '../../src/redis/contract.js';
 import { answer, bodyOf, configText, read, readBoard, track, userPath, type Rankings } from '../support/answers.js';
 import { batchOf, first } from '../support/admin.js';
 import { inParallel } from '../support/client.js';
+import { cityAndDevice } from '../support/configs.js';
 import { addEmailDelivery, unsubscribeLink } from '../support/email-deliveries.js';
 import { differences } from '../support/differences.js';
 import { messagesOf, subscription } from '../support/messages.js';
@@ -20,10 +21,7 @@ import { startWorker } from '../support/worker.js';
 import { defaultNow, startWorld, type Reply, type World, type WorldOptions } from '../support/world.js';
 
 const config = {
-  attributes: [
-    { key: 'city', name: 'City', type: 'user' },
-    { key: 'device', name: 'Device', type: 'event' },
-  ],
+  attributes: cityAndDevice,
   metrics: [
     { key: 'm', name: 'M' },
     { key: 'n', name: 'N' },

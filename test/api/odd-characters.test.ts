@@ -4,18 +4,14 @@ import fc from 'fast-check';
 import { accountPrefix, keyNames, userFields } from '../../src/redis/contract.js';
 import { profileOf } from '../../src/redis/encoding.js';
 import { bodyOf, configText, type EventBody, type Profile, type Rankings, track, type UserPlace } from '../support/answers.js';
+import { cityAndDevice, pointPerUnit } from '../support/configs.js';
 import { sendRaw } from '../support/raw-http.js';
 import { adminKey, keysOf, startWorld, type World } from '../support/world.js';
 
 const config = {
-  attributes: [
-    { key: 'city', name: 'City', type: 'user' },
-    { key: 'device', name: 'Device', type: 'event' },
-  ],
+  attributes: cityAndDevice,
   metrics: Array.from({ length: 12 }, (_, i) => ({ key: `m${i}`, name: `Metric ${i}` })),
-  points: [
-    { key: 'p', name: 'P', triggers: [{ key: 't', type: 'metric', metricKey: 'm0', metricThreshold: 1, points: 1, status: 'active' }] },
-  ],
+  points: [pointPerUnit('m0')],
   leaderboards: [{ key: 'l', name: 'L', status: 'active', rankBy: 'metric', metricKey: 'm0' }],
 };
 

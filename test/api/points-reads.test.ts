@@ -7,7 +7,8 @@ import { differences } from '../support/differences.js';
 import { Monitor, wordsOf } from '../support/monitor.js';
 import { Random, runSeed } from '../support/random.js';
 import { startSecond } from '../support/second.js';
-import { adminKey, startHost, startTenant, startWorld, type World } from '../support/world.js';
+import { tenantForEachTest } from '../support/suites.js';
+import { adminKey, startTenant, startWorld, type World } from '../support/world.js';
 
 interface Named {
   readonly key: string;
@@ -155,16 +156,8 @@ describe('A points system', () => {
 });
 
 describe('A points summary', () => {
-  let host: World;
   let world: World;
-  before(async () => {
-    host = await startHost();
-  });
-  after(() => host.stop());
-  beforeEach(async () => {
-    world = await startTenant(host, { config: config({ boosts: [] }) });
-  });
-  afterEach(() => world.stop());
+  tenantForEachTest({ config: config({ boosts: [] }) }, (tenant) => (world = tenant));
 
   /** The filter as a caller writes it before percent-encoding, and the user whom it finds. */
   const filters: readonly (readonly [filter: string, city: string, plan?: string])[] = [

@@ -7,6 +7,7 @@ import { userFields, userRecords } from '../../src/redis/contract.js';
 import { userLayouts } from '../../src/redis/layout.js';
 import { packMessage, unpackMessage } from '../../src/redis/encoding.js';
 import { bodyOf, configText, read, readPlace, readPoints, readProfile, track, userPath } from '../support/answers.js';
+import { cityPlanAndDevice } from '../support/configs.js';
 import { stores } from '../support/stores.js';
 import { freshDatabase, startWorld, tenant, type TestDatabase, type World } from '../support/world.js';
 
@@ -206,11 +207,7 @@ const filter = { eventAttributes: [{ attributeKey: 'device', attributeValue: 'ph
 const board = { status: 'active', start: '2040-01-01' };
 const config = {
   settings: { weekStart: 'sunday', defaultTimeZone: 'America/New_York' },
-  attributes: [
-    { key: 'city', name: 'City', type: 'user' },
-    { key: 'plan', name: 'Plan', type: 'user' },
-    { key: 'device', name: 'Device', type: 'event' },
-  ],
+  attributes: cityPlanAndDevice,
   metrics: [
     { key: 'cards', name: 'Cards' },
     { key: 'minutes', name: 'Minutes' },

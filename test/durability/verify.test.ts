@@ -7,7 +7,8 @@ import { verifyTenant } from '../../src/restore/verify.js';
 import { keyNames, userRecords } from '../../src/redis/contract.js';
 import { placeOf } from '../../src/redis/layout.js';
 import { listOf, packMessage } from '../../src/redis/encoding.js';
-import { sampleConfig, startHost, startTenant, startWorld, type World } from '../support/world.js';
+import { tenantForEachTest } from '../support/suites.js';
+import { sampleConfig, startWorld, type World } from '../support/world.js';
 
 /** Changes behind Laurel's back, and what the difference that is found names. */
 const tampered: readonly (readonly [what: string, act: (world: World) => Promise<unknown>, named: RegExp])[] = [
@@ -109,14 +110,9 @@ async function changeAward(world: World, change: (award: Buffer) => Buffer): Pro
 }
 
 describe('Verifying that Redis and Postgres agree', () => {
-  let host: World;
   let world: World;
-  before(async () => {
-    host = await startHost();
-  });
-  after(() => host.stop());
+  tenantForEachTest({ config: readFileSync(sampleConfig, 'utf8') }, (tenant) => (world = tenant));
   beforeEach(async () => {
-    world = await startTenant(host, { config: readFileSync(sampleConfig, 'utf8') });
     for (const id of ['ana', 'ben']) {
       for (let i = 0; i < 3; i += 1) await world.event('flashcards-viewed', { user: { id, name: id }, value: 5 });
     }
@@ -125,7 +121,6 @@ describe('Verifying that Redis and Postgres agree', () => {
     const { document } = await loadConfig(world.pool, world.tenant);
     metricNos.set(world, document.metrics.find(({ key }) => key === 'flashcards-viewed')?.no ?? 0);
   });
-  afterEach(() => world.stop());
 
   async function differences(): Promise<readonly Difference[]> {
     const { redis, pool, partition, tenant } = world;

@@ -9,6 +9,7 @@ import { partitionPrefix } from '../../src/redis/contract.js';
 import { connectRedis } from '../../src/redis/connection.js';
 import { bundleLibrary } from '../../src/redis/library.js';
 import { startService, type Service } from '../../src/app/service.js';
+import { cardsConfig } from '../support/configs.js';
 import { startCluster, type TestCluster } from '../support/redis-cluster.js';
 import { until } from '../support/stage.js';
 import { keysOf, startWorld, type Reply, type World } from '../support/world.js';
@@ -18,20 +19,6 @@ const print = (): void => undefined;
 /** Enough that none of three masters is left without one. */
 const tenantCount = 8;
 const users = 5;
-
-const config = {
-  metrics: [{ key: 'cards', name: 'Cards' }],
-  points: [
-    {
-      key: 'xp',
-      name: 'XP',
-      triggers: [{ key: 'c', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 7, status: 'active' }],
-    },
-  ],
-  achievements: [{ key: 'ten', name: 'Ten', status: 'active', trigger: 'metric', metricKey: 'cards', metricValue: 10 }],
-  streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }] },
-  leaderboards: [{ key: 'best', name: 'Best', status: 'active', start: '2020-01-01', rankBy: 'metric', metricKey: 'cards' }],
-};
 
 describe('A Redis Cluster of three masters', () => {
   /** What has been started, stopped at the end however far it came. */
@@ -55,7 +42,7 @@ describe('A Redis Cluster of three masters', () => {
     const { rows } = await world.pool.query<{ no: number; id: string }>('select no, id from tenants where no > 1 order by no');
     tenants = [undefined, ...rows.map(({ id }) => id)];
     nos = [1, ...rows.map(({ no }) => no)];
-    for (const tenant of tenants) await world.configure(JSON.stringify(config), tenant === undefined ? {} : { tenant });
+    for (const tenant of tenants) await world.configure(JSON.stringify(cardsConfig), tenant === undefined ? {} : { tenant });
   });
   after(async () => {
     for (let stop = cleaning.pop(); stop; stop = cleaning.pop()) await stop();
@@ -100,11 +87,11 @@ describe('A Redis Cluster of three masters', () => {
   it('answers reads of each tenant, and has them in Postgres', async () => {
     for (const [i, tenant] of tenants.entries()) {
       const headers = to(tenant);
-      const board = await world.request('GET', '/v1/leaderboards/best', { headers });
+      const board = await world.request('GET', '/v1/leaderboards/all', { headers });
       expect((board.body as { rankings: { userId: string }[] }).rankings.map(({ userId }) => userId)).to.deep.equal(
         Array.from({ length: users }, (_, user) => `user-${users - 1 - user}`),
       );
-      expect(totalOf(await world.request('GET', '/v1/users/user-0/points/xp', { headers }))).to.equal(28);
+      expect(totalOf(await world.request('GET', '/v1/users/user-0/points/xp', { headers }))).to.equal(8);
       await world.drain(nos[i]);
     }
     const { rows } = await world.pool.query('select tenant, count(*)::int as events from events group by tenant order by tenant');

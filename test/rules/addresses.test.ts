@@ -1,20 +1,9 @@
 import { expect } from 'chai';
 import { answer, bodyOf, configText, readProfile } from '../support/answers.js';
+import { cardsConfig } from '../support/configs.js';
 import { startWorld, type World } from '../support/world.js';
 
-const config = configText({
-  metrics: [{ key: 'cards', name: 'Cards' }],
-  points: [
-    {
-      key: 'xp',
-      name: 'XP',
-      triggers: [{ key: 't', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 1, status: 'active' }],
-    },
-  ],
-  achievements: [{ key: 'welcome', name: 'Welcome', trigger: 'api', status: 'active' }],
-  streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }] },
-  leaderboards: [{ key: 'all', name: 'All', status: 'active', rankBy: 'metric', metricKey: 'cards' }],
-});
+const config = configText(cardsConfig);
 
 /** Reads of the Application API. */
 const reads = [

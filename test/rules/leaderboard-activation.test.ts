@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { configText, read, readBoard, readPlace, track, until } from '../support/answers.js';
-import { startHost, startTenant, type World } from '../support/world.js';
+import { tenantForEachTest } from '../support/suites.js';
+import { type World } from '../support/world.js';
 
 interface Board {
   readonly key: string;
@@ -36,9 +37,12 @@ const withBoards = (...boards: readonly Board[]): string =>
   });
 
 describe('A leaderboard that becomes active', () => {
-  let host: World;
   let world: World;
   let minute = 0;
+  tenantForEachTest({ config: configText(base) }, (tenant) => {
+    world = tenant;
+    minute = 0;
+  });
   /** Users who add a value one after the other, a minute apart. */
   async function play(...steps: readonly (readonly [user: string, value: number])[]): Promise<void> {
     for (const [user, value] of steps) {
@@ -56,16 +60,6 @@ describe('A leaderboard that becomes active', () => {
       return rowCount === active;
     });
   }
-
-  before(async () => {
-    host = await startHost();
-  });
-  after(() => host.stop());
-  beforeEach(async () => {
-    minute = 0;
-    world = await startTenant(host, { config: configText(base) });
-  });
-  afterEach(() => world.stop());
 
   it('has the users who already have a value, by metric and by points', async () => {
     await play(['ana', 10], ['ben', 31], ['carl', 5], ['dora', -3]);
@@ -183,17 +177,11 @@ describe('A leaderboard that becomes active', () => {
 });
 
 describe('A limit that is changed', () => {
-  let host: World;
   let world: World;
-  before(async () => {
-    host = await startHost();
-  });
-  after(() => host.stop());
+  tenantForEachTest({ config: withBoards({ key: 'totals', maxParticipants: 5 }) }, (tenant) => (world = tenant));
   beforeEach(async () => {
-    world = await startTenant(host, { config: withBoards({ key: 'totals', maxParticipants: 5 }) });
     for (const [i, user] of ['ana', 'ben', 'carl', 'dora', 'emil'].entries()) await track(world, 'm', { user, value: 10 * (5 - i) });
   });
-  afterEach(() => world.stop());
 
   const limit = (maxParticipants: number): Promise<unknown> => world.configure(withBoards({ key: 'totals', maxParticipants }));
   const entries = async (): Promise<unknown[]> => {

@@ -4,14 +4,12 @@ import { Context } from '../../src/app/context.js';
 import { restore } from '../../src/commands/restore.js';
 import { webhookKinds } from '../../src/config/schema/webhook-kinds.js';
 import { configText, track } from '../support/answers.js';
+import { pointPerUnit } from '../support/configs.js';
 import { messagesOf, pass, subscription } from '../support/messages.js';
 import { numberOf } from '../support/past.js';
 import { keysOf, startWorld, type World } from '../support/world.js';
 
-const points = {
-  ...{ key: 'p', name: 'P' },
-  triggers: [{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' }],
-};
+const points = pointPerUnit('m');
 const board = { key: 'all', name: 'All', status: 'active', rankBy: 'metric', metricKey: 'm', start: '2039-01-01' };
 const streaks = {
   ...{ enabled: true, frequency: 'daily', metrics: [{ metricKey: 'm', threshold: 1 }] },

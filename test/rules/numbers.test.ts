@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { answer, bodyOf, configText, read, readBoard, readPoints, track, userPath } from '../support/answers.js';
+import { pointPerUnit } from '../support/configs.js';
 import { numberOf, sum, zero } from '../support/decimal.js';
 import { startWorld, type World } from '../support/world.js';
 
@@ -13,11 +14,7 @@ const boosted = (key: 'up' | 'down', points: number, multiplier: number): object
 
 const config = {
   metrics: ['m', 'n', 'up', 'down'].map((key) => ({ key, name: key })),
-  points: [
-    { key: 'p', name: 'P', triggers: [{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' }] },
-    boosted('up', 10, 1.1),
-    boosted('down', 100, 1.15),
-  ],
+  points: [pointPerUnit('m'), boosted('up', 10, 1.1), boosted('down', 100, 1.15)],
   leaderboards: [{ key: 'n', name: 'N', status: 'active', rankBy: 'metric', metricKey: 'n' }],
 };
 

@@ -1,36 +1,10 @@
 import { expect } from 'chai';
 import { adminRoutes } from '../../src/api/router.js';
 import { bodyOf, configText, read, readBoard, readPlace, readPoints, readProfile, track, type EventBody } from '../support/answers.js';
+import { cardsConfig } from '../support/configs.js';
 import { startWorld, type World } from '../support/world.js';
 
-const config = configText({
-  metrics: [{ key: 'cards', name: 'Cards' }],
-  points: [
-    {
-      key: 'xp',
-      name: 'XP',
-      triggers: [{ key: 't', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 2, status: 'active' }],
-    },
-  ],
-  achievements: [
-    { key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'cards', metricValue: 10, status: 'active' },
-    { key: 'welcome', name: 'Welcome', trigger: 'api', status: 'active' },
-  ],
-  streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }] },
-  leaderboards: [
-    { key: 'all', name: 'All', status: 'active', start: '2020-01-01', rankBy: 'metric', metricKey: 'cards' },
-    {
-      key: 'day',
-      name: 'Day',
-      status: 'active',
-      start: '2040-01-02',
-      rankBy: 'metric',
-      metricKey: 'cards',
-      runUnit: 'day',
-      runInterval: 1,
-    },
-  ],
-});
+const config = configText(cardsConfig);
 
 interface Streak {
   readonly length: number;

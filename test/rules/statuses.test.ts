@@ -1,17 +1,11 @@
 import { expect } from 'chai';
 import { adminRoutes } from '../../src/api/router.js';
 import { configText, track } from '../support/answers.js';
+import { cardsConfig } from '../support/configs.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { startWorld, type Reply, type RequestOptions, type World } from '../support/world.js';
 
-const config = configText({
-  attributes: [{ key: 'city', name: 'City', type: 'user' }],
-  metrics: [{ key: 'cards', name: 'Cards' }],
-  points: [{ key: 'xp', name: 'XP' }],
-  achievements: [{ key: 'welcome', name: 'Welcome', trigger: 'api', status: 'active' }],
-  streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }] },
-  leaderboards: [{ key: 'all', name: 'All', status: 'active', rankBy: 'metric', metricKey: 'cards' }],
-});
+const config = configText(cardsConfig);
 
 /** Every error body is `{"error": "<one sentence that says what to do>"}`. */
 function expectSentence({ body, headers }: Reply): void {

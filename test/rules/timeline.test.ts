@@ -1,14 +1,12 @@
 import { expect } from 'chai';
 import { bodyOf, configText, read, track } from '../support/answers.js';
+import { cityAndDevice } from '../support/configs.js';
 import { Random, runSeed } from '../support/random.js';
 import { startHost, startTenant, startWorld, type World } from '../support/world.js';
 
 const on = { status: 'active' };
 const config = {
-  attributes: [
-    { key: 'device', name: 'Device', type: 'event' },
-    { key: 'city', name: 'City', type: 'user' },
-  ],
+  attributes: cityAndDevice,
   metrics: [
     { key: 'cards', name: 'Cards' },
     { key: 'pages', name: 'Pages' },

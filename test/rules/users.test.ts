@@ -1,16 +1,13 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { answer, bodyOf, configText, type EventBody, type Profile, readPoints, readProfile, track, userPath } from '../support/answers.js';
+import { cityPlanAndDevice } from '../support/configs.js';
 import { startHost, startTenant, startWorld, type Reply, type World } from '../support/world.js';
 
 type Properties = Readonly<Record<string, unknown>>;
 
 const config = {
-  attributes: [
-    { key: 'city', name: 'City', type: 'user' },
-    { key: 'plan', name: 'Plan', type: 'user' },
-    { key: 'device', name: 'Device', type: 'event' },
-  ],
+  attributes: cityPlanAndDevice,
   metrics: [{ key: 'm', name: 'M' }],
   points: [
     { key: 'daily', name: 'Daily', triggers: [{ key: 't', type: 'time', timeUnit: 'days', timeInterval: 1, points: 1, status: 'active' }] },

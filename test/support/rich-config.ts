@@ -1,14 +1,12 @@
+import { cityPlanAndDevice } from './configs.js';
+
 /**
  * A configuration in which an event touches every feature that there is: two points systems with filters, boosts of every kind, levels, a
  * cap and a floor, and leaderboards with and without room. It is written as an object, so that the model runs the very same one; as JSON it
  * is a YAML file.
  */
 export const richConfig = {
-  attributes: [
-    { key: 'city', name: 'City', type: 'user' },
-    { key: 'plan', name: 'Plan', type: 'user' },
-    { key: 'device', name: 'Device', type: 'event' },
-  ],
+  attributes: cityPlanAndDevice,
   metrics: [
     { key: 'cards', name: 'Cards', units: 'cards' },
     { key: 'minutes', name: 'Minutes', units: 'minutes' },

@@ -1,15 +1,12 @@
 import type { Input } from './bad-values.js';
 import { bodyOf } from './answers.js';
+import { cityPlanAndDevice } from './configs.js';
 import type { Described } from './openapi.js';
 import type { Reply, World } from './world.js';
 
 /** A configuration in which every operation has something to work on. */
 export const everything = {
-  attributes: [
-    { key: 'city', name: 'City', type: 'user' },
-    { key: 'plan', name: 'Plan', type: 'user' },
-    { key: 'device', name: 'Device', type: 'event' },
-  ],
+  attributes: cityPlanAndDevice,
   metrics: [{ key: 'm', name: 'M', unitType: 'currency', units: 'EUR' }],
   achievements: [
     { key: 'by-call', name: 'By call', trigger: 'api', status: 'active' },
