@@ -84,7 +84,11 @@ export const rows: Readonly<Record<string, Row>> = {
     create: ({ metric, city }) => [
       [
         {
-          ...{ name: 'Energy', key: 'energy', description: 'For play', badge: { url: 'https://x.test/e.png' }, maxPoints: 100 },
+          name: 'Energy',
+          key: 'energy',
+          description: 'For play',
+          badge: { url: 'https://x.test/e.png' },
+          maxPoints: 100,
           levels: [{ name: 'Low', key: 'low', points: 10 }],
           boosts: [{ name: 'Double!', start: '2040-01-01', multiplier: 2, userAttributes: filters(city) }],
           triggers: [{ type: 'metric', points: 5, metricId: metric, metricThreshold: 1 }],
@@ -189,8 +193,14 @@ export const rows: Readonly<Record<string, Row>> = {
     create: ({ metric, city, kind, achievement }) => [
       [
         {
-          ...{ type: 'metric', points: -5, status: 'active', metricId: metric, metricThreshold: 3, blockIfOutOfPoints: true },
-          ...{ userAttributes: filters(city), eventAttributes: filters(kind) },
+          type: 'metric',
+          points: -5,
+          status: 'active',
+          metricId: metric,
+          metricThreshold: 3,
+          blockIfOutOfPoints: true,
+          userAttributes: filters(city),
+          eventAttributes: filters(kind),
         },
         {},
       ],
@@ -237,9 +247,20 @@ export const rows: Readonly<Record<string, Row>> = {
     create: ({ metric, system, city }) => [
       [
         {
-          ...{ name: 'Weekly', key: 'weekly', description: 'W', rankBy: 'metric', metricId: metric, maxParticipants: 10 },
-          ...{ start: '2040-02-01', end: '2040-12-31', startTime: '09:00', endTime: '17:00:30', breakdownAttributes: [city] },
-          ...{ runUnit: 'day', runInterval: 7, status: 'inactive' },
+          name: 'Weekly',
+          key: 'weekly',
+          description: 'W',
+          rankBy: 'metric',
+          metricId: metric,
+          maxParticipants: 10,
+          start: '2040-02-01',
+          end: '2040-12-31',
+          startTime: '09:00',
+          endTime: '17:00:30',
+          breakdownAttributes: [city],
+          runUnit: 'day',
+          runInterval: 7,
+          status: 'inactive',
         },
         {},
       ],
@@ -302,14 +323,14 @@ export const rows: Readonly<Record<string, Row>> = {
     create: () => [
       [
         {
-          ...{
-            name: 'Weekly recap',
-            key: 'recap-en',
-            type: 'recap',
-            locale: 'en',
-            subject: 'Your week, {{ user.name | default: "friend" }}',
-          },
-          ...{ heading: '', body: '{{ metrics.cards.change | number }} cards\n\nin {{ user.attributes.city }}', button: null },
+          name: 'Weekly recap',
+          key: 'recap-en',
+          type: 'recap',
+          locale: 'en',
+          subject: 'Your week, {{ user.name | default: "friend" }}',
+          heading: '',
+          body: '{{ metrics.cards.change | number }} cards\n\nin {{ user.attributes.city }}',
+          button: null,
         },
         { button: null, buttonUrl: null, pushTitle: null, pushBody: null },
       ],
@@ -354,16 +375,16 @@ export const rows: Readonly<Record<string, Row>> = {
     create: ({ metric, city, kind, achievement }) => [
       [
         {
-          ...{
-            name: 'Ten',
-            key: 'ten',
-            description: 'D',
-            badge: { url: 'http://x.test/b.png' },
-            trigger: 'metric',
-            metricId: metric,
-            metricValue: 10.5,
-          },
-          ...{ userAttributes: filters(city), eventAttributes: filters(kind), status: 'active' },
+          name: 'Ten',
+          key: 'ten',
+          description: 'D',
+          badge: { url: 'http://x.test/b.png' },
+          trigger: 'metric',
+          metricId: metric,
+          metricValue: 10.5,
+          userAttributes: filters(city),
+          eventAttributes: filters(kind),
+          status: 'active',
         },
         {},
       ],

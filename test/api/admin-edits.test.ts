@@ -163,7 +163,13 @@ describe('A change through the Admin API', () => {
     const trigger = { key: 'metric-cards', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 7, status: 'active' };
     await world.configure(configText({ points: [{ key: 'xp', name: 'Experience', triggers: [trigger] }] }));
     expect(await list('/points')).to.deep.include({
-      ...{ id: system, key: 'xp', name: 'Experience', description: '', status: 'active', badge: null, maxPoints: null },
+      id: system,
+      key: 'xp',
+      name: 'Experience',
+      description: '',
+      status: 'active',
+      badge: null,
+      maxPoints: null,
     });
     expect(await list(`/points/${system}/triggers`)).to.deep.equal([{ ...made, points: 7 }]);
     expect((await track(world, 'cards', { user: 'ana', value: 1 })).points['xp']?.total).to.equal(37);

@@ -22,12 +22,25 @@ describe('The Admin API', () => {
   const patch = (path: string, body: unknown) => world.request('PATCH', base + path, { body });
 
   const settings = {
-    ...{ controlRatio: 0, weekStart: 'monday', defaultTimeZone: 'UTC', idempotencyRetentionDays: null },
-    ...{ recapFrequency: 'weekly', emailHour: 9, reactivationDays: [3, 5, 7, 14, 30] },
-    ...{ streakReminderHour: 20, streakReminderWeekday: 'friday', streakReminderDay: 25, achievementFromHour: 17, achievementToHour: 21 },
+    controlRatio: 0,
+    weekStart: 'monday',
+    defaultTimeZone: 'UTC',
+    idempotencyRetentionDays: null,
+    recapFrequency: 'weekly',
+    emailHour: 9,
+    reactivationDays: [3, 5, 7, 14, 30],
+    streakReminderHour: 20,
+    streakReminderWeekday: 'friday',
+    streakReminderDay: 25,
+    achievementFromHour: 17,
+    achievementToHour: 21,
   };
   const streaks = {
-    ...{ enabled: false, frequency: 'daily', evaluationMode: 'OR', metrics: [] as unknown[], personalization: false },
+    enabled: false,
+    frequency: 'daily',
+    evaluationMode: 'OR',
+    metrics: [] as unknown[],
+    personalization: false,
     freezes: { initial: 0, maximum: 0, earnInterval: 0, earnAmount: 0 },
   };
 
@@ -61,11 +74,16 @@ describe('The Admin API', () => {
     const conditions = [{ metricId: metric, threshold: 1.5 }];
     expect(bodyOf(await patch('/streak-settings', { enabled: true, metrics: conditions }), 200)).to.deep.equal({
       ...streaks,
-      ...{ enabled: true, metrics: conditions },
+      enabled: true,
+      metrics: conditions,
     });
     const freezes = { initial: 1, maximum: 3 };
     expect(bodyOf(await patch('/streak-settings', { freezes, frequency: 'weekly', evaluationMode: 'AND' }), 200)).to.deep.equal({
-      ...{ ...streaks, enabled: true, metrics: conditions, frequency: 'weekly', evaluationMode: 'AND' },
+      ...streaks,
+      enabled: true,
+      metrics: conditions,
+      frequency: 'weekly',
+      evaluationMode: 'AND',
       freezes: { ...streaks.freezes, ...freezes },
     });
     const earned = bodyOf<typeof streaks>(await patch('/streak-settings', { freezes: { earnInterval: 7, earnAmount: 1 } }), 200);
@@ -75,14 +93,22 @@ describe('The Admin API', () => {
   });
 
   const messages = {
-    ...{
-      achievementCompleted: ['email', 'push'],
-      recap: ['email', 'push'],
-      reactivation: ['email', 'push'],
-      streakReminder: ['email', 'push'],
-    },
-    ...{ brandName: 'Laurel', brandColor: '#4f46e5', brandLogoUrl: null, brandUrl: null, brandAddress: null, linkHosts: [] },
-    ...{ defaultLocale: 'en', localeAttribute: null, quietFromHour: 22, quietToHour: 8, maxPerUserDay: 3, achievementGroupMinutes: 10 },
+    achievementCompleted: ['email', 'push'],
+    recap: ['email', 'push'],
+    reactivation: ['email', 'push'],
+    streakReminder: ['email', 'push'],
+    brandName: 'Laurel',
+    brandColor: '#4f46e5',
+    brandLogoUrl: null,
+    brandUrl: null,
+    brandAddress: null,
+    linkHosts: [],
+    defaultLocale: 'en',
+    localeAttribute: null,
+    quietFromHour: 22,
+    quietToHour: 8,
+    maxPerUserDay: 3,
+    achievementGroupMinutes: 10,
   };
 
   it('has settings of messages, of which a change touches what it names', async () => {
@@ -95,9 +121,7 @@ describe('The Admin API', () => {
       [{ recap: ['push'], reactivation: [] }, {}],
       [
         { brandColor: '#FF0000', defaultLocale: 'PT-br', linkHosts: ['Example.com', 'localhost:3000'] },
-        {
-          ...{ brandColor: '#ff0000', defaultLocale: 'pt-BR', linkHosts: ['example.com', 'localhost:3000'] },
-        },
+        { brandColor: '#ff0000', defaultLocale: 'pt-BR', linkHosts: ['example.com', 'localhost:3000'] },
       ],
       [{ brandUrl: 'https://example.com/a?b', brandLogoUrl: 'http://localhost:3000/logo.png', brandAddress: '1 Street\nTown' }, {}],
       [{ localeAttribute: language?.id }, {}],
@@ -121,8 +145,13 @@ describe('The Admin API', () => {
     bodyOf(await patch('/messages-settings', { localeAttribute: locale }), 200);
     const board = await post('/leaderboards', { name: 'Top', key: 'top', rankBy: 'streak' });
     const template = await post('/templates', {
-      ...{ name: 'T', key: 't', type: 'recap', locale: 'en' },
-      ...{ body: '{{ metrics["cards"].total }}', heading: '{{ leaderboards.top.rank }}', pushBody: '{{ user.attributes.locale }}' },
+      name: 'T',
+      key: 't',
+      type: 'recap',
+      locale: 'en',
+      body: '{{ metrics["cards"].total }}',
+      heading: '{{ leaderboards.top.rank }}',
+      pushBody: '{{ user.attributes.locale }}',
     });
     const issuesOf = async (path: string): Promise<string | undefined> =>
       ((await world.request('DELETE', base + path)).body as { issues: { message: string }[] }).issues[0]?.message;
@@ -274,7 +303,9 @@ describe('GET /configuration/file', () => {
     await create('/leaderboards', { name: 'New', key: 'new', rankBy: 'streak', status: 'scheduled', start: '2040-03-01' });
     await create('/achievements', { name: 'Gone soon', trigger: 'api', status: 'locked' });
     await create('/points', {
-      ...{ name: 'Energy', key: 'energy', boosts: [{ name: 'Own', start: '2040-01-01', multiplier: 2, userId: 'on' }] },
+      name: 'Energy',
+      key: 'energy',
+      boosts: [{ name: 'Own', start: '2040-01-01', multiplier: 2, userId: 'on' }],
       triggers: [{ type: 'metric', points: 2, metricId: metric?.id, metricThreshold: 1 }],
     });
     bodyOf(await world.request('PATCH', `${base}/settings`, { body: { defaultTimeZone: 'Asia/Tokyo', idempotencyRetentionDays: 9 } }), 200);

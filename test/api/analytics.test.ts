@@ -57,7 +57,10 @@ describe('Analytics', () => {
       );
       expect(days).to.deep.equal(['2040-02-29', '2040-03-01', '2040-03-02', '2040-03-03']);
       expect({ events, activeUsers, activeUsers30, newUsers }).to.deep.equal({
-        ...{ events: [0, 1, 2, 0], activeUsers: [0, 1, 1, 0], activeUsers30: [0, 1, 2, 2], newUsers: [0, 1, 1, 0] },
+        events: [0, 1, 2, 0],
+        activeUsers: [0, 1, 1, 0],
+        activeUsers30: [0, 1, 2, 2],
+        newUsers: [0, 1, 1, 0],
       });
       const [cards, unused] = metrics;
       expect(cards).to.deep.include({ key: 'cards', name: 'Cards', archived: false, events: [0, 1, 2, 0], change: [0, -1, 12.5, 0] });
@@ -83,7 +86,10 @@ describe('Analytics', () => {
       await track(world, 'cards', { user: 'ana', value: 10 });
       const { events, activeUsers, activeUsers30, newUsers, achievements } = await readDays(world, '?from=2040-03-01&until=2040-03-02');
       expect({ events, activeUsers, activeUsers30, newUsers }).to.deep.equal({
-        ...{ events: [2, 0], activeUsers: [2, 0], activeUsers30: [2, 2], newUsers: [2, 0] },
+        events: [2, 0],
+        activeUsers: [2, 0],
+        activeUsers30: [2, 2],
+        newUsers: [2, 0],
       });
       expect(achievements[0]?.completions).to.deep.equal([2, 0]);
       const { rows } = await world.pool.query('select day::text from active_days where tenant = $1', [world.tenant]);

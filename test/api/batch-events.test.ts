@@ -26,10 +26,7 @@ const config = {
       name: 'P',
       triggers: [
         { key: 'earn', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' },
-        {
-          ...{ key: 'spend', type: 'metric', metricKey: 'spent', metricThreshold: 1, points: -1, status: 'active' },
-          blockIfOutOfPoints: true,
-        },
+        { key: 'spend', type: 'metric', metricKey: 'spent', metricThreshold: 1, points: -1, status: 'active', blockIfOutOfPoints: true },
         { key: 'hourly', type: 'time', timeUnit: 'hours', timeInterval: 1, points: 1, status: 'active' },
       ],
     },

@@ -48,18 +48,22 @@ describe('Bounces and complaints', () => {
       world.request('POST', '/m/bounces/postmark', { body, headers, key: null });
     const metadata = (): object => ({ Metadata: { 'laurel-delivery': delivery } });
     const bounce = (type: string, more: object = {}): object => ({
-      ...{ RecordType: 'Bounce', Type: type, Email: ana, ID: 1, MessageID: randomUUID(), Inactive: false, Details: ana },
+      RecordType: 'Bounce',
+      Type: type,
+      Email: ana,
+      ID: 1,
+      MessageID: randomUUID(),
+      Inactive: false,
+      Details: ana,
       ...metadata(),
       ...more,
     });
     const change = (isSuppressed: boolean, reason: string | null): object => ({
-      ...{
-        RecordType: 'SubscriptionChange',
-        Recipient: ana,
-        SuppressSending: isSuppressed,
-        SuppressionReason: reason,
-        Origin: 'Recipient',
-      },
+      RecordType: 'SubscriptionChange',
+      Recipient: ana,
+      SuppressSending: isSuppressed,
+      SuppressionReason: reason,
+      Origin: 'Recipient',
       ...metadata(),
     });
 
@@ -177,12 +181,14 @@ describe('Bounces and complaints', () => {
       world.request('POST', '/m/bounces/ses', { body: message, headers: { 'content-type': 'text/plain; charset=UTF-8' }, key: null });
     const mail = (): object => ({ messageId: '0102', commonHeaders: { messageId: `<${delivery}@mail.example>` }, destination: [ana] });
     const bounced = (bounceType: string, more: object = {}): object => ({
-      ...{ notificationType: 'Bounce', mail: mail() },
+      notificationType: 'Bounce',
+      mail: mail(),
       bounce: { bounceType, bounceSubType: 'General', bouncedRecipients: [{ emailAddress: ana, status: '5.1.1', diagnosticCode: ana }] },
       ...more,
     });
     const complained = (feedback?: string): object => ({
-      ...{ notificationType: 'Complaint', mail: mail() },
+      notificationType: 'Complaint',
+      mail: mail(),
       complaint: { complainedRecipients: [{ emailAddress: `Ana <${ana}>` }], ...(feedback ? { complaintFeedbackType: feedback } : {}) },
     });
     const notification = (message: unknown, version: '1' | '2' = '2'): Record<string, string> =>

@@ -134,9 +134,7 @@ describe('Why a service is not ready', () => {
       .filter((line) => line['msg'] === msg);
 
   it('is the full ledger of a tenant, in readiness too', async () => {
-    const small = await startWorld({
-      ...{ roles: { api: true, worker: false }, settings: { maxLedgerEntries: 20, metricsPort: 0 } },
-    });
+    const small = await startWorld({ roles: { api: true, worker: false }, settings: { maxLedgerEntries: 20, metricsPort: 0 } });
     try {
       await until('a full ledger', async () => (await small.event(metric, { user: { id: 'ana' }, value: 1 })).status === 503);
       const ready = await small.get('/health/ready');

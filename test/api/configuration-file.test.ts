@@ -76,11 +76,15 @@ describe('The configuration over HTTP', () => {
       expect(shown.problems).to.deep.equal([
         {
           message: 'metric "cards": unknown field "unit" (allowed: key, name, unitType, units)',
-          ...{ path: ['metrics', 0, 'unit'], line: 4, column: 5 },
+          path: ['metrics', 0, 'unit'],
+          line: 4,
+          column: 5,
         },
         {
           message: 'level "a": points must be a whole number from 0 to 1,000,000,000,000,000, not "x"',
-          ...{ path: ['points', 0, 'levels', 0, 'points'], line: 9, column: 35 },
+          path: ['points', 0, 'levels', 0, 'points'],
+          line: 9,
+          column: 35,
         },
       ]);
       expect(shown).to.deep.include({ version: 1, changes: [], lines: [], kept: [], effects: [] });

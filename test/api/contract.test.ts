@@ -10,7 +10,11 @@ const config = {
   metrics: [{ key: 'm', name: 'M', unitType: 'currency', units: 'EUR' }],
   points: [
     {
-      ...{ key: 'p', name: 'P', description: 'Points', badge: { url: 'https://example.com/p.png' }, maxPoints: 1_000 },
+      key: 'p',
+      name: 'P',
+      description: 'Points',
+      badge: { url: 'https://example.com/p.png' },
+      maxPoints: 1_000,
       levels: [
         { key: 'start', name: 'Start', points: 0 },
         { key: 'one', name: 'One', points: 10, description: 'The first', badge: { url: 'https://example.com/1.png' } },
@@ -18,12 +22,22 @@ const config = {
       triggers: [
         { key: 'plain', type: 'metric', metricKey: 'm', metricThreshold: 5, points: 10, status: 'active' },
         {
-          ...{ key: 'filtered', type: 'metric', metricKey: 'm', metricThreshold: 1, points: -1, status: 'active' },
+          key: 'filtered',
+          type: 'metric',
+          metricKey: 'm',
+          metricThreshold: 1,
+          points: -1,
+          status: 'active',
           userAttributes: [{ attributeKey: 'city', attributeValue: 'Lisbon' }],
           eventAttributes: [{ attributeKey: 'device', attributeValue: 'phone' }],
         },
         {
-          ...{ key: 'narrow', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' },
+          key: 'narrow',
+          type: 'metric',
+          metricKey: 'm',
+          metricThreshold: 1,
+          points: 1,
+          status: 'active',
           eventAttributes: [
             { attributeKey: 'device', attributeValue: 'phone' },
             { attributeKey: 'mode', attributeValue: 'night' },
@@ -51,8 +65,13 @@ const config = {
 };
 
 const ana = {
-  ...{ id: 'ana', name: 'Ana', email: 'ana@example.com', tz: 'Europe/Lisbon', subscribeToEmails: true },
-  ...{ deviceTokens: ['token'], attributes: { city: 'Lisbon' } },
+  id: 'ana',
+  name: 'Ana',
+  email: 'ana@example.com',
+  tz: 'Europe/Lisbon',
+  subscribeToEmails: true,
+  deviceTokens: ['token'],
+  attributes: { city: 'Lisbon' },
 };
 const rich = { user: ana, value: 7.5, attributes: { device: 'phone', mode: 'night' } };
 

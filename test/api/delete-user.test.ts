@@ -30,14 +30,21 @@ const config = {
   achievements: [
     { key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'm', metricValue: 10, status: 'active' },
     {
-      ...{ key: 'phone', name: 'Phone', trigger: 'metric', metricKey: 'm', metricValue: 1, status: 'active' },
+      key: 'phone',
+      name: 'Phone',
+      trigger: 'metric',
+      metricKey: 'm',
+      metricValue: 1,
+      status: 'active',
       eventAttributes: [{ attributeKey: 'device', attributeValue: 'phone' }],
     },
     { key: 'called', name: 'Called', trigger: 'api', status: 'active' },
   ],
   points: [
     {
-      ...{ key: 'p', name: 'P', levels: [{ key: 'one', name: 'One', points: 5 }] },
+      key: 'p',
+      name: 'P',
+      levels: [{ key: 'one', name: 'One', points: 5 }],
       triggers: [
         { key: 'earn', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 2, status: 'active' },
         { key: 'daily', type: 'time', timeUnit: 'days', timeInterval: 1, points: 1, status: 'active' },
@@ -52,8 +59,15 @@ const config = {
     { key: 'day', name: 'Day', status: 'active', rankBy: 'metric', metricKey: 'm', start: '2040-01-01', runUnit: 'day', runInterval: 1 },
     { key: 'city', name: 'City', status: 'active', rankBy: 'metric', metricKey: 'm', breakdownAttributes: ['city'] },
     {
-      ...{ key: 'city-day', name: 'City by day', status: 'active', rankBy: 'metric', metricKey: 'm', start: '2040-01-01' },
-      ...{ runUnit: 'day', runInterval: 1, breakdownAttributes: ['city'] },
+      key: 'city-day',
+      name: 'City by day',
+      status: 'active',
+      rankBy: 'metric',
+      metricKey: 'm',
+      start: '2040-01-01',
+      runUnit: 'day',
+      runInterval: 1,
+      breakdownAttributes: ['city'],
     },
   ],
 };

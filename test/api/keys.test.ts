@@ -110,8 +110,12 @@ describe('Keys', () => {
       expect(batchOf(theirs).deleted).to.deep.equal([]);
       const reply = await remove(unknownId, made.id, made.id);
       const issue = (index: number, id: string): object => ({
-        ...{ index, id, severity: 'error', level: 'error' },
-        ...{ message: 'There is no application key with this id.', reason: 'There is no application key with this id.' },
+        index,
+        id,
+        severity: 'error',
+        level: 'error',
+        message: 'There is no application key with this id.',
+        reason: 'There is no application key with this id.',
       });
       expect(batchOf(reply)).to.deep.equal({ deleted: [{ id: made.id }], issues: [issue(0, unknownId), issue(2, made.id)] });
     });

@@ -8,7 +8,12 @@ const config = {
   points: [{ key: 'p', name: 'Points' }],
   leaderboards: [
     ...boards.map((key) => ({
-      ...{ key, name: `Board ${key}`, description: key, status: 'active', rankBy: 'metric', metricKey: key },
+      key,
+      name: `Board ${key}`,
+      description: key,
+      status: 'active',
+      rankBy: 'metric',
+      metricKey: key,
       ...(key === 'small' ? { maxParticipants: 1 } : {}),
     })),
     {
@@ -75,14 +80,32 @@ describe('Reading a leaderboard', () => {
     const perpetual = { runUnit: null, runInterval: 0 };
     const { id: _, ...byMetric } = await read<Rankings & { id: string }>(world, '/v1/leaderboards/small');
     expect(byMetric).to.deep.include({
-      ...{ key: 'small', name: 'Board small', description: 'small', rankBy: 'metric', metricKey: 'small', metricName: 'Metric small' },
-      ...{ ...common, ...perpetual, maxParticipants: 1, end: null, rankings: [] },
+      key: 'small',
+      name: 'Board small',
+      description: 'small',
+      rankBy: 'metric',
+      metricKey: 'small',
+      metricName: 'Metric small',
+      ...common,
+      ...perpetual,
+      maxParticipants: 1,
+      end: null,
+      rankings: [],
     });
     expect(byMetric).to.include({ pointsSystemKey: null, pointsSystemName: null });
     const byPoints = await read<Rankings>(world, '/v1/leaderboards/by-points');
     expect(byPoints).to.deep.include({
-      ...{ key: 'by-points', description: null, rankBy: 'points', pointsSystemKey: 'p', pointsSystemName: 'Points' },
-      ...{ ...common, ...perpetual, maxParticipants: 1000, start: '2039-01-01', end: '2041-12-31', rankings: [] },
+      key: 'by-points',
+      description: null,
+      rankBy: 'points',
+      pointsSystemKey: 'p',
+      pointsSystemName: 'Points',
+      ...common,
+      ...perpetual,
+      maxParticipants: 1000,
+      start: '2039-01-01',
+      end: '2041-12-31',
+      rankings: [],
     });
     expect(byPoints).to.include({ metricKey: null, metricName: null });
     const byStreak = await read<Rankings>(world, '/v1/leaderboards/by-streak');

@@ -15,8 +15,15 @@ const config = {
     { key: 'by-team', name: 'By team', status: 'active', rankBy: 'metric', metricKey: 'm', breakdownAttributes: ['team'] },
     { key: 'by-both', name: 'By both', status: 'active', rankBy: 'metric', metricKey: 'm', breakdownAttributes: ['team', 'town'] },
     {
-      ...{ key: 'days', name: 'Days', status: 'active', rankBy: 'metric', metricKey: 'm', breakdownAttributes: ['team'] },
-      ...{ start: '2040-01-01', runUnit: 'day', runInterval: 1 },
+      key: 'days',
+      name: 'Days',
+      status: 'active',
+      rankBy: 'metric',
+      metricKey: 'm',
+      breakdownAttributes: ['team'],
+      start: '2040-01-01',
+      runUnit: 'day',
+      runInterval: 1,
     },
   ],
 };

@@ -75,8 +75,13 @@ describe('The links of messages', () => {
     it('work from the raw message: one POST to the address in its header, as a mail client sends it', async () => {
       const server = await startMailServer();
       const transport = new EmailTransport({
-        ...{ smtpUrl: server.url, smtpCaFile: null, emailFrom: 'hello@study.example', emailRateLimit: 100 },
-        ...{ dkimDomain: null, dkimSelector: null, dkimKeyFile: null },
+        smtpUrl: server.url,
+        smtpCaFile: null,
+        emailFrom: 'hello@study.example',
+        emailRateLimit: 100,
+        dkimDomain: null,
+        dkimSelector: null,
+        dkimKeyFile: null,
       });
       const texts = { subject: 'Recap', html: '<p>Recap</p>', text: 'Recap' };
       await transport.send({ id: delivery, to: 'ana@example.com', ...texts, unsubscribeUrl: await unsubscribeUrl() });

@@ -121,7 +121,9 @@ describe('The page of message preferences', () => {
     expect((await boxes())[0]).to.equal('Achievements: By email +');
     const body = 'shown=emails&on=emails';
     const sent = await fetch(`${page.url()}/preferences`, {
-      ...{ method: 'POST', body, redirect: 'manual' },
+      method: 'POST',
+      body,
+      redirect: 'manual',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     });
     expect(sent.status).to.equal(303);
@@ -141,7 +143,9 @@ describe('The page of message preferences', () => {
     const end = await world.ledgerEnd();
     const odd = ['shown=recap:fax', 'shown=__proto__', 'shown=%00', 'on=recap:email', 'on=emails', 'streak=1', '%E0%A4%A', ''];
     const sent = await fetch(`${page.url()}/preferences`, {
-      ...{ method: 'POST', body: odd.join('&'), redirect: 'manual' },
+      method: 'POST',
+      body: odd.join('&'),
+      redirect: 'manual',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     });
     expect(sent.status).to.equal(303);

@@ -213,8 +213,11 @@ describe('The Admin API of messages to users', () => {
     before(async () => {
       server = await startMailServer();
       host = await startHost({
-        ...{ messages: 'on', smtpUrl: server.url, emailFrom: 'Laurel <laurel@example.com>' },
-        ...{ publicUrl: 'https://laurel.example.com', testEmailAddresses: ['ops@example.com', '@study.example'] },
+        messages: 'on',
+        smtpUrl: server.url,
+        emailFrom: 'Laurel <laurel@example.com>',
+        publicUrl: 'https://laurel.example.com',
+        testEmailAddresses: ['ops@example.com', '@study.example'],
       });
     });
     after(async () => {

@@ -33,7 +33,9 @@ const hosted: Readonly<Record<string, HostedUser>> = {
   '18': {
     profile: { ...none, email: 'ana@example.com', name: 'Ana', tz: 'Europe/Lisbon', deviceTokens: ['token'], attributes: { plan: 'pro' } },
     notifications: { recap: ['email'], streak_reminder: [] },
-    ...{ words: 2750, points: 320, freezes: 3 },
+    words: 2750,
+    points: 320,
+    freezes: 3,
     completed: ['joined-the-club'],
   },
   unsubscribed: { profile: { ...none, email: 'ben@example.com', subscribeToEmails: false }, words: 12, freezes: 0 },
@@ -42,8 +44,15 @@ const hosted: Readonly<Record<string, HostedUser>> = {
 
 const achievement = { description: null, badgeUrl: null, userAttributes: [], completions: 1, rarity: 100, achievedAt: moments.updated };
 const streak = {
-  ...{ length: 0, frequency: 'daily', started: null, periodStart: null, periodEnd: null, expires: null, extended: null },
-  ...{ streakHistory: [], pauses: [] },
+  length: 0,
+  frequency: 'daily',
+  started: null,
+  periodStart: null,
+  periodEnd: null,
+  expires: null,
+  extended: null,
+  streakHistory: [],
+  pauses: [],
 };
 
 /** Responses of the hosted service about a user, by the path behind `/users/{id}`. */

@@ -146,8 +146,15 @@ describe('Odd characters', () => {
     );
     expect(rows).to.deep.equal([
       {
-        ...{ id: text, name: text, email: `${text}@`, device_tokens: [text, `${text}2`], idempotency_key: keyOf(text), key: keyOf(text) },
-        ...{ value: 5, cities: [text], devices: [text] },
+        id: text,
+        name: text,
+        email: `${text}@`,
+        device_tokens: [text, `${text}2`],
+        idempotency_key: keyOf(text),
+        key: keyOf(text),
+        value: 5,
+        cities: [text],
+        devices: [text],
       },
     ]);
   }

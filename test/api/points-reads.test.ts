@@ -38,7 +38,10 @@ const boosts = [
   { key: 'today', name: 'Today', start: '2040-01-02', end: '2040-01-02', multiplier: 2 },
   { key: 'tomorrow', name: 'Tomorrow', start: '2040-01-03', multiplier: 2 },
   {
-    ...{ key: 'lisbon', name: 'Lisbon', start: '2039-01-01', multiplier: 2 },
+    key: 'lisbon',
+    name: 'Lisbon',
+    start: '2039-01-01',
+    multiplier: 2,
     userAttributes: [{ attributeKey: 'city', attributeValue: 'Lisbon' }],
   },
   { key: 'anas', name: 'Ana’s', start: '2039-01-01', multiplier: 2, userId: 'ana' },
@@ -85,12 +88,7 @@ describe('A points system', () => {
     const locking = (status: string): string =>
       configText({
         achievements: [{ key: 'a', name: 'A', trigger: 'api', status }],
-        points: [
-          {
-            ...{ key: 'p', name: 'P' },
-            triggers: [{ key: 't', type: 'achievement', achievementKey: 'a', points: 1, status: 'active' }],
-          },
-        ],
+        points: [{ key: 'p', name: 'P', triggers: [{ key: 't', type: 'achievement', achievementKey: 'a', points: 1, status: 'active' }] }],
       });
     const own = await startTenant(world, { config: locking('active') });
     const triggers = async (): Promise<number> => (await read<{ triggers: unknown[] }>(own, '/v1/points/p')).triggers.length;

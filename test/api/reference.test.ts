@@ -88,7 +88,10 @@ describe('The reference', () => {
     const operation = application.paths['/users/{id}/points/{key}']?.['get'];
     expect(operation?.tags).to.deep.equal(['Users']);
     expect(operation?.parameters.find(({ name }) => name === 'awards')?.schema).to.deep.equal({
-      ...{ type: 'integer', minimum: 1, maximum: limits.maxAwardsRead, default: 10 },
+      type: 'integer',
+      minimum: 1,
+      maximum: limits.maxAwardsRead,
+      default: 10,
     });
     expect(operation?.responses['429']).to.deep.equal({ $ref: '#/components/responses/TooManyRequests' });
     const ids = admin.paths['/streaks/pauses']?.['delete']?.parameters.find(({ name }) => name === 'ids')?.schema;

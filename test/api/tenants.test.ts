@@ -67,7 +67,7 @@ describe('Tenants', () => {
       ['two', 'Name of two', 'active'],
     ]);
     const message = 'There is a tenant with this customerId already.';
-    expect(issues).to.deep.equal([{ ...{ index: 2, severity: 'error', message }, level: 'error', reason: message }]);
+    expect(issues).to.deep.equal([{ index: 2, severity: 'error', message, level: 'error', reason: message }]);
     const [one, two] = [first(created), first(created.slice(1))];
     expect((await world.get('/admin/v1/tenants?limit=1&skip=1')).body).to.deep.equal([two]);
     expect((await world.get(`/admin/v1/tenants/${one.id}`)).body).to.deep.equal(one);

@@ -124,7 +124,10 @@ describe('The Admin API of webhooks', () => {
     }
     receiver.answers['/test'] = (_, response) => response.writeHead(418).end('short and stout');
     expect(bodyOf(await world.request('POST', `${path}/${id}/test`), 200)).to.deep.include({
-      ...{ delivered: false, status: 418, answer: 'short and stout', error: 'responded with status 418' },
+      delivered: false,
+      status: 418,
+      answer: 'short and stout',
+      error: 'responded with status 418',
     });
     expect(await list(id)).to.deep.equal([]);
     await remove(id);
@@ -246,7 +249,11 @@ describe('The Admin API of webhooks', () => {
     const rankings = [user.id, 'bo'].map((userId, i) => ({ userId, userName: i === 0 ? user.name : null, rank: i + 1, value: 5 }));
     const payload = { type: 'leaderboard.finished', leaderboard: { key: 'l', rankings } };
     await add(message(user.id, { user }), message('bo'), {
-      ...{ kind: 'leaderboard.finished', subject: 'leaderboard:1', others: [user.id, 'bo'], at: new Date(), payload },
+      kind: 'leaderboard.finished',
+      subject: 'leaderboard:1',
+      others: [user.id, 'bo'],
+      at: new Date(),
+      payload,
     });
     const ofBoard = async (): Promise<Delivery | undefined> => (await list(id, '?kind=leaderboard.finished'))[0];
     await until('three tries', async () => receiver.at('/user').length >= 3 && (await ofBoard())?.tries.length === 1);

@@ -58,7 +58,10 @@ function counted(
 
 /** The numbers of an answer, without what names them. */
 const numbersOf = ({ events, activeUsers, activeUsers30, newUsers, metrics, triggers, achievements }: AnalyticsDaysResponse) => ({
-  ...{ events, activeUsers, activeUsers30, newUsers },
+  events,
+  activeUsers,
+  activeUsers30,
+  newUsers,
   metrics: metrics.map(({ events, change }) => ({ events, change })),
   triggers: triggers.map(({ awards, points }) => ({ awards, points })),
   achievements: achievements.map(({ completions }) => ({ completions })),

@@ -20,7 +20,11 @@ const example = readFileSync(new URL('../../examples/study-app.yaml', import.met
 const metric = (key: string): string => `metrics: [{key: ${key}, name: ${key}}]`;
 
 const empty = (expectedVersion: number, no: number = tenant): NextConfig => ({
-  ...{ tenant: no, expectedVersion, document: emptyConfig, author: commandAuthor, now: '2026-11-20T12:00:00.000Z' },
+  tenant: no,
+  expectedVersion,
+  document: emptyConfig,
+  author: commandAuthor,
+  now: '2026-11-20T12:00:00.000Z',
 });
 
 /** What a rejected promise was rejected with. */

@@ -14,7 +14,9 @@ const config = {
   achievements: [{ key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'm', metricValue: 10, status: 'active' }],
   points: [
     {
-      ...{ key: 'p', name: 'P', levels: [{ key: 'one', name: 'One', points: 5 }] },
+      key: 'p',
+      name: 'P',
+      levels: [{ key: 'one', name: 'One', points: 5 }],
       triggers: [{ key: 'earn', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 2, status: 'active' }],
     },
   ],
@@ -96,7 +98,9 @@ describe('An entry that Postgres refuses', () => {
     const refused = [0, 999, 1_000, 1_700, 3_999];
     for (let first = 0; first < 4_000; first += 1_000) {
       const body = Array.from({ length: 1_000 }, (_, i) => ({
-        ...{ key: 'm', user: { id: `u${(first + i) % 50}` }, value: refused.includes(first + i) ? poison : 1 },
+        key: 'm',
+        user: { id: `u${(first + i) % 50}` },
+        value: refused.includes(first + i) ? poison : 1,
       }));
       expect((await world.request('POST', '/admin/v1/metrics/events', { body })).status).to.equal(202);
     }

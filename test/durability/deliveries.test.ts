@@ -52,9 +52,7 @@ describe('Webhook deliveries', () => {
       (path, i) => `  - {key: w${i}, name: W, url: "${receiver.url}${path}", events: [${webhookKinds.join(', ')}]${fields}}`,
     );
     const file = readConfigFile(`webhooks:\n${list.join('\n')}`, 'f.yaml');
-    const { document } = planApply(config.document, file, {
-      ...{ now: monday, prune: true, newId: idsFrom1(), webhookReceivers: 'any' },
-    });
+    const { document } = planApply(config.document, file, { now: monday, prune: true, newId: idsFrom1(), webhookReceivers: 'any' });
     config = new ActiveConfig({ tenant: 1, version: 1, document });
   }
   beforeEach(() => {
@@ -66,8 +64,11 @@ describe('Webhook deliveries', () => {
     const transport = new Transport({ receivers: 'any', responseMs });
     const targets = new WebhookTargets({ transport, log, configuration: () => Promise.resolve(config.document) });
     const deliverer = new Deliverer({
-      ...{ pool: database.pool, log, aheadMs: () => aheadMs },
-      ...{ targetOf: (queue) => targets.targetOf(queue), abort: () => transport.stop() },
+      pool: database.pool,
+      log,
+      aheadMs: () => aheadMs,
+      targetOf: (queue) => targets.targetOf(queue),
+      abort: () => transport.stop(),
     });
     return Object.assign(deliverer, { counts: targets.counts });
   }

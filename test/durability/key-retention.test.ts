@@ -88,8 +88,20 @@ describe('Idempotency keys that are kept for two days', () => {
 
   it('leave one row where one batch of the write-behind has two events of a key', () => {
     const event = (id: string, ms: number): EventEntry => ({
-      ...{ kind: 'event', id, user: 'ana', metric: 1, value: 1, total: 1, at: ms, day: 1, rev: 1, key: 'a' },
-      ...{ attributes: [], points: [], boards: [], state: [] },
+      kind: 'event',
+      id,
+      user: 'ana',
+      metric: 1,
+      value: 1,
+      total: 1,
+      at: ms,
+      day: 1,
+      rev: 1,
+      key: 'a',
+      attributes: [],
+      points: [],
+      boards: [],
+      state: [],
     });
     const { keys } = collectBatch([
       { id: '1-0', entry: event('one', 1) },

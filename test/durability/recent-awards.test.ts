@@ -19,7 +19,8 @@ const file = {
   metrics: [{ key: 'cards', name: 'Cards' }],
   points: [
     {
-      ...{ key: 'xp', name: 'XP' },
+      key: 'xp',
+      name: 'XP',
       triggers: [
         cards('one', 1, 7),
         cards('two', 2, 300),

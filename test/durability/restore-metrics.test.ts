@@ -36,7 +36,11 @@ describe('The metrics of a restore', () => {
 
   const restore = (signal?: AbortSignal, onProgress?: () => void): Promise<unknown> =>
     restoreTenant({
-      ...{ tenant, partition: world.partition, redis: world.redis, pool: world.pool, testClock: true },
+      tenant,
+      partition: world.partition,
+      redis: world.redis,
+      pool: world.pool,
+      testClock: true,
       ...allowed(world.redis, world.pool, world.settings.redisPrefix),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),

@@ -234,7 +234,10 @@ const config = {
     { key: 'hello', name: 'Hello', status: 'active', trigger: 'api' },
   ],
   streaks: {
-    ...{ enabled: true, frequency: 'daily', personalization: true, metrics: [{ metricKey: 'cards', threshold: 5 }] },
+    enabled: true,
+    frequency: 'daily',
+    personalization: true,
+    metrics: [{ metricKey: 'cards', threshold: 5 }],
     freezes: { initial: 1, maximum: 3, earnInterval: 0, earnAmount: 0 },
   },
   leaderboards: [
@@ -344,8 +347,13 @@ describe("A user's state in words", () => {
         'c',
         `streaks${none} daily`,
         {
-          ...{ length: 3, started: '2040-01-02', last: '2040-01-06', extendedAt: last, counted: '2040-01-06' },
-          ...{ counts: { cards: 3.5 }, lostLength: 0 },
+          length: 3,
+          started: '2040-01-02',
+          last: '2040-01-06',
+          extendedAt: last,
+          counted: '2040-01-06',
+          counts: { cards: 3.5 },
+          lostLength: 0,
         },
       ],
       ['c', `streaks${none} weekly`, { ...longer, started: newYear, last: newYear, counted: newYear }],
@@ -428,8 +436,15 @@ describe("A user's state in words", () => {
   it('has what a streak was when it was lost, and until when a move between zones leaves it', async () => {
     const cleo = await inWords('cleo');
     expect(cleo.find(({ record, place }) => record === 'streaks' && place === 'daily')?.value).to.deep.equal({
-      ...{ length: 1, started: '2040-01-06', last: '2040-01-06', extendedAt: '2040-01-06T20:00:00+00:00' },
-      ...{ grace: '2040-01-08T00:00:00+00:00', counted: '2040-01-06', counts: { cards: 5 }, lostLength: 2, lostStarted: '2040-01-02' },
+      length: 1,
+      started: '2040-01-06',
+      last: '2040-01-06',
+      extendedAt: '2040-01-06T20:00:00+00:00',
+      grace: '2040-01-08T00:00:00+00:00',
+      counted: '2040-01-06',
+      counts: { cards: 5 },
+      lostLength: 2,
+      lostStarted: '2040-01-02',
     });
     expect(cleo.find(({ place }) => place === 'tz')?.value).to.equal('America/New_York');
   });

@@ -58,8 +58,15 @@ describe('A page of the timeline of a user with 200,000 events in two years', fu
   after(() => database.drop());
 
   const query: TimelineQuery = {
-    ...{ tenant: 1, user: 'busy', limit: limits.maxTimelinePage, after: undefined, fromMs: undefined, untilMs: undefined },
-    ...{ frequency: 'daily', weekShift: 3, timeTriggers: [timeTrigger] },
+    tenant: 1,
+    user: 'busy',
+    limit: limits.maxTimelinePage,
+    after: undefined,
+    fromMs: undefined,
+    untilMs: undefined,
+    frequency: 'daily',
+    weekShift: 3,
+    timeTriggers: [timeTrigger],
   };
 
   const pages: readonly (readonly [which: string, more: Partial<TimelineQuery>])[] = [

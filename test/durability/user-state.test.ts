@@ -24,7 +24,9 @@ const library = bundleLibrary((file, source) => {
 });
 
 const { document } = planApply(emptyConfig, configFileOf({ metrics: [{ key: 'cards', name: 'Cards' }] }), {
-  ...{ now: new Date(baseMs).toISOString(), prune: false, newId: randomUUID },
+  now: new Date(baseMs).toISOString(),
+  prune: false,
+  newId: randomUUID,
 });
 
 describe('A record of the user state that TypeScript does not know', () => {

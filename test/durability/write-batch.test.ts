@@ -12,7 +12,15 @@ import { freshDatabase, tenant, type TestDatabase } from '../support/world.js';
 const core = userLayouts.core.map((_, at) => (at === placeOf('core', 'daily.length') ? 1 : 0));
 
 const entryOf = (user: string, rev: number, facts: Partial<UserEntry>): UserEntry => ({
-  ...{ kind: 'streak', id: randomUUID(), user, at: 0, day: 0, rev, points: [], boards: [], state: [] },
+  kind: 'streak',
+  id: randomUUID(),
+  user,
+  at: 0,
+  day: 0,
+  rev,
+  points: [],
+  boards: [],
+  state: [],
   ...facts,
 });
 

@@ -33,7 +33,13 @@ const elsewhere = place('redis://there:6379', 'laurel', 'run-2/0');
 
 const confirmation = (of: typeof here, more: Partial<Confirmation & { isFresh: boolean }> = {}) => ({
   ...of,
-  ...{ process: 'p', host: 'api-1', pid: 42, role: 'api' as const, confirmedAt: new Date(0), isStopped: false, isFresh: true },
+  process: 'p',
+  host: 'api-1',
+  pid: 42,
+  role: 'api' as const,
+  confirmedAt: new Date(0),
+  isStopped: false,
+  isFresh: true,
   ...more,
 });
 

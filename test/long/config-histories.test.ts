@@ -43,7 +43,11 @@ const files = ((): fc.Arbitrary<string> => {
     fc
       .tuple(
         fc.record({
-          ...{ key, name, start: maybe(day), end: maybe(lastDay), status: maybe(fc.constant('active')) },
+          key,
+          name,
+          start: maybe(day),
+          end: maybe(lastDay),
+          status: maybe(fc.constant('active')),
           breakdownAttributes: maybe(fc.uniqueArray(attributeKey, { maxLength: 2 })),
         }),
         ranked,

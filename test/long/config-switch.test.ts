@@ -218,7 +218,8 @@ describe('laurel apply', () => {
       metrics: [{ key: 'cards', name: 'Cards' }],
       points: [
         {
-          ...{ key: 'xp', name: 'XP' },
+          key: 'xp',
+          name: 'XP',
           triggers: [{ key: 'hourly', type: 'time', timeUnit: 'hours', timeInterval: 1, points: 1, status: 'active' }],
         },
       ],

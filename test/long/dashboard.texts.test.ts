@@ -31,12 +31,18 @@ const config = {
   metrics: [{ key: 'cards', name: markup, units: image }],
   points: [
     {
-      ...{ key: 'xp', ...common },
+      key: 'xp',
+      ...common,
       levels: [{ key: 'first', points: 1, ...common }],
       triggers: [
         { key: 'each', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 2, status: 'active' },
         {
-          ...{ key: 'there', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 1, status: 'active' },
+          key: 'there',
+          type: 'metric',
+          metricKey: 'cards',
+          metricThreshold: 1,
+          points: 1,
+          status: 'active',
           userAttributes: [{ attributeKey: 'city', attributeValue: group }],
         },
       ],
@@ -49,17 +55,15 @@ const config = {
   ],
   streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }] },
   leaderboards: [
-    { key: 'all', ...{ name: markup, description: markup }, rankBy: 'metric', metricKey: 'cards', status: 'active', start: '2020-01-01' },
+    { key: 'all', name: markup, description: markup, rankBy: 'metric', metricKey: 'cards', status: 'active', start: '2020-01-01' },
     {
-      ...{
-        key: 'cities',
-        name: markup,
-        description: markup,
-        rankBy: 'points',
-        pointsSystemKey: 'xp',
-        status: 'active',
-        start: '2020-01-01',
-      },
+      key: 'cities',
+      name: markup,
+      description: markup,
+      rankBy: 'points',
+      pointsSystemKey: 'xp',
+      status: 'active',
+      start: '2020-01-01',
       breakdownAttributes: ['city'],
     },
   ],
@@ -69,8 +73,16 @@ const config = {
   messages: { brandName: '<img src=x onerror="globalThis.ran=1">', brandUrl: 'https://example.com' },
   templates: [
     {
-      ...{ key: 'done', name: markup, type: 'achievement_completed', locale: 'en' },
-      ...{ subject: image, heading: image, body: `${image}\n\n${address}`, button: image, pushTitle: image, pushBody: image },
+      key: 'done',
+      name: markup,
+      type: 'achievement_completed',
+      locale: 'en',
+      subject: image,
+      heading: image,
+      body: `${image}\n\n${address}`,
+      button: image,
+      pushTitle: image,
+      pushBody: image,
     },
   ],
 };

@@ -50,10 +50,17 @@ const large = {
   attributes: [...attributes('user', 20), ...attributes('event', 10)],
   metrics: list(300, (no) => ({ key: `m${no}`, name: `Metric ${no}` })),
   achievements: list(300, (no) => ({
-    ...{ key: `a${no}`, name: `Achievement ${no}`, trigger: 'metric', metricKey: `m${no}`, metricValue: 1_000, status: 'active' },
+    key: `a${no}`,
+    name: `Achievement ${no}`,
+    trigger: 'metric',
+    metricKey: `m${no}`,
+    metricValue: 1_000,
+    status: 'active',
   })),
   points: list(100, (no) => ({
-    ...{ key: `p${no}`, name: `System ${no}`, levels: [{ key: 'one', name: 'One', points: 1 }] },
+    key: `p${no}`,
+    name: `System ${no}`,
+    levels: [{ key: 'one', name: 'One', points: 1 }],
     triggers: list(3, (at) => ({ key: `t${at}`, type: 'metric', metricKey: `m${no}`, metricThreshold: 1, points: 1, status: 'active' })),
   })),
   leaderboards: list(100, (no) => ({ key: `l${no}`, name: `Board ${no}`, status: 'active', rankBy: 'metric', metricKey: `m${no}` })),
@@ -84,7 +91,10 @@ const queries = [
 
 /** An event with all properties. */
 const event = {
-  ...{ key: 'm0', idempotencyKey: 'event', value: 1.5, attributes: values('event', 10) },
+  key: 'm0',
+  idempotencyKey: 'event',
+  value: 1.5,
+  attributes: values('event', 10),
   user: { id: 'ana', name: 'Ana', tz: 'Europe/Paris', deviceTokens: list(5, (at) => `token ${at}`), attributes: values('user', 20) },
 };
 

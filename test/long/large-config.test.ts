@@ -14,17 +14,26 @@ const config = {
   attributes: attributes.map((i) => ({ key: `a${i}`, name: `Attribute ${i}`, type: 'user' })),
   metrics: [{ key: 'm', name: 'M' }],
   points: numbers.map((i) => ({
-    ...{ key: `p${i}`, name: `System ${i}`, levels: [{ key: 'one', name: 'One', points: 1 }] },
+    key: `p${i}`,
+    name: `System ${i}`,
+    levels: [{ key: 'one', name: 'One', points: 1 }],
     triggers: [
       {
-        ...{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' },
+        key: 't',
+        type: 'metric',
+        metricKey: 'm',
+        metricThreshold: 1,
+        points: 1,
+        status: 'active',
         userAttributes: [{ attributeKey: `a${i}`, attributeValue: 'yes' }],
       },
     ],
     boosts: [{ key: 'b', name: 'B', start: '2020-01-01', multiplier: 2 }],
   })),
   leaderboards: numbers.map((i) => ({
-    ...{ key: `l${i}`, name: `Board ${i}`, status: 'active' },
+    key: `l${i}`,
+    name: `Board ${i}`,
+    status: 'active',
     ...(i % 2 === 0 ? { rankBy: 'metric', metricKey: 'm' } : { rankBy: 'points', pointsSystemKey: `p${i}` }),
   })),
 };

@@ -15,7 +15,8 @@ const config = (url: string): object => ({
   metrics: [{ key: 'm', name: 'M' }],
   points: [
     {
-      ...{ key: 'p', name: 'P' },
+      key: 'p',
+      name: 'P',
       levels: Array.from({ length: rounds }, (_, i) => ({ key: `l${i + 1}`, name: `Level ${i + 1}`, points: i + 1 })),
       triggers: [{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' }],
     },

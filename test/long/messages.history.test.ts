@@ -12,7 +12,8 @@ const config = {
   ],
   streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'm', threshold: 3 }], freezes: { initial: 1, maximum: 2 } },
   points: ['p', 'q'].map((key, i) => ({
-    ...{ key, name: key },
+    key,
+    name: key,
     levels: [5, 9, 14, 30, 60].map((of, level) => ({ key: `l${level}`, name: `L${level}`, points: of * (i + 1) })),
     triggers: [
       { ...trigger, key: 'up', metricThreshold: 2, points: 3 },

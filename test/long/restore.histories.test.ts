@@ -94,7 +94,9 @@ describe('A Redis that was lost, or came back older, and was resynced, on random
   it(`responds as if nothing had been lost (${histories} histories from seed ${seed})`, async function () {
     this.timeout(longestMs);
     await playHistories({
-      ...{ name: 'Lost and restored', histories, seed },
+      name: 'Lost and restored',
+      histories,
+      seed,
       arbitrary: fc.tuple(historyArbitrary({ maxSteps }), faults),
       play: async ([history, { list, last }]) => {
         const session = await arena.enter(history.config, baseMs);

@@ -74,7 +74,11 @@ describe('A restore that stands still for longer than its lease', () => {
 
   const restoring = (redis: Redis): Promise<Restored | undefined> =>
     restoreTenant({
-      ...{ tenant, partition: world.partition, redis, pool: world.pool, testClock: true },
+      tenant,
+      partition: world.partition,
+      redis,
+      pool: world.pool,
+      testClock: true,
       ...allowed(redis, world.pool, world.settings.redisPrefix),
     });
 

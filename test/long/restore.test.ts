@@ -31,7 +31,9 @@ describe('laurel restore and laurel verify', () => {
     context = await Context.start({ settings: world.settings, log: pino({ level: 'silent' }), print });
     for (let first = 0; first < users; first += 600) {
       const events = Array.from({ length: 600 }, (_, i) => ({
-        ...{ key: 'flashcards-viewed', value: 5, idempotencyKey: `key-${first + i}` },
+        key: 'flashcards-viewed',
+        value: 5,
+        idempotencyKey: `key-${first + i}`,
         user: { id: `user-${first + i}`, tz: 'Pacific/Auckland' },
       }));
       expect((await world.request('POST', '/admin/v1/metrics/events', { body: events })).status).to.be.below(300);
@@ -185,7 +187,11 @@ describe('laurel restore and laurel verify', () => {
       const counting = await hasty.query('select count(*) from users').catch((error: unknown) => (error as Error).message);
       expect(counting).to.be.oneOf(['Query read timeout', 'canceling statement due to statement timeout']);
       const restored = await restoreTenant({
-        ...{ tenant, partition, redis, pool: hasty, testClock: true },
+        tenant,
+        partition,
+        redis,
+        pool: hasty,
+        testClock: true,
         ...allowed(redis, pool, world.settings.redisPrefix),
       });
       expect(restored).to.include({ users });
@@ -204,7 +210,7 @@ describe('laurel restore and laurel verify', () => {
     const two = await read(one[1]!.id);
     await redis.hset(partition + keyNames.meta, metaFields.restorer, 'this one');
     const holding = (holder: string): RestoreLock =>
-      new RestoreLock({ ...{ redis, pool, partition }, lease: { tenant, holder, fence: '1', epoch: '', lastsMs: 1_000 }, lastId: '0-0' });
+      new RestoreLock({ redis, pool, partition, lease: { tenant, holder, fence: '1', epoch: '', lastsMs: 1_000 }, lastId: '0-0' });
     const write = (users: readonly StoredUser[], restorer: string, before: string): Promise<unknown> =>
       writeUsers(holding(restorer), partition, users, { before, count: 2 }).catch((error: unknown) => (error as Error).name);
     const refused = 'LeaseLost';

@@ -353,7 +353,8 @@ describe('A database of an operator', () => {
     startService(
       {
         settings: { ...world.settings, databaseUrl: database.url, redisPrefix: `${world.settings.redisPrefix}-own` },
-        ...{ log: pino({ level: 'silent' }), print: () => undefined },
+        log: pino({ level: 'silent' }),
+        print: () => undefined,
       },
       { api: true, worker: true },
     );

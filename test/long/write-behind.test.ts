@@ -386,7 +386,11 @@ describe('The write-behind', () => {
     const looked = new Set<number>();
     const { redis, pool, settings } = world;
     const writeBehind = new WriteBehind({
-      ...{ redis, pool, log: pino({ level: 'silent' }), tenants: () => tenants, onReplaced: () => Promise.resolve() },
+      redis,
+      pool,
+      log: pino({ level: 'silent' }),
+      tenants: () => tenants,
+      onReplaced: () => Promise.resolve(),
       partition: (no) => partitionPrefix(settings.redisPrefix, no),
       awaitEntries: (no) => {
         looked.add(no);

@@ -14,7 +14,9 @@ import { lives, times, type Day, type Life } from '../support/year.js';
 const config = configText({
   metrics: [{ key: 'lessons', name: 'Lessons' }],
   streaks: {
-    ...{ enabled: true, frequency: 'daily', metrics: [{ metricKey: 'lessons', threshold: 1 }] },
+    enabled: true,
+    frequency: 'daily',
+    metrics: [{ metricKey: 'lessons', threshold: 1 }],
     freezes: { initial: 2, maximum: 3, earnInterval: 60, earnAmount: 1 },
   },
 });

@@ -165,12 +165,10 @@ describe('Boosts', () => {
     world = await startWorld({
       config: boostConfig({
         ...Object.fromEntries(rows),
-        ...{
-          forSome: [10, forSome],
-          shown: [10, shown],
-          gains: [100, []],
-          half: [1, [{ multiplier: 0.5 }]],
-        },
+        forSome: [10, forSome],
+        shown: [10, shown],
+        gains: [100, []],
+        half: [1, [{ multiplier: 0.5 }]],
       }),
     });
   });
@@ -210,7 +208,9 @@ describe('Boosts', () => {
         metrics: [{ key: 'mixed', name: 'Mixed' }],
         points: [
           {
-            ...{ key: 'mixed', name: 'Mixed', boosts: boostsOf([{ multiplier: 3 }]) },
+            key: 'mixed',
+            name: 'Mixed',
+            boosts: boostsOf([{ multiplier: 3 }]),
             triggers: [
               { key: 'plus', type: 'metric', metricKey: 'mixed', metricThreshold: 1, points: 10, status: 'active' },
               { key: 'minus', type: 'metric', metricKey: 'mixed', metricThreshold: 1, points: -10, status: 'active' },

@@ -8,7 +8,8 @@ const config = (zone: string): string =>
     metrics: [{ key: 'cards', name: 'Cards' }],
     points: [
       {
-        ...{ key: 'xp', name: 'XP' },
+        key: 'xp',
+        name: 'XP',
         triggers: [
           { key: 't', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 10, status: 'active' },
           { key: 'd', type: 'time', timeUnit: 'days', timeInterval: 1, points: 1, status: 'active' },

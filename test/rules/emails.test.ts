@@ -270,8 +270,10 @@ describe('E-mails that are due', () => {
         if (notBefore !== undefined) expect(await achievements(notBefore)).to.deep.equal([]);
         const [message, ...others] = await achievements(due);
         expect(message!.payload).to.deep.equal({
-          ...{ type: 'emails.achievement_due', timestamp: due.replace('Z', '.000Z') },
-          ...{ user: await readProfile(world, 'ana'), achievement },
+          type: 'emails.achievement_due',
+          timestamp: due.replace('Z', '.000Z'),
+          user: await readProfile(world, 'ana'),
+          achievement,
         });
         const later = new Date(Date.parse(due) + 86_400_000).toISOString();
         expect([...others, ...(await achievements(later))]).to.deep.equal([]);

@@ -24,7 +24,8 @@ const config = (weekStart: string): string =>
     ],
     points: [
       {
-        ...{ key: 'p', name: 'P' },
+        key: 'p',
+        name: 'P',
         triggers: [
           { key: 'per-one', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 10, status: 'active' },
           { key: 'loss', type: 'metric', metricKey: 'loss', metricThreshold: 1, points: -4, status: 'active' },

@@ -5,7 +5,11 @@ import { tablesOnRealStores, type Given } from '../support/rules.js';
 import { startWorld, type World } from '../support/world.js';
 
 const perCards = (threshold: number, points: number, blocks = false): TriggerSpec => ({
-  ...{ type: 'metric', metric: 'cards', threshold, points, blocks },
+  type: 'metric',
+  metric: 'cards',
+  threshold,
+  points,
+  blocks,
 });
 
 /** Something for every step of an event. Each step needs what the one before it has done. */

@@ -17,7 +17,9 @@ const config = {
   ],
   points: [
     {
-      ...{ key: 'xp', name: 'Experience', levels: [{ key: 'one', name: 'One', points: 10 }] },
+      key: 'xp',
+      name: 'Experience',
+      levels: [{ key: 'one', name: 'One', points: 10 }],
       triggers: [
         { key: 'cards', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 7, status: 'active' },
         { key: 'days', type: 'streak', streakLength: 7, points: 50, status: 'active' },
@@ -32,8 +34,16 @@ const config = {
     { key: 'xp', name: 'Experience', status: 'active', start: '2020-01-01', rankBy: 'points', pointsSystemKey: 'xp' },
     { key: 'days', name: 'Days', status: 'active', start: '2020-01-01', rankBy: 'streak' },
     {
-      ...{ key: 'week', name: 'Week', status: 'active', start: '2024-01-01', rankBy: 'metric', metricKey: 'cards' },
-      ...{ runUnit: 'day', runInterval: 7, breakdownAttributes: ['city'], maxParticipants: 50 },
+      key: 'week',
+      name: 'Week',
+      status: 'active',
+      start: '2024-01-01',
+      rankBy: 'metric',
+      metricKey: 'cards',
+      runUnit: 'day',
+      runInterval: 7,
+      breakdownAttributes: ['city'],
+      maxParticipants: 50,
     },
   ],
 };
@@ -107,8 +117,17 @@ describe('What a call of the function costs, in commands', () => {
     await inLisbon(3);
     // Two boards of totals and a run move; the streak has been extended today.
     expect(await commandsOf(() => event('cards', 'user-1'))).to.deep.equal({
-      ...{ get: 1, hget: 1, hmget: 1, hset: 1, xadd: 1, lpush: 1, hincrby: 1 },
-      ...{ zrevrank: 6, zrem: 3, zadd: 3, zrevrange: 3 },
+      get: 1,
+      hget: 1,
+      hmget: 1,
+      hset: 1,
+      xadd: 1,
+      lpush: 1,
+      hincrby: 1,
+      zrevrank: 6,
+      zrem: 3,
+      zadd: 3,
+      zrevrange: 3,
     });
   });
 
@@ -153,7 +172,14 @@ describe('What a call of the function costs, in commands', () => {
       const leaderboards = document.leaderboards.map((board) => ({ ...board, maxParticipants: 5 }));
       const next = new ActiveConfig({ tenant, version: version + 1, document: { ...document, leaderboards } });
       expect(await commandsOf(() => engine.activate(next))).to.deep.equal({
-        ...{ get: 1, hget: 2, hmget: 1, set: 1, expire: 1, xadd: 1, hset: 1, publish: 1 },
+        get: 1,
+        hget: 2,
+        hmget: 1,
+        set: 1,
+        expire: 1,
+        xadd: 1,
+        hset: 1,
+        publish: 1,
       });
     });
   }
@@ -163,7 +189,9 @@ describe('What a call of the function costs, in commands', () => {
     const leaderboard = (await engine.config(tenant)).leaderboards.get('cards')?.no ?? 0;
     const page = { leaderboard, run: '', group: '', offset: 0, limit: 100, user: '' };
     expect(await commandsOf(() => engine.call(tenant, 'readBoard', () => ({ args: page })))).to.deep.equal({
-      ...{ get: 1, hget: 101, zrevrange: 1 },
+      get: 1,
+      hget: 101,
+      zrevrange: 1,
     });
   });
 

@@ -128,7 +128,9 @@ describe('What the configuration or the state refuses is refused after the idemp
   it('the ledger is at its limit, and time has something to do to the user', async () => {
     const most = 30;
     const world = await startWorld({
-      ...{ config: JSON.stringify(config), roles: { api: true, worker: false }, settings: { maxLedgerEntries: most } },
+      config: JSON.stringify(config),
+      roles: { api: true, worker: false },
+      settings: { maxLedgerEntries: most },
     });
     try {
       const send = (key: string): Promise<Reply> => world.event('pages', { user: { id: 'ana' }, value: 1 }, { 'idempotency-key': key });

@@ -39,7 +39,12 @@ const config = (list: readonly Board[]): string =>
     ],
     leaderboards: [
       ...list.map(({ what, status = 'active', start, end }) => ({
-        ...{ key: key(what), name: what, status, start, rankBy: 'metric', metricKey: 'm' },
+        key: key(what),
+        name: what,
+        status,
+        start,
+        rankBy: 'metric',
+        metricKey: 'm',
         ...(end === undefined ? {} : { end }),
       })),
       { key: 'january', name: 'January', status: 'active', start: '2040-01-10', end: '2040-01-20', rankBy: 'metric', metricKey: 'later' },

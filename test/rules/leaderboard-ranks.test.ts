@@ -177,7 +177,8 @@ const config = {
     { key: `down${i}`, name: `Down ${i}` },
   ]),
   points: rules.map((_, i) => ({
-    ...{ key: `p${i}`, name: `System ${i}` },
+    key: `p${i}`,
+    name: `System ${i}`,
     triggers: [
       { key: 'up', type: 'metric', metricKey: `up${i}`, metricThreshold: 1, points: 1, status: 'active' },
       { key: 'down', type: 'metric', metricKey: `down${i}`, metricThreshold: 1, points: -1, status: 'active' },
@@ -240,7 +241,8 @@ describe('Leaderboards', () => {
       { key: `points-${key}`, name: 'By points', status: 'active', rankBy: 'points', pointsSystemKey: `apart-${key}` },
     ]);
     const points = ['a', 'b'].map((key) => ({
-      ...{ key: `apart-${key}`, name: 'Apart' },
+      key: `apart-${key}`,
+      name: 'Apart',
       triggers: [{ key: 't', type: 'metric', metricKey: `apart-${key}`, metricThreshold: 10, points: 1, status: 'active' }],
     }));
     const metrics = ['a', 'b'].map((key) => ({ key: `apart-${key}`, name: 'Apart' }));

@@ -493,9 +493,9 @@ describe('Leaderboards', () => {
   });
 
   it('Final rankings close up when a participant is deleted, and take in no user from beyond the limit.', async () => {
-    const day = { ...{ key: 'day', name: 'Day', status: 'active', rankBy: 'metric', metricKey: 'cards', maxParticipants: 3 } };
+    const day = { key: 'day', name: 'Day', status: 'active', rankBy: 'metric', metricKey: 'cards', maxParticipants: 3 };
     const world = await startWorld({
-      ...{ now: '2040-01-02T12:00:00.000Z' },
+      now: '2040-01-02T12:00:00.000Z',
       config: configText({
         metrics: [{ key: 'cards', name: 'Cards' }],
         leaderboards: [{ ...day, start: '2040-01-02', runUnit: 'day', runInterval: 1 }],

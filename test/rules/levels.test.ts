@@ -143,7 +143,11 @@ describe('A level', () => {
         metrics: [{ key: 'm', name: 'M' }],
         points: [
           {
-            ...{ key: 'whole', name: 'Whole', description: 'All of it', badge: { url: 'https://example.com/w.png' }, maxPoints: 100 },
+            key: 'whole',
+            name: 'Whole',
+            description: 'All of it',
+            badge: { url: 'https://example.com/w.png' },
+            maxPoints: 100,
             levels: [{ key: 'novice', name: 'Novice', points: 1, description: 'The first.', badge: { url: 'https://example.com/n.png' } }],
             triggers: [{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' }],
           },
@@ -152,7 +156,11 @@ describe('A level', () => {
     );
     const { points } = await track(world, 'm', { user: 'ana', value: 1 });
     expect(points['whole']).to.deep.include({
-      ...{ name: 'Whole', key: 'whole', description: 'All of it', badgeUrl: 'https://example.com/w.png', maxPoints: 100 },
+      name: 'Whole',
+      key: 'whole',
+      description: 'All of it',
+      badgeUrl: 'https://example.com/w.png',
+      maxPoints: 100,
     });
     const level = { key: 'novice', name: 'Novice', description: 'The first.', badgeUrl: 'https://example.com/n.png', points: 1 };
     expect(points['whole']?.level).to.deep.include(level);
@@ -165,7 +173,9 @@ describe('A level', () => {
         metrics: [{ key: 'n', name: 'N' }],
         points: [
           {
-            ...{ key: 'moved', name: 'Moved', levels: levelsOf(levels) },
+            key: 'moved',
+            name: 'Moved',
+            levels: levelsOf(levels),
             triggers: [{ key: 't', type: 'metric', metricKey: 'n', metricThreshold: 1, points: 1, status: 'active' }],
           },
         ],

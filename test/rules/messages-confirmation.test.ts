@@ -26,8 +26,12 @@ describe('The confirmation of an address, with CONFIRM_ADDRESSES=1,', () => {
   before(async () => {
     server = await startMailServer();
     host = await startHost({
-      ...{ messages: 'on', smtpUrl: server.url, emailFrom: 'Laurel <laurel@example.com>', publicUrl: 'https://laurel.example' },
-      ...{ confirmAddresses: true, pushExpo: false },
+      messages: 'on',
+      smtpUrl: server.url,
+      emailFrom: 'Laurel <laurel@example.com>',
+      publicUrl: 'https://laurel.example',
+      confirmAddresses: true,
+      pushExpo: false,
     });
   });
   after(async () => {

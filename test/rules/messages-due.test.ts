@@ -85,7 +85,10 @@ describe('Messages to users that are due', () => {
   describe('by the channels of their type', () => {
     afterEach(() => world.stop());
     const of: Readonly<Record<NotificationType, string>> = {
-      ...{ achievement_completed: 'achievementCompleted', recap: 'recap', reactivation: 'reactivation', streak_reminder: 'streakReminder' },
+      achievement_completed: 'achievementCompleted',
+      recap: 'recap',
+      reactivation: 'reactivation',
+      streak_reminder: 'streakReminder',
     };
     for (const type of notificationTypes) {
       it(`${type}: none if the settings name none, and only by those that they name`, async () => {

@@ -19,7 +19,11 @@ import {
 import { pemFile } from '../support/tls.js';
 
 const email = (fields: Partial<Email> = {}): Email => ({
-  ...{ id: randomUUID(), to: 'ada@example.com', subject: 'Well done', text: 'Well done, Ada', html: '<p>Well done, <b>Ada</b></p>' },
+  id: randomUUID(),
+  to: 'ada@example.com',
+  subject: 'Well done',
+  text: 'Well done, Ada',
+  html: '<p>Well done, <b>Ada</b></p>',
   unsubscribeUrl: 'https://laurel.example.com/u/token',
   ...fields,
 });
@@ -38,8 +42,13 @@ function fileOf(name: string, text: string): string {
 }
 
 const settingsOf = (smtpUrl: string, settings: Partial<EmailSettings> = {}): EmailSettings => ({
-  ...{ smtpUrl, smtpCaFile: null, emailFrom: 'Laurel <hello@laurel.example>', emailRateLimit: 1_000 },
-  ...{ dkimDomain: null, dkimSelector: null, dkimKeyFile: null },
+  smtpUrl,
+  smtpCaFile: null,
+  emailFrom: 'Laurel <hello@laurel.example>',
+  emailRateLimit: 1_000,
+  dkimDomain: null,
+  dkimSelector: null,
+  dkimKeyFile: null,
   ...settings,
 });
 

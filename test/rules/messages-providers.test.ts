@@ -39,13 +39,22 @@ describe('Messages through providers', () => {
     const wrongLogin = new URL(mail.url);
     wrongLogin.password = 'wrong';
     world = await startWorld({
-      ...{ config, now: '2040-01-02T12:00:00Z' },
+      config,
+      now: '2040-01-02T12:00:00Z',
       log: pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line) as Line) }),
       settings: {
-        ...{ messages: 'on', metricsPort: 0, publicUrl: 'https://laurel.example.com' },
-        ...{ smtpUrl: wrongLogin.toString(), emailFrom: 'Laurel <laurel@example.com>' },
-        ...{ expoUrl: expo.url, fcmUrl: fcm.url, fcmCredentialsFile: credentials },
-        ...{ apnsKeyFile: join(folder, 'missing.p8'), apnsKeyId: 'ABC1234567', apnsTeamId: 'TEAM123456', apnsTopic: 'com.example.game' },
+        messages: 'on',
+        metricsPort: 0,
+        publicUrl: 'https://laurel.example.com',
+        smtpUrl: wrongLogin.toString(),
+        emailFrom: 'Laurel <laurel@example.com>',
+        expoUrl: expo.url,
+        fcmUrl: fcm.url,
+        fcmCredentialsFile: credentials,
+        apnsKeyFile: join(folder, 'missing.p8'),
+        apnsKeyId: 'ABC1234567',
+        apnsTeamId: 'TEAM123456',
+        apnsTopic: 'com.example.game',
       },
     });
   });

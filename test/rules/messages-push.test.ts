@@ -28,7 +28,11 @@ const fcmToken = 'dQw4w9WgXcQ:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx';
 const apnsToken = 'ab'.repeat(32);
 
 const pushTo = (token: string, fields: Partial<Push> = {}): Push => ({
-  ...{ id: randomUUID(), token, title: 'Streak ends today', body: 'Three hours left', url: 'https://game.example/streak' },
+  id: randomUUID(),
+  token,
+  title: 'Streak ends today',
+  body: 'Three hours left',
+  url: 'https://game.example/streak',
   ...fields,
 });
 
@@ -70,9 +74,15 @@ describe('Pushes', () => {
   }
 
   const allProviders = (): Partial<TransportSettings> => ({
-    ...{ expoAccessToken: 'expo-secret', expoUrl: expo.url },
-    ...{ fcmCredentialsFile: fileOf(JSON.stringify(fcm.credentials)), fcmUrl: fcm.url },
-    ...{ apnsKeyFile: fileOf(apns.key), apnsKeyId: apns.keyId, apnsTeamId: apns.teamId, apnsTopic: apns.topic, apnsHost: apns.host },
+    expoAccessToken: 'expo-secret',
+    expoUrl: expo.url,
+    fcmCredentialsFile: fileOf(JSON.stringify(fcm.credentials)),
+    fcmUrl: fcm.url,
+    apnsKeyFile: fileOf(apns.key),
+    apnsKeyId: apns.keyId,
+    apnsTeamId: apns.teamId,
+    apnsTopic: apns.topic,
+    apnsHost: apns.host,
   });
 
   function create(settings: Partial<TransportSettings>, pool = database.pool): Transports {
@@ -193,7 +203,13 @@ describe('Pushes', () => {
       const push = pushTo(expoToken);
       expect(await send(push)).to.deep.equal({ kind: 'accepted', status: 200, detail: null });
       expect(expo.pushes[0]!.body).to.deep.equal({
-        ...{ to: expoToken, title: push.title, body: push.body, sound: 'default', ttl: 86_400, collapseId: push.id, tag: push.id },
+        to: expoToken,
+        title: push.title,
+        body: push.body,
+        sound: 'default',
+        ttl: 86_400,
+        collapseId: push.id,
+        tag: push.id,
         data: { messageId: push.id, url: push.url },
       });
     });
@@ -296,7 +312,9 @@ describe('Pushes', () => {
 
     const readerOf = (created: Transports): ReceiptReader =>
       new ReceiptReader({
-        ...{ pool: database.pool, expo: created.expo!, clock: () => now },
+        pool: database.pool,
+        expo: created.expo!,
+        clock: () => now,
         onGone: (...gone) => Promise.resolve(void removed.push(gone)),
       });
     const pending = async (): Promise<number> => (await database.pool.query('select from push_receipts')).rowCount ?? 0;
@@ -392,7 +410,9 @@ describe('Pushes', () => {
       status: 400,
       body: {
         error: {
-          ...{ code: 400, status: 'INVALID_ARGUMENT', message: 'bad' },
+          code: 400,
+          status: 'INVALID_ARGUMENT',
+          message: 'bad',
           details: [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [{ field: 'message.token' }] }],
         },
       },
@@ -449,7 +469,8 @@ describe('Pushes', () => {
       const { headers } = received!;
       expect(received!.body).to.deep.equal({
         aps: { alert: { title: first.title, body: first.body }, sound: 'default' },
-        ...{ messageId: first.id, url: first.url },
+        messageId: first.id,
+        url: first.url,
       });
       expect(headers).to.include({
         'apns-id': first.id,

@@ -36,13 +36,12 @@ function shownTexts(html: string): string[] {
 describe('The name of a user, who may choose it,', () => {
   const config = messageConfig({}, [
     {
-      ...{
-        type: 'recap',
-        subject: '{{ user.name }}: your week',
-        heading: 'Hello {{ user.name }}!',
-        body: 'To {{ user.name }}, {{ user.email }}.',
-      },
-      ...{ pushTitle: '{{ user.name }}', pushBody: 'Hello {{ user.name }}' },
+      type: 'recap',
+      subject: '{{ user.name }}: your week',
+      heading: 'Hello {{ user.name }}!',
+      body: 'To {{ user.name }}, {{ user.email }}.',
+      pushTitle: '{{ user.name }}',
+      pushBody: 'Hello {{ user.name }}',
     },
   ]);
   const names: readonly (readonly [what: string, name: string, shown: string])[] = [
@@ -167,7 +166,9 @@ describe('The built-in texts', () => {
 
   const empty: Partial<MessageVariables> = {
     user: { id: 'ana', name: '', email: '', attributes: {} },
-    ...{ metrics: {}, points: {}, leaderboards: {} },
+    metrics: {},
+    points: {},
+    leaderboards: {},
     streak: { length: 0, frequency: 'daily', freezes: 0, expires: '', days: [] },
     next: { name: '', description: '', current: 0, target: 0, progress: 0 },
   };
@@ -208,8 +209,12 @@ describe('The list of achievements', () => {
     achievements: Array.from({ length: count }, (_, i) => ({ name: `Achievement ${i + 1}`, description: '', badgeUrl: '' })),
   });
   const more: Readonly<Record<string, string>> = {
-    ...{ en: 'and 1 more', ar: `و${new Intl.NumberFormat('ar').format(1)} غيرها`, de: 'und 1 mehr', es: 'y 1 más' },
-    ...{ fr: 'et 1 de plus', pt: 'e mais 1' },
+    en: 'and 1 more',
+    ar: `و${new Intl.NumberFormat('ar').format(1)} غيرها`,
+    de: 'und 1 mehr',
+    es: 'y 1 más',
+    fr: 'et 1 de plus',
+    pt: 'e mais 1',
   };
   for (const locale of wordLocales) {
     it(`says in ${locale} how many it leaves out`, async () => {

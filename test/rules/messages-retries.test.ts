@@ -33,9 +33,14 @@ describe('Emails to users through an SMTP server', () => {
     host = await startWorld({
       ...{ now: null, log, overrides: { deliveryAheadMs: () => aheadMs } },
       settings: {
-        ...{ testClock: true, metricsPort: 0, messages: 'on', smtpUrl: server.url },
-        ...{ pushExpo: true, expoUrl: expo.url },
-        ...{ emailFrom: 'Laurel <laurel@example.com>', publicUrl: 'https://laurel.example.com' },
+        testClock: true,
+        metricsPort: 0,
+        messages: 'on',
+        smtpUrl: server.url,
+        pushExpo: true,
+        expoUrl: expo.url,
+        emailFrom: 'Laurel <laurel@example.com>',
+        publicUrl: 'https://laurel.example.com',
       },
     });
   });

@@ -25,7 +25,8 @@ const config = (more: object = {}): string =>
     ],
     points: [
       {
-        ...{ key: 'xp', name: 'XP' },
+        key: 'xp',
+        name: 'XP',
         levels: [
           { key: 'one', name: 'One', points: 10 },
           { key: 'two', name: 'Two', points: 50 },
@@ -38,19 +39,22 @@ const config = (more: object = {}): string =>
       { key: 'api', name: 'Api', trigger: 'api', status: 'active' },
       { key: 'far', name: 'Far', trigger: 'metric', metricKey: 'cards', metricValue: 1_000, status: 'active' },
       {
-        ...{
-          key: 'phone',
-          name: 'Phone',
-          description: 'On the phone',
-          trigger: 'metric',
-          metricKey: 'cards',
-          metricValue: 40,
-          status: 'active',
-        },
+        key: 'phone',
+        name: 'Phone',
+        description: 'On the phone',
+        trigger: 'metric',
+        metricKey: 'cards',
+        metricValue: 40,
+        status: 'active',
         eventAttributes: [{ attributeKey: 'device', attributeValue: 'phone' }],
       },
       {
-        ...{ key: 'pro', name: 'Pro', trigger: 'metric', metricKey: 'cards', metricValue: 31, status: 'active' },
+        key: 'pro',
+        name: 'Pro',
+        trigger: 'metric',
+        metricKey: 'cards',
+        metricValue: 31,
+        status: 'active',
         userAttributes: [{ attributeKey: 'plan', attributeValue: 'pro' }],
       },
       { key: 'week', name: 'Week', trigger: 'streak', streakLength: 7, status: 'active' },
@@ -58,7 +62,12 @@ const config = (more: object = {}): string =>
     ],
     streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }], freezes: { initial: 1, maximum: 2 } },
     leaderboards: ['a', 'b', 'c', 'd', 'e'].map((key) => ({
-      ...{ key, name: key.toUpperCase(), status: 'active', rankBy: 'metric', metricKey: 'cards', maxParticipants: 10 },
+      key,
+      name: key.toUpperCase(),
+      status: 'active',
+      rankBy: 'metric',
+      metricKey: 'cards',
+      maxParticipants: 10,
       start: key === 'e' ? '2050-01-01' : '2040-01-01',
     })),
     messages: { brandName: 'Cards', brandUrl: 'https://cards.example.com', localeAttribute: 'language' },
@@ -78,8 +87,15 @@ const abouts: Readonly<Record<NotificationType, NotificationAbout>> = {
 };
 
 const noTexts = {
-  ...{ locale: 'en', archived: false, subject: null, heading: null, body: null, button: null, buttonUrl: null },
-  ...{ pushTitle: null, pushBody: null },
+  locale: 'en',
+  archived: false,
+  subject: null,
+  heading: null,
+  body: null,
+  button: null,
+  buttonUrl: null,
+  pushTitle: null,
+  pushBody: null,
 };
 
 /** The names of the values in variables, as the tree that templates are checked against has them. */
@@ -132,7 +148,10 @@ describe('The variables of a message', () => {
     const { variables, state } = (await readAbout(abouts.recap))!;
     expect(state.profile).to.include({ e: 'ana@example.com' });
     expect(variables).to.deep.equal({
-      ...{ type: 'recap', locale: 'pt-BR', date: '2040-01-06', brand: { name: 'Cards', url: 'https://cards.example.com' } },
+      type: 'recap',
+      locale: 'pt-BR',
+      date: '2040-01-06',
+      brand: { name: 'Cards', url: 'https://cards.example.com' },
       user: { id: 'ana', name: 'Ana', email: 'ana@example.com', attributes: { language: 'pt_BR', plan: '' } },
       metrics: {
         cards: { name: 'Cards', units: 'cards', total: 31, change: 28 },
@@ -140,7 +159,10 @@ describe('The variables of a message', () => {
       },
       points: { xp: { name: 'XP', total: 31, change: 28, level: 'One', nextLevel: 'Two', toNextLevel: 19, progress: 52 } },
       streak: {
-        ...{ length: 5, frequency: 'daily', freezes: 0, expires: '2040-01-06' },
+        length: 5,
+        frequency: 'daily',
+        freezes: 0,
+        expires: '2040-01-06',
         days: [
           ...['2039-12-24', '2039-12-25', '2039-12-26', '2039-12-27', '2039-12-28', '2039-12-29', '2039-12-30'].map((date) => ({
             date,

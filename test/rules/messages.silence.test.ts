@@ -12,7 +12,9 @@ import { keysOf, startWorld, type World } from '../support/world.js';
 const points = pointPerUnit('m');
 const board = { key: 'all', name: 'All', status: 'active', rankBy: 'metric', metricKey: 'm', start: '2039-01-01' };
 const streaks = {
-  ...{ enabled: true, frequency: 'daily', metrics: [{ metricKey: 'm', threshold: 1 }] },
+  enabled: true,
+  frequency: 'daily',
+  metrics: [{ metricKey: 'm', threshold: 1 }],
   freezes: { initial: 1, maximum: 3, earnInterval: 2, earnAmount: 1 },
 };
 const base = { metrics: [{ key: 'm', name: 'M' }], streaks };

@@ -21,7 +21,9 @@ const config = {
     { key: 'w', name: 'W' },
   ],
   streaks: {
-    ...{ enabled: true, frequency: 'daily', metrics: [{ metricKey: 'm', threshold: 1 }] },
+    enabled: true,
+    frequency: 'daily',
+    metrics: [{ metricKey: 'm', threshold: 1 }],
     freezes: { initial: 0, maximum: 2, earnInterval: 3, earnAmount: 1 },
   },
   achievements: [
@@ -31,7 +33,9 @@ const config = {
   ],
   points: [
     {
-      ...{ key: 'p', name: 'P', description: 'Points' },
+      key: 'p',
+      name: 'P',
+      description: 'Points',
       levels: [
         { key: 'one', name: 'One', points: 10 },
         { key: 'two', name: 'Two', points: 20, description: 'The second' },
@@ -125,8 +129,11 @@ describe('Messages', () => {
     expect(more).to.deep.equal([]);
     const { level, awards: _, total, ...system } = await read<Record<string, unknown>>(world, '/v1/users/cy/points/p');
     expect(up?.payload).to.deep.equal({
-      ...{ type: 'points.level_changed', user: await readProfile(world, 'cy') },
-      ...{ points: { ...system, total: Number(total) - 1 }, previousLevel: null, newLevel: level },
+      type: 'points.level_changed',
+      user: await readProfile(world, 'cy'),
+      points: { ...system, total: Number(total) - 1 },
+      previousLevel: null,
+      newLevel: level,
     });
     expect(levels).to.deep.include(level);
   });

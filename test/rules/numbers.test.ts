@@ -7,7 +7,8 @@ import { startWorld, type World } from '../support/world.js';
 
 /** A system with a trigger on the metric of its name, and a boost. */
 const boosted = (key: 'up' | 'down', points: number, multiplier: number): object => ({
-  ...{ key, name: key },
+  key,
+  name: key,
   triggers: [{ key: 't', type: 'metric', metricKey: key, metricThreshold: 1, points, status: 'active' }],
   boosts: [{ key: 'b', name: 'B', start: '2020-01-01', multiplier, rounding: key }],
 });

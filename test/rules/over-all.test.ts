@@ -20,7 +20,9 @@ const config = (levels: readonly number[], leaderboards: readonly object[]): str
     metrics: [{ key: 'm', name: 'M' }],
     points: [
       {
-        ...{ key: 'p', name: 'P', levels: levels.map((points, i) => ({ key: `l${i}`, name: `L ${i}`, points })) },
+        key: 'p',
+        name: 'P',
+        levels: levels.map((points, i) => ({ key: `l${i}`, name: `L ${i}`, points })),
         triggers: [{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' }],
       },
     ],

@@ -152,7 +152,12 @@ const config = {
     name: `System ${i}`,
     triggers: [
       {
-        ...{ key: 't', type: 'metric', metricKey: `m${i}`, metricThreshold: 5, points: 1, status: 'active' },
+        key: 't',
+        type: 'metric',
+        metricKey: `m${i}`,
+        metricThreshold: 5,
+        points: 1,
+        status: 'active',
         userAttributes: filters(of.user),
         eventAttributes: filters(of.event),
       },

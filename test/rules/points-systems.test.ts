@@ -4,7 +4,12 @@ import { startWorld, type World } from '../support/world.js';
 
 describe('Points systems', () => {
   const trigger = (key: string, metricKey: string, points: number): object => ({
-    ...{ key, type: 'metric', metricKey, metricThreshold: 1, points, status: 'active' },
+    key,
+    type: 'metric',
+    metricKey,
+    metricThreshold: 1,
+    points,
+    status: 'active',
   });
   const two = {
     metrics: ['read', 'write', 'skip'].map((key) => ({ key, name: key })),
@@ -105,7 +110,9 @@ describe('A configuration that changes:', () => {
           metrics: [{ key: 'pay', name: 'Pay' }],
           points: [
             {
-              ...{ key: 'purse', name: 'Purse', maxPoints },
+              key: 'purse',
+              name: 'Purse',
+              maxPoints,
               triggers: [
                 { ...trigger, key: 'in', metricThreshold: 1, points: 1 },
                 { ...trigger, key: 'out', metricKey: 'pay', metricThreshold: 1, points: -1 },

@@ -27,7 +27,10 @@ function pays(rule: string, system: string, events: string, boosts: readonly Boo
 
 const perCards = (threshold: number, points: number): TriggerSpec => ({ type: 'metric', metric: 'cards', threshold, points });
 const boost = (multiplier: number, rounding: BoostSpec['rounding'] = 'down', more: Partial<BoostSpec> = {}): BoostSpec => ({
-  ...{ start: '2040-01-01', end: null, multiplier, rounding },
+  start: '2040-01-01',
+  end: null,
+  multiplier,
+  rounding,
   ...more,
 });
 const hourly = (interval: number, points = 1): TriggerSpec => ({ type: 'time', unit: 'hours', interval, points });

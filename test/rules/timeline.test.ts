@@ -13,7 +13,8 @@ const config = {
   ],
   points: [
     {
-      ...{ key: 'xp', name: 'XP' },
+      key: 'xp',
+      name: 'XP',
       levels: [{ key: 'novice', name: 'Novice', points: 20, description: '' }],
       triggers: [
         { key: 'per-card', type: 'metric', metricKey: 'cards', metricThreshold: 1, points: 10, ...on },

@@ -37,8 +37,17 @@ describe('TypeScript and Lua agree on', () => {
 
   const board = (start: string, runUnit: 'day' | 'month' | 'year', runInterval: number): Leaderboard =>
     ({
-      ...{ no: 7, rankBy: 'metric', metricId: 'm', start, end: null, runUnit, runInterval },
-      ...{ startTime: null, endTime: null, breakdownAttributes: [], maxParticipants: 10 },
+      no: 7,
+      rankBy: 'metric',
+      metricId: 'm',
+      start,
+      end: null,
+      runUnit,
+      runInterval,
+      startTime: null,
+      endTime: null,
+      breakdownAttributes: [],
+      maxParticipants: 10,
     }) as unknown as Leaderboard;
 
   const days = [

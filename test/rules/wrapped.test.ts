@@ -45,7 +45,11 @@ describe('The year in review', () => {
     expect(date).to.equal('2040-05-07');
     expect(metrics).to.deep.equal({
       cards: {
-        ...{ name: 'Cards', units: 'cards', currentTotal: 60, changeThisPeriod: 30, percentChange: 100 },
+        name: 'Cards',
+        units: 'cards',
+        currentTotal: 60,
+        changeThisPeriod: 30,
+        percentChange: 100,
         byAttribute: {
           device: { phone: { name: 'Cards', units: 'cards', currentTotal: 40, changeThisPeriod: 30, percentChange: 300 } },
         },
@@ -88,7 +92,11 @@ describe('The year in review', () => {
     // She was first with 10, 60, 90 and 100.
     expect(leaderboards['board']).to.include({ rank: 1, value: 100 });
     expect(longestStreak).to.deep.equal({
-      ...{ length: 2, frequency: 'daily', started: '2040-05-09', periodStart: '2040-05-10', periodEnd: '2040-05-10' },
+      length: 2,
+      frequency: 'daily',
+      started: '2040-05-09',
+      periodStart: '2040-05-10',
+      periodEnd: '2040-05-10',
     });
   });
 
@@ -131,7 +139,9 @@ describe('The year in review', () => {
     const { user, activity } = await read<Wrapped>(world, userPath('ana', '/wrapped?year=1'));
     expect(user.id).to.equal('ana');
     expect(activity).to.deep.equal({
-      ...{ daysActive: 0, weeksActive: 0, monthsActive: 0 },
+      daysActive: 0,
+      weeksActive: 0,
+      monthsActive: 0,
       mostActiveDay: { date: '0001-01-01', ...nothing },
       mostActiveWeek: { start: '0001-01-01', end: '0001-01-07', ...nothing },
       mostActiveMonth: { month: 0, ...nothing },

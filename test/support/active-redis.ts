@@ -7,7 +7,13 @@ import { claimPurposeOf, type RestoreOptions } from '../../src/restore/restore.j
 /** The fence of a process that a test simulates: it confirms only its own claims. */
 export function activeRedis(redis: RedisConnection, pool: pg.Pool, prefix: string): ActiveRedis {
   return new ActiveRedis({
-    ...{ redis, pool, prefix, address: 'the Redis of a test', db: 0, role: 'worker', opened: () => [] },
+    redis,
+    pool,
+    prefix,
+    address: 'the Redis of a test',
+    db: 0,
+    role: 'worker',
+    opened: () => [],
     partition: (tenant) => partitionPrefix(prefix, tenant),
   });
 }

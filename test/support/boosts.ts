@@ -13,7 +13,10 @@ export interface Boost {
 
 export const boostsOf = (boosts: readonly Boost[]): object[] =>
   boosts.map(({ multiplier, rounding, start = '2020-01-01', end, city, userId }, i) => ({
-    ...{ key: `b${i}`, name: `Boost ${i}`, start, multiplier },
+    key: `b${i}`,
+    name: `Boost ${i}`,
+    start,
+    multiplier,
     ...(rounding ? { rounding } : {}),
     ...(end === undefined ? {} : { end }),
     ...(city === undefined ? {} : { userAttributes: [{ attributeKey: 'city', attributeValue: city }] }),
@@ -22,7 +25,9 @@ export const boostsOf = (boosts: readonly Boost[]): object[] =>
 
 /** A points system that earns so many points at every step of its own metric. */
 const system = (key: string, points: number, boosts: readonly Boost[]): object => ({
-  ...{ key, name: key, boosts: boostsOf(boosts) },
+  key,
+  name: key,
+  boosts: boostsOf(boosts),
   triggers: [{ key: 't', type: 'metric', metricKey: key, metricThreshold: 1, points, status: 'active' }],
 });
 

@@ -20,7 +20,9 @@ export interface Browser {
 export async function startChromium(program: string, options: { readonly javaScriptEnabled?: boolean } = {}): Promise<Browser> {
   const folder = await mkdtemp(join(tmpdir(), 'laurel-browser-'));
   const context = await chromium.launchPersistentContext(folder, {
-    ...{ executablePath: program, headless: true, ...options },
+    executablePath: program,
+    headless: true,
+    ...options,
     args: [...args, '--disable-component-update', '--disable-sync'],
   });
   return {

@@ -22,7 +22,11 @@ export async function compileSources(folder: string): Promise<string> {
     entryPoints: files.map((name) => join(src, name)),
     outdir: join(folder, 'dist'),
     outbase: src,
-    ...{ format: 'esm', platform: 'node', target: 'node20', sourcemap: 'inline', logLevel: 'warning' },
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    sourcemap: 'inline',
+    logLevel: 'warning',
   });
   await execa(process.execPath, [join(root, 'bin', 'page.mjs'), join(folder, 'dist', 'dashboard-page')]);
   const command = join(folder, 'laurel.mjs');

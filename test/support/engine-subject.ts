@@ -331,7 +331,7 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
     await eraseUserKeys(pool, tenant, user);
   });
   const active = activeRedis(redis, pool, prefix);
-  const reconciler = new Reconciler({ ...{ engine, redis, pool, active, log }, testClock: true, autoRestore: true });
+  const reconciler = new Reconciler({ engine, redis, pool, active, log, testClock: true, autoRestore: true });
   const tools = { engine, clock, history, database, sweep, deletion, aggregates: new AggregateReader(pool) };
   const publisher = createPublisher(engine, new Set(), () => undefined);
   await engine.loadLibrary();
@@ -342,7 +342,9 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
       const partition = engine.partition(tenant);
       await engine.open(tenant);
       const writeBehind = new WriteBehind({
-        ...{ redis: workerRedis, pool, log },
+        redis: workerRedis,
+        pool,
+        log,
         tenants: () => [tenant],
         partition: () => partition,
         awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),

@@ -149,10 +149,17 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
   };
   const server = new SMTPServer({
     ...handlersOf(refusals, options, keep, cut),
-    ...{ secure: tls === 'implicit', cert: pem(certificate), key: pem(`${certificate}.key`), logger: false, closeTimeout: 1 },
+    secure: tls === 'implicit',
+    cert: pem(certificate),
+    key: pem(`${certificate}.key`),
+    logger: false,
+    closeTimeout: 1,
     disabledCommands: [...(tls === 'starttls' ? [] : ['STARTTLS']), ...(login ? [] : ['AUTH'])],
     // Refusals state their own enhanced codes.
-    ...{ hideENHANCEDSTATUSCODES: true, allowInsecureAuth: tls === undefined, authOptional: !login, disableReverseLookup: true },
+    hideENHANCEDSTATUSCODES: true,
+    allowInsecureAuth: tls === undefined,
+    authOptional: !login,
+    disableReverseLookup: true,
     ...(maxBytes === undefined ? {} : { size: maxBytes }),
   });
   // A client that leaves, or does not trust the certificate.
@@ -162,7 +169,8 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
   const credentials = login ? `${encodeURIComponent(login.user)}:${encodeURIComponent(login.password)}@` : '';
   return {
     url: `${tls === 'implicit' ? 'smtps' : 'smtp'}://${credentials}127.0.0.1:${bound}`,
-    ...{ port: bound, messages },
+    port: bound,
+    messages,
     received: (count) =>
       new Promise((resolve) => {
         const check = (): void => {

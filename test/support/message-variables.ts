@@ -15,8 +15,22 @@ export const messageConfig = (
 });
 
 const noTexts: MessageTemplate = {
-  ...{ id: '', no: 0, key: '', name: '', created: '', updated: '', archived: false, type: 'recap', locale: 'en' },
-  ...{ subject: null, heading: null, body: null, button: null, buttonUrl: null, pushTitle: null, pushBody: null },
+  id: '',
+  no: 0,
+  key: '',
+  name: '',
+  created: '',
+  updated: '',
+  archived: false,
+  type: 'recap',
+  locale: 'en',
+  subject: null,
+  heading: null,
+  body: null,
+  button: null,
+  buttonUrl: null,
+  pushTitle: null,
+  pushBody: null,
 };
 
 const firstDay = Date.parse('2040-01-02');
@@ -45,7 +59,10 @@ function aboutOf(type: NotificationType): Partial<MessageVariables> {
 /** The variables of a message to an eager user. */
 export function messageVariables(type: NotificationType, more: Partial<MessageVariables> = {}): MessageVariables {
   return {
-    ...{ type, locale: 'en', date: '2040-01-15', brand: { name: 'Flashcards', url: 'https://app.example.com/' } },
+    type,
+    locale: 'en',
+    date: '2040-01-15',
+    brand: { name: 'Flashcards', url: 'https://app.example.com/' },
     user: { id: 'ana', name: 'Ana', email: 'ana@example.com', attributes: { city: 'Lisbon' } },
     metrics: {
       cards: { name: 'Flashcards viewed', units: 'flashcards', total: 12_840, change: 312 },

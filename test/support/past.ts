@@ -31,10 +31,7 @@ export async function writePast(world: World, events: readonly PastEvent[]): Pro
     totals.set(`${metric}:${user}`, total);
     revs.set(user, rev);
     const at = day * dayMs + (index % dayMs);
-    return {
-      ...{ kind: 'event', id: randomUUID(), user, at, day, rev, points: [], boards: [] },
-      ...{ metric, value, total, attributes, state: [] },
-    };
+    return { kind: 'event', id: randomUUID(), user, at, day, rev, points: [], boards: [], metric, value, total, attributes, state: [] };
   });
   const partitions = new MonthlyPartitions(world.pool);
   await partitions.ensure(monthsOf(entries.map(({ at }) => at)));

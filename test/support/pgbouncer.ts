@@ -32,8 +32,13 @@ export async function startPgBouncer(
   const port = await getPort({ host: '127.0.0.1' });
   const database = pathname.slice(1);
   const lines = {
-    ...{ listen_addr: '127.0.0.1', listen_port: port, unix_socket_dir: '', auth_type: 'any', pool_mode: mode },
-    ...{ default_pool_size: 50, max_client_conn: 200 },
+    listen_addr: '127.0.0.1',
+    listen_port: port,
+    unix_socket_dir: '',
+    auth_type: 'any',
+    pool_mode: mode,
+    default_pool_size: 50,
+    max_client_conn: 200,
     ...settings,
   };
   // Anybody is admitted: PgBouncer logs in to the database as the user that is named here.

@@ -92,8 +92,14 @@ export interface ExpoStandIn extends StandIn {
 const expoMessages = z
   .array(
     z.strictObject({
-      ...{ to: z.string(), title: z.string(), body: z.string(), sound: z.literal('default'), ttl: z.number().int() },
-      ...{ collapseId: z.uuid(), tag: z.uuid(), data: z.record(z.string(), z.string()) },
+      to: z.string(),
+      title: z.string(),
+      body: z.string(),
+      sound: z.literal('default'),
+      ttl: z.number().int(),
+      collapseId: z.uuid(),
+      tag: z.uuid(),
+      data: z.record(z.string(), z.string()),
     }),
   )
   .max(100);
@@ -141,7 +147,7 @@ export async function startExpo({ accessToken }: { readonly accessToken?: string
     if (path === '/--/api/v2/push/send') return send(body, headers);
     return path === '/--/api/v2/push/getReceipts' ? receiptsOf(body) : refusal(404, 'NOT_FOUND');
   });
-  return { ...server, ...{ pushes, failures, batches, errors, otherProject, tickets, receipts } };
+  return { ...server, pushes, failures, batches, errors, otherProject, tickets, receipts };
 }
 
 export interface FcmStandIn extends StandIn {
@@ -223,10 +229,14 @@ export async function startFcm(): Promise<FcmStandIn> {
     return path === '/v1/projects/game/messages:send' ? send(body, headers) : { status: 404, body: null };
   });
   const credentials = {
-    ...{ type: 'service_account', project_id: 'game', client_email: email, private_key_id: 'k1', token_uri: `${server.url}/token` },
+    type: 'service_account',
+    project_id: 'game',
+    client_email: email,
+    private_key_id: 'k1',
+    token_uri: `${server.url}/token`,
     private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
   };
-  return { ...server, ...{ pushes, failures, errors, credentials }, issued: () => issued, expire: () => accessTokens.clear() };
+  return { ...server, pushes, failures, errors, credentials, issued: () => issued, expire: () => accessTokens.clear() };
 }
 
 export interface ApnsStandIn extends StandIn {
@@ -297,5 +307,5 @@ export async function startApns(): Promise<ApnsStandIn> {
   };
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const identity = { host: `127.0.0.1:${portOf(server)}`, key, keyId, teamId, topic };
-  return { ...identity, ...{ pushes, failures, errors, tokens, drop, stop }, connections: () => connections };
+  return { ...identity, pushes, failures, errors, tokens, drop, stop, connections: () => connections };
 }

@@ -14,7 +14,9 @@ export const configWith = (backfilled: 'active' | 'inactive'): string =>
     metrics: ['cards', 'minutes', 'rare'].map((key) => ({ key, name: key })),
     points: [
       {
-        ...{ key: 'xp', name: 'XP', maxPoints: 500 },
+        key: 'xp',
+        name: 'XP',
+        maxPoints: 500,
         triggers: [
           { ...trigger, key: 'cards', metricKey: 'cards', metricThreshold: 4, points: 3 },
           { ...trigger, key: 'fine', metricKey: 'minutes', metricThreshold: 7, points: -2 },

@@ -51,7 +51,8 @@ export async function startReceiver(): Promise<Receiver> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ received, answers },
+    received,
+    answers,
     at: (path) => received.filter((one) => one.path === path),
     stop: async () => {
       server.closeAllConnections();

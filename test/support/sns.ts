@@ -30,7 +30,9 @@ export async function startSns(): Promise<Sns> {
   const { port } = server.address() as AddressInfo;
   const agent = new Agent({ host: '127.0.0.1', port, servername: 'localhost', ca: pem('ca') });
   return {
-    ...{ agent, requested, statuses },
+    agent,
+    requested,
+    statuses,
     stop: async () => {
       agent.destroy();
       server.closeAllConnections();
@@ -51,7 +53,11 @@ export function snsMessage(
   version: '1' | '2' = '2',
 ): Record<string, string> {
   const message: Record<string, string> = {
-    ...{ Type: type, MessageId: 'b1d2', TopicArn: 'arn:aws:sns:eu-west-1:1:bounces', Timestamp: '2040-01-02T12:00:00.000Z', Message: '' },
+    Type: type,
+    MessageId: 'b1d2',
+    TopicArn: 'arn:aws:sns:eu-west-1:1:bounces',
+    Timestamp: '2040-01-02T12:00:00.000Z',
+    Message: '',
     ...fields,
   };
   const lines = signedFields[type].filter((name) => name in message).map((name) => `${name}\n${message[name] ?? ''}\n`);

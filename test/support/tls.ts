@@ -42,7 +42,8 @@ export async function startTls(
   };
   let said = 0;
   const inner = createTlsServer({
-    ...{ cert: pem(certificate), key: pem(`${certificate}.key`) },
+    cert: pem(certificate),
+    key: pem(`${certificate}.key`),
     ...(asksForCertificate ? { ca: pem('ca'), requestCert: true, rejectUnauthorized: true } : {}),
   });
   inner.on('tlsClientError', () => undefined);

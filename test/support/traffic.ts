@@ -79,7 +79,8 @@ export class TrafficModel extends Model {
     if (quarter > this.quarter) this.setNow((this.quarter = quarter) * quarterMs);
     const tz = zoneOf(user);
     const request = {
-      ...{ metricKey: metric, value },
+      metricKey: metric,
+      value,
       user: { id: user, ...(tz !== undefined && { tz }), ...(attributes && { attributes }) },
       ...(device !== undefined && { attributes: { device } }),
     };

@@ -38,7 +38,11 @@ export function startWorker(
   subscriber.on('error', () => undefined);
   const { redisPrefix: prefix, testClock, maxLedgerEntries } = world.settings;
   const engine = new Engine({
-    ...{ redis, prefix, testClock, maxLedgerEntries, library: bundleLibrary() },
+    redis,
+    prefix,
+    testClock,
+    maxLedgerEntries,
+    library: bundleLibrary(),
     loadConfig: (no) => loadConfig(pool, no),
     loadVersion: (no, version) => mustLoadVersion(pool, no, version),
     loadOffset: (no, isFinal) => loadOffset(pool, no, isFinal),
@@ -46,7 +50,10 @@ export function startWorker(
     autoRestore: false,
   });
   const writeBehind = new WriteBehind({
-    ...{ redis, pool, log, collectMs },
+    redis,
+    pool,
+    log,
+    collectMs,
     tenants: () => [tenant],
     partition: () => world.partition,
     awaitEntries: (no, epoch, lastId) => engine.awaitEntries(no, epoch, lastId),

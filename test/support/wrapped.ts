@@ -34,7 +34,9 @@ export const wrappedConfig = configText({
   ],
   points: [
     {
-      ...{ key: 'p', name: 'P', description: 'Points' },
+      key: 'p',
+      name: 'P',
+      description: 'Points',
       triggers: [{ key: 'per-ten', type: 'metric', metricKey: 'cards', metricThreshold: 10, points: 1, status: 'active' }],
     },
   ],

@@ -42,7 +42,11 @@ describe('The keys of an account in two processes', () => {
 
   const start = async (): Promise<Account> => {
     const account = new Account({
-      ...{ redis, pool: database.pool, log, prefix: 'unit', repeat: clock.repeat },
+      redis,
+      pool: database.pool,
+      log,
+      prefix: 'unit',
+      repeat: clock.repeat,
       watches: { redis: new StoreWatch(log, 'redis'), postgres: new StoreWatch(log, 'postgres') },
     });
     await account.start();

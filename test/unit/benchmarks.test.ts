@@ -154,11 +154,18 @@ describe('The processes of a service', () => {
 describe('The report of a benchmark', () => {
   const run = (median: number, name = '<b>'): RunFile => ({
     version: 1,
-    ...{ startedAt: '2026-11-22T10:00:00.000Z', commit: 'abc1234', against: null },
+    startedAt: '2026-11-22T10:00:00.000Z',
+    commit: 'abc1234',
+    against: null,
     machine: { cpu: 'A & B', cores: 2, memoryBytes: 2 ** 34, system: 'linux', node: 'v20.1.0', redis: '7.2.0', postgres: '18.4' },
     kinds: [
       {
-        ...{ name: 'track', summary: 'events', options: { rounds: 2 }, seconds: 3, failures: 0, rounds: [] },
+        name: 'track',
+        summary: 'events',
+        options: { rounds: 2 },
+        seconds: 3,
+        failures: 0,
+        rounds: [],
         figures: [{ key: 'us', title: 'time', unit: 'µs', decimals: 1 }],
         cases: [{ case: name, rounds: 2, sides: { ours: { us: { median, min: 1, max: 2_000 } } }, ratios: {} }],
         targets: [{ title: 'time', unit: 'µs', atMost: 5, value: median, isMet: median <= 5 }],

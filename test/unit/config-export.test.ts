@@ -96,7 +96,9 @@ describe('An exported configuration', () => {
             metrics: [{ key: '1e3', name, units: other }],
             points: [
               {
-                ...{ key: 'p', name, description: other },
+                key: 'p',
+                name,
+                description: other,
                 levels: [
                   {
                     key: 'true',
@@ -108,13 +110,11 @@ describe('An exported configuration', () => {
                 ],
                 boosts: [
                   {
-                    ...{
-                      key: '-',
-                      name: 'B',
-                      start: '2040-01-01',
-                      multiplier: 0.000001,
-                      userAttributes: [{ attributeKey: 'null', attributeValue: name }],
-                    },
+                    key: '-',
+                    name: 'B',
+                    start: '2040-01-01',
+                    multiplier: 0.000001,
+                    userAttributes: [{ attributeKey: 'null', attributeValue: name }],
                   },
                 ],
               },

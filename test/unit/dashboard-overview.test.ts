@@ -13,7 +13,10 @@ import {
 
 const analytics: AnalyticsDays = {
   days: ['2026-02-28', '2026-03-01'],
-  ...{ events: [10, 12], activeUsers: [3, 4], activeUsers30: [20, 21], newUsers: [0, 2] },
+  events: [10, 12],
+  activeUsers: [3, 4],
+  activeUsers30: [20, 21],
+  newUsers: [0, 2],
   triggers: [
     { key: 'every-5', system: { name: 'XP' }, points: [5, 10] },
     { key: 'late', system: { name: 'XP' }, points: [-100, 0] },
@@ -28,7 +31,13 @@ const analytics: AnalyticsDays = {
 describe('The overview of the dashboard', () => {
   it('has the numbers of the newest day, and the events of the day before it', () => {
     expect(todayOf(analytics)).to.deep.equal({
-      ...{ date: '2026-03-01', events: 12, eventsBefore: 10, activeUsers: 4, activeUsers30: 21, newUsers: 2, completions: 3 },
+      date: '2026-03-01',
+      events: 12,
+      eventsBefore: 10,
+      activeUsers: 4,
+      activeUsers30: 21,
+      newUsers: 2,
+      completions: 3,
     });
     expect(todayOf({ ...analytics, days: [] })).to.equal(undefined);
   });

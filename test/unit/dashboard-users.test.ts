@@ -96,7 +96,16 @@ describe('The calendar of a streak', () => {
 describe('The timeline of a user', () => {
   const ref = (key: string) => ({ id: key, key, name: key });
   const event = (id: string, at: string, day: string): EventEntry => ({
-    ...{ type: 'event', id, at, day, metric: ref('cards'), value: 5, total: 10, attributes: {}, idempotencyKey: null, awards: [] },
+    type: 'event',
+    id,
+    at,
+    day,
+    metric: ref('cards'),
+    value: 5,
+    total: 10,
+    attributes: {},
+    idempotencyKey: null,
+    awards: [],
   });
   const achievement = (key: string, at: string, trigger: 'metric' | 'api' | 'achievement' = 'metric'): Entry => ({
     type: 'achievement',
@@ -104,8 +113,15 @@ describe('The timeline of a user', () => {
     achievement: { ...ref(key), badgeUrl: null, trigger },
   });
   const award: Award = {
-    ...{ id: 'w', at: '2026-03-01T10:00:00.000Z', day: '2026-03-01', system: ref('xp'), trigger: null },
-    ...{ awarded: 20, total: 30, boosts: [], eventId: null },
+    id: 'w',
+    at: '2026-03-01T10:00:00.000Z',
+    day: '2026-03-01',
+    system: ref('xp'),
+    trigger: null,
+    awarded: 20,
+    total: 30,
+    boosts: [],
+    eventId: null,
   };
   const shown = (entries: readonly Entry[], zone = 'UTC'): string[] =>
     daysOf(entries, zone).map(({ day, streaks, items }) => {
@@ -174,8 +190,14 @@ describe('The timeline of a user', () => {
 
 describe('The progress of a user', () => {
   const goal: Goal = {
-    ...{ id: 'g', name: 'Goal', trigger: 'metric', metricId: 'm', metricName: 'Cards', metricValue: 100 },
-    ...{ userAttributes: [], achievedAt: null },
+    id: 'g',
+    name: 'Goal',
+    trigger: 'metric',
+    metricId: 'm',
+    metricName: 'Cards',
+    metricValue: 100,
+    userAttributes: [],
+    achievedAt: null,
   };
   const done: Goal = { ...goal, id: 'd', name: 'Done', achievedAt: '2026-01-01T00:00:00.000Z' };
   const standing = standingOf(
@@ -242,7 +264,9 @@ describe('What an operator does for a user', () => {
 
   it('says everything that a test event changed', () => {
     const event: EventResponse = {
-      ...{ total: 1_205, achievements: [{ name: 'First' }], currentStreak: { length: 4, extended: true } },
+      total: 1_205,
+      achievements: [{ name: 'First' }],
+      currentStreak: { length: 4, extended: true },
       points: { xp: { name: 'XP', added: 20, total: 120, level: { name: 'Low' } }, hp: { name: 'HP', added: -5, total: 0, level: null } },
       leaderboards: { top: { name: 'Top', rank: 2, previousRank: null } },
     };

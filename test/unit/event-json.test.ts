@@ -62,8 +62,11 @@ const pointsOf = (config: ActiveConfig): fc.Arbitrary<PointsFact[]> =>
     fc.tuple(
       ...nos.map((no) =>
         fc.record({
-          ...{ no: fc.constant(no), before: count, total: count },
-          ...{ level: oneOf([0, ...config.levelByNo.keys()], 0), levelBefore: oneOf([0, ...config.levelByNo.keys()], 0) },
+          no: fc.constant(no),
+          before: count,
+          total: count,
+          level: oneOf([0, ...config.levelByNo.keys()], 0),
+          levelBefore: oneOf([0, ...config.levelByNo.keys()], 0),
           awards: config.triggerByNo.size === 0 ? fc.constant([]) : fc.array(awardOf(config), { maxLength: 3 }),
         }),
       ),
@@ -99,16 +102,32 @@ const boardsOf = (config: ActiveConfig): fc.Arbitrary<BoardFact[]> =>
       ) as fc.Arbitrary<BoardFact[]>);
 
 const streak: fc.Arbitrary<StreakFact> = fc.record({
-  ...{ length: fc.nat(500), started: fc.integer({ min: 500, max: 600 }), current: fc.integer({ min: 600, max: 700 }) },
-  ...{ isExtended: fc.boolean(), extended: fc.boolean(), extendedAt: moment, freezes: fc.nat(5) },
+  length: fc.nat(500),
+  started: fc.integer({ min: 500, max: 600 }),
+  current: fc.integer({ min: 600, max: 700 }),
+  isExtended: fc.boolean(),
+  extended: fc.boolean(),
+  extendedAt: moment,
+  freezes: fc.nat(5),
 });
 
 const entryOf = (config: ActiveConfig): fc.Arbitrary<EventEntry> =>
   fc.record({
-    ...{ kind: fc.constant('event' as const), id: fc.constant(id), user: fc.constant('ana'), at: moment, day, rev: fc.nat() },
-    ...{ metric: fc.constant(1), value: count, total: fc.double({ noNaN: true, noDefaultInfinity: true }) },
-    ...{ points: pointsOf(config), boards: boardsOf(config), achieved: fc.subarray([...config.achievementByNo.keys()]) },
-    ...{ streak: fc.option(streak, { nil: undefined }), attributes: fc.constant([]), state: fc.constant([]) },
+    kind: fc.constant('event' as const),
+    id: fc.constant(id),
+    user: fc.constant('ana'),
+    at: moment,
+    day,
+    rev: fc.nat(),
+    metric: fc.constant(1),
+    value: count,
+    total: fc.double({ noNaN: true, noDefaultInfinity: true }),
+    points: pointsOf(config),
+    boards: boardsOf(config),
+    achieved: fc.subarray([...config.achievementByNo.keys()]),
+    streak: fc.option(streak, { nil: undefined }),
+    attributes: fc.constant([]),
+    state: fc.constant([]),
   }) as fc.Arbitrary<EventEntry>;
 
 /** The user's last place on each leaderboard, and where the user had been there before the event (docs/rules/leaderboards.md). */
@@ -139,8 +158,13 @@ describe('The response to an event', () => {
       fc.property(cases, ({ config, entry, key }) => {
         const idempotency = key === undefined ? {} : { idempotencyKey: key, idempotentReplayed: false };
         const body = {
-          ...{ eventId: id, metricId: 'm', total: entry.total, achievements: completedBlock(config, entry) },
-          ...{ currentStreak: eventStreak(config, entry.streak), points: pointsBlock(config, entry), leaderboards: places(config, entry) },
+          eventId: id,
+          metricId: 'm',
+          total: entry.total,
+          achievements: completedBlock(config, entry),
+          currentStreak: eventStreak(config, entry.streak),
+          points: pointsBlock(config, entry),
+          leaderboards: places(config, entry),
           ...idempotency,
         };
         const { text } = eventJson(config, { eventId: id, metricId: 'm', idempotencyKey: key }, entry);
@@ -158,8 +182,15 @@ describe('The response to an event', () => {
       fc.property(configArbitrary, fc.option(streak, { nil: undefined }), texts, (config, fact, key) => {
         const { text } = replayJson(config, { eventId: id, metricId: 'm', idempotencyKey: key }, { total: 1.5, streak: fact });
         const body = {
-          ...{ eventId: id, metricId: 'm', total: 1.5, achievements: [], currentStreak: eventStreak(config, fact) },
-          ...{ points: {}, leaderboards: {}, idempotencyKey: key, idempotentReplayed: true },
+          eventId: id,
+          metricId: 'm',
+          total: 1.5,
+          achievements: [],
+          currentStreak: eventStreak(config, fact),
+          points: {},
+          leaderboards: {},
+          idempotencyKey: key,
+          idempotentReplayed: true,
         };
         expect(text).to.equal(JSON.stringify(body));
       }),

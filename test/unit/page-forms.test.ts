@@ -61,8 +61,18 @@ describe('Forms from the schema of a configuration file', () => {
     const { metric, time } = { metric: schema.fields(things, {}, 'metric'), time: schema.fields(things, {}, 'time') };
     const controls = Object.fromEntries([...time, ...metric].map(({ name, control }) => [name, control.kind]));
     expect(controls).to.deep.equal({
-      ...{ kind: 'choice', name: 'text', metricKey: 'reference', day: 'text', isOn: 'boolean', hosts: 'words', days: 'words' },
-      ...{ events: 'choices', needs: 'references', filters: 'rows', badge: 'map', mixed: 'json' },
+      kind: 'choice',
+      name: 'text',
+      metricKey: 'reference',
+      day: 'text',
+      isOn: 'boolean',
+      hosts: 'words',
+      days: 'words',
+      events: 'choices',
+      needs: 'references',
+      filters: 'rows',
+      badge: 'map',
+      mixed: 'json',
     });
     expect(byName(time)['day']?.control).to.deep.equal({ kind: 'text', format: 'date', maxChars: undefined });
   });

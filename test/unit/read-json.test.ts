@@ -41,7 +41,10 @@ function config(name: string): ActiveConfig {
     metrics: [{ key: 'm', name }],
     points: [
       {
-        ...{ key: 'p', name, description: name, levels: [{ key: 'one', name, points: 10 }] },
+        key: 'p',
+        name,
+        description: name,
+        levels: [{ key: 'one', name, points: 10 }],
         triggers: [{ key: 't', type: 'metric', metricKey: 'm', metricThreshold: 1, points: 1, status: 'active' }],
         boosts: [{ key: 'b', name, start: '2030-01-01', multiplier: 1.5, rounding: 'down' }],
       },
@@ -116,7 +119,12 @@ describe('The response to a read', () => {
 
   it('of points and of a metric is the JSON of its object form', () => {
     const award = fc.record({
-      ...{ trigger: fc.constant(1), ordinal: fc.nat(300), awarded: fc.integer(), total: fc.integer(), at: moment, day: fc.constant(1) },
+      trigger: fc.constant(1),
+      ordinal: fc.nat(300),
+      awarded: fc.integer(),
+      total: fc.integer(),
+      at: moment,
+      day: fc.constant(1),
       boosts: fc.constantFrom([], [1], [999]),
     });
     fc.assert(
@@ -132,7 +140,9 @@ describe('The response to a read', () => {
         const level = levelAt(system, total);
         const points = userPointsJson(active, system, { total, awards }).text;
         same(points, {
-          ...{ ...systemResponse(system), total, level: level && levelResponse(level) },
+          ...systemResponse(system),
+          total,
+          level: level && levelResponse(level),
           awards: awards.map(({ id, award: fact }) => awardResponse(active, id, fact)),
         });
         userPointsShape.parse(JSON.parse(points));

@@ -9,7 +9,11 @@ import { serveEndpoint } from '../../src/api/serve.js';
 describe('A response that can’t be serialized', () => {
   it('is an error that the application responds to, and leaves no request without a response', async () => {
     const route = defineRoute({
-      ...{ method: 'get', path: '/broken', summary: 'Broken', operation: 'broken', responses: {} },
+      method: 'get',
+      path: '/broken',
+      summary: 'Broken',
+      operation: 'broken',
+      responses: {},
       handle: () => Promise.resolve({ status: 200, body: { value: 1n } }),
     });
     const account = { authenticate: () => ({ kind: 'admin', keyId: 'key', tenant: null }) };

@@ -133,7 +133,8 @@ function configOf(kind: 'board' | 'boost', { archived, ...object }: { readonly a
   const document = applied(text);
   const updated = new Date(configuredAt).toISOString();
   return new ActiveConfig({
-    ...{ tenant: 1, version: 1 },
+    tenant: 1,
+    version: 1,
     document: {
       ...document,
       leaderboards: document.leaderboards.map((each) => ({ ...each, updated })),

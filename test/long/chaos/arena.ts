@@ -88,7 +88,11 @@ async function build(options: ArenaOptions, undo: (() => unknown)[], close: () =
   const client = new Client(adminKey, 8);
   undo.push(() => client.close());
   const traffic = new SteadyTraffic({
-    ...{ seed: options.seed, clients: options.clients, pauseMs: options.pauseMs, replayChance, timeoutMs: responseMs },
+    seed: options.seed,
+    clients: options.clients,
+    pauseMs: options.pauseMs,
+    replayChance,
+    timeoutMs: responseMs,
     // A client that gets no answer, or a 503, may be sent to either the next time.
     address: chooser(addresses),
   });

@@ -207,10 +207,16 @@ const kinds = {
     return { bytes: bytesOf(request, last), ending: 'wait', requests: 1, writes: request.method !== 'GET' };
   },
   'mutated requests': (random: Random): Sent => ({
-    ...{ bytes: mutate(random, bytesOf(random.pick(almost), last)), ending: 'half', requests: 1, writes: true },
+    bytes: mutate(random, bytesOf(random.pick(almost), last)),
+    ending: 'half',
+    requests: 1,
+    writes: true,
   }),
   'odd encodings': (random: Random): Sent => ({
-    ...{ bytes: encodings[random.below(encodings.length)]!(random, random.pick(almost)), ending: 'half', requests: 1, writes: true },
+    bytes: encodings[random.below(encodings.length)]!(random, random.pick(almost)),
+    ending: 'half',
+    requests: 1,
+    writes: true,
   }),
   pipelined: (random: Random): Sent => {
     const many = Array.from({ length: 2 + random.below(9) }, () => bytesOf(random.pick(almost)));
