@@ -11,21 +11,36 @@ import {
   type AnalyticsDays,
 } from '../../src/dashboard/page/screens/overview/analytics.js';
 
+const trigger = (key: string, system: string, points: number[]): AnalyticsDays['triggers'][number] => ({
+  id: key,
+  key,
+  name: key,
+  archived: false,
+  type: 'metric',
+  system: { id: system, key: system, name: system },
+  awards: points.map(() => 0),
+  points,
+});
+
+const achievement = (name: string, completions: number[]): AnalyticsDays['achievements'][number] => ({
+  id: name,
+  key: name,
+  name,
+  archived: false,
+  completions,
+});
+
 const analytics: AnalyticsDays = {
+  from: '2026-02-28',
+  until: '2026-03-01',
   days: ['2026-02-28', '2026-03-01'],
   events: [10, 12],
   activeUsers: [3, 4],
   activeUsers30: [20, 21],
   newUsers: [0, 2],
-  triggers: [
-    { key: 'every-5', system: { name: 'XP' }, points: [5, 10] },
-    { key: 'late', system: { name: 'XP' }, points: [-100, 0] },
-    { key: 'unused', system: { name: 'XP' }, points: [0, 0] },
-  ],
-  achievements: [
-    { name: 'First', completions: [1, 2] },
-    { name: 'Second', completions: [0, 1] },
-  ],
+  metrics: [],
+  triggers: [trigger('every-5', 'XP', [5, 10]), trigger('late', 'XP', [-100, 0]), trigger('unused', 'XP', [0, 0])],
+  achievements: [achievement('First', [1, 2]), achievement('Second', [0, 1])],
 };
 
 describe('The overview of the dashboard', () => {
@@ -53,7 +68,7 @@ describe('The overview of the dashboard', () => {
 
   it('shows the largest lines, deductions included, without those of zeros', () => {
     expect(pointLines(analytics).map(({ label }) => label)).to.deep.equal(['late', 'every-5']);
-    const two = { ...analytics, triggers: [...analytics.triggers, { key: 'win', system: { name: 'Coins' }, points: [1, 0] }] };
+    const two = { ...analytics, triggers: [...analytics.triggers, trigger('win', 'Coins', [1, 0])] };
     expect(pointLines(two).map(({ label }) => label)).to.deep.equal(['XP: late', 'XP: every-5', 'Coins: win']);
   });
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { changesOfEvent, headerText, type EventResponse } from '../../src/dashboard/page/screens/users/profile/event-summary.js';
+import { changesOfEvent, headerText } from '../../src/dashboard/page/screens/users/profile/event-summary.js';
 import { nextLevel, progressOf, standingOf, type Goal } from '../../src/dashboard/page/screens/users/progress/progress.js';
 import {
   cellsOf,
@@ -191,7 +191,10 @@ describe('The timeline of a user', () => {
 describe('The progress of a user', () => {
   const goal: Goal = {
     id: 'g',
+    key: 'goal',
     name: 'Goal',
+    description: null,
+    badgeUrl: null,
     trigger: 'metric',
     metricId: 'm',
     metricName: 'Cards',
@@ -263,13 +266,14 @@ describe('What an operator does for a user', () => {
   });
 
   it('says everything that a test event changed', () => {
-    const event: EventResponse = {
+    // Only what the sentences are made of.
+    const event = {
       total: 1_205,
       achievements: [{ name: 'First' }],
       currentStreak: { length: 4, extended: true },
       points: { xp: { name: 'XP', added: 20, total: 120, level: { name: 'Low' } }, hp: { name: 'HP', added: -5, total: 0, level: null } },
       leaderboards: { top: { name: 'Top', rank: 2, previousRank: null } },
-    };
+    } as unknown as Parameters<typeof changesOfEvent>[0];
     expect(changesOfEvent(event)).to.deep.equal([
       'The total is now 1,205.',
       'XP: +20, now 120.',

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { NotificationType } from '../config/schema/message-types.js';
-import type { SummaryStores } from '../engine/points.js';
-import { readProfile } from '../engine/users.js';
-import type { RedisConnection } from '../redis/connection.js';
-import { RateLimiter } from '../redis/rate-limiter.js';
-import { LaurelError } from '../shared/errors.js';
-import { limits } from '../shared/limits.js';
-import { canonicalAddress, isSmtpAddress } from './address.js';
-import type { Confirmations } from './confirmations.js';
-import type { EmailSender } from './message.js';
+import type { NotificationType } from '../../config/schema/message-types.js';
+import type { SummaryStores } from '../../engine/points.js';
+import { readProfile } from '../../engine/users.js';
+import type { RedisConnection } from '../../redis/connection.js';
+import { RateLimiter } from '../../redis/rate-limiter.js';
+import { LaurelError } from '../../shared/errors.js';
+import { limits } from '../../shared/limits.js';
+import { canonicalAddress, isSmtpAddress } from '../addresses/address.js';
+import type { Confirmations } from '../addresses/confirmations.js';
+import type { EmailSender } from '../send/provider.js';
 import { type Preview, type PreviewDraft, type PreviewQuery, previewMessage } from './preview.js';
 import type { Suppressions } from '../addresses/suppressions.js';
 

@@ -59,7 +59,7 @@ export interface Api {
 }
 
 /** Whose data the queries read. */
-export interface ApiOwner {
+interface ApiOwner {
   /** The id of the key that the operator signed in with. */
   readonly key: string;
   /** The id of a tenant; without it, the calls are about the tenant of the key, or the default one. */

@@ -2,7 +2,7 @@ import { lazy } from 'preact-iso';
 import type { ComponentType } from 'preact';
 
 /** A screen and the path of its address, with parameters as `:name`, which are its props. */
-export interface ScreenRoute {
+interface ScreenRoute {
   readonly path: string;
   readonly screen: ComponentType;
 }

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { formatNumber, formatShare } from './format.js';
 import { Table } from './table.js';
 
-export interface Bar {
+interface Bar {
   readonly key: string;
   readonly label: ComponentChildren;
   readonly value: number;

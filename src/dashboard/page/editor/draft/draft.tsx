@@ -38,8 +38,9 @@ export function useDraft(): Draft {
 }
 
 /** Whose draft it is; the tenant is that of the address, or of the key. */
-export const draftOwner = ({ tenant, session: { key } }: Pick<Scope, 'tenant' | 'session'>): DraftOwner => ({
-  ...{ key: key.id, tenant: tenant ?? key.tenantId ?? undefined },
+const draftOwner = ({ tenant, session: { key } }: Pick<Scope, 'tenant' | 'session'>): DraftOwner => ({
+  key: key.id,
+  tenant: tenant ?? key.tenantId ?? undefined,
 });
 
 /** The problems of the last review, which the forms show. */

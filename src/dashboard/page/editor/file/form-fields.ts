@@ -99,7 +99,9 @@ export class FileSchema {
       .map(([name, property]) => {
         const { schema: plain, isNullable } = this.plain(property);
         return {
-          ...{ name, isNullable, text: texts[name] ?? { label: labelOf(name) } },
+          name,
+          isNullable,
+          text: texts[name] ?? { label: labelOf(name) },
           control: this.control(plain, texts),
           isRequired: required.includes(name) || isNeeded(variants, name, variant),
           default: fieldOf(property, 'default') ?? fieldOf(plain, 'default'),
@@ -203,7 +205,9 @@ export class FileSchema {
     return Object.entries(this.properties(schema)).map(([name, property]) => {
       const { schema: plain, isNullable } = this.plain(property);
       return {
-        ...{ name, isNullable, text: words[name] ?? { label: labelOf(name) } },
+        name,
+        isNullable,
+        text: words[name] ?? { label: labelOf(name) },
         control: this.control(plain, texts),
         isRequired: requiredOf(schema).includes(name),
         default: fieldOf(property, 'default'),

@@ -1,7 +1,7 @@
 import { fieldOf, identityOf, isKeyedList, isObject, isSame, type Json, type JsonObject, type Keyed, type Path } from './json.js';
 
 /** A draft on top of a newer configuration. */
-export interface Merged {
+interface Merged {
   readonly file: JsonObject;
   /** Where the draft and the newer configuration changed the same value: the draft's is kept. */
   readonly conflicts: readonly Path[];

@@ -18,7 +18,7 @@ export function referable(file: JsonObject, to: string): readonly Keyed[] {
 }
 
 /** `Flashcards viewed (flashcards-viewed)` for a key with a name. */
-export function referenceLabel(object: Keyed): string {
+function referenceLabel(object: Keyed): string {
   const { name } = object;
   return typeof name === 'string' && name !== '' && name !== object.key ? `${name} (${object.key})` : object.key;
 }

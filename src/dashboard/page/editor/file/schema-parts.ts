@@ -22,7 +22,7 @@ export function formatOf(schema: JsonObject): 'any' | 'date' | 'time' {
   return format === 'date' || format === 'time' ? format : 'any';
 }
 
-export interface Variants {
+interface Variants {
   readonly by: string;
   readonly fields: JsonObject;
 }

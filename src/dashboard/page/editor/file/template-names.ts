@@ -3,7 +3,7 @@ import type { JsonObject } from './json.js';
 import { referable } from './references.js';
 
 /** A variable as a template writes it. */
-export interface VariableName {
+interface VariableName {
   readonly name: string;
   readonly kind: string;
   readonly description: string;

@@ -109,7 +109,7 @@ function useRowIds(count: number): { readonly ids: readonly number[]; readonly r
 }
 
 /** Maps of fields, one row each: filters, streak conditions. */
-export function RowsControl({ fields, ...props }: ControlProps & { readonly fields: readonly FormField[] }) {
+function RowsControl({ fields, ...props }: ControlProps & { readonly fields: readonly FormField[] }) {
   const { field, path } = props;
   const { value, problem, change } = useValue(props);
   const rows = isList(value) ? value : [];

@@ -23,7 +23,11 @@ export function TextControl({ control, ...props }: ControlProps & { readonly con
     <Field label={field.text.label} hint={field.text.help} problem={problem}>
       {({ id, describedBy, isInvalid }) => {
         const common = {
-          ...{ id, value: textOf(value), required: field.isRequired, 'aria-describedby': describedBy, 'aria-invalid': isInvalid },
+          id,
+          value: textOf(value),
+          required: field.isRequired,
+          'aria-describedby': describedBy,
+          'aria-invalid': isInvalid,
           onInput: (event: { currentTarget: { value: string } }) => {
             change(event.currentTarget.value === '' ? undefined : event.currentTarget.value);
           },

@@ -28,7 +28,7 @@ interface Place {
 export default function ConfigurationObject({ part, object, list, inner }: Place) {
   return (
     <Configuring>
-      <Editor key={JSON.stringify([part, object, list, inner])} {...{ part, object, list, inner }} />
+      <Editor key={JSON.stringify([part, object, list, inner])} part={part} object={object} list={list} inner={inner} />
     </Configuring>
   );
 }
@@ -62,7 +62,7 @@ function Editor({ part = '', object: identity = '', list, inner }: Place) {
     );
   }
   if (list === undefined || !innerSchema) return <OwnEditor part={part} owner={owner} path={[part, at]} schema={schema} />;
-  return <InnerEditor {...{ part, owner, list, schema: innerSchema }} path={[part, at, list, innerAt]} />;
+  return <InnerEditor part={part} owner={owner} list={list} schema={innerSchema} path={[part, at, list, innerAt]} />;
 }
 
 interface EditorProps {
@@ -116,7 +116,11 @@ function OwnEditor({ part, owner, path, schema }: EditorProps) {
       {lists.map((list) => (
         <InnerList
           key={list}
-          {...{ part, owner, path, schema, list }}
+          part={part}
+          owner={owner}
+          path={path}
+          schema={schema}
+          list={list}
           onRemoveLevel={(at, object) => setRemoving({ path: at, object, singular: 'level' })}
         />
       ))}
@@ -143,7 +147,12 @@ function InnerList({ part, owner, path, schema, list, onRemoveLevel }: InnerList
         <LevelsTable path={[...path, list]} schema={innerSchema} onRemove={onRemoveLevel} />
       ) : (
         <DraftList
-          {...{ part, list, text, schema: innerSchema, path: [...path, list], within: [identity, list] }}
+          part={part}
+          list={list}
+          text={text}
+          schema={innerSchema}
+          path={[...path, list]}
+          within={[identity, list]}
           editor={(inner) => `${editorPath(part, identity)}/${encodeURIComponent(list)}/${encodeURIComponent(inner)}`}
         />
       )}
@@ -180,7 +189,13 @@ function InnerEditor({ part, owner, list, path, schema }: EditorProps & { readon
         <ObjectForm schema={schema} texts={text.fields} path={path} />
       </Panel>
       {isRemoving && (
-        <RemoveDialog {...{ path, object, singular: text.singular }} onRemoved={() => route(back)} onClose={() => setIsRemoving(false)} />
+        <RemoveDialog
+          path={path}
+          object={object}
+          singular={text.singular}
+          onRemoved={() => route(back)}
+          onClose={() => setIsRemoving(false)}
+        />
       )}
     </Page>
   );

@@ -45,7 +45,12 @@ function Part({ part }: { readonly part: string }) {
       <Panel title={items ? `All ${text.title.toLowerCase()}` : 'Fields'}>
         {items ? (
           <DraftList
-            {...{ part, text, list: part, path: [part], within: [], schema: items }}
+            part={part}
+            text={text}
+            list={part}
+            path={[part]}
+            within={[]}
+            schema={items}
             editor={(identity) => editorPath(part, identity)}
           />
         ) : (

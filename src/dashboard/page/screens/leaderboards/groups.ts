@@ -1,17 +1,10 @@
 /** Runs and groups of leaderboards in addresses and in words. */
+import type { components } from '../../api/schema/admin.js';
 import { formatDate } from '../../ui/numbers.js';
 
 /** An attribute of a group with its value. */
-export interface GroupAttribute {
-  readonly key: string;
-  readonly value: string;
-}
-
-/** A run; `end` is null for that of a leaderboard that never ends. */
-export interface Run {
-  readonly start: string;
-  readonly end: string | null;
-}
+type GroupAttribute = components['schemas']['AttributeValue'];
+type Run = Pick<components['schemas']['LeaderboardRun'], 'start' | 'end'>;
 
 /** A group as the API takes it in `userAttributes`: `city:London,plan:pro`. */
 export const groupText = (attributes: readonly GroupAttribute[]): string =>

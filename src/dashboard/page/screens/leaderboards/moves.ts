@@ -1,13 +1,9 @@
 /** What moved between two reads of a page of a leaderboard. */
+import type { components } from '../../api/schema/application.js';
 import { formatCount, formatNumber } from '../../ui/numbers.js';
 
 /** A row of a leaderboard. */
-export interface Place {
-  readonly userId: string;
-  readonly userName: string | null;
-  readonly rank: number;
-  readonly value: number;
-}
+export type Place = components['schemas']['LeaderboardRanking'];
 
 export interface Move {
   readonly place: Place;

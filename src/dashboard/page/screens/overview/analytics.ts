@@ -1,3 +1,5 @@
+import type { components } from '../../api/schema/admin.js';
+
 /** The ranges of days that the charts show. */
 export const dayRanges = [7, 30, 90] as const;
 const defaultRange = 30;
@@ -20,16 +22,8 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 export const sumByDay = (lists: readonly (readonly number[])[], days: number): number[] =>
   Array.from({ length: days }, (_, at) => sum(lists.map((list) => list[at] ?? 0)));
 
-/** What the page reads of GET /admin/v1/analytics/days. */
-export interface AnalyticsDays {
-  readonly days: readonly string[];
-  readonly events: readonly number[];
-  readonly activeUsers: readonly number[];
-  readonly activeUsers30: readonly number[];
-  readonly newUsers: readonly number[];
-  readonly triggers: readonly { readonly key: string; readonly system: { readonly name: string }; readonly points: readonly number[] }[];
-  readonly achievements: readonly { readonly name: string; readonly completions: readonly number[] }[];
-}
+export type AnalyticsDays = components['schemas']['AnalyticsDays'];
+export type AnalyticsStreaks = components['schemas']['AnalyticsStreaks'];
 
 export interface Line {
   readonly label: string;
@@ -68,21 +62,22 @@ export function todayOf(analytics: AnalyticsDays): Today | undefined {
   const date = analytics.days[last];
   if (date === undefined) return undefined;
   return {
-    ...{ date, events: analytics.events[last] ?? 0, eventsBefore: analytics.events[last - 1] ?? 0 },
-    ...{ activeUsers: analytics.activeUsers[last] ?? 0, activeUsers30: analytics.activeUsers30[last] ?? 0 },
-    ...{
-      newUsers: analytics.newUsers[last] ?? 0,
-      completions: sum(analytics.achievements.map(({ completions }) => completions[last] ?? 0)),
-    },
+    date,
+    events: analytics.events[last] ?? 0,
+    eventsBefore: analytics.events[last - 1] ?? 0,
+    activeUsers: analytics.activeUsers[last] ?? 0,
+    activeUsers30: analytics.activeUsers30[last] ?? 0,
+    newUsers: analytics.newUsers[last] ?? 0,
+    completions: sum(analytics.achievements.map(({ completions }) => completions[last] ?? 0)),
   };
 }
 
 /** A label of a range of streak lengths: `3`, `4 to 6`, `365 or more`. */
-export const lengthLabel = ({ from, to }: { readonly from: number; readonly to: number | null }): string =>
+export const lengthLabel = ({ from, to }: AnalyticsStreaks['lengths'][number]): string =>
   to === null ? `${from} or more` : from === to ? String(from) : `${from} to ${to}`;
 
 /** The ranges of lengths up to the longest one that a user has. */
-export function usedRanges<T extends { readonly users: number }>(ranges: readonly T[]): readonly T[] {
+export function usedRanges(ranges: AnalyticsStreaks['lengths']): AnalyticsStreaks['lengths'] {
   return ranges.slice(0, ranges.findLastIndex(({ users }) => users > 0) + 1);
 }
 

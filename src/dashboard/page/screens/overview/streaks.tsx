@@ -1,17 +1,14 @@
 import type { Read } from '../../api/query-client.js';
-import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope/scope.js';
 import { Bars } from '../../ui/bars.js';
 import { Panel } from '../../ui/page.js';
 import { Empty, Loaded } from '../../ui/states.js';
-import { lengthLabel, usedRanges } from './analytics.js';
-
-export type StreakNumbers = components['schemas']['AnalyticsStreaks'];
+import { type AnalyticsStreaks, lengthLabel, usedRanges } from './analytics.js';
 
 const units = { daily: 'days', weekly: 'weeks', monthly: 'months' } as const;
 
 /** How many users have a streak of which length. */
-export function Streaks({ of }: { readonly of: Read<StreakNumbers> }) {
+export function Streaks({ of }: { readonly of: Read<AnalyticsStreaks> }) {
   const { href } = useScope();
   return (
     <Panel title="Streaks alive by length">

@@ -1,8 +1,7 @@
 import { useScope } from '../../scope/scope.js';
 import { formatNumber, formatShare } from '../../ui/format.js';
 import { Stat } from '../../ui/page.js';
-import type { Today } from './analytics.js';
-import type { StreakNumbers } from './streaks.js';
+import type { AnalyticsStreaks, Today } from './analytics.js';
 
 function dayBefore({ events, eventsBefore }: Today): string {
   const share = eventsBefore > 0 ? ` (${events > eventsBefore ? '+' : ''}${formatShare(events / eventsBefore - 1)})` : '';
@@ -10,7 +9,7 @@ function dayBefore({ events, eventsBefore }: Today): string {
 }
 
 /** The numbers of today, in the local dates of users. */
-export function Tiles({ today, streaks }: { readonly today: Today; readonly streaks: StreakNumbers | undefined }) {
+export function Tiles({ today, streaks }: { readonly today: Today; readonly streaks: AnalyticsStreaks | undefined }) {
   const { href } = useScope();
   return (
     <div class="stats">

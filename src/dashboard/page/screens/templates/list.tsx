@@ -34,7 +34,12 @@ function TemplateList() {
       <Panel title="All templates">
         {schema && (
           <DraftList
-            {...{ part: 'templates', list: 'templates', path: ['templates'], within: [], text: partText('templates'), schema }}
+            part="templates"
+            list="templates"
+            path={['templates']}
+            within={[]}
+            text={partText('templates')}
+            schema={schema}
             editor={(key) => editorPath('templates', key)}
           />
         )}

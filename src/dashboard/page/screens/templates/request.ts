@@ -5,11 +5,9 @@ type Texts = components['schemas']['TemplateTexts'];
 
 const textFields = ['subject', 'heading', 'body', 'button', 'buttonUrl', 'pushTitle', 'pushBody'] as const;
 
-type MessageType = 'achievement_completed' | 'recap' | 'reactivation' | 'streak_reminder';
-
 /** What renders a template of the draft for a user, before it is applied. */
-export interface RenderRequest {
-  readonly type: MessageType;
+interface RenderRequest {
+  readonly type: components['schemas']['Message']['type'];
   readonly userId: string;
   readonly locale?: string;
   readonly template: Texts;
@@ -20,7 +18,7 @@ export function renderRequest(template: Keyed, userId: string): RenderRequest {
   const locale = fieldOf(template, 'locale');
   const texts = textFields.map((field) => [field, fieldOf(template, field) ?? null]);
   return {
-    type: fieldOf(template, 'type') as MessageType,
+    type: fieldOf(template, 'type') as RenderRequest['type'],
     userId,
     ...(typeof locale === 'string' ? { locale } : {}),
     template: Object.fromEntries(texts) as Texts,

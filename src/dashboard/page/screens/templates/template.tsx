@@ -105,7 +105,9 @@ function TemplateEditor({ template, path, schema }: TemplateEditorProps) {
       </div>
       {isRemoving && (
         <RemoveDialog
-          {...{ path, object: template, singular: 'template' }}
+          path={path}
+          object={template}
+          singular="template"
           onRemoved={() => route(href('/templates'))}
           onClose={() => setIsRemoving(false)}
         />

@@ -5,7 +5,7 @@ import type { components } from '../../api/schema/admin.js';
 export type Profile = components['schemas']['User'];
 
 /** What the parts of a user's screen share. */
-export interface OneUser {
+interface OneUser {
   readonly profile: Profile;
   /** Says what a change has done. */
   readonly say: (sentence: string) => void;

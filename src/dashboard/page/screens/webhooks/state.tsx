@@ -1,14 +1,9 @@
 import { Moment } from '../../ui/format.js';
 import { StatusBadge } from '../common/status-badge.js';
-
-interface EndpointState {
-  readonly status: 'active' | 'inactive';
-  readonly failingSince: string | null;
-  readonly switchedOff: string | null;
-}
+import type { Endpoint } from './types.js';
 
 /** Whether Laurel sends to an endpoint, and since when it fails. */
-export function EndpointBadge({ status, failingSince, switchedOff }: EndpointState) {
+export function EndpointBadge({ status, failingSince, switchedOff }: Pick<Endpoint, 'status' | 'failingSince' | 'switchedOff'>) {
   if (switchedOff !== null) {
     return (
       <>

@@ -1,26 +1,7 @@
+import type { components } from '../../../api/schema/application.js';
 import { formatNumber } from '../../../ui/numbers.js';
 
-/** What the page reads of a response to POST /v1/metrics/{key}/event. */
-export interface EventResponse {
-  readonly total: number;
-  readonly achievements: readonly { readonly name: string }[];
-  readonly currentStreak: { readonly length: number; readonly extended: boolean };
-  readonly points: Readonly<
-    Record<
-      string,
-      {
-        readonly name: string;
-        readonly added: number;
-        readonly total: number;
-        readonly level?: { readonly name: string } | null | undefined;
-      }
-    >
-  >;
-  readonly leaderboards: Readonly<
-    Record<string, { readonly name: string; readonly rank: number | null; readonly previousRank: number | null }>
-  >;
-  readonly idempotentReplayed?: boolean | undefined;
-}
+type EventResponse = components['schemas']['Event'];
 
 const rankOf = (rank: number | null): string => (rank === null ? 'no rank' : `rank ${formatNumber(rank)}`);
 

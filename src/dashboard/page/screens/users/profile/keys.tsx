@@ -25,7 +25,9 @@ export function KeysPanel() {
   const { id } = useUser().profile;
   const [page, setPage] = useState(1);
   const paging: Paging = {
-    ...{ page, rowsPerPage: keysShown, go: setPage },
+    page,
+    rowsPerPage: keysShown,
+    go: setPage,
     range: { limit: keysShown + 1, skip: (page - 1) * keysShown },
   };
   const keys = useQuery(api.admin.query('/application-api-keys', { params: { query: { userId: id, ...paging.range } } }));

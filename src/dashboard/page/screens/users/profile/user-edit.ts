@@ -1,3 +1,6 @@
+import type { components } from '../../../api/schema/admin.js';
+import type { operations } from '../../../api/schema/application.js';
+
 /** The properties of a user that an operator edits, as texts. */
 export interface UserForm {
   readonly name: string;
@@ -7,25 +10,15 @@ export interface UserForm {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** The user as the API shows it. */
-interface Shown {
-  readonly name: string | null;
-  readonly email: string | null;
-  readonly tz: string | null;
-  readonly subscribeToEmails: boolean;
-  readonly attributes: Readonly<Record<string, string>>;
-}
-
-export interface UserChanges {
-  name?: string;
-  email?: string;
-  tz?: string | null;
-  subscribeToEmails?: boolean;
-  attributes?: Record<string, string>;
-}
+type Shown = Pick<components['schemas']['User'], keyof UserForm>;
+type UserChanges = operations['users_update']['requestBody']['content']['application/json'];
 
 export const formOf = ({ name, email, tz, subscribeToEmails, attributes }: Shown): UserForm => ({
-  ...{ name: name ?? '', email: email ?? '', tz: tz ?? '', subscribeToEmails, attributes },
+  name: name ?? '',
+  email: email ?? '',
+  tz: tz ?? '',
+  subscribeToEmails,
+  attributes,
 });
 
 /** The fields of a form that differ from the user: the body of a PATCH, which changes only the fields that it has. */

@@ -1,24 +1,11 @@
+import type { components } from '../../../api/schema/application.js';
 import { formatCount, formatNumber } from '../../../ui/numbers.js';
 
-interface AttributeValue {
-  readonly key: string;
-  readonly value: string;
-}
+type AttributeValue = components['schemas']['AttributeValue'];
+type Metric = components['schemas']['Metric'];
 
-/** An achievement as GET /v1/users/{id}/achievements lists it. */
-export interface Goal {
-  readonly id: string;
-  readonly name: string;
-  readonly trigger: 'metric' | 'streak' | 'api' | 'achievement';
-  readonly userAttributes: readonly AttributeValue[];
-  readonly eventAttributes?: readonly AttributeValue[] | undefined;
-  readonly metricId?: string | undefined;
-  readonly metricName?: string | undefined;
-  readonly metricValue?: number | undefined;
-  readonly streakLength?: number | undefined;
-  readonly achievementIds?: readonly string[] | undefined;
-  readonly achievedAt: string | null;
-}
+/** An achievement of a user. */
+export type Goal = components['schemas']['UserAchievement'];
 
 /** What decides how far a user is. */
 export interface Standing {
@@ -112,7 +99,7 @@ export function standingOf(
     streakLength,
   }: {
     readonly achievements: readonly Goal[];
-    readonly metrics: readonly { readonly id: string; readonly current: number }[];
+    readonly metrics: readonly Pick<Metric, 'id' | 'current'>[];
     readonly streakLength: number;
   },
 ): Standing {

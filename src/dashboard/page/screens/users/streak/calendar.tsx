@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import type { components } from '../../../api/schema/application.js';
 import { formatCount, formatDate } from '../../../ui/format.js';
 import { Table } from '../../../ui/table.js';
 import {
@@ -27,7 +28,7 @@ const marks: Readonly<Record<PeriodState, string>> = { extended: '', frozen: 'F'
 
 interface CalendarProps {
   readonly history: readonly Period[];
-  readonly frequency: 'daily' | 'weekly' | 'monthly';
+  readonly frequency: components['schemas']['Streak']['frequency'];
 }
 
 /** The streak of the last periods: a column for each week of a daily streak, otherwise a cell for each period. */

@@ -1,15 +1,10 @@
-/** A period as GET /v1/users/{id}/streak lists it. */
-export interface Period {
-  readonly periodStart: string;
-  readonly periodEnd: string;
-  /** 0: no streak in this period. */
-  readonly length: number;
-  readonly usedFreeze?: boolean | undefined;
-  readonly usedPause: boolean;
-}
+import type { components } from '../../../api/schema/application.js';
+
+type Streak = components['schemas']['Streak'];
+export type Period = Streak['streakHistory'][number];
 
 /** What happened to the streak in a period. `open`: the current period, which the user can still extend. */
-export const periodStates = ['extended', 'frozen', 'paused', 'open', 'lost', 'missed'] as const;
+const periodStates = ['extended', 'frozen', 'paused', 'open', 'lost', 'missed'] as const;
 export type PeriodState = (typeof periodStates)[number];
 
 export interface Cell {
@@ -60,7 +55,7 @@ export function cellsOf(history: readonly Period[]): Cell[] {
 }
 
 /** The cells that a calendar shows: 26 weeks, or 12 months of a monthly streak. */
-export function recentCells(cells: readonly Cell[], frequency: 'daily' | 'weekly' | 'monthly'): Cell[] {
+export function recentCells(cells: readonly Cell[], frequency: Streak['frequency']): Cell[] {
   const newest = cells.at(-1);
   if (!newest) return [];
   if (frequency === 'weekly') return cells.slice(-calendarWeeks);

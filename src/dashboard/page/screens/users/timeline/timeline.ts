@@ -1,53 +1,11 @@
-/** Entries of a timeline as GET /admin/v1/users/{id}/timeline lists them. */
-interface Ref {
-  readonly id: string;
-  readonly key: string;
-  readonly name: string;
-}
+import type { components } from '../../../api/schema/admin.js';
 
-export interface Award {
-  readonly id: string;
-  readonly at: string;
-  readonly day: string;
-  readonly system: Ref;
-  readonly trigger: { readonly id: string; readonly key: string; readonly type: string } | null;
-  readonly awarded: number;
-  readonly total: number;
-  readonly level?: Ref | null | undefined;
-  readonly boosts: readonly { readonly id: string; readonly key: string | null; readonly name: string; readonly multiplier: number }[];
-  readonly eventId: string | null;
-}
-
-export interface EventEntry {
-  readonly type: 'event';
-  readonly id: string;
-  readonly at: string;
-  readonly day: string;
-  readonly metric: Ref;
-  readonly value: number;
-  readonly total: number;
-  readonly attributes: Readonly<Record<string, string>>;
-  readonly idempotencyKey: string | null;
-  readonly awards: readonly Award[];
-}
-
-export type AwardEntry = Award & { readonly type: 'award' };
-
-export interface AchievementEntry {
-  readonly type: 'achievement';
-  readonly at: string;
-  readonly achievement: Ref & { readonly badgeUrl: string | null; readonly trigger: 'metric' | 'streak' | 'api' | 'achievement' };
-}
-
-export interface StreakEntry {
-  readonly type: 'streak';
-  readonly date: string;
-  readonly frequency: 'daily' | 'weekly' | 'monthly';
-  readonly length: number;
-  readonly how: 'extended' | 'freeze' | 'pause' | 'move' | 'lost';
-}
-
-export type Entry = EventEntry | AwardEntry | AchievementEntry | StreakEntry;
+export type Award = components['schemas']['TimelineAward'];
+export type EventEntry = components['schemas']['TimelineEvent'];
+export type AchievementEntry = components['schemas']['TimelineAchievement'];
+/** A period of a streak has a date and no time. */
+export type StreakEntry = Omit<components['schemas']['TimelineStreak'], 'at'>;
+export type Entry = EventEntry | components['schemas']['TimelineOtherAward'] | AchievementEntry | StreakEntry;
 
 /** An entry of a day, with the achievements that it completed. */
 export interface Item {
@@ -63,7 +21,7 @@ export interface Day {
 }
 
 /** The date of a moment in a time zone. */
-export function localDate(at: string, zone: string): string {
+function localDate(at: string, zone: string): string {
   // Swedish dates are written YYYY-MM-DD.
   return new Intl.DateTimeFormat('sv-SE', { timeZone: zone }).format(new Date(at));
 }
