@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { nextLevel } from '../../src/shared/progress.js';
 import { changesOfEvent, headerText } from '../../src/dashboard/page/screens/users/profile/event-summary.js';
-import { nextLevel, progressOf, standingOf, type Goal } from '../../src/dashboard/page/screens/users/progress/progress.js';
+import { progressOf, standingOf, type Goal } from '../../src/dashboard/page/screens/users/progress/progress.js';
 import {
   cellsOf,
   countStates,

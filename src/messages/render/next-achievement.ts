@@ -3,6 +3,7 @@ import { type UserState, completedBy } from '../../engine/users.js';
 import { mustGet } from '../../plan/active-config.js';
 import { userFields, userRecords } from '../../redis/contract.js';
 import { at, listOf } from '../../redis/encoding.js';
+import { shareOf } from '../../shared/progress.js';
 import type { NextVariables } from './variables.js';
 
 const none: NextVariables = { name: '', description: '', current: 0, target: 0, progress: 0 };
@@ -45,7 +46,7 @@ export function nextAchievement(state: UserState): NextVariables {
     const counted = completed.has(achievement.no) || !isOpen(state, achievement) ? undefined : progressOf(state, achievement);
     if (!counted) continue;
     const { current, target } = counted;
-    const share = target > 0 ? Math.min(Math.max(current / target, 0), 1) : 0;
+    const share = shareOf(current, target);
     if (share <= bestShare) continue;
     bestShare = share;
     best = { name: achievement.name, description: achievement.description ?? '', current, target, progress: Math.floor(share * 100) };

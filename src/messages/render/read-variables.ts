@@ -15,6 +15,7 @@ import { dateToDay, dayToDate, utcDate } from '../../shared/calendar.js';
 import { addDecimals } from '../../shared/decimal.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
+import { nextLevel, periodState } from '../../shared/progress.js';
 import type { CompletedAchievement, NotificationAbout } from '../rules/notification.js';
 import { localeOfAttribute } from './locales.js';
 import { nextAchievement } from './next-achievement.js';
@@ -32,10 +33,9 @@ const periodsShown: Readonly<Record<StreakVariables['frequency'], number>> = {
   monthly: limits.messageStreakMonths,
 };
 
-function stateOf({ length, usedFreeze, usedPause }: StreakPeriodResponse, isCurrent: boolean): StreakDay['state'] {
-  if (usedFreeze === true) return 'frozen';
-  if (usedPause) return 'paused';
-  return length > 0 ? 'extended' : isCurrent ? 'today' : 'missed';
+function stateOf(period: StreakPeriodResponse, isCurrent: boolean): StreakDay['state'] {
+  const state = periodState(period, isCurrent);
+  return state === 'open' ? 'today' : state;
 }
 
 /** The calendar of a user's streak. Once it is read, Postgres has everything that the user had done by then. */
@@ -82,14 +82,16 @@ function shownBoards({ config, now }: UserState): string[] {
 }
 
 function pointsOf(system: PointsSystem, total: number, change: number): PointsVariables {
-  const level = levelAt(system, total);
   const levels = levelsOf(system);
-  const next = levels.find(({ points }) => points > total);
-  const from = level?.points ?? 0;
-  const share = next ? Math.min(Math.max((total - from) / (next.points - from), 0), 1) : levels.length > 0 ? 1 : 0;
+  const next = nextLevel(levels, total);
+  const share = next?.share ?? (levels.length > 0 ? 1 : 0);
   return {
-    ...{ name: system.name, total, change, level: level?.name ?? '', nextLevel: next?.name ?? '' },
-    toNextLevel: next ? addDecimals(next.points, -total) : 0,
+    name: system.name,
+    total,
+    change,
+    level: levelAt(system, total)?.name ?? '',
+    nextLevel: next?.level.name ?? '',
+    toNextLevel: next?.missing ?? 0,
     progress: Math.floor(share * 100),
   };
 }

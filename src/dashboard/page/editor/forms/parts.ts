@@ -105,7 +105,7 @@ export const parts: Readonly<Record<string, PartText>> = {
 };
 
 /** The lists inside a points system. */
-const innerParts: Readonly<Record<string, PartText>> = {
+export const innerParts: Readonly<Record<string, PartText>> = {
   levels: {
     title: 'Levels',
     singular: 'level',

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/preact-query';
 import { dataOf } from '../../../api/errors.js';
+import { nextLevel } from '../../../../../shared/progress.js';
 import type { components } from '../../../api/schema/application.js';
 import { useScope } from '../../../scope/scope.js';
 import { formatNumber } from '../../../ui/format.js';
 import { Panel } from '../../../ui/page.js';
 import { Loaded } from '../../../ui/states.js';
 import { Meter } from './meter.js';
-import { nextLevel } from './progress.js';
 import { EachSystem, type System } from './systems.js';
 import { useUser } from '../user-context.js';
 

@@ -1,3 +1,4 @@
+import { shareOf } from '../../../../../shared/progress.js';
 import type { components } from '../../../api/schema/application.js';
 import { formatCount, formatNumber } from '../../../ui/numbers.js';
 
@@ -28,7 +29,6 @@ export interface Progress {
   readonly obstacles: readonly string[];
 }
 
-const shareOf = (have: number, need: number): number => (need <= 0 ? 1 : Math.min(Math.max(have / need, 0), 1));
 const pairOf = ({ key, value }: AttributeValue): string => `${key} = ${value}`;
 
 function obstaclesOf({ userAttributes }: Goal, { attributes }: Standing): string[] {
@@ -74,20 +74,6 @@ export function progressOf(goal: Goal, standing: Standing): Progress {
     case 'api':
       return { share: null, text: 'Completed by a call of the API', obstacles };
   }
-}
-
-interface Level {
-  readonly name: string;
-  readonly points: number;
-}
-
-/** The next level of a total, and the share of the way from the current level to it; undefined at the highest one. */
-export function nextLevel<L extends Level>(levels: readonly L[], total: number): { level: L; missing: number; share: number } | undefined {
-  const above = levels.filter(({ points }) => points > total).sort((a, b) => a.points - b.points);
-  const level = above[0];
-  if (!level) return undefined;
-  const reached = levels.reduce((highest, { points }) => (points <= total ? Math.max(highest, points) : highest), 0);
-  return { level, missing: level.points - total, share: shareOf(total - reached, level.points - reached) };
 }
 
 /** What decides how far a user is, from what the API lists about the user. */

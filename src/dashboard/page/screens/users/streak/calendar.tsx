@@ -10,11 +10,11 @@ import {
   weekColumns,
   type Cell,
   type Period,
-  type PeriodState,
+  type CellState,
   type Run,
 } from './streak-calendar.js';
 
-const words: Readonly<Record<PeriodState, string>> = {
+const words: Readonly<Record<CellState, string>> = {
   extended: 'extended',
   frozen: 'kept by a freeze',
   paused: 'kept by a pause',
@@ -24,7 +24,7 @@ const words: Readonly<Record<PeriodState, string>> = {
 };
 
 /** Shown in a cell, so that its state does not depend on its color. */
-const marks: Readonly<Record<PeriodState, string>> = { extended: '', frozen: 'F', paused: 'P', open: '·', lost: '×', missed: '' };
+const marks: Readonly<Record<CellState, string>> = { extended: '', frozen: 'F', paused: 'P', open: '·', lost: '×', missed: '' };
 
 interface CalendarProps {
   readonly history: readonly Period[];

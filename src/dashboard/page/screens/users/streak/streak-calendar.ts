@@ -1,22 +1,23 @@
+import { periodState, type PeriodState } from '../../../../../shared/progress.js';
 import type { components } from '../../../api/schema/application.js';
 
 type Streak = components['schemas']['Streak'];
 export type Period = Streak['streakHistory'][number];
 
-/** What happened to the streak in a period. `open`: the current period, which the user can still extend. */
-const periodStates = ['extended', 'frozen', 'paused', 'open', 'lost', 'missed'] as const;
-export type PeriodState = (typeof periodStates)[number];
+/** What happened to the streak in a period, in the order of the legend. `lost`: the first period without the streak of the one before it. */
+const cellStates = ['extended', 'frozen', 'paused', 'open', 'lost', 'missed'] as const;
+export type CellState = PeriodState | 'lost';
 
 export interface Cell {
   readonly start: string;
   readonly end: string;
   readonly length: number;
-  readonly state: PeriodState;
+  readonly state: CellState;
 }
 
 /** Periods in a row with the same state. */
 export interface Run {
-  readonly state: PeriodState;
+  readonly state: CellState;
   readonly start: string;
   readonly end: string;
   readonly periods: number;
@@ -36,12 +37,9 @@ const weekOf = (date: string): number => Math.floor((dayNumber(date) + epochWeek
 /** From 0, Monday, to 6, Sunday. */
 export const weekdayOf = (date: string): number => (dayNumber(date) + epochWeekday) % 7;
 
-function stateOf(period: Period, before: Period | undefined, isCurrent: boolean): PeriodState {
-  if (period.usedFreeze === true) return 'frozen';
-  if (period.usedPause) return 'paused';
-  if (period.length > 0) return 'extended';
-  if (isCurrent) return 'open';
-  return before && before.length > 0 ? 'lost' : 'missed';
+function stateOf(period: Period, before: Period | undefined, isCurrent: boolean): CellState {
+  const state = periodState(period, isCurrent);
+  return state === 'missed' && before && before.length > 0 ? 'lost' : state;
 }
 
 /** The states of periods, oldest first; the last one is the current period. */
@@ -76,11 +74,9 @@ export function weekColumns(cells: readonly Cell[]): (Cell | undefined)[][] {
   return [...columns.values()];
 }
 
-/** How many cells each state has, in the order of `periodStates`, without states that have none. */
-export const countStates = (cells: readonly Cell[]): { state: PeriodState; periods: number }[] =>
-  periodStates
-    .map((state) => ({ state, periods: cells.filter((cell) => cell.state === state).length }))
-    .filter(({ periods }) => periods > 0);
+/** How many cells each state has, in the order of `cellStates`, without states that have none. */
+export const countStates = (cells: readonly Cell[]): { state: CellState; periods: number }[] =>
+  cellStates.map((state) => ({ state, periods: cells.filter((cell) => cell.state === state).length })).filter(({ periods }) => periods > 0);
 
 /** Cells in a row with the same state, newest first. */
 export function runsOf(cells: readonly Cell[]): Run[] {
