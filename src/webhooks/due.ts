@@ -13,12 +13,41 @@ const dayMs = 86_400_000;
 /** Publishes some of the due events. Returns the number of deliveries. */
 type PublishDue = (client: pg.ClientBase, config: ActiveConfig, now: number) => Promise<number>;
 
-/** The kinds with scheduled events: the state that schedules them, and the function that publishes them. */
-const topics: readonly (readonly [kind: WebhookKind, state: string, publish: PublishDue])[] = [
-  ['leaderboard.finished', `webhook_leaderboard_state where kind = 'leaderboard.finished' and`, publishFinals],
-  ['points.changed', 'webhook_points_state where', publishPoints],
-  ['leaderboard.changed', `webhook_leaderboard_state where kind = 'leaderboard.changed' and`, publishBoards],
-  ['leaderboard.rank_changed', 'webhook_ranking_state where', publishRanks],
+/** A kind with scheduled events. */
+interface Topic {
+  readonly kind: WebhookKind;
+  /** Selects a row if anything of a tenant is due at a time. */
+  readonly findDue: string;
+  readonly publish: PublishDue;
+  /** Delete the state of a tenant. */
+  readonly forget: readonly string[];
+}
+
+const topics: readonly Topic[] = [
+  {
+    kind: 'leaderboard.finished',
+    findDue: `select 1 from webhook_leaderboard_state where kind = 'leaderboard.finished' and tenant = $1 and at <= $2 limit 1`,
+    publish: publishFinals,
+    forget: [`delete from webhook_leaderboard_state where kind = 'leaderboard.finished' and tenant = $1`],
+  },
+  {
+    kind: 'points.changed',
+    findDue: 'select 1 from webhook_points_state where tenant = $1 and at <= $2 limit 1',
+    publish: publishPoints,
+    forget: ['delete from webhook_points_state where tenant = $1'],
+  },
+  {
+    kind: 'leaderboard.changed',
+    findDue: `select 1 from webhook_leaderboard_state where kind = 'leaderboard.changed' and tenant = $1 and at <= $2 limit 1`,
+    publish: publishBoards,
+    forget: [`delete from webhook_leaderboard_state where kind = 'leaderboard.changed' and tenant = $1`],
+  },
+  {
+    kind: 'leaderboard.rank_changed',
+    findDue: 'select 1 from webhook_ranking_state where tenant = $1 and at <= $2 limit 1',
+    publish: publishRanks,
+    forget: ['delete from webhook_ranking_state where tenant = $1', 'delete from webhook_user_rank_state where tenant = $1'],
+  },
 ];
 
 const processedKey = ({ version }: ActiveConfig, day: number): string => `${version} ${day}`;
@@ -56,18 +85,13 @@ export class DueWebhooks {
       if (trackedKinds(kinds).length > 0) await this.inOrder(config.tenant, (client) => publishCalendar(client, config, kinds, now));
       this.processed.set(config.tenant, key);
     }
-    for (const topic of topics) if (kinds.has(topic[0])) await this.publishTopic(config, topic, now, transactions);
+    for (const topic of topics) if (kinds.has(topic.kind)) await this.publishTopic(config, topic, now, transactions);
   }
 
-  private async publishTopic(
-    config: ActiveConfig,
-    [, state, publish]: (typeof topics)[number],
-    now: number,
-    transactions: number,
-  ): Promise<void> {
+  private async publishTopic(config: ActiveConfig, { findDue, publish }: Topic, now: number, transactions: number): Promise<void> {
     const { tenant } = config;
     for (let done = 0; done < transactions; done += 1) {
-      const { rowCount } = await this.pool.query(`select 1 from ${state} tenant = $1 and at <= $2 limit 1`, [tenant, now]);
+      const { rowCount } = await this.pool.query(findDue, [tenant, now]);
       if (rowCount === 0) return;
       await this.inOrder(tenant, (client) => publish(client, config, now));
     }
@@ -81,8 +105,8 @@ export class DueWebhooks {
 
   /** Deletes the state of kinds without subscriptions: a later subscriber receives only what happens from then on. */
   private async deleteUnsubscribed(tenant: number, kinds: ReadonlySet<WebhookKind>): Promise<void> {
-    for (const [kind, state] of topics) if (!kinds.has(kind)) await this.pool.query(`delete from ${state} tenant = $1`, [tenant]);
-    if (!kinds.has('leaderboard.rank_changed')) await this.pool.query('delete from webhook_user_rank_state where tenant = $1', [tenant]);
+    const unsubscribed = topics.filter(({ kind }) => !kinds.has(kind)).flatMap(({ forget }) => forget);
+    for (const statement of unsubscribed) await this.pool.query(statement, [tenant]);
     await this.pool.query('delete from webhook_calendar_state where tenant = $1 and not kind = any($2::text[])', [
       tenant,
       trackedKinds(kinds),

@@ -122,6 +122,13 @@ export async function recordBoardChanges(client: pg.ClientBase, tenant: number, 
   );
 }
 
+/** Delete what is due about a run besides its final rankings. */
+const forgetRun = [
+  `delete from webhook_leaderboard_state where kind = 'leaderboard.changed' and tenant = $1 and leaderboard = $2 and run = $3`,
+  'delete from webhook_ranking_state where tenant = $1 and leaderboard = $2 and run = $3',
+  'delete from webhook_user_rank_state where tenant = $1 and leaderboard = $2 and run = $3',
+];
+
 /**
  * Records finished runs: their final rankings are due at once, and nothing else of them is. A run that finished before is unchanged: two workers may
  * have ended it.
@@ -133,12 +140,7 @@ export async function recordFinishedRuns(
   isSubscribed: boolean,
 ): Promise<void> {
   for (const { no, run, at } of runs) {
-    for (const table of [
-      `webhook_leaderboard_state where kind = 'leaderboard.changed' and`,
-      'webhook_ranking_state where',
-      'webhook_user_rank_state where',
-    ])
-      await client.query(`delete from ${table} tenant = $1 and leaderboard = $2 and run = $3`, [tenant, no, run]);
+    for (const statement of forgetRun) await client.query(statement, [tenant, no, run]);
     if (!isSubscribed) continue;
     await client.query(
       `insert into webhook_leaderboard_state (tenant, kind, leaderboard, run, "group", at)
@@ -199,8 +201,8 @@ interface Due {
   readonly at: string;
 }
 
-const due = (kind: Kind): string => `
-  select leaderboard, run, "group", at from webhook_leaderboard_state where tenant = $1 and kind = '${kind}' and changed and at <= $2
+const dueQuery = `
+  select leaderboard, run, "group", at from webhook_leaderboard_state where tenant = $1 and kind = $2 and changed and at <= $3
    order by at, leaderboard, run, "group" limit ${limits.publishLeaderboards}`;
 
 interface FinalGroup {
@@ -215,7 +217,7 @@ export const isPublishable = (board: Leaderboard | undefined): board is Leaderbo
 /** Publishes due boards. Returns the number of deliveries. */
 export async function publishBoards(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<number> {
   const { tenant } = config;
-  const { rows } = await client.query<Due>(due('leaderboard.changed'), [tenant, now]);
+  const { rows } = await client.query<Due>(dueQuery, [tenant, 'leaderboard.changed', now]);
   const events: WebhookEvent[] = [];
   for (const { leaderboard, run, group } of rows) {
     const key = { no: leaderboard, run, group };
@@ -253,19 +255,23 @@ async function nextGroups(client: pg.ClientBase, tenant: number, { leaderboard, 
   return rows;
 }
 
+const deleteFinal = `
+  delete from webhook_leaderboard_state where tenant = $1 and kind = 'leaderboard.finished' and leaderboard = $2 and run = $3`;
+const saveProgress = `
+  update webhook_leaderboard_state set "group" = $4 where tenant = $1 and kind = 'leaderboard.finished' and leaderboard = $2 and run = $3`;
+
 /** Publishes the next groups of a finished run, and saves the progress. Returns the number of deliveries. */
 export async function publishFinals(client: pg.ClientBase, config: ActiveConfig, now: number): Promise<number> {
   const { tenant } = config;
-  const { rows } = await client.query<Due>(due('leaderboard.finished'), [tenant, now]);
+  const { rows } = await client.query<Due>(dueQuery, [tenant, 'leaderboard.finished', now]);
   const [final] = rows;
   if (!final) return 0;
   const { leaderboard: no, run } = final;
   const board = config.leaderboardByNo.get(no);
   const groups = await nextGroups(client, tenant, final);
   const isDone = groups.length < limits.publishLeaderboards;
-  const row = `tenant = $1 and kind = 'leaderboard.finished' and leaderboard = $2 and run = $3`;
-  if (isDone) await client.query(`delete from webhook_leaderboard_state where ${row}`, [tenant, no, run]);
-  else await client.query(`update webhook_leaderboard_state set "group" = $4 where ${row}`, [tenant, no, run, groups.at(-1)?.group]);
+  if (isDone) await client.query(deleteFinal, [tenant, no, run]);
+  else await client.query(saveProgress, [tenant, no, run, groups.at(-1)?.group]);
   if (!board) return 0;
   // The participants may have been deleted since.
   if (groups.length === 0 && board.breakdownAttributes.length === 0) groups.push({ group: '', rankings: [] });
