@@ -105,8 +105,14 @@ export function startMessages(context: Context, watch: Observed): MessageDeliver
   const suppressions = new Suppressions(pool);
   const confirming = confirmationSender(context, transports?.email);
   const sender = new Sender({
-    ...{ stores: context, pool, log, mode, senders: transports ?? {} },
-    ...{ links: new Links(pool, publicUrl), suppressions, confirming: settings.confirmAddresses ? confirming : undefined },
+    stores: context,
+    pool,
+    log,
+    mode,
+    senders: transports ?? {},
+    links: new Links(pool, publicUrl),
+    suppressions,
+    confirming: settings.confirmAddresses ? confirming : undefined,
   });
   const open = openChannels(settings);
   watch.messages({ open, isUp: (channel) => sender.isUp(channel) }, counts);
@@ -136,8 +142,15 @@ export function messageServices(
     confirmations: new ConfirmationAdmin({ engine, history, suppressions, confirming, isRequired: settings.confirmAddresses }),
     messages: new MessageAdmin(pool),
     testMessages: new TestMessages({
-      ...{ stores: context, log, redis, suppressions, prefix: settings.redisPrefix, mode: settings.messages },
-      ...{ addresses: settings.testEmailAddresses, email: transports.email, confirmations },
+      stores: context,
+      log,
+      redis,
+      suppressions,
+      prefix: settings.redisPrefix,
+      mode: settings.messages,
+      addresses: settings.testEmailAddresses,
+      email: transports.email,
+      confirmations,
     }),
     dryRun: { stores: context, pool, suppressions, confirmations },
     suppressions,
@@ -161,14 +174,12 @@ export function publicServices({
   const clicks = new ClickCounter(pool, log);
   lifecycle.onStop('counting of clicks', () => clicks.stop());
   return {
-    ...{
-      engine,
-      history,
-      clicks,
-      links: new Links(pool, settings.publicUrl),
-      confirmations: new Confirmations(pool, new Suppressions(pool)),
-    },
-    ...{ postmarkToken: settings.postmarkWebhookToken },
+    engine,
+    history,
+    clicks,
+    links: new Links(pool, settings.publicUrl),
+    confirmations: new Confirmations(pool, new Suppressions(pool)),
+    postmarkToken: settings.postmarkWebhookToken,
     ses: settings.sesTopicArn === null ? null : new SesNotifications(settings.sesTopicArn, overrides.snsAgent),
   };
 }

@@ -49,7 +49,7 @@ export class Deliverer {
       recovered: 'delivery poll recovered',
       level: 'warn',
     });
-    this.context = { ...{ pool, log, targetOf, aheadMs }, limit: pLimit(limits.deliveryBatches) };
+    this.context = { pool, log, targetOf, aheadMs, limit: pLimit(limits.deliveryBatches) };
   }
 
   start(): void {

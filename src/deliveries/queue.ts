@@ -225,7 +225,8 @@ async function updateHealth(
 ): Promise<boolean> {
   if (isAnyAccepted ? since !== null : since === null) {
     await client.query('update delivery_queues set failing_since = $3 where tenant = $1 and no = $2', [
-      ...[tenant, no],
+      tenant,
+      no,
       isAnyAccepted ? null : now,
     ]);
   }
@@ -310,7 +311,9 @@ export function processBatch(pool: pg.Pool, queue: QueueKey, options: BatchOptio
     const isAnyFinal = ended.some(({ status }) => status === 'failed');
     const isSwitchedOff = tried.length > 0 && (await updateHealth(client, queue, row, { isAnyAccepted, isAnyFinal, switchOffMs }));
     const result = {
-      ...{ ended, abandoned: 0, secrets: { secret: row.secret, previous: row.previous } },
+      ended,
+      abandoned: 0,
+      secrets: { secret: row.secret, previous: row.previous },
       switchedOff: isSwitchedOff && row.switched_off === null ? row.failing_since : null,
     };
     if (isSwitchedOff || row.switched_off !== null) {

@@ -205,7 +205,10 @@ export class Transport {
       const fault = receiverFault(url, this.options.receivers);
       if (fault !== null) return done({ isAccepted: false, status: null, answer: null, error: `the url ${fault}` });
       const { statusCode, body: answer } = await request(url, {
-        ...{ method: 'POST', body, dispatcher: this.agent, signal: aborting.signal },
+        method: 'POST',
+        body,
+        dispatcher: this.agent,
+        signal: aborting.signal,
         headers: { 'content-type': 'application/json', 'user-agent': 'Laurel-Webhooks', ...headers },
       });
       const error = statusError(statusCode);

@@ -43,7 +43,10 @@ function startedRuns(board: Leaderboard, published: number | undefined, now: num
   const configured = Math.min(today, dayOf(board.updated));
   if (board.archived || board.status === 'inactive' || today < start || (published === undefined && end < configured)) return [];
   const transition = (day: number, run: number): ZoneTransition => ({
-    ...{ kind: 'leaderboard.started', object: board.no, day, at: timeOf(board, day, now) },
+    kind: 'leaderboard.started',
+    object: board.no,
+    day,
+    at: timeOf(board, day, now),
     of: { board, run },
   });
   if (board.runUnit === null) return [transition(start, perpetualRun)];

@@ -40,7 +40,10 @@ const typeTitles: Readonly<Record<NotificationType, string>> = {
 const channelLabels: Readonly<Record<Channel, string>> = { email: 'By email', push: 'On your device' };
 
 const brandOf = ({ brandName, brandColor, brandLogoUrl, brandUrl }: MessageSettings): PageBrand => ({
-  ...{ name: brandName, color: brandColor, logoUrl: brandLogoUrl, url: brandUrl },
+  name: brandName,
+  color: brandColor,
+  logoUrl: brandLogoUrl,
+  url: brandUrl,
 });
 
 /** Boxes for what the tenant sends, and for push only if the user has a device. */
@@ -58,7 +61,10 @@ function viewOf(token: string, preferences: MessagePreferences, notice: string |
       .map((channel) => boxOf(type, channel)),
   }));
   return {
-    ...{ token, user: name, isSubscribed, notice },
+    token,
+    user: name,
+    isSubscribed,
+    notice,
     emails: hasAddress ? { name: 'emails' satisfies Box, label: 'Send me emails', isChecked: isSubscribed } : null,
     groups: groups.filter(({ boxes }) => boxes.length > 0),
   };

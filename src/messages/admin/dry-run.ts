@@ -38,7 +38,9 @@ async function countReached(
   const profiles = await readProfiles(pool, tenant, ids);
   const channels = configuredChannels(document, type);
   const reached = Array.from(profiles, ([user, profile]) => ({
-    ...{ user, address: profile[userFields.email] ?? '', channels: reachOf(profile, type, channels) },
+    user,
+    address: profile[userFields.email] ?? '',
+    channels: reachOf(profile, type, channels),
   }));
   const emails = reached.filter(({ channels: by }) => by.includes('email'));
   const suppressed = await suppressions.among(

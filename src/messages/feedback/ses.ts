@@ -56,14 +56,18 @@ export function sesFeedback(message: string): Feedback[] {
     case 'Bounce':
       if (bounce?.bounceType !== 'Permanent') return [];
       return bounce.bouncedRecipients.map(({ emailAddress: address, status }) => ({
-        ...{ kind: 'bounced', address, delivery },
+        kind: 'bounced',
+        address,
+        delivery,
         detail: [bounce.bounceType, bounce.bounceSubType, status].filter((part) => typeof part === 'string').join(' '),
       }));
     case 'Complaint':
       // The recipient has moved it out of the spam folder.
       if (!complaint || complaint.complaintFeedbackType === 'not-spam') return [];
       return complaint.complainedRecipients.map(({ emailAddress: address }) => ({
-        ...{ kind: 'complained', address, delivery },
+        kind: 'complained',
+        address,
+        delivery,
         detail: complaint.complaintFeedbackType ?? 'complaint',
       }));
     default:

@@ -128,7 +128,9 @@ function profileVariables({ config, profile, day }: UserState, id: string): Pick
 }
 
 const achievementOf = ({ name, description, badgeUrl }: CompletedAchievement): AchievementVariables => ({
-  ...{ name, description: description ?? '', badgeUrl: badgeUrl ?? '' },
+  name,
+  description: description ?? '',
+  badgeUrl: badgeUrl ?? '',
 });
 
 const weekDays = 7;
@@ -208,7 +210,10 @@ export async function readVariables(
   const used = about.type === 'recap' ? [...uses.leaderboards, ...shownBoards(state)] : uses.leaderboards;
   const { length, frequency, freezes = 0, expires } = baseStreak(config, streak);
   const variables = {
-    ...{ type: about.type, locale, ...profileVariables(state, user), ...totals(state, changes) },
+    type: about.type,
+    locale,
+    ...profileVariables(state, user),
+    ...totals(state, changes),
     streak: { length, frequency, freezes, expires: expires ?? '', days },
     next: nextAchievement(state),
     leaderboards: await readPlaces(stores, state, user, used),

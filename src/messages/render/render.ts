@@ -76,8 +76,13 @@ export async function renderEmail(
   const dir = directionOf(locale);
   const words = wordsFor(locale);
   const view = {
-    ...{ locale, dir, start: dir === 'rtl' ? 'right' : 'left', end: dir === 'rtl' ? 'left' : 'right' },
-    ...{ subject, paragraphs, words },
+    locale,
+    dir,
+    start: dir === 'rtl' ? 'right' : 'left',
+    end: dir === 'rtl' ? 'left' : 'right',
+    subject,
+    paragraphs,
+    words,
     heading: oneLine(texts.heading, limits.maxHeadingChars),
     preheader: cut(paragraphs.flat().join(' '), limits.maxPreheaderChars),
     brand: brandView(messages),

@@ -125,10 +125,14 @@ function statsOf({ metrics, points, leaderboards }: MessageVariables, { number, 
       .filter(({ change }) => change !== 0)
       .slice(0, max);
   const counts = changed(metrics, limits.maxMessageMetrics).map(({ name, units, total, change }) => ({
-    ...{ name: shortName(name), value: shortName(`${number.format(total)} ${units}`.trim()), change: signed(change) },
+    name: shortName(name),
+    value: shortName(`${number.format(total)} ${units}`.trim()),
+    change: signed(change),
   }));
   const awards = changed(points, limits.maxMessagePoints).map(({ name, total, change }) => ({
-    ...{ name: shortName(name), value: number.format(total), change: signed(change) },
+    name: shortName(name),
+    value: number.format(total),
+    change: signed(change),
   }));
   const places = Object.values(leaderboards).flatMap(({ name, rank }) =>
     rank === null ? [] : { name: shortName(name), value: fill(words.rank, { n: number.format(rank) }), change: '' },

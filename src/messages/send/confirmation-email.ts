@@ -27,11 +27,21 @@ export function renderConfirmation(
   const inWords = (text: string): string => fill(text, { brand: brand.name });
   const { subject, body, ignore, button, reason } = words.confirmation;
   const view = {
-    ...{ locale: words.locale, dir, start: dir === 'rtl' ? 'right' : 'left', end: dir === 'rtl' ? 'left' : 'right' },
-    ...{ subject: oneLine(inWords(subject), limits.maxSubjectChars), words, brand, colors: brandColors(messages) },
-    ...{ heading: inWords(subject), paragraphs: [[inWords(body)], [inWords(ignore)]], preheader: inWords(body) },
+    locale: words.locale,
+    dir,
+    start: dir === 'rtl' ? 'right' : 'left',
+    end: dir === 'rtl' ? 'left' : 'right',
+    subject: oneLine(inWords(subject), limits.maxSubjectChars),
+    words,
+    brand,
+    colors: brandColors(messages),
+    heading: inWords(subject),
+    paragraphs: [[inWords(body)], [inWords(ignore)]],
+    preheader: inWords(body),
     ...noDetails,
-    ...{ button: { text: button, url }, reason: inWords(reason), unsubscribeUrl: null },
+    button: { text: button, url },
+    reason: inWords(reason),
+    unsubscribeUrl: null,
   };
   return { subject: view.subject, ...renderLayout(view) };
 }

@@ -49,7 +49,8 @@ function tlsOptions(url: URL, host: string, caFile: string | null): SMTPPoolOpti
     ...(isRequired ? { requireTLS: true } : { ignoreTLS: isLoopback(host) }),
     tls: {
       // Even if NODE_TLS_REJECT_UNAUTHORIZED disables the checks of the process.
-      ...{ rejectUnauthorized: true, minVersion: 'TLSv1.2' },
+      rejectUnauthorized: true,
+      minVersion: 'TLSv1.2',
       ...(ca === undefined ? {} : { ca }),
       ...(isIP(host) === 0 ? { servername: host } : {}),
     },
@@ -72,14 +73,21 @@ function poolOptions(settings: EmailSettings): SMTPPoolOptions {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const auth = { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) };
   return {
-    ...{ host, ...(url.port === '' ? {} : { port: Number(url.port) }) },
+    host,
+    ...(url.port === '' ? {} : { port: Number(url.port) }),
     ...tlsOptions(url, host, settings.smtpCaFile),
     // A server that offers no login is an error, and not a reason to go without.
     ...(url.username === '' ? {} : { auth, forceAuth: true }),
     ...dkimOptions(settings),
-    ...{ maxConnections: limits.emailConnections, maxMessages: limits.emailsPerConnection, maxRequeues: limits.emailRequeues },
-    ...{ connectionTimeout: limits.emailConnectMs, greetingTimeout: limits.emailConnectMs, dnsTimeout: limits.emailConnectMs },
-    ...{ socketTimeout: limits.emailReplyMs, disableFileAccess: true, disableUrlAccess: true },
+    maxConnections: limits.emailConnections,
+    maxMessages: limits.emailsPerConnection,
+    maxRequeues: limits.emailRequeues,
+    connectionTimeout: limits.emailConnectMs,
+    greetingTimeout: limits.emailConnectMs,
+    dnsTimeout: limits.emailConnectMs,
+    socketTimeout: limits.emailReplyMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
   };
 }
 
@@ -183,7 +191,9 @@ export class EmailTransport {
       from: this.sender,
       // Not a text, which could name several addresses.
       to: { name: '', address: email.to },
-      ...{ subject: email.subject, text: email.text, html: email.html },
+      subject: email.subject,
+      text: email.text,
+      html: email.html,
       messageId: `<${email.id}@${domainOf(this.sender.address)}>`,
       ...headersOf(email),
       signal,

@@ -162,7 +162,8 @@ export class Sender {
     const { status } = await confirming.confirmations.find({ tenant, user, address: state.profile[userFields.email] ?? '' });
     if (status === 'confirmed') return undefined;
     const skipped = (why: string): AttemptResult => ({
-      ...{ status: 'skipped', record: recordOf({ status: null, answer: null, error: `The address is not confirmed${why}.` }) },
+      status: 'skipped',
+      record: recordOf({ status: null, answer: null, error: `The address is not confirmed${why}.` }),
     });
     if (status === 'sent') return skipped('');
     const result = await confirming.send({ tenant, user, state, locale: variables.locale });

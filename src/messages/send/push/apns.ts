@@ -57,7 +57,9 @@ export class ApnsTransport implements PushTransport {
     this.pool = new Pool(`https://${settings.apnsHost}`, {
       ...timeouts,
       connect: { ...timeouts.connect, ...(ca === undefined ? {} : { ca }) },
-      ...{ allowH2: true, connections: limits.apnsConnections, pipelining: limits.apnsConcurrency },
+      allowH2: true,
+      connections: limits.apnsConnections,
+      pipelining: limits.apnsConcurrency,
     });
   }
 
@@ -84,7 +86,10 @@ export class ApnsTransport implements PushTransport {
 
   private headersOf({ id }: Push): Record<string, string> {
     return {
-      ...{ 'apns-topic': this.settings.apnsTopic, 'apns-push-type': 'alert', 'apns-priority': '10', 'apns-id': id },
+      'apns-topic': this.settings.apnsTopic,
+      'apns-push-type': 'alert',
+      'apns-priority': '10',
+      'apns-id': id,
       // A push that is sent twice replaces itself on the device.
       'apns-collapse-id': id,
       'apns-expiration': String(Math.floor(Date.now() / 1000) + limits.pushLifetimeS),

@@ -46,7 +46,10 @@ export async function post(
   content: object,
 ): Promise<Reply> {
   const { statusCode, body } = await request(url, {
-    ...{ method: 'POST', dispatcher, body: JSON.stringify(content), signal: AbortSignal.timeout(limits.pushSendMs) },
+    method: 'POST',
+    dispatcher,
+    body: JSON.stringify(content),
+    signal: AbortSignal.timeout(limits.pushSendMs),
     headers: { 'content-type': 'application/json', ...headers },
   });
   const text = await body.text();
