@@ -1,5 +1,6 @@
-import { OperatorError } from '../shared/errors.js';
-import { limits } from '../shared/limits.js';
+import { dayMs } from '../../../shared/calendar.js';
+import { OperatorError } from '../../../shared/errors.js';
+import { limits } from '../../../shared/limits.js';
 import type { GameChange } from './game.js';
 import type { Scene, Story, StoryEvent } from './story.js';
 
@@ -14,7 +15,6 @@ export interface FillOptions {
   readonly signal: AbortSignal;
 }
 
-const dayMs = 86_400_000;
 const progressDays = 5;
 
 /** Sends one request to the service. Throws an OperatorError for a response that is not a success, and for a batch with an issue. */

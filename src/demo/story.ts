@@ -1,6 +1,6 @@
-import { dateToDay, dayToDate } from '../shared/calendar.js';
-import { Random } from '../shared/random.js';
-import { type Activity, activitiesOf } from './habits.js';
+import { dateToDay, dayToDate, dayMs } from '../../../shared/calendar.js';
+import { Random } from '../../../shared/random.js';
+import { type Deed, deedsOf } from './habits.js';
 import { Census, type Person } from './people.js';
 
 export interface StoryOptions {
@@ -53,7 +53,6 @@ const supportAfterDays = 6;
 const pauseDays = 3;
 
 const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** The clock moves in steps of so many ms: what happens within one has the same time. */
 const stepMs = hourMs;
 /** The first day has begun this long before UTC's in the easternmost zones. */

@@ -5,7 +5,7 @@ import { perpetualRun } from '../plan/boards.js';
 import { boardKey, groupsKey } from '../redis/boards.js';
 import type { GroupResponse, RunResponse } from '../responses/leaderboard-runs.js';
 import { groupAttributes, runEnd, runOf, runsBetween } from '../responses/leaderboards.js';
-import { dateToDay, dayToDate } from '../shared/calendar.js';
+import { dateToDay, dayToDate, dayMs } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import type { Engine } from './engine.js';
@@ -21,7 +21,6 @@ export interface PageOf {
   readonly skip: number;
 }
 
-const dayMs = 86_400_000;
 /** Local dates are at most this far ahead of UTC. */
 const aheadMs = 14 * 3_600_000;
 

@@ -9,7 +9,7 @@ import { unpackMessage } from '../redis/encoding.js';
 import { type LeaderboardResponse, groupOf, leaderboardResponse, runEnd, runOf, statusOn } from '../responses/leaderboards.js';
 import { PreparedJson } from '../responses/prepared.js';
 import { type RankingRows, finalRankingsJson, rankingsJson, userLeaderboardJson } from '../responses/reads.js';
-import { dateToDay, utcDate } from '../shared/calendar.js';
+import { dateToDay, utcDate, dayMs } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import type { JsonText } from '../shared/json.js';
 import { limits } from '../shared/limits.js';
@@ -87,8 +87,6 @@ async function readPlace(engine: Engine, tenant: number, { board, run: runNo }: 
     revision: userRevision(revision),
   };
 }
-
-const dayMs = 86_400_000;
 
 /** What reads of leaderboards need: runs that are over are Postgres'. */
 export interface Stores {

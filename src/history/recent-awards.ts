@@ -1,8 +1,8 @@
 import { unpackSequence, uuidOfBytes } from '../redis/encoding.js';
 import { awardMomentBytes, placeOf, uuidBytes } from '../redis/layout.js';
 import type { AwardFact } from '../ledger/entry.js';
+import { dayMs } from '../shared/calendar.js';
 
-const dayMs = 86_400_000;
 /** MessagePack's `false` as the first value: the award shares id, time and day with the previous one. */
 const sharedMark = 0xc2;
 const headBytes = uuidBytes + awardMomentBytes;

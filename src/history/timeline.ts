@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { withPostgresErrors } from '../postgres/failure.js';
 import { inSnapshot } from '../postgres/pool.js';
-import { type Frequency, firstDayOf, periodOf } from '../shared/calendar.js';
+import { type Frequency, firstDayOf, periodOf, dayMs } from '../shared/calendar.js';
 
 /** The types of entries, in the order in which those of one moment are listed: what an event led to comes before the event. */
 const types = ['award', 'achievement', 'event', 'streak'] as const;
@@ -92,7 +92,6 @@ export interface TimelinePage {
   readonly next: TimelinePlace | undefined;
 }
 
-const dayMs = 86_400_000;
 const lowestMs = 0;
 const highestMs = Date.UTC(9999, 11, 31);
 const lowestUuid = '00000000-0000-0000-0000-000000000000';

@@ -2,13 +2,12 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
+import { dayMs } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { bytesOfUuid, storedKey } from '../redis/encoding.js';
 import type { JobTools } from './job.js';
-
-const dayMs = 86_400_000;
 
 interface KeyRow {
   readonly user_id: string;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { dateToDay, dayToDate, utcDate } from '../shared/calendar.js';
+import { dateToDay, dayToDate, utcDate, dayMs } from '../shared/calendar.js';
 import type { Channel } from '../config/schema/message-types.js';
 import type { Leaderboard } from '../config/schema/model.js';
 import type { Clock } from '../engine/clock.js';
@@ -20,8 +20,6 @@ import { Levels } from './levels.js';
 import { KeyRetention } from './key-retention.js';
 import { perpetualRun } from '../plan/boards.js';
 import type { JobTools } from './job.js';
-
-const dayMs = 86_400_000;
 
 const activeBoards = (boards: readonly Leaderboard[]): Leaderboard[] =>
   boards.filter(({ archived, status }) => !archived && status === 'active');

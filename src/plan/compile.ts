@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Packr } from 'msgpackr';
-import { weekShiftOf } from '../shared/calendar.js';
+import { weekShiftOf, dayMs } from '../shared/calendar.js';
 import type { Achievement, AttributeFilter, ConfigDocument, ConfigVersion } from '../config/schema/model.js';
 import { partsOf } from '../config/check/parts.js';
 import { estimateWork } from '../config/check/work.js';
@@ -265,8 +265,6 @@ export interface CompiledPlan {
   /** `time` of the plan. */
   readonly time: string;
 }
-
-const dayMs = 86_400_000;
 
 const packr = new Packr({ useRecords: false });
 

@@ -1,8 +1,8 @@
 import { uuidBytes } from '../redis/layout.js';
 import { awardMomentBytes } from '../redis/layout.js';
 import { AwardReader } from './stored-awards.js';
+import { dayMs } from '../shared/calendar.js';
 
-const dayMs = 86_400_000;
 /** MessagePack's `false`. */
 const no = 0xc2;
 

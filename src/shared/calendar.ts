@@ -4,7 +4,7 @@ import { Memo } from './memo.js';
 import { zoneNames } from './zone-names.js';
 
 /** Milliseconds of a UTC day. */
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 /** The span of a zone's offsets: backwards for the test clock, forwards so that they are rarely computed. */
 const zoneSpanBackMs = 400 * dayMs;
 const zoneSpanForwardMs = 800 * dayMs;

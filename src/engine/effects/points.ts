@@ -1,10 +1,9 @@
 import type { PointsLevel, PointsSystem, PointsTrigger } from '../../config/schema/model.js';
 import { abovePoints, awardedSince, everyone, type Totals, withPoints, withTotals } from '../../history/counts.js';
 import { levelsDefinition, levelsOf } from '../../plan/points.js';
+import { dayMs } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
 import { counted, isDropped, pairs, type PlannedChange, type Question, subjectOf } from './question.js';
-
-const dayMs = 86_400_000;
 
 /** Users who change level, points above a new maximum, points that are no longer shown or awarded. */
 export const pointsQuestions = ({ from, to, now }: PlannedChange): Question[] =>
