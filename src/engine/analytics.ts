@@ -75,7 +75,8 @@ function listsOf(config: ActiveConfig, series: Series): Pick<AnalyticsDaysRespon
       .filter(({ system, trigger }) => shown('awards', system.archived || trigger.archived, trigger.no))
       .map(({ system, trigger }) => ({
         ...{ ...refOf(trigger), archived: system.archived || trigger.archived, type: trigger.type, system: refOf(system) },
-        ...{ awards: series.of('awards', trigger.no), points: series.of('awards', trigger.no, 'amount') },
+        awards: series.of('awards', trigger.no),
+        points: series.of('awards', trigger.no, 'amount'),
       })),
     achievements: achievements
       .filter(({ archived, no }) => shown('achievements', archived, no))
@@ -102,7 +103,10 @@ export async function readAnalyticsDays(stores: AnalyticsStores, tenant: number,
   const events = days.map(() => 0);
   for (const { no } of metrics) series.of('events', no).forEach((count, i) => (events[i] = (events[i] ?? 0) + count));
   return {
-    ...{ from: dayToDate(span.first), until: dayToDate(span.last), days, events },
+    from: dayToDate(span.first),
+    until: dayToDate(span.last),
+    days,
+    events,
     activeUsers: series.of('active', 0),
     activeUsers30: await stores.analytics.sums(tenant, { kind: 'active30', object: 0 }, span),
     newUsers: series.of('created', 0),
@@ -129,7 +133,9 @@ export async function readAnalyticsAchievement(
   return {
     ...{ ...listed(achievement), days: datesOf(span) },
     completions: new Series(span, rows).of('achievements', achievement.no),
-    ...{ completed, users, rarity: completed.map((count, i) => rarityOf(count, users[i] ?? 0)) },
+    completed,
+    users,
+    rarity: completed.map((count, i) => rarityOf(count, users[i] ?? 0)),
   };
 }
 
@@ -164,7 +170,8 @@ export async function readAnalyticsLevels(stores: AnalyticsStores, tenant: numbe
   const above = levels.reduce((sum, level) => sum + level.users, 0);
   const none = { id: null, key: null, name: null, points: null, users: users - above };
   return {
-    ...{ system: refOf(system), users },
+    system: refOf(system),
+    users,
     levels: [
       ...(lowest && lowest.level.points <= 0 ? [] : [none]),
       ...levels.map((item) => ({ ...refOf(item.level), points: item.level.points, users: item.users })),

@@ -32,7 +32,9 @@ function distribution(values: BoardValues, scale: Scale | undefined, usersIn: (i
   const { participants, lowest, highest, median } = values;
   const { width, first, count } = scale ?? { width: 1, first: 0, count: 0 };
   const buckets = Array.from({ length: count }, (_, i) => ({
-    ...{ from: (first + i) * width, to: (first + i + 1) * width, users: usersIn(i) },
+    from: (first + i) * width,
+    to: (first + i + 1) * width,
+    users: usersIn(i),
   }));
   return { participants, lowest, highest, median, buckets };
 }
@@ -50,7 +52,10 @@ async function readValues(
   const [participants, lowest, median, highest, below] = values;
   const valueOf = (value: unknown): number | null => (value === null ? null : Number(text(value)));
   return {
-    ...{ participants: Number(participants), lowest: valueOf(lowest), median: valueOf(median), highest: valueOf(highest) },
+    participants: Number(participants),
+    lowest: valueOf(lowest),
+    median: valueOf(median),
+    highest: valueOf(highest),
     below: (below as unknown[]).map(Number),
   };
 }

@@ -52,7 +52,8 @@ function runResponse(board: Leaderboard, run: number, now: number): Omit<RunResp
   const last = Math.min(ofRun, board.end === null ? Infinity : dateToDay(board.end));
   const isOver = now >= (last + 1) * dayMs + limits.finalisationDelayMs;
   return {
-    ...{ start: dayToDate(first), end: last === Infinity ? null : dayToDate(last) },
+    start: dayToDate(first),
+    end: last === Infinity ? null : dayToDate(last),
     status: isOver ? 'finished' : now < first * dayMs ? 'scheduled' : 'active',
   };
 }

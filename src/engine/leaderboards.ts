@@ -214,7 +214,10 @@ export async function readUserLeaderboard(
   const { run, now, revision } = place;
   const days = await history.ofUser(
     {
-      ...{ tenant, user, revision, what: `board ${board.no} ${run} ${query.days}` },
+      tenant,
+      user,
+      revision,
+      what: `board ${board.no} ${run} ${query.days}`,
       newestId: async () => (await clock.ledgerId(tenant)).ledgerId,
     },
     () => history.leaderboardDays(tenant, { leaderboard: board.no, run, user }, query.days),

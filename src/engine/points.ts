@@ -80,7 +80,10 @@ export async function readLevelCounts(engine: Engine, tenant: number, pick: (con
   const levels = levelsOf(system);
   const counts = Array.isArray(flat) ? flat.map((count) => Number(text(count))) : [];
   return {
-    ...{ config, system, levels, counts: new Map(levels.map(({ no }, i) => [no, counts[i] ?? 0])) },
+    config,
+    system,
+    levels,
+    counts: new Map(levels.map(({ no }, i) => [no, counts[i] ?? 0])),
     countedBy: countedBy === null ? undefined : text(countedBy),
     users: Number(text(users)),
     ledgerId: text(ledgerId),

@@ -36,7 +36,10 @@ export async function readStreak(
   const rows = span
     ? await history.ofUser(
         {
-          ...{ tenant, user: id, revision: userRevision(revision), what: `streak ${frequency} ${span.first} ${span.last}` },
+          tenant,
+          user: id,
+          revision: userRevision(revision),
+          what: `streak ${frequency} ${span.first} ${span.last}`,
           newestId: async () => (await clock.ledgerId(tenant)).ledgerId,
         },
         () => history.streakPeriods(tenant, id, frequency, span),

@@ -53,12 +53,14 @@ function outOfSync(comparison: Comparison, autoRestore: boolean): LaurelError {
   }
   if (comparison.objection) {
     return new LaurelError('not_ready', objectionMessage(comparison.objection), {
-      ...{ retryAfterS: limits.restoreRetryAfterS, reason: 'out_of_sync' },
+      retryAfterS: limits.restoreRetryAfterS,
+      reason: 'out_of_sync',
     });
   }
   if (comparison.found === 'ahead') return new LaurelError('not_ready', aheadSentence(comparison), { reason: 'out_of_sync' });
   return new LaurelError('not_ready', `${whatIsMissing(comparison)} ${whatHappens(comparison, autoRestore)}`, {
-    ...{ retryAfterS: limits.restoreRetryAfterS, reason: 'out_of_sync' },
+    retryAfterS: limits.restoreRetryAfterS,
+    reason: 'out_of_sync',
   });
 }
 

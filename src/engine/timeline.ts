@@ -32,7 +32,9 @@ export async function readTimeline(
   await history.waitFor(tenant, ledgerId);
   const { streaks, settings } = config.document;
   const page = await timeline.read({
-    ...{ tenant, user, ...query },
+    tenant,
+    user,
+    ...query,
     frequency: streaks.enabled ? streaks.frequency : undefined,
     weekShift: weekShiftOf(settings),
     timeTriggers: [...config.triggerByNo.values()].flatMap(({ no, type }) => (type === 'time' ? [no] : [])),

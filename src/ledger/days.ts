@@ -55,8 +55,11 @@ export interface Summaries {
 }
 
 export const emptySummaries = (): Summaries => ({
-  ...{ metricDays: new Map(), pointsDays: new Map(), years: new Map() },
-  ...{ attributes: new Map(), backdated: new Map() },
+  metricDays: new Map(),
+  pointsDays: new Map(),
+  years: new Map(),
+  attributes: new Map(),
+  backdated: new Map(),
 });
 
 let lastDay = 0;

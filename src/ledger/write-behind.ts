@@ -131,8 +131,11 @@ export class WriteBehind {
     }
     if (work || this.state.mode === 'closed') return;
     const started: Work = {
-      ...{ wasWoken: false, isAwaited: false, hurry: new AbortController() },
-      ...{ failures: 0, done: Promise.resolve() },
+      wasWoken: false,
+      isAwaited: false,
+      hurry: new AbortController(),
+      failures: 0,
+      done: Promise.resolve(),
     };
     this.working.set(tenant, started);
     started.done = this.work(tenant, started);
@@ -213,7 +216,13 @@ export class WriteBehind {
     if (!writer) {
       const { redis, pool, partition, publisher } = this.options;
       writer = new TenantWriter({
-        ...{ tenant, partition: partition(tenant), holder: this.holder, redis, pool, partitions: this.partitions, publisher },
+        tenant,
+        partition: partition(tenant),
+        holder: this.holder,
+        redis,
+        pool,
+        partitions: this.partitions,
+        publisher,
         onDeadLetter: (refusal) => {
           this.progress.deadLetter(tenant);
           this.options.log.error(refusal, 'Postgres refused a ledger entry, saved as a dead letter: see docs/operations/dead-letters.md');

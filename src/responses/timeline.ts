@@ -90,9 +90,13 @@ function awardOf(config: ActiveConfig, row: AwardRow): TimelineAward {
   const trigger = config.triggerByNo.get(row.trigger);
   const [before, after] = [levelAt(system, row.total - row.awarded), levelAt(system, row.total)];
   return {
-    ...{ id: row.id, at: row.at.toISOString(), day: dayToDate(row.day), system: refOf(system) },
+    id: row.id,
+    at: row.at.toISOString(),
+    day: dayToDate(row.day),
+    system: refOf(system),
     trigger: trigger ? { id: trigger.id, key: trigger.key, type: trigger.type } : null,
-    ...{ awarded: row.awarded, total: row.total },
+    awarded: row.awarded,
+    total: row.total,
     ...(before === after ? {} : { level: after && refOf(after) }),
     boosts: row.boosts
       .flatMap((no) => config.boostByNo.get(no) ?? [])
@@ -107,9 +111,15 @@ function eventOf(config: ActiveConfig, row: EventRow): Entry {
     value,
   ]);
   return {
-    ...{ type: row.type, id: row.id, at: row.at.toISOString(), day: dayToDate(row.day) },
+    type: row.type,
+    id: row.id,
+    at: row.at.toISOString(),
+    day: dayToDate(row.day),
     metric: refOf(mustGet(config.metricByNo, row.metric, 'metric')),
-    ...{ value: row.value, total: row.total, attributes: Object.fromEntries(attributes), idempotencyKey: row.idempotencyKey },
+    value: row.value,
+    total: row.total,
+    attributes: Object.fromEntries(attributes),
+    idempotencyKey: row.idempotencyKey,
     awards: row.awards.map((award) => awardOf(config, award)),
   };
 }

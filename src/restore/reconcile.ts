@@ -112,8 +112,14 @@ export class Reconciler {
     let loggedMs = startedMs;
     try {
       const restored = await restoreTenant({
-        ...{ tenant, partition: engine.partition(tenant), redis, pool, testClock, signal: this.stopping.signal },
-        ...{ active, purpose: claimPurposeOf(found) },
+        tenant,
+        partition: engine.partition(tenant),
+        redis,
+        pool,
+        testClock,
+        signal: this.stopping.signal,
+        active,
+        purpose: claimPurposeOf(found),
         onProgress: (restored, all) => {
           if (performance.now() - loggedMs < limits.reconcileLogMs) return;
           loggedMs = performance.now();
