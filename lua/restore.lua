@@ -4,7 +4,7 @@
 -- KEYS: the partition's meta. ARGV: the restore that has to have the partition, empty for none; '1' if the partition may have an epoch,
 -- which is what it has while it is served; the commands (src/restore/command-writer.ts): each is a name, a key of this partition, how many
 -- values, and the values, all as MessagePack; and, if it matters, the last user who has to be back.
--- Answers 1, or 0 when the partition is another restore's, or is served, or another user is the last: nothing is done then.
+-- Replies 1, or 0 when the partition is another restore's, or is served, or another user is the last: nothing is done then.
 local contract = require('contract')
 local restorer, may_be_served, commands, last = ARGV[1], ARGV[2] == '1', ARGV[3], ARGV[4]
 

@@ -28,7 +28,7 @@ local function joined(values, count)
   return table.concat(parts)
 end
 
--- Appends an entry and returns it packed, as it went into the stream: the answer to the caller is made from the same facts. The first
+-- Appends an entry and returns it packed, as it went into the stream: the response to the caller is made from the same facts. The first
 -- `count` items of `changed` are the fields of the user's hash that have changed, each followed by its value: they go into the stream as
 -- they are. (Nil for an entry that is not a user's.)
 function ledger.append(part, entry, changed, count)

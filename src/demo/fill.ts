@@ -1,6 +1,6 @@
-import { dayMs } from '../../../shared/calendar.js';
-import { OperatorError } from '../../../shared/errors.js';
-import { limits } from '../../../shared/limits.js';
+import { dayMs } from '../shared/calendar.js';
+import { OperatorError } from '../shared/errors.js';
+import { limits } from '../shared/limits.js';
 import type { GameChange } from './game.js';
 import type { Scene, Story, StoryEvent } from './story.js';
 

@@ -1,6 +1,6 @@
-import { dateToDay, dayToDate, dayMs } from '../../../shared/calendar.js';
-import { Random } from '../../../shared/random.js';
-import { type Deed, deedsOf } from './habits.js';
+import { dateToDay, dayToDate, dayMs } from '../shared/calendar.js';
+import { Random } from '../shared/random.js';
+import { type Activity, activitiesOf } from './habits.js';
 import { Census, type Person } from './people.js';
 
 export interface StoryOptions {

@@ -85,7 +85,7 @@ async function finalDistribution({ boards }: BoardStores, tenant: number, board:
 }
 
 /**
- * How the values of a run and group are distributed, of all users who have one. Redis answers in some short calls, but for a run that is final.
+ * How the values of a run and group are distributed, of all users who have one. From Redis, in some short calls, but for a run that is final.
  * Throws a 404 for an unknown id, a 422 for a run or a group that the leaderboard does not have.
  */
 export async function readDistribution(
@@ -99,8 +99,8 @@ export async function readDistribution(
   const board = leaderboardOf(config, id);
   const now = await clock.now(tenant);
   const run = runAsked(board, query.run, now);
-  const asked = { leaderboard: board.no, run, group: resolveGroup(config, board, query.userAttributes) };
+  const boardGroup = { leaderboard: board.no, run, group: resolveGroup(config, board, query.userAttributes) };
   // Read before it is known whether the run is final, as in readLeaderboard.
-  const open = await openDistribution(engine, tenant, asked);
-  return (await isFinal(stores, tenant, { board, run, now })) ? finalDistribution(stores, tenant, asked) : open;
+  const open = await openDistribution(engine, tenant, boardGroup);
+  return (await isFinal(stores, tenant, { board, run, now })) ? finalDistribution(stores, tenant, boardGroup) : open;
 }

@@ -101,7 +101,7 @@ const bySize = (a: GroupSize, b: GroupSize): number =>
   b.participants - a.participants || Buffer.compare(Buffer.from(a.group), Buffer.from(b.group));
 
 /**
- * The groups of a run, the largest first; a leaderboard without breakdown has one. Redis answers, but for a run that is final. Throws a 404 for
+ * The groups of a run, the largest first; a leaderboard without breakdown has one. From Redis, but for a run that is final. Throws a 404 for
  * an unknown id.
  */
 export async function listGroups(

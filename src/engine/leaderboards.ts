@@ -143,7 +143,7 @@ export async function isFinal(
   return history.isFinal(tenant, board.no, run);
 }
 
-/** The leaderboards that are active or scheduled; those that are finished when asked for. */
+/** The leaderboards that are active or scheduled; finished ones with `includeFinished`. */
 export async function listLeaderboards(
   { engine, clock }: Stores,
   tenant: number,
@@ -172,12 +172,12 @@ export interface RankingsQuery extends Page {
 export async function readLeaderboard(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<JsonText> {
   const config = await stores.engine.config(tenant);
   const board = requireLeaderboard(config, key);
-  const of = { board, run: resolveRun(board, query.run), group: resolveGroup(config, board, query.userAttributes) };
+  const boardRun = { board, run: resolveRun(board, query.run), group: resolveGroup(config, board, query.userAttributes) };
   // Read before it is known whether the run is final: what a run in Redis has before its end is in the ledger is what it has.
-  const { now, run, rows } = await readPage(stores.engine, tenant, of, query);
+  const { now, run, rows } = await readPage(stores.engine, tenant, boardRun, query);
   const open = PreparedJson.of(config).openRankedBoard(board, utcDate(now));
   if (!(await isFinal(stores, tenant, { board, run, now }))) return rankingsJson(open, rows);
-  return finalRankingsJson(open, await finalPage(stores, tenant, { leaderboard: board.no, run, group: of.group }, query));
+  return finalRankingsJson(open, await finalPage(stores, tenant, { leaderboard: board.no, run, group: boardRun.group }, query));
 }
 
 /**

@@ -13,7 +13,7 @@ import { text } from './function-calls.js';
 import type { Stores } from './leaderboards.js';
 import { readUser } from './users.js';
 
-/** What reads need that Postgres answers from its aggregates. */
+/** What reads of Postgres' aggregates need. */
 export interface SummaryStores extends Stores {
   readonly aggregates: AggregateReader;
 }
@@ -98,7 +98,7 @@ export interface UsersByLevel {
 }
 
 /**
- * Counts users by level. Redis answers, but for the moments in which users are being counted anew because the levels have changed: then
+ * Counts users by level. From Redis, but for the moments in which users are being counted anew because the levels have changed: then
  * Postgres does, from the totals. A level from 0 points on is that of all users who have no higher one, those who never had points included.
  */
 export async function countUsersByLevel(

@@ -75,7 +75,7 @@ export async function rankStreaks(engine: Engine, tenant: number, ids: readonly 
 }
 
 /**
- * The users with the longest streaks of the configured frequency, now (`active`) or ever (`longest`), at most `count`. Postgres answers; a streak that
+ * The users with the longest streaks of the configured frequency, now (`active`) or ever (`longest`), at most `count`. From Postgres; a streak that
  * time has ended is out of it when the sweep has settled its user.
  */
 export async function streakRankings(
@@ -130,7 +130,7 @@ export async function restoreStreak(engine: Engine, tenant: number, user: string
   return itemResult((await engine.call(tenant, 'restoreStreak', () => ({ args: { user, entryId } }))).outcome);
 }
 
-/** Pauses a user's streak on local dates, both inclusive. Answers with the pause's id, or why there is none. */
+/** Pauses a user's streak on local dates, both inclusive. Returns the pause's id, or why there is none. */
 export async function addPause(
   engine: Engine,
   tenant: number,

@@ -60,7 +60,7 @@ export interface UserState {
   readonly hash: UserHash;
   readonly profile: ProfileFact;
   readonly streak: StreakFact | undefined;
-  /** Empty unless they were asked for. */
+  /** Empty unless the caller wants them. */
   readonly counts: Counts;
   /** The newest ledger id: what Postgres must have committed to be in sync with this. */
   readonly ledgerId: string;
@@ -75,7 +75,7 @@ export async function readUser(engine: Engine, tenant: number, id: string, compl
   const { outcome, values, config } = await engine.call(tenant, 'readUser', () => ({ args }));
   if (outcome !== outcomes.ok) throw refusal(outcome, id);
   const [flat, streak, counts, users, ledgerId, now, day] = values;
-  if (!Array.isArray(flat)) throw new Error('readUser answered without fields');
+  if (!Array.isArray(flat)) throw new Error('readUser replied without fields');
   const hash = new Map<string, Buffer>();
   for (let i = 0; i + 1 < flat.length; i += 2) hash.set(text(flat[i]), flat[i + 1] as Buffer);
   return {
@@ -176,7 +176,7 @@ export async function readUserPoints(
   return userPointsJson(config, requireSystem(config, key), { total: Number(text(total)), awards: unpackAwards(awards as Buffer[]) });
 }
 
-/** A user's achievements with how many users have completed each; those that are not completed only when asked for. */
+/** A user's achievements with how many users have completed each; those that are not completed only when the caller wants them. */
 export async function readUserAchievements(
   engine: Engine,
   tenant: number,

@@ -203,12 +203,12 @@ export async function readWrapped(
   stores: SummaryStores,
   tenant: number,
   user: string,
-  asked: number | undefined,
+  requested: number | undefined,
 ): Promise<WrappedResponse> {
   const { engine, history, aggregates } = stores;
   const state = await readUser(engine, tenant, user);
   const { config, ledgerId, day: today } = state;
-  const number = asked ?? yearOf(today);
+  const number = requested ?? yearOf(today);
   // A user who has moved west has a newest day that the local calendar has yet to reach.
   const newest = yearOf(Math.max(today, Number(at(listOf(state.hash, userRecords.core), 'core', 'newestDay') ?? today)));
   if (number > newest) {

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { type Table, insertsOf } from '../postgres/insert.js';
+import { dayMs } from '../shared/calendar.js';
 import { addDecimals } from '../shared/decimal.js';
 import { activeDays, addedDecimals } from './analytics-days.js';
 import type { EventEntry, UserEntry } from './entry.js';
@@ -67,7 +68,7 @@ let yearOfLastDay = 1970;
 
 /** The year of a local day. Most days are that of the call before. */
 function yearOf(day: number): number {
-  if (day !== lastDay) [lastDay, yearOfLastDay] = [day, new Date(day * 86_400_000).getUTCFullYear()];
+  if (day !== lastDay) [lastDay, yearOfLastDay] = [day, new Date(day * dayMs).getUTCFullYear()];
   return yearOfLastDay;
 }
 

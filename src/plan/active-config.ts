@@ -34,8 +34,8 @@ export const compiled = (config: ConfigVersion): Compiled => ({
 });
 
 /**
- * A configuration version, made ready for answering requests: compiled, and indexed by the keys that callers use and the numbers that
- * Redis answers with. Archived objects are found by number, so that what they once awarded can be named, but not by key.
+ * A configuration version, made ready for requests: compiled, and indexed by the keys that callers use and the numbers that
+ * Redis replies with. Archived objects are found by number, so that what they once awarded can be named, but not by key.
  */
 export class ActiveConfig {
   readonly tenant: number;

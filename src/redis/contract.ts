@@ -209,7 +209,7 @@ const context = ['context'] as const;
 export const functions = {
   /**
    * Compares Redis with what Postgres has committed, and lets the other functions work. `isFinal` is 1 when nothing that was read of Redis
-   * before is going to be committed any more: a partition that is not open yet is only opened then, and else answers `notOpen`.
+   * before is going to be committed any more: a partition that is not open yet is only opened then, and else replies `notOpen`.
    */
   open: ['epoch', 'lastId', 'isFinal'],
   /**

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Metric } from '../config/schema/model.js';
 import { type UserAchievementResponse, userAchievementShape } from './achievements.js';
 
-/** The contract's `MetricResponse`. `status` is not in it, but the official client library refuses an answer without it. */
+/** The contract's `MetricResponse`. `status` is not in it, but the official client library refuses a response without it. */
 export const metricShape = z
   .object({
     id: z.string(),

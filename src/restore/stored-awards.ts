@@ -1,3 +1,5 @@
+import { dayMs } from '../shared/calendar.js';
+
 /** The size of an award without its boosts. */
 const fixedBytes = 52;
 /** An array's head (number of dimensions, 0 if empty, and type), its dimension (length and lower bound), and an element with its length. */
@@ -6,7 +8,7 @@ const idBytes = 16;
 const uuid = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
 /** The epoch of Postgres' timestamps and dates. */
 const epochMs = Date.UTC(2000, 0, 1);
-const epochDay = epochMs / 86_400_000;
+const epochDay = epochMs / dayMs;
 const microsInMs = 1_000;
 
 /** SQL: a row of `awards` as bytes for AwardReader. Sending numbers as text takes Postgres half as long again. */

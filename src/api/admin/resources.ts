@@ -2,23 +2,18 @@
 import { z } from 'zod';
 import { EditRefusal } from '../../config/change/edits.js';
 import { oneOf } from '../../config/schema/fields.js';
-import type { Leaderboard, ListName, PointsBoost } from '../../config/schema/model.js';
+import type { Leaderboard, ListName } from '../../config/schema/model.js';
 import type { Problem } from '../../config/file/problems.js';
 import { finishedEnd, statusProblem } from '../../config/change/transitions.js';
 import { webhookKinds } from '../../config/schema/webhook-kinds.js';
 import { idSchema } from '../../engine/user-properties.js';
 import { statusOn } from '../../responses/leaderboards.js';
+import { boostStatusOn } from '../../responses/points.js';
 import { boundedArray, instantShape } from '../../shared/shapes.js';
 import type { EndpointState } from '../../webhooks/admin.js';
 import type { Resource, Shown } from './resource.js';
 
 const leaderboardStatuses = ['inactive', 'active', 'scheduled', 'finished'] as const;
-
-/** By the date in UTC; for users, by their own date. */
-function boostStatus({ start, end }: PointsBoost, today: string): 'active' | 'scheduled' | 'finished' {
-  if (today < start) return 'scheduled';
-  return end !== null && today > end ? 'finished' : 'active';
-}
 
 interface SentLeaderboard {
   readonly status?: (typeof leaderboardStatuses)[number];
@@ -89,7 +84,8 @@ export const resources: { readonly [N in ListName]: Resource<N> } = {
     fixed: ['userId'],
     nullable: ['userId', 'end', 'userAttributes'],
     shown: { status: z.enum(['active', 'scheduled', 'finished']) },
-    show: (boost, today) => ({ status: boostStatus(boost, today) }),
+    // By the date in UTC; for users, by their own date.
+    show: (boost, today) => ({ status: boostStatusOn(boost, today) }),
     // The contract requires no format of these ids.
     ids: z.string(),
     // A system may have a boost for each of many users.

@@ -1,4 +1,4 @@
-import type { ConfigDocument, Webhook } from '../../config/schema/model.js';
+import type { Webhook } from '../../config/schema/model.js';
 import { pendingDeliveries, withAttributes, withMetric, withoutZone, withStreak } from '../../history/counts.js';
 import { conditionsDefinition } from '../../plan/activation.js';
 import type { Frequency } from '../../shared/calendar.js';
@@ -66,16 +66,15 @@ function streakQuestions({ from, to }: PlannedChange): Question[] {
   return [question(is.frequency, `: from this ${nouns[is.frequency]} on, the new conditions decide whether it continues`)];
 }
 
-const zoneOf = ({ settings }: ConfigDocument): string => settings.defaultTimeZone;
-
 function zoneQuestions({ from, to }: PlannedChange): Question[] {
-  if (zoneOf(from) === zoneOf(to)) return [];
+  const zone = to.settings.defaultTimeZone;
+  if (from.settings.defaultTimeZone === zone) return [];
   return [
     {
       subject: { kind: 'settings', key: null, within: null },
       count: withoutZone,
       of: 'users',
-      sentence: (count) => `${counted(count, 'user')} without a time zone would move to ${zoneOf(to)}.`,
+      sentence: (count) => `${counted(count, 'user')} without a time zone would move to ${zone}.`,
       what: 'users without a time zone',
     },
   ];

@@ -1,4 +1,4 @@
-/** What is asked about a change of the configuration: a count, and the sentence for its result. */
+/** A question about a change of the configuration: a count, and the sentence for its result. */
 import type { ObjectKind } from '../../config/schema/kind.js';
 import type { SingleName } from '../../config/schema/kinds.js';
 import type { ConfigDocument, ConfigObject } from '../../config/schema/model.js';
