@@ -8,6 +8,7 @@ import {
   type Batch,
   type ClaimedDelivery,
   type EndedDelivery,
+  type EndpointRules,
   type QueueKey,
   type QueueSecrets,
   processBatch,
@@ -23,17 +24,13 @@ export interface Target {
   readonly concurrency: number;
   /** For how long finished attempts are collected before a batch saves them, while most slots are busy; 0 saves each at once. */
   readonly collectMs: number;
-  /** After how long without a success the queue is switched off; null for never. */
-  readonly switchOffMs: number | null;
-  /** Creates the secret of a new queue; null for one without. */
-  newSecret(): string | null;
+  /** Only of a webhook endpoint, which signs with a secret and is switched off when it fails. `onSwitchedOff` gets the time since which it has failed. */
+  readonly endpoint?: EndpointRules & { onSwitchedOff(failingSince: Date): void };
   /** Attempts a delivery. Undefined if `stop` aborted it. */
   attempt(delivery: ClaimedDelivery, secrets: QueueSecrets): Promise<AttemptResult | undefined>;
   /** Called before each attempt, and with what a committed batch ended. */
   onAttempt(): void;
   onEnded(ended: readonly EndedDelivery[], abandoned: number): void;
-  /** Called once when the queue was switched off, with the time since which it has failed. */
-  onSwitchedOff(failingSince: Date): void;
 }
 
 /** Shared by the queues of a worker. */
@@ -47,6 +44,32 @@ export interface QueueContext {
 }
 
 /**
+ * The modes of a queue. Attempts run in all of them but the last.
+ *
+ * - waiting: no batch runs. `wake` starts one.
+ * - processing: a batch saves attempts and claims deliveries.
+ * - processingAgain: the same, and another batch follows, because more became due or finished meanwhile.
+ * - draining: `stop` waits for the attempts. No batch runs; each attempt that finishes starts one.
+ * - saving: `stop` waits for a batch that saves attempts and claims nothing.
+ * - savingAgain: the same, and another batch follows.
+ * - stopped: the claims of unfinished attempts are released, and what they come to is discarded.
+ */
+type Mode = 'waiting' | 'processing' | 'processingAgain' | 'draining' | 'saving' | 'savingAgain' | 'stopped';
+
+const nextModes: Readonly<Record<Mode, readonly Mode[]>> = {
+  waiting: ['processing', 'draining'],
+  processing: ['processingAgain', 'waiting', 'saving'],
+  processingAgain: ['processing', 'waiting', 'savingAgain'],
+  draining: ['saving', 'stopped'],
+  saving: ['savingAgain', 'draining'],
+  savingAgain: ['saving', 'draining'],
+  stopped: [],
+};
+
+const stoppingModes: ReadonlySet<Mode> = new Set(['draining', 'saving', 'savingAgain', 'stopped']);
+const batchModes: ReadonlySet<Mode> = new Set(['processing', 'processingAgain', 'saving', 'savingAgain']);
+
+/**
  * The deliveries of one queue that this worker attempts, at most `concurrency` of its target at a time. Batches run one after another, and each saves
  * all attempts that finished since the last one; so a receiver that never responds occupies only its own slots.
  */
@@ -55,10 +78,11 @@ export class DeliveryQueue {
   private readonly context: QueueContext;
   private readonly inFlight = new Map<string, { readonly delivery: ClaimedDelivery; readonly done: Promise<void> }>();
   private finished: Attempt[] = [];
-  private processing: Promise<void> | undefined;
+  private mode: Mode = 'waiting';
+  /** The batches that run in a row; settled in modes without a batch. */
+  private batches = Promise.resolve();
+  /** Starts a batch when the time to collect attempts is over. */
   private collecting: NodeJS.Timeout | undefined;
-  private wasWoken = false;
-  private stopping = false;
 
   constructor(key: QueueKey, context: QueueContext) {
     this.key = key;
@@ -67,44 +91,77 @@ export class DeliveryQueue {
 
   /** Whether no batch or attempt is running. */
   get isIdle(): boolean {
-    return this.processing === undefined && this.inFlight.size === 0 && this.finished.length === 0;
+    return !this.isIn(batchModes) && this.inFlight.size === 0 && this.finished.length === 0;
   }
 
   /** Called when a delivery is, or may be, due. */
   wake(): void {
-    this.wasWoken = true;
-    this.processing ??= this.processUntilDone();
+    switch (this.mode) {
+      case 'waiting':
+        this.setMode('processing');
+        this.batches = this.runBatches();
+        return;
+      case 'processing':
+        this.setMode('processingAgain');
+        return;
+      case 'draining':
+        if (this.finished.length === 0) return;
+        this.setMode('saving');
+        this.batches = this.runBatches();
+        return;
+      case 'saving':
+        this.setMode('savingAgain');
+        return;
+      case 'processingAgain':
+      case 'savingAgain':
+      case 'stopped':
+    }
   }
 
   /** Claims no more deliveries, waits for running attempts until `giveUp`, and releases the claims of the rest. */
   async stop(giveUp: Promise<unknown>): Promise<void> {
-    this.stopping = true;
+    this.setMode(this.mode === 'waiting' ? 'draining' : this.mode === 'processing' ? 'saving' : 'savingAgain');
     clearTimeout(this.collecting);
-    if (this.finished.length > 0) this.wake();
+    this.wake();
     // A running batch may still claim deliveries.
-    await this.processing;
+    await this.batches;
     await Promise.race([Promise.all([...this.inFlight.values()].map(({ done }) => done)), giveUp]);
-    while (this.processing !== undefined) await this.processing;
+    while (this.isIn(batchModes)) await this.batches;
+    this.setMode('stopped');
     await releaseClaims(
       this.context.pool,
       [...this.inFlight.values()].map(({ delivery }) => delivery),
     );
   }
 
-  private async processUntilDone(): Promise<void> {
-    // `processing` must be set before this can end.
-    await Promise.resolve();
+  private isIn(modes: ReadonlySet<Mode>): boolean {
+    return modes.has(this.mode);
+  }
+
+  private setMode(to: Mode): void {
+    if (!nextModes[this.mode].includes(to)) throw new Error(`a delivery queue can't go from ${this.mode} to ${to}`);
+    this.mode = to;
+  }
+
+  /** Runs a batch, and others while there is more to do. */
+  private async runBatches(): Promise<void> {
     try {
-      while (this.wasWoken && (this.finished.length > 0 || !this.stopping)) {
-        this.wasWoken = false;
-        await this.context.limit(() => this.runBatch());
-      }
+      do await this.context.limit(() => this.runBatch());
+      while (this.beginAgain());
     } catch (error) {
       // Finished attempts stay in memory for the next batch, which the worker's next poll starts.
       this.context.log[isStoreTrouble(error) ? 'debug' : 'warn']({ err: error, ...this.key }, 'delivery batch failed, will retry');
     } finally {
-      this.processing = undefined;
+      this.setMode(this.isIn(stoppingModes) ? 'draining' : 'waiting');
     }
+  }
+
+  /** Whether another batch follows. */
+  private beginAgain(): boolean {
+    if (this.mode === 'processingAgain') this.setMode('processing');
+    else if (this.mode === 'savingAgain' && this.finished.length > 0) this.setMode('saving');
+    else return false;
+    return true;
   }
 
   private async runBatch(): Promise<void> {
@@ -116,22 +173,20 @@ export class DeliveryQueue {
       return;
     }
     const { finished } = this;
-    const isActive = target?.state === 'active' && !this.stopping;
+    const isActive = target?.state === 'active' && !this.isIn(stoppingModes);
     const maxClaims = isActive ? Math.max(0, target.concurrency - this.inFlight.size) : 0;
     if (!target || (!isActive && finished.length === 0)) return;
     this.finished = [];
     let batch: Batch;
     try {
-      const { switchOffMs } = target;
-      const newSecret = (): string | null => target.newSecret();
-      batch = await processBatch(pool, this.key, { attempts: finished, maxClaims, aheadMs: aheadMs(), newSecret, switchOffMs });
+      batch = await processBatch(pool, this.key, { attempts: finished, maxClaims, aheadMs: aheadMs(), endpoint: target.endpoint });
     } catch (error) {
       this.finished = [...finished, ...this.finished];
       throw error;
     }
     target.onEnded(batch.ended, batch.abandoned);
-    if (batch.switchedOff !== null) target.onSwitchedOff(batch.switchedOff);
-    if (batch.hasMore) this.wasWoken = true;
+    if (batch.switchedOff !== null) target.endpoint?.onSwitchedOff(batch.switchedOff);
+    if (batch.hasMore) this.wake();
     for (const delivery of batch.claimed) this.start(delivery, target, batch.secrets);
   }
 
@@ -156,7 +211,7 @@ export class DeliveryQueue {
 
   /** Starts a batch now, or once half of the slots are free or the time to collect is over: a batch of many costs Postgres little more than of one. */
   private collect({ collectMs, concurrency }: Target): void {
-    if (this.stopping || collectMs === 0 || this.inFlight.size <= concurrency / 2) {
+    if (this.isIn(stoppingModes) || collectMs === 0 || this.inFlight.size <= concurrency / 2) {
       clearTimeout(this.collecting);
       this.collecting = undefined;
       this.wake();

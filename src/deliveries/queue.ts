@@ -82,10 +82,16 @@ export interface BatchOptions {
   readonly maxClaims: number;
   /** How far the clock of deliveries is ahead of Postgres' clock; only tests set it. */
   readonly aheadMs: number;
-  /** Creates the secret of a new queue; null for one without. */
-  readonly newSecret: () => string | null;
-  /** After how long without a success a queue is switched off; null for never. */
-  readonly switchOffMs: number | null;
+  /** Undefined for a channel, which has no secret and is never switched off. */
+  readonly endpoint?: EndpointRules | undefined;
+}
+
+/** What the queue of a webhook endpoint needs besides. */
+export interface EndpointRules {
+  /** After how long without a success it is switched off. */
+  readonly switchOffMs: number;
+  /** Creates the secret of a new queue. */
+  newSecret(): string;
 }
 
 // An index has the pending deliveries by queue, so each queue costs two index scans, however long it is.
@@ -136,7 +142,7 @@ interface QueueRow {
  * Locks the row of a queue until the transaction ends; inserts a missing one. `now` is rounded up to a whole millisecond, so that a delivery added
  * just now is due.
  */
-async function lockQueue(client: pg.ClientBase, { tenant, no }: QueueKey, { aheadMs, newSecret }: BatchOptions): Promise<QueueRow> {
+async function lockQueue(client: pg.ClientBase, { tenant, no }: QueueKey, { aheadMs, endpoint }: BatchOptions): Promise<QueueRow> {
   const select = {
     name: 'lock-queue',
     text: `select secret, failing_since, switched_off, clock.now,
@@ -147,7 +153,7 @@ async function lockQueue(client: pg.ClientBase, { tenant, no }: QueueKey, { ahea
   };
   const found = await client.query<QueueRow>(select);
   if (found.rows[0]) return found.rows[0];
-  await ensureQueues(client, tenant, [{ no, secret: newSecret() }]);
+  await ensureQueues(client, tenant, [{ no, secret: endpoint?.newSecret() ?? null }]);
   const created = await client.query<QueueRow>(select);
   if (!created.rows[0]) throw new Error(`queue ${no} of tenant ${tenant} has no row`);
   return created.rows[0];
@@ -221,7 +227,7 @@ async function updateHealth(
   client: pg.ClientBase,
   { tenant, no }: QueueKey,
   { failing_since: since, now }: QueueRow,
-  { isAnyAccepted, isAnyFinal, switchOffMs }: { isAnyAccepted: boolean; isAnyFinal: boolean; switchOffMs: number | null },
+  { isAnyAccepted, isAnyFinal, switchOffMs = Infinity }: { isAnyAccepted: boolean; isAnyFinal: boolean; switchOffMs: number | undefined },
 ): Promise<boolean> {
   if (isAnyAccepted ? since !== null : since === null) {
     await client.query('update delivery_queues set failing_since = $3 where tenant = $1 and no = $2', [
@@ -230,7 +236,7 @@ async function updateHealth(
       isAnyAccepted ? null : now,
     ]);
   }
-  if (switchOffMs === null || isAnyAccepted || !isAnyFinal || since === null || now.getTime() - since.getTime() < switchOffMs) return false;
+  if (isAnyAccepted || !isAnyFinal || since === null || now.getTime() - since.getTime() < switchOffMs) return false;
   await client.query('update delivery_queues set switched_off = $3 where tenant = $1 and no = $2', [tenant, no, now]);
   return true;
 }
@@ -300,7 +306,7 @@ async function failPending(client: pg.ClientBase, { tenant, no }: QueueKey, now:
  * expires after limits.deliveryClaimMs, so a delivery that a killed worker was attempting is attempted again.
  */
 export function processBatch(pool: pg.Pool, queue: QueueKey, options: BatchOptions): Promise<Batch> {
-  const { attempts, maxClaims, switchOffMs } = options;
+  const { attempts, maxClaims, endpoint } = options;
   return inTransaction(pool, async (client) => {
     const row = await lockQueue(client, queue, options);
     const { now } = row;
@@ -309,7 +315,8 @@ export function processBatch(pool: pg.Pool, queue: QueueKey, options: BatchOptio
     const tried = attempts.filter(({ result: { status } }) => status !== 'skipped' && status !== 'logged');
     const isAnyAccepted = tried.some(({ result }) => result.status === 'delivered');
     const isAnyFinal = ended.some(({ status }) => status === 'failed');
-    const isSwitchedOff = tried.length > 0 && (await updateHealth(client, queue, row, { isAnyAccepted, isAnyFinal, switchOffMs }));
+    const isSwitchedOff =
+      tried.length > 0 && (await updateHealth(client, queue, row, { isAnyAccepted, isAnyFinal, switchOffMs: endpoint?.switchOffMs }));
     const result = {
       ended,
       abandoned: 0,

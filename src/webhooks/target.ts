@@ -31,7 +31,13 @@ interface WebhookTargetOptions {
 class WebhookTarget implements Target {
   readonly concurrency = limits.webhookConcurrency;
   readonly collectMs = 0;
-  readonly switchOffMs = limits.webhookSwitchOffMs;
+  readonly endpoint: NonNullable<Target['endpoint']> = {
+    switchOffMs: limits.webhookSwitchOffMs,
+    newSecret,
+    onSwitchedOff: (failingSince) => {
+      this.onSwitchedOff(failingSince);
+    },
+  };
   private readonly webhook: Webhook;
   private readonly options: WebhookTargetOptions;
 
@@ -42,10 +48,6 @@ class WebhookTarget implements Target {
 
   get state(): Target['state'] {
     return this.webhook.archived ? 'deleted' : this.webhook.status;
-  }
-
-  newSecret(): string {
-    return newSecret();
   }
 
   async attempt({ id, body, attempts }: ClaimedDelivery, { secret, previous }: QueueSecrets): Promise<AttemptResult | undefined> {
@@ -73,7 +75,7 @@ class WebhookTarget implements Target {
     counts.failed += ended.length - delivered + abandoned;
   }
 
-  onSwitchedOff(failingSince: Date): void {
+  private onSwitchedOff(failingSince: Date): void {
     const { counts, log, tenant } = this.options;
     counts.switchedOff += 1;
     log.error(

@@ -19,7 +19,7 @@ import { freshDatabase, type TestDatabase } from '../support/world.js';
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
-const batch = { attempts: [], maxClaims: 0, aheadMs: 0, newSecret, switchOffMs: limits.webhookSwitchOffMs };
+const batch = { attempts: [], maxClaims: 0, aheadMs: 0, endpoint: { newSecret, switchOffMs: limits.webhookSwitchOffMs } };
 
 type Worker = Deliverer & { readonly counts: DeliveryCounts };
 

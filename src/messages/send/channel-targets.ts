@@ -31,12 +31,10 @@ export class MessageCounts {
   }
 }
 
-/** A channel of a tenant, as the target of its queue. */
+/** A channel of a tenant, as the target of its queue. A provider that fails concerns all users: operators are alerted, and notifications wait. */
 class ChannelTarget implements Target {
   readonly concurrency = limits.messageConcurrency;
   readonly collectMs = limits.messageCollectMs;
-  /** A provider that fails concerns all users: operators are alerted, and messages wait. */
-  readonly switchOffMs = null;
   private readonly tenant: number;
   private readonly channel: Channel;
   private readonly sender: Sender | undefined;
@@ -53,10 +51,6 @@ class ChannelTarget implements Target {
     return this.sender?.isOn(this.channel) === true ? 'active' : 'inactive';
   }
 
-  newSecret(): null {
-    return null;
-  }
-
   async attempt(delivery: ClaimedDelivery): Promise<AttemptResult | undefined> {
     return this.sender?.attempt(this.tenant, delivery);
   }
@@ -67,10 +61,6 @@ class ChannelTarget implements Target {
 
   onEnded(ended: readonly EndedDelivery[]): void {
     for (const { kind, status } of ended) this.counts.add(typeOfKind(kind), this.channel, status);
-  }
-
-  onSwitchedOff(): void {
-    throw new Error('a channel is never switched off');
   }
 }
 
