@@ -1,4 +1,5 @@
 import type { Principal } from '../access/key-ring.js';
+import { counted } from '../shared/counted.js';
 import { limits } from '../shared/limits.js';
 import { JsonText } from '../shared/json.js';
 import { isRead } from './auth.js';
@@ -15,7 +16,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** What the audit log says about a number of things: `2 streak freezes given`; undefined for none. `users` are those that the request names without it. */
 export function countOf(count: number, what: string, done: string, users?: readonly string[]): Audited | undefined {
   if (count === 0) return undefined;
-  return { summary: `${count} ${what}${count === 1 ? '' : 's'} ${done}`, ...(users ? { users } : {}) };
+  return { summary: `${counted(count, what)} ${done}`, ...(users ? { users } : {}) };
 }
 
 /** A name for an object of a response. One that is about a user is named by its id alone, since its other texts may name the user. */

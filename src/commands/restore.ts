@@ -6,6 +6,7 @@ import type { Context } from '../app/context.js';
 import { aheadSentence } from '../engine/sync.js';
 import { OperatorError } from '../shared/errors.js';
 import { LeaseLost } from '../ledger/offsets.js';
+import { counted } from '../shared/counted.js';
 import { limits } from '../shared/limits.js';
 import { redisProblems, sentenceOf } from '../shared/store-problems.js';
 import { messageOf } from '../redis/connection.js';
@@ -133,7 +134,7 @@ async function restoreOne(context: Context, print: Print, named: NamedTenant, ho
     if (error instanceof LeaseLost) return false;
     if (how.signal?.aborted !== true) throw error;
     throw new OperatorError(
-      `Interrupted: ${count} users of ${named.name} are restored, and it is not served until all are. ` +
+      `Interrupted: ${counted(count, 'user')} of ${named.name} ${count === 1 ? 'is' : 'are'} restored, and it is not served until all are. ` +
         'Run laurel restore again to resume; a worker with AUTO_RESTORE=1 resumes by itself.',
     );
   }
@@ -149,7 +150,7 @@ const optionsOf = (
 });
 
 const noteRestored = ({ audit }: Context, { no }: NamedTenant, { users }: Restored): Promise<void> =>
-  audit.note({ tenant: no, keyId: null, via: 'command', operation: 'restore', summary: `${users} users restored` });
+  audit.note({ tenant: no, keyId: null, via: 'command', operation: 'restore', summary: `${counted(users, 'user')} restored` });
 
 function printRestored(print: Print, { name }: NamedTenant, restored: Restored | undefined): void {
   if (!restored) {
@@ -157,9 +158,12 @@ function printRestored(print: Print, { name }: NamedTenant, restored: Restored |
     return;
   }
   const { users, resumed, saved } = restored;
-  if (saved > 0) print(`${saved} ledger entries that Postgres did not have are saved as dead letters: docs/operations/dead-letters.md.`);
+  if (saved > 0)
+    print(
+      `${counted(saved, 'ledger entry', 'ledger entries')} that Postgres did not have ${saved === 1 ? 'is' : 'are'} saved as dead letters: docs/operations/dead-letters.md.`,
+    );
   print(
-    `${users} users of ${name} are restored${resumed ? ', including those of an interrupted restore' : ''}: Redis is in sync with Postgres.`,
+    `${counted(users, 'user')} of ${name} ${users === 1 ? 'is' : 'are'} restored${resumed ? ', including those of an interrupted restore' : ''}: Redis is in sync with Postgres.`,
   );
 }
 
@@ -193,8 +197,8 @@ export async function verify(context: Context, print: Print, how: VerifyCommand)
   }
   if (how.report !== undefined) writeFileSync(how.report, `${JSON.stringify(differences, null, 2)}\n`);
   const problems = [
-    ...(differences.length > 0 ? [`Redis and Postgres differ in ${differences.length} places.`] : []),
-    ...(outOfSync > 0 ? [`Redis is out of sync for ${outOfSync} tenants: their users were not compared.`] : []),
+    ...(differences.length > 0 ? [`Redis and Postgres differ in ${counted(differences.length, 'place')}.`] : []),
+    ...(outOfSync > 0 ? [`Redis is out of sync for ${counted(outOfSync, 'tenant')}: their users were not compared.`] : []),
   ];
   if (problems.length > 0) throw new OperatorError(problems.join('\n'));
 }
@@ -218,7 +222,7 @@ async function verifyOne(
   };
   const options = { tenant, partition: engine.partition(tenant), redis, pool, waitForLedger };
   const found = await withProgress(`Comparing ${name}`, (onProgress) => verifyTenant({ ...options, onProgress }));
-  print(`${found.users} users of ${name}: ${found.differences.length} differences.`);
+  print(`${counted(found.users, 'user')} of ${name}: ${counted(found.differences.length, 'difference')}.`);
   for (const { what, redis: inRedis, postgres } of found.differences)
     print(`  ${what}: Redis has ${inRedis ?? 'nothing'}, Postgres ${postgres ?? 'nothing'}`);
   return found.differences.map((difference) => ({ tenant: name, ...difference }));

@@ -5,6 +5,7 @@ import { readStatus, type Status } from '../observe/status.js';
 import { createPool } from '../postgres/pool.js';
 import { connectRedis, messageOf } from '../redis/connection.js';
 import { OperatorError } from '../shared/errors.js';
+import { counted } from '../shared/counted.js';
 import { limits } from '../shared/limits.js';
 import type { Settings } from '../app/settings.js';
 import type { Print } from '../app/output.js';
@@ -13,8 +14,10 @@ const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB
 
 const unknown = 'unknown';
 
+const entries = (count: number): string => counted(count, 'entry', 'entries');
+
 const discardedText = ({ lost, givenUp }: { readonly lost: number; readonly givenUp: number }): string =>
-  lost + givenUp > 0 ? `, ${lost} entries lost and ${givenUp} given up in restores` : '';
+  lost + givenUp > 0 ? `, ${entries(lost)} lost and ${givenUp} given up in restores` : '';
 
 function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, listed }: Status): string[] {
   const leases = postgres?.leases;
@@ -23,7 +26,7 @@ function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, 
       ? `Redis      ${redis.version}, ${megabytes(redis.memoryBytes)}, ${redis.replicas} replicas, append-only file ${redis.appendOnlyFile ? 'ok' : 'NOT OK'}`
       : `Redis      ${unknown}`,
     postgres
-      ? `Postgres   ${postgres.version}, ${megabytes(postgres.databaseBytes)}, schema ${postgres.schema}, ${postgres.deadLetters} dead letters${discardedText(postgres.discarded)}`
+      ? `Postgres   ${postgres.version}, ${megabytes(postgres.databaseBytes)}, schema ${postgres.schema}, ${counted(postgres.deadLetters, 'dead letter')}${discardedText(postgres.discarded)}`
       : `Postgres   ${unknown}`,
     `Processes  ${processes?.length ?? unknown}`,
     ...(processes ?? []).map(
@@ -31,14 +34,14 @@ function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, 
         `  ${role} on ${host}, process ${pid}, Redis ${at}, prefix ${prefix}${confirmed ? '' : ', serves nothing: its Redis is away or out of sync'}`,
     ),
     `Leases     ${leases?.length ?? unknown}`,
-    ...(leases ?? []).map(({ holder, tenants: of }) => `  ${holder}: ${of} tenants`),
-    `Ledger     ${lagEntries === null || lagSeconds === null ? unknown : `${lagEntries} entries, ${lagSeconds.toFixed(1)} s behind`}`,
+    ...(leases ?? []).map(({ holder, tenants: of }) => `  ${holder}: ${counted(of, 'tenant')}`),
+    `Ledger     ${lagEntries === null || lagSeconds === null ? unknown : `${entries(lagEntries)}, ${lagSeconds.toFixed(1)} s behind`}`,
     `Tenants    ${tenants ?? unknown}`,
     ...(listed ?? []).map(
       (one) =>
-        `  ${one.name}: ${one.state}${one.restored === null ? '' : ` (${one.restored} users so far)`}, epoch ${one.epoch}` +
+        `  ${one.name}: ${one.state}${one.restored === null ? '' : ` (${counted(one.restored, 'user')} so far)`}, epoch ${one.epoch}` +
         `${one.redisEpoch === one.epoch ? '' : ` (Redis ${one.redisEpoch ?? 'none'})`}, committed ${one.committed}, ` +
-        `Redis has ${one.newest}, ${one.lagEntries} entries behind`,
+        `Redis has ${one.newest}, ${entries(one.lagEntries)} behind`,
     ),
   ];
 }

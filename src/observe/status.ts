@@ -20,6 +20,7 @@ import { bundleLibrary } from '../redis/library.js';
 import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/partition.js';
 import { postgresError, postgresSentence } from '../postgres/failure.js';
 import { infoFields } from '../redis/server.js';
+import { counted } from '../shared/counted.js';
 import { limits } from '../shared/limits.js';
 import { redisProblems, sentenceOf } from '../shared/store-problems.js';
 
@@ -311,19 +312,21 @@ function problemsOf({ processes, listed, lagSeconds, postgres }: Omit<Status, 'p
   const outOfSync = count(({ state }) => state === 'out of sync');
   const restoring = count(({ state }) => state === 'restoring');
   const older = count(({ postgresIsOlder }) => postgresIsOlder);
+  const deadLetters = postgres?.deadLetters ?? 0;
+  const lost = postgres?.discarded.lost ?? 0;
   const found: readonly (readonly [boolean, string])[] = [
     [
       processes !== null && !processes.some(({ role }) => role.includes('worker')),
       `No worker has reached this Postgres in the last ${limits.statusConfirmedS} seconds: none is running, or it cannot.`,
     ],
-    [outOfSync > 0, `Redis is out of sync for ${outOfSync} tenants.`],
-    [older > 0, `Postgres is older than Redis for ${older} tenants: docs/operations/backup.md.`],
-    [restoring > 0, `The Redis of ${restoring} tenants is being restored, or its restore was interrupted.`],
+    [outOfSync > 0, `Redis is out of sync for ${counted(outOfSync, 'tenant')}.`],
+    [older > 0, `Postgres is older than Redis for ${counted(older, 'tenant')}: docs/operations/backup.md.`],
+    [restoring > 0, `The Redis of ${counted(restoring, 'tenant')} is being restored, or its restore was interrupted.`],
     [(lagSeconds ?? 0) > limits.statusLagS, `Postgres is ${Math.round(lagSeconds ?? 0)} s behind Redis.`],
-    [(postgres?.deadLetters ?? 0) > 0, `There are ${postgres?.deadLetters} dead letters.`],
+    [deadLetters > 0, `There ${deadLetters === 1 ? 'is' : 'are'} ${counted(deadLetters, 'dead letter')}.`],
     [
-      (postgres?.discarded.lost ?? 0) > 0,
-      `A restore removed ${postgres?.discarded.lost} ledger entries from Redis that Postgres did not have: docs/operations/dead-letters.md.`,
+      lost > 0,
+      `A restore removed ${counted(lost, 'ledger entry', 'ledger entries')} from Redis that Postgres did not have: docs/operations/dead-letters.md.`,
     ],
   ];
   return found.flatMap(([isSo, sentence]) => (isSo ? [sentence] : []));

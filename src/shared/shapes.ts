@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isDate } from './calendar.js';
+import { counted } from './counted.js';
 import { limits } from './limits.js';
 
 /**
@@ -39,7 +40,7 @@ export function boundedArray<T extends z.ZodType>(element: T, max: number, min =
       else return value as unknown[];
       return z.NEVER;
     },
-    min > 0 ? all.min(min, `must have at least ${min} item${min === 1 ? '' : 's'}`) : all,
+    min > 0 ? all.min(min, `must have at least ${counted(min, 'item')}`) : all,
   );
 }
 

@@ -101,9 +101,9 @@ describe('The status', () => {
 
   it('names problems while they last', async () => {
     await world.pool.query(`insert into dead_letters (tenant, stream_id, raw, reason) values (1, '1-1', '', 'a test')`);
-    expect((await readStatus(world)).problems).to.include('There are 1 dead letters.');
+    expect((await readStatus(world)).problems).to.include('There is 1 dead letter.');
     await world.pool.query('delete from dead_letters');
-    expect((await readStatus(world)).problems).not.to.include('There are 1 dead letters.');
+    expect((await readStatus(world)).problems).not.to.include('There is 1 dead letter.');
   });
 
   it('concerns the account: a key that is bound to a tenant gets a 403', async () => {

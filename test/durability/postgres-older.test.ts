@@ -123,8 +123,8 @@ describe('a Postgres that is older than Redis', () => {
     });
     expect(found.processes?.map(({ pid, role }) => [pid, role])).to.deep.equal([[process.pid, 'api and worker']]);
     expect(found.problems.filter((problem) => !problem.startsWith('Redis has no append-only file'))).to.deep.equal([
-      'Redis is out of sync for 1 tenants.',
-      'Postgres is older than Redis for 1 tenants: docs/operations/backup.md.',
+      'Redis is out of sync for 1 tenant.',
+      'Postgres is older than Redis for 1 tenant: docs/operations/backup.md.',
     ]);
   });
 
@@ -151,7 +151,7 @@ describe('a Postgres that is older than Redis', () => {
     for (let n = 1; n <= uncommitted; n += 1) await world.redis.xadd(`${world.partition}ledger`, '*', 'e', 'not written by anyone');
     expect(await failure(restore(await context(), print, {}))).to.match(/^Postgres is older than Redis: .* Nothing was changed\.$/);
     await restore(await context(), print, { discard: true });
-    expect(printed.at(-1)).to.equal('1 users of the default tenant are restored: Redis is in sync with Postgres.');
+    expect(printed.at(-1)).to.equal('1 user of the default tenant is restored: Redis is in sync with Postgres.');
     const letters = `${uncommitted} ledger entries that Postgres did not have are saved as dead letters: docs/operations/dead-letters.md.`;
     expect(printed).to.include(letters);
     const service = await serve();
@@ -165,7 +165,7 @@ describe('a Postgres that is older than Redis', () => {
     // What is given up can be sent again.
     expect([(await sendTo(service, 'key 30')).status, (await sendTo(service, 'key 31')).body.total]).to.deep.equal([202, 31]);
     await verify(await context(), print, {});
-    expect(printed.at(-1)).to.equal('1 users of the default tenant: 0 differences.');
+    expect(printed.at(-1)).to.equal('1 user of the default tenant: 0 differences.');
   });
 
   it('is noticed when Redis was restored in between, and is no other database', async () => {

@@ -159,7 +159,7 @@ describe('laurel status', () => {
   it('tells a Redis that lacks something from one that is in sync, and a store that does not answer', async () => {
     await stage.pool.query(`update stream_offsets set last_ms = last_ms + 1000000000000`);
     const behind = await report();
-    expect(behind.log).to.equal(`${noWorker}\nRedis is out of sync for 1 tenants.\n`);
+    expect(behind.log).to.equal(`${noWorker}\nRedis is out of sync for 1 tenant.\n`);
     await stage.redis.hset(`${stage.partition}meta`, 'restoring', 'an epoch', 'restoredUsers', '7');
     const [half] = (await report()).status.listed ?? [];
     expect([half?.state, half?.restored]).to.deep.equal(['restoring', 7]);
@@ -181,7 +181,7 @@ describe('laurel status', () => {
       .to.match(/^Postgres {3}unknown$/m)
       .and.to.match(/^Processes {2}unknown$/m)
       .and.to.match(/^Leases {5}unknown$/m)
-      .and.to.match(/^Ledger {5}1 entries, \d+\.\d s behind$/m)
+      .and.to.match(/^Ledger {5}1 entry, \d+\.\d s behind$/m)
       .and.to.match(/^Tenants {4}unknown$/m);
     expect(log).to.match(
       /^Postgres does not answer \(.*\nUnknown without Postgres: the processes, .* The lag of the ledgers is that of the default tenant.*\n$/,
@@ -213,7 +213,7 @@ describe('laurel verify', () => {
 
   it('prints a line of progress when its output is piped', async () => {
     const { code, output, log } = await runLaurel(['verify'], stage.env);
-    expect([code, output]).to.deep.equal([0, '1 users of the default tenant: 0 differences.\n']);
+    expect([code, output]).to.deep.equal([0, '1 user of the default tenant: 0 differences.\n']);
     expect(log)
       .to.match(/^Comparing the default tenant: 0% {2}\| {2}/m)
       .and.to.match(/^Comparing the default tenant: 100%.*1 of 1 users/m);
@@ -226,6 +226,6 @@ describe('laurel verify', () => {
     const { code, output, log } = await runLaurel(['verify'], stage.env);
     expect(code).to.equal(1);
     expect(output).to.match(/^The default tenant is out of sync\. Redis is behind Postgres: .* run laurel restore\.\n$/);
-    expect(log).to.equal('Redis is out of sync for 1 tenants: their users were not compared.\n');
+    expect(log).to.equal('Redis is out of sync for 1 tenant: their users were not compared.\n');
   });
 });
