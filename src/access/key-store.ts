@@ -155,8 +155,13 @@ export async function createApplicationKeys(pool: pg.Pool, { tenant, items, nowM
 function rowOf({ item, key }: KeyedItem): object {
   const { userId, permissions = null, fields = null, maxEventValue = null, expires = null } = item;
   return {
-    ...{ user_id: userId, permissions, fields: fields ?? (permissions && []), max_event_value: maxEventValue },
-    ...{ expires: expires?.toISOString() ?? null, prefix: keyPrefix(key), hash: hashKey(key).toString('hex') },
+    user_id: userId,
+    permissions,
+    fields: fields ?? (permissions && []),
+    max_event_value: maxEventValue,
+    expires: expires?.toISOString() ?? null,
+    prefix: keyPrefix(key),
+    hash: hashKey(key).toString('hex'),
   };
 }
 

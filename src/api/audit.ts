@@ -100,13 +100,13 @@ function noting({ api, route }: AuditedEndpoint): Handle {
     if (!audited) return response;
     const version = await versionOf(services, tenant, route);
     await services.audit.note({
-      ...{ tenant: isOfTenant ? tenant : null, keyId: principal.keyId, via: principal.sessionId === undefined ? 'api' : 'dashboard' },
-      ...{
-        operation: route.operation,
-        ...audited,
-        ignoredFields: request.ignoredFields,
-        configurationVersion: version === before ? null : version,
-      },
+      tenant: isOfTenant ? tenant : null,
+      keyId: principal.keyId,
+      via: principal.sessionId === undefined ? 'api' : 'dashboard',
+      operation: route.operation,
+      ...audited,
+      ignoredFields: request.ignoredFields,
+      configurationVersion: version === before ? null : version,
     });
     return response;
   };

@@ -51,7 +51,14 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
   const deletion = deletionOf(context);
   const feedback = feedbackIntake(context);
   const services: Services = {
-    ...{ engine, clock, history, aggregates, analytics, configuration, account, audit },
+    engine,
+    clock,
+    history,
+    aggregates,
+    analytics,
+    configuration,
+    account,
+    audit,
     sessions: new Sessions({ account, aheadMs: context.overrides.sessionAheadMs }),
     advance: (toMs) => sweeper.advance(defaultTenant, toMs),
     counts: new Counts(pool),
@@ -73,7 +80,8 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     costly: new CostlyRequests(limitTo('costly', settings.rateLimitCostly)),
   };
   const app = createApp({
-    ...{ services, ...admission },
+    services,
+    ...admission,
     more: settings.dashboard ? dashboardOf(context, services, admission) : undefined,
     health: { problem },
     home: settings.dashboard ? '/dashboard' : '/docs',

@@ -72,8 +72,12 @@ export async function applyConfig(
 export async function noteApplied({ audit }: Context, { saved, changes, config }: AppliedConfig): Promise<void> {
   if (!saved) return;
   await audit.note({
-    ...{ tenant: config.tenant, keyId: null, via: 'command', operation: 'apply' },
-    ...{ summary: nameChanges(changes).join('; '), configurationVersion: config.version },
+    tenant: config.tenant,
+    keyId: null,
+    via: 'command',
+    operation: 'apply',
+    summary: nameChanges(changes).join('; '),
+    configurationVersion: config.version,
   });
 }
 

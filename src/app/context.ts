@@ -114,7 +114,11 @@ export class Context {
     this.overrides = overrides;
     this.lifecycle = lifecycle;
     this.active = new ActiveRedis({
-      ...{ redis, pool, prefix: settings.redisPrefix, role: options.role ?? 'command', aheadMs: overrides.confirmationAheadMs },
+      redis,
+      pool,
+      prefix: settings.redisPrefix,
+      role: options.role ?? 'command',
+      aheadMs: overrides.confirmationAheadMs,
       address: redisPlaceName(settings.redisUrl, settings.dataDir),
       db: redisDatabaseOf(settings.redisUrl),
       partition: (tenant) => this.engine.partition(tenant),
@@ -147,7 +151,10 @@ export class Context {
     this.analytics = new AnalyticsReader(pool);
     this.clock = new Clock(this.engine, testClock);
     this.configuration = new ConfigEditor({
-      ...{ pool, engine: this.engine, clock: this.clock, failure: postgresFailure },
+      pool,
+      engine: this.engine,
+      clock: this.clock,
+      failure: postgresFailure,
       webhookReceivers: webhookReceivers(settings),
     });
     this.account = new Account({ redis, prefix: settings.redisPrefix, pool, log, watches, aheadMs: overrides.sessionAheadMs });

@@ -148,7 +148,8 @@ async function startMetrics(context: Context, watch: Observed, supervised?: Supe
   const listen = metricsListen(settings);
   if (!watch.metrics || !listen) return undefined;
   watch.stores({
-    ...{ redis: await context.connectAgain('Redis connection of the metrics'), pool },
+    redis: await context.connectAgain('Redis connection of the metrics'),
+    pool,
     partition: (tenant) => engine.partition(tenant),
     tenants: () => account.tenants,
   });

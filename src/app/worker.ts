@@ -27,7 +27,12 @@ interface WorkerOptions {
 export async function startWorker({ context, listener, watch, wakeDeliverer }: WorkerOptions): Promise<Reconciler> {
   const { engine, pool, active, settings, lifecycle, log } = context;
   const reconciler = new Reconciler({
-    ...{ engine, pool, active, log, testClock: settings.testClock, autoRestore: settings.autoRestore },
+    engine,
+    pool,
+    active,
+    log,
+    testClock: settings.testClock,
+    autoRestore: settings.autoRestore,
     redis: await context.connectAgain('Redis connection of the reconciler'),
   });
   const writeBehind = new WriteBehind({
@@ -54,7 +59,8 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
 }
 
 const writeBehindOptions = ({ account, engine, pool, log, settings }: Context, wakeDeliverer: () => void) => ({
-  ...{ pool, log },
+  pool,
+  log,
   tenants: () => account.tenants,
   partition: (tenant: number) => engine.partition(tenant),
   awaitEntries: (tenant: number, epoch: string, lastId: string) => engine.awaitEntries(tenant, epoch, lastId),
@@ -80,7 +86,8 @@ export function startDeliverer(context: Context, watch: Observed): Deliverer {
   const webhooks = new WebhookTargets({ transport, log, configuration: async (tenant) => (await engine.config(tenant)).document });
   const messages = startMessages(context, watch);
   const deliverer = new Deliverer({
-    ...{ pool, log },
+    pool,
+    log,
     targetOf: async (queue) => messages.targets.targetOf(queue) ?? webhooks.targetOf(queue),
     abort: async () => {
       await Promise.all([transport.stop(), messages.abort()]);

@@ -74,7 +74,8 @@ function limitsOf({ permissions, fields, maxEventValue, expires }: ApplicationKe
   return {
     permissions: wordsOf('--permissions', permissions, keyPermissions),
     fields: wordsOf('--fields', fields, keyFields),
-    ...{ maxEventValue: most, expires: at },
+    maxEventValue: most,
+    expires: at,
   };
 }
 

@@ -36,8 +36,11 @@ async function withProgress<T>(what: string, work: (onProgress: (done: number, a
   const figures = '{percentage}%  |  {value} of {total} users  |  {rate} a second  |  {eta_formatted} left';
   const bar = new cliProgress.SingleBar(
     {
-      ...{ stream, format: stream.isTTY ? `${what} {bar} ${figures}` : `${what}: ${figures}` },
-      ...{ noTTYOutput: true, notTTYSchedule: limits.progressLineMs, emptyOnZero: true },
+      stream,
+      format: stream.isTTY ? `${what} {bar} ${figures}` : `${what}: ${figures}`,
+      noTTYOutput: true,
+      notTTYSchedule: limits.progressLineMs,
+      emptyOnZero: true,
     },
     cliProgress.Presets.shades_classic,
   );
@@ -145,7 +148,12 @@ const optionsOf = (
   { no: tenant }: NamedTenant,
   { signal }: RestoreCommand,
 ): Omit<RestoreOptions, 'purpose'> => ({
-  ...{ tenant, partition: engine.partition(tenant), redis, pool, active, testClock: clock.settable },
+  tenant,
+  partition: engine.partition(tenant),
+  redis,
+  pool,
+  active,
+  testClock: clock.settable,
   ...(signal ? { signal } : {}),
 });
 

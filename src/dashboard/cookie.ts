@@ -22,7 +22,12 @@ function write(context: Koa.Context, name: string, value: { readonly token: stri
   // The library refuses a Secure cookie on the plain connection from a proxy.
   context.cookies.secure = secure;
   context.cookies.set(name, value?.token ?? null, {
-    ...{ httpOnly: true, sameSite: 'strict', path: '/', secure, signed: false, overwrite: true },
+    httpOnly: true,
+    sameSite: 'strict',
+    path: '/',
+    secure,
+    signed: false,
+    overwrite: true,
     ...(value ? { maxAge: value.maxAgeMs } : {}),
   });
 }

@@ -38,8 +38,12 @@ export function demoEnvironment({ folder, key, receiver }: DemoPlace): Record<st
   const others = ['DATABASE_URL', 'CONFIG', 'RATE_LIMIT', 'MAX_LEDGER_ENTRIES', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
   return {
     ...Object.fromEntries([...unset, ...others, ...Object.keys(providerVariables)].map((variable) => [variable, ''])),
-    ...{ DATA_DIR: folder, ADMIN_API_KEY: key, TEST_CLOCK: '1', MESSAGES: 'log' },
-    ...{ WEBHOOK_ALLOW_PRIVATE: '', WEBHOOK_ORIGINS: new URL(receiver).origin },
+    DATA_DIR: folder,
+    ADMIN_API_KEY: key,
+    TEST_CLOCK: '1',
+    MESSAGES: 'log',
+    WEBHOOK_ALLOW_PRIVATE: '',
+    WEBHOOK_ORIGINS: new URL(receiver).origin,
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'warn',
   };
 }

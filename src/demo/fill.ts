@@ -39,7 +39,9 @@ async function moveClock(options: FillOptions, toMs: number): Promise<void> {
 function requestOf({ metric, value, attributes, isFirst, person }: StoryEvent): object {
   const { id, name, zone, city, email, deviceToken } = person;
   const profile = {
-    ...{ name, tz: zone, attributes: { city } },
+    name,
+    tz: zone,
+    attributes: { city },
     ...(email === undefined ? {} : { email, subscribeToEmails: true }),
     ...(deviceToken === undefined ? {} : { deviceTokens: [deviceToken] }),
   };

@@ -23,8 +23,13 @@ const sampleSystem = (sample: string): System => z.object({ points: z.tuple([sys
 const quizTrigger = { key: 'quiz', type: 'metric', metricKey: 'quizzes-passed', metricThreshold: 1, points: 15, status: 'active' };
 
 const quizAchievement = (key: string, name: string, metricValue: number) => ({
-  ...{ key, name, description: `${metricValue} quizzes passed.`, status: 'active' },
-  ...{ trigger: 'metric', metricKey: 'quizzes-passed', metricValue },
+  key,
+  name,
+  description: `${metricValue} quizzes passed.`,
+  status: 'active',
+  trigger: 'metric',
+  metricKey: 'quizzes-passed',
+  metricValue,
 });
 
 /** What the demo adds to the sample configuration before the first user arrives. */
@@ -38,8 +43,16 @@ const opening = (system: System, monday: string, webhookUrl: string) => ({
   achievements: [quizAchievement('ten-quizzes', 'Quiz champion', 10)],
   leaderboards: [
     {
-      ...{ key: 'city-league', name: 'City league', description: 'Points of the week, in each city.', status: 'active' },
-      ...{ rankBy: 'points', pointsSystemKey: 'points', breakdownAttributes: ['city'], start: monday, runUnit: 'day', runInterval: 7 },
+      key: 'city-league',
+      name: 'City league',
+      description: 'Points of the week, in each city.',
+      status: 'active',
+      rankBy: 'points',
+      pointsSystemKey: 'points',
+      breakdownAttributes: ['city'],
+      start: monday,
+      runUnit: 'day',
+      runInterval: 7,
     },
     { key: 'streaks', name: 'Longest running streaks', status: 'active', rankBy: 'streak', maxParticipants: 100 },
   ],

@@ -11,8 +11,10 @@ interface Place {
 const words = (text: string): [string, ...string[]] => text.split(' ') as [string, ...string[]];
 
 const place = (city: string, zone: string, given: string, family: string): Place => ({
-  ...{ city, zone },
-  ...{ given: words(given), family: words(family) },
+  city,
+  zone,
+  given: words(given),
+  family: words(family),
 });
 
 const places: readonly [Place, ...Place[]] = [
@@ -71,7 +73,10 @@ export class Census {
     this.namesakes.set(base, count);
     const id = count === 1 ? base : `${base}-${count}`;
     return {
-      ...{ id, name, city, zone },
+      id,
+      name,
+      city,
+      zone,
       email: random.chance(emailShare) ? `${id}@example.com` : undefined,
       deviceToken: random.chance(pushShare) ? `ExponentPushToken[demo-${id}]` : undefined,
     };

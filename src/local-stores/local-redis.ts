@@ -176,7 +176,9 @@ async function obtain(folder: RedisFolder, machine: Machine, log: (line: string)
 }
 
 const serverOf = (folder: RedisFolder, pid: number, adopted: boolean): RunningServer => ({
-  ...{ url: `unix://${pathToFileURL(folder.socket).pathname}`, pid, adopted },
+  url: `unix://${pathToFileURL(folder.socket).pathname}`,
+  pid,
+  adopted,
   shutDown: () => shutDown(folder),
 });
 

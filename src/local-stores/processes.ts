@@ -35,7 +35,14 @@ export type RunCommand = (command: Command) => Promise<CommandResult>;
 export async function runCommand(command: Command, timeoutMs: number = storeBounds.installMs): Promise<CommandResult> {
   const { program, args, env = process.env, runAs, input } = command;
   const result = await execa(program, args, {
-    ...{ cwd: '/', env, extendEnv: false, all: true, reject: false, timeout: timeoutMs, cleanup: false, ...runAs },
+    cwd: '/',
+    env,
+    extendEnv: false,
+    all: true,
+    reject: false,
+    timeout: timeoutMs,
+    cleanup: false,
+    ...runAs,
     ...(input === undefined ? { stdin: 'inherit' } : { input }),
   });
   // A program that could not be started has no output; execa's error says why.

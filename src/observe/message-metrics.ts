@@ -22,19 +22,21 @@ const channels: readonly Channel[] = ['email', 'push'];
 export function messageMetrics(registry: Registry, providers: WatchedProviders, counts: WatchedMessages): Refresh {
   const registers = [registry];
   const attempts = new Counter({
-    ...{ name: 'laurel_message_tries_total', help: 'Attempts of this process to send messages to users, retries included.', registers },
+    name: 'laurel_message_tries_total',
+    help: 'Attempts of this process to send messages to users, retries included.',
+    registers,
     labelNames: ['channel'] as const,
   });
   const ended = new Counter({
-    ...{ name: 'laurel_message_deliveries_total', help: 'Messages to users that this process has completed, by result.', registers },
+    name: 'laurel_message_deliveries_total',
+    help: 'Messages to users that this process has completed, by result.',
+    registers,
     labelNames: ['type', 'channel', 'status'] as const,
   });
   const up = new Gauge({
-    ...{
-      name: 'laurel_message_channel_up',
-      help: 'Whether a channel of messages to users that the settings open can send: 1, or 0.',
-      registers,
-    },
+    name: 'laurel_message_channel_up',
+    help: 'Whether a channel of messages to users that the settings open can send: 1, or 0.',
+    registers,
     labelNames: ['channel'] as const,
   });
   return () => {

@@ -122,8 +122,11 @@ export class Observed {
       const help = 'Whether all processes of the API are ready (/health/ready).';
       const ready = api ? new Gauge({ name: 'laurel_ready', help, registers: [registry], aggregator: 'min' }) : undefined;
       const reasons = new Gauge({
-        ...{ name: 'laurel_not_ready', help: 'Why a process is not ready; no sample when all are.', aggregator: 'max' as const },
-        ...{ labelNames: ['reason'], registers: [registry] },
+        name: 'laurel_not_ready',
+        help: 'Why a process is not ready; no sample when all are.',
+        aggregator: 'max' as const,
+        labelNames: ['reason'],
+        registers: [registry],
       });
       return async () => {
         ready?.set(0);

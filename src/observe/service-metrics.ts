@@ -156,8 +156,10 @@ async function reasonOf(check: Promise<unknown>): Promise<NotReadyReason | undef
  */
 export function unreadyMetrics(registry: Registry, refusals: Refusals, checkReady: (tenant: number) => Promise<void>): Refresh {
   const count = new Gauge({
-    ...{ name: 'laurel_tenants_not_ready', help: 'Tenants whose requests a process refuses with 503, of the process with the most.' },
-    ...{ registers: [registry], aggregator: 'max' as const },
+    name: 'laurel_tenants_not_ready',
+    help: 'Tenants whose requests a process refuses with 503, of the process with the most.',
+    registers: [registry],
+    aggregator: 'max' as const,
   });
   const named = new Gauge({
     name: 'laurel_tenant_not_ready',
@@ -196,11 +198,15 @@ export interface WebhookCounts {
 export function webhookMetrics(registry: Registry, deliverer: WatchedDeliveries, counts: WebhookCounts): Refresh {
   const registers = [registry];
   const attempts = new Counter({
-    ...{ name: 'laurel_webhook_tries_total', help: 'Requests of this process to webhook endpoints, retries included.', registers },
+    name: 'laurel_webhook_tries_total',
+    help: 'Requests of this process to webhook endpoints, retries included.',
+    registers,
   });
   const ended = new Counter({
-    ...{ name: 'laurel_webhook_deliveries_total', help: 'Webhook deliveries completed by this process, by result: delivered, failed.' },
-    ...{ labelNames: ['result'] as const, registers },
+    name: 'laurel_webhook_deliveries_total',
+    help: 'Webhook deliveries completed by this process, by result: delivered, failed.',
+    labelNames: ['result'] as const,
+    registers,
   });
   const switchedOff = absentGauge(
     registry,
@@ -239,19 +245,26 @@ const timeBuckets = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 export function writeBehindMetrics(registry: Registry, progress: WriteBehindProgress): Refresh {
   const registers = [registry];
   const sizes = new Histogram({
-    ...{ name: 'laurel_write_behind_batch_entries', help: 'Ledger entries of a write-behind batch.' },
-    ...{ buckets: sizeBuckets, registers },
+    name: 'laurel_write_behind_batch_entries',
+    help: 'Ledger entries of a write-behind batch.',
+    buckets: sizeBuckets,
+    registers,
   });
   const durations = new Histogram({
     name: 'laurel_write_behind_batch_duration_seconds',
     help: 'Time of a write-behind batch: read from Redis, commit and trim of the stream.',
-    ...{ buckets: timeBuckets, registers },
+    buckets: timeBuckets,
+    registers,
   });
   const failures = new Counter({
-    ...{ name: 'laurel_write_behind_failures_total', help: 'Failed write-behind batches; each is retried.', registers },
+    name: 'laurel_write_behind_failures_total',
+    help: 'Failed write-behind batches; each is retried.',
+    registers,
   });
   const deadLetters = new Counter({
-    ...{ name: 'laurel_write_behind_dead_letters_total', help: 'Ledger entries that this process saved as dead letters.', registers },
+    name: 'laurel_write_behind_dead_letters_total',
+    help: 'Ledger entries that this process saved as dead letters.',
+    registers,
   });
   progress.onBatch = (entries, ms) => {
     sizes.observe(entries);

@@ -182,10 +182,17 @@ async function tenantStatus(redis: RedisConnection, partition: string, named: Na
   const postgresIsOlder = redisEpoch === committed.epoch && isBelow(committed.lastId, trimmedUpTo(trimmed, committed.epoch));
   const inSync = !postgresIsOlder && isInSync(committed, redisEpoch, newest);
   return {
-    ...{ id: named.id, name: named.name, epoch: committed.epoch, redisEpoch, committed: committed.lastId, newest },
+    id: named.id,
+    name: named.name,
+    epoch: committed.epoch,
+    redisEpoch,
+    committed: committed.lastId,
+    newest,
     state: restoring !== null ? 'restoring' : inSync ? 'in sync' : 'out of sync',
     postgresIsOlder,
-    ...{ restored: restoring === null ? null : Number(restored ?? 0), lagEntries, lagSeconds },
+    restored: restoring === null ? null : Number(restored ?? 0),
+    lagEntries,
+    lagSeconds,
   };
 }
 
@@ -288,9 +295,12 @@ export async function readStatus({ redis, pool, prefix, problems: known, knownTe
     redis && redisState ? orProblem(lagInRedis(redis, prefix, knownTenants ?? [defaultTenant]), fromRedis) : null;
   const lag = all ? lagOf(all) : postgres ? null : await inRedis();
   const status = {
-    ...{ redis: redisState, postgres, processes },
+    redis: redisState,
+    postgres,
+    processes,
     tenants: all?.length ?? (postgres && (await orProblem(countTenants(pool), fromPostgres))),
-    ...{ lagEntries: lag?.lagEntries ?? null, lagSeconds: lag?.lagSeconds ?? null },
+    lagEntries: lag?.lagEntries ?? null,
+    lagSeconds: lag?.lagSeconds ?? null,
     listed: all?.filter((one, at) => at === 0 || one.state !== 'in sync' || one.lagSeconds > limits.statusLagS) ?? null,
   };
   const off = templates.map((template) => `The template ${template} is switched off: it takes too much to render. Change it.`);

@@ -44,7 +44,12 @@ export async function migrate(url: string, log: (line: string) => void, lockWait
     await lockMigrations(locking, log, lockWaitMs);
     await checkMigrations(client);
     await runner({
-      ...{ dbClient: client, dir: migrationsFolder, migrationsTable: 'migrations', direction: 'up', schema, noLock: true },
+      dbClient: client,
+      dir: migrationsFolder,
+      migrationsTable: 'migrations',
+      direction: 'up',
+      schema,
+      noLock: true,
       // What fails is thrown too; its line would have the whole migration.
       logger: { info: quiet, warn: quiet, error: quiet },
     });

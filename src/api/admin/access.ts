@@ -25,7 +25,9 @@ const showSession = (
   current: string | undefined,
 ): z.infer<typeof sessionSchema> => ({
   ...session,
-  ...{ created: created.toISOString(), expires: expires.toISOString(), lastUsed: lastUsed.toISOString() },
+  created: created.toISOString(),
+  expires: expires.toISOString(),
+  lastUsed: lastUsed.toISOString(),
   current: session.id === current,
 });
 

@@ -198,8 +198,11 @@ export const applicationKeyRoutes: readonly Route[] = [
       await account.noteUse();
       const keys = await account.store((pool) => listApplicationKeys(pool, tenant, { ...page, userId }));
       const body = keys.map(({ created, lastUsed, expires, ...key }) => ({
-        ...{ ...key, status: expires && expires.getTime() <= account.now() ? 'expired' : 'active', created: created.toISOString() },
-        ...{ expires: expires?.toISOString() ?? null, lastUsed: lastUsed?.toISOString() ?? null },
+        ...key,
+        status: expires && expires.getTime() <= account.now() ? 'expired' : 'active',
+        created: created.toISOString(),
+        expires: expires?.toISOString() ?? null,
+        lastUsed: lastUsed?.toISOString() ?? null,
       }));
       return { status: 200, body };
     },

@@ -37,8 +37,14 @@ const messageSchema = z
   .meta({ id: 'Message' });
 
 const showMessage = ({ user, due, created, finished, nextAttempt, about, ...message }: MessageDelivery): z.infer<typeof messageSchema> => ({
-  ...{ id: message.id, type: message.type, channel: message.channel, status: message.status, userId: user },
-  ...{ due: due.toISOString(), created: created.toISOString(), finished: finished?.toISOString() ?? null },
+  id: message.id,
+  type: message.type,
+  channel: message.channel,
+  status: message.status,
+  userId: user,
+  due: due.toISOString(),
+  created: created.toISOString(),
+  finished: finished?.toISOString() ?? null,
   attempts: message.attempts,
   nextAttempt: message.status === 'pending' ? nextAttempt.toISOString() : null,
   clicks: message.clicks,
@@ -89,7 +95,9 @@ export const messageRoutes: readonly Route[] = [
     responses: {
       200: z.array(
         z.object({
-          ...{ type: z.enum(notificationTypes), channel: z.enum(channels), status: z.enum(deliveryStatuses) },
+          type: z.enum(notificationTypes),
+          channel: z.enum(channels),
+          status: z.enum(deliveryStatuses),
           count: z.number().int(),
         }),
       ),

@@ -58,8 +58,11 @@ export const issueOf = (index: number, named: Pick<Issue, 'id' | 'userId'>, mess
 
 /** A warning about an item that did not fail by it. */
 export const warningOf = (index: number, message: string): Issue => ({
-  ...{ index, severity: 'warning', message },
-  ...{ level: 'warning', reason: message },
+  index,
+  severity: 'warning',
+  message,
+  level: 'warning',
+  reason: message,
 });
 
 /** Processes the items of a batch in order. An item that fails becomes an issue, and the others are still processed. */

@@ -203,7 +203,8 @@ function createRoute(resource: AnyResource): Route {
     body: batch(schemas.create),
     handle: async ({ services, principal, tenant, params: { systemId }, body }) => {
       const { done, issues, today } = await editEach({ services, principal, tenant }, body, {
-        ...{ list, systemId },
+        list,
+        systemId,
         editOf: (item, _before, day) => ({ create: prepare ? prepare(item, undefined, day) : item }),
         name: () => ({}),
       });
@@ -235,7 +236,8 @@ function updateRoute(resource: AnyResource): Route {
     body: batch(schemas.update),
     handle: async ({ services, principal, tenant, params: { systemId }, body }) => {
       const { done, issues, today } = await editEach({ services, principal, tenant }, [...body.entries()], {
-        ...{ list, systemId },
+        list,
+        systemId,
         editOf: ([index, item], before, day) => {
           if (body.findIndex(({ id }) => id === item.id) < index) throw new EditRefusal([{ code: 'repeated_id' }]);
           const was = objectsAt(before, placeOf(before, list, systemId)).find(({ id }) => id === item.id);

@@ -21,7 +21,11 @@ const postgresShape = z.object({
 });
 
 const processShape = z.object({
-  ...{ host: z.string(), pid: count, role: z.string(), redis: z.string(), prefix: z.string() },
+  host: z.string(),
+  pid: count,
+  role: z.string(),
+  redis: z.string(),
+  prefix: z.string(),
   confirmed: z.boolean().meta({
     description:
       'Whether it has confirmed in the last seconds that its Redis holds the current epoch. Without, it runs and serves no tenant.',

@@ -19,7 +19,9 @@ const suppressionSchema = z
   .meta({ id: 'Suppression' });
 
 const show = (address: string, { reason, created }: Suppression): z.infer<typeof suppressionSchema> => ({
-  ...{ email: address, reason, created: created.toISOString() },
+  email: address,
+  reason,
+  created: created.toISOString(),
 });
 
 const notSuppressed = (): LaurelError => new LaurelError('not_found', 'This address is not suppressed.');

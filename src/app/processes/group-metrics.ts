@@ -24,8 +24,10 @@ export class GroupMetrics implements MetricsSource {
   private readonly gone = new WeakSet<ManagedProcess>();
   private readonly registry = new Registry();
   private readonly failures = new Counter({
-    ...{ name: 'laurel_process_failures_total', help: 'Processes that ended by themselves or were killed, and were replaced, by role.' },
-    ...{ labelNames: ['role'] as const, registers: [this.registry] },
+    name: 'laurel_process_failures_total',
+    help: 'Processes that ended by themselves or were killed, and were replaced, by role.',
+    labelNames: ['role'] as const,
+    registers: [this.registry],
   });
   private reading: Promise<string> | undefined;
 

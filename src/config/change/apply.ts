@@ -76,8 +76,17 @@ export function planChanges(
   const messages = draft.mergeSingle('messages', current.messages, file.messages);
   const templates = merge('templates');
   const document = {
-    ...{ nextNo: draft.nextNo, settings, attributes, metrics, pointsSystems, achievements, streaks, leaderboards, webhooks },
-    ...{ messages, templates },
+    nextNo: draft.nextNo,
+    settings,
+    attributes,
+    metrics,
+    pointsSystems,
+    achievements,
+    streaks,
+    leaderboards,
+    webhooks,
+    messages,
+    templates,
   };
   draft.reportAll(document, validateConfig(document));
   const { changes, kept, problems } = draft;

@@ -46,7 +46,9 @@ export function parseConfigFile(text: string, fileName: string): ConfigFile {
   if (Buffer.byteLength(text) > limits.maxConfigFileBytes) throw refuse({ code: 'file_too_large' });
   const yaml = readYaml(text);
   const faults = yaml.faults.map(({ sentence, line, column }) => ({
-    ...{ problem: { code: 'syntax', message: sentence } as const, position: { line, column }, path: null },
+    problem: { code: 'syntax', message: sentence } as const,
+    position: { line, column },
+    path: null,
   }));
   if (yaml.value === undefined) throw problemsError(fileName, faults);
   if (yaml.value === null) throw refuse({ code: 'file_empty' });

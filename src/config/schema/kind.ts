@@ -60,7 +60,12 @@ export type Common = Exclude<keyof ConfigObject, 'name'>;
 
 const fieldsOf = (specs: object): Field[] =>
   Object.entries(specs as Record<string, FieldSpec<unknown>>).map(([stored, spec]) => ({
-    ...{ file: stored, absent: undefined, refers: undefined, wraps: undefined, store: undefined, nullIsValue: false },
+    file: stored,
+    absent: undefined,
+    refers: undefined,
+    wraps: undefined,
+    store: undefined,
+    nullIsValue: false,
     ...spec,
     stored,
   }));

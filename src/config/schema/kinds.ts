@@ -124,7 +124,12 @@ export const kinds: { readonly [N in ListName]: Kind<N> } = {
     name: 'trigger',
     // A trigger of a type that does not exist may have been meant as any that has its fields.
     standIns: triggerTypes.map((type) => ({
-      ...{ type, points: -1, metricThreshold: 1, streakLength: 1, timeUnit: 'days', timeInterval: 1 },
+      type,
+      points: -1,
+      metricThreshold: 1,
+      streakLength: 1,
+      timeUnit: 'days',
+      timeInterval: 1,
     })),
     by: 'type',
     variants: {

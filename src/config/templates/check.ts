@@ -38,7 +38,8 @@ const forloop: Variable = {
   description: 'The loop',
   fields: {
     ...Object.fromEntries(['index', 'index0', 'rindex', 'rindex0', 'length'].map((name) => [name, someNumber])),
-    ...{ first: someText, last: someText },
+    first: someText,
+    last: someText,
   },
 };
 
