@@ -10,7 +10,7 @@ import { Clock } from '../engine/clock.js';
 import { ConfigEditor } from '../engine/configuration.js';
 import { Engine } from '../engine/engine.js';
 import type { AroundCall } from '../engine/function-calls.js';
-import { eachSecond } from '../jobs/job.js';
+import { eachSecond, repeatEachSecond } from '../jobs/job.js';
 import { ActiveRedis } from '../ledger/active-redis.js';
 import type { ProcessRole } from '../ledger/active-redis-rules.js';
 import { AggregateReader } from '../history/aggregates.js';
@@ -20,7 +20,6 @@ import { HistoryReader } from '../history/reader.js';
 import { startLocalPostgres } from '../local-stores/local-postgres.js';
 import { startLocalRedis } from '../local-stores/local-redis.js';
 import type { LocalStore } from '../local-stores/local-store.js';
-import { FailureLog } from '../logging/failure-log.js';
 import { StoreWatch } from '../logging/store-watch.js';
 import { postgresFailure, withPostgresErrors } from '../postgres/failure.js';
 import { migrate } from '../postgres/migrate.js';
@@ -222,27 +221,15 @@ export async function startStores(
 
 /** Starts a built-in store again within a second whenever its process ends. Returns what stops this. */
 function keepRunning(name: string, store: LocalStore, log: Logger): () => Promise<void> {
-  const failures = new FailureLog(log, {
+  const revive = async (): Promise<void> => {
+    if (await store.revive()) log.error({ store: name }, 'built-in store ended, was started again');
+  };
+  const messages = {
     failed: 'built-in store could not be started again, will retry',
     recovered: 'built-in store runs again',
     level: 'error',
-  });
-  const revive = async (): Promise<void> => {
-    try {
-      if (await store.revive()) log.error({ store: name }, 'built-in store ended, was started again');
-      failures.succeeded(0, { store: name });
-    } catch (error) {
-      failures.failed(0, error, { store: name });
-    }
-  };
-  let reviving: Promise<void> | undefined;
-  const seconds = eachSecond(() => {
-    reviving ??= revive().finally(() => (reviving = undefined));
-  }, log);
-  return async () => {
-    await seconds.stop();
-    await reviving;
-  };
+  } as const;
+  return repeatEachSecond(revive, { log, messages, fields: { store: name } });
 }
 
 /** Starts, migrates and connects the stores, in the order in which they depend on each other. */

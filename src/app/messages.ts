@@ -16,8 +16,7 @@ import type { BounceServices } from '../api/messages/bounces.js';
 import type { PageServices } from '../api/messages/pages.js';
 import type { Services } from '../api/route.js';
 import { removeDeviceToken } from '../engine/users.js';
-import { eachSecond } from '../jobs/job.js';
-import { FailureLog } from '../logging/failure-log.js';
+import { repeatEachSecond } from '../jobs/job.js';
 import { SesNotifications } from '../messages/feedback/ses.js';
 import { Suppressions } from '../messages/addresses/suppressions.js';
 import type { Observed } from '../observe/observed.js';
@@ -61,31 +60,19 @@ function reportProblems({ log }: Context, { email, problems }: Transports, sende
 
 /** Reads the receipts of push notifications each second, and removes device tokens that are no longer valid. */
 function readReceipts({ engine, pool, log, lifecycle }: Context, expo: NonNullable<Transports['expo']>): void {
-  const failures = new FailureLog(log, {
-    failed: 'reading of push receipts failed, will retry',
-    recovered: 'reading of push receipts recovered',
-    level: 'warn',
-  });
   const onGone = async (tenant: number, user: string, token: string): Promise<void> => {
     await removeDeviceToken(engine, tenant, user, token);
   };
   const reader = new ReceiptReader({ pool, expo, onGone });
-  let reading: Promise<void> | undefined;
   const read = async (): Promise<void> => {
-    try {
-      while ((await reader.read()).hasMore);
-      failures.succeeded(0);
-    } catch (error) {
-      failures.failed(0, error);
-    }
+    while ((await reader.read()).hasMore);
   };
-  const seconds = eachSecond(() => {
-    reading ??= read().finally(() => (reading = undefined));
-  }, log);
-  lifecycle.onStop('reading of push receipts', async () => {
-    await seconds.stop();
-    await reading;
-  });
+  const messages = {
+    failed: 'reading of push receipts failed, will retry',
+    recovered: 'reading of push receipts recovered',
+    level: 'warn',
+  } as const;
+  lifecycle.onStop('reading of push receipts', repeatEachSecond(read, { log, messages }));
 }
 
 /** What sends messages to users in a worker. */

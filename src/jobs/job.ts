@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
 import type { HistoryReader } from '../history/reader.js';
+import { FailureLog, type FailureMessages } from '../logging/failure-log.js';
 
 /** The dependencies of jobs. */
 export interface JobTools {
@@ -35,5 +36,33 @@ export function eachSecond(work: () => void, log: Logger): { stop(): Promise<voi
     stop: async () => {
       await task.stop();
     },
+  };
+}
+
+export interface RepeatOptions {
+  readonly log: Logger;
+  readonly messages: FailureMessages;
+  /** Logged with each failure and recovery. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** Runs `work` each second, never twice at once, and logs when it starts to fail and when it recovers. Returns what stops it, and waits for the last run. */
+export function repeatEachSecond(work: () => Promise<void>, { log, messages, fields = {} }: RepeatOptions): () => Promise<void> {
+  const failures = new FailureLog(log, messages);
+  const run = async (): Promise<void> => {
+    try {
+      await work();
+      failures.succeeded(0, fields);
+    } catch (error) {
+      failures.failed(0, error, fields);
+    }
+  };
+  let running: Promise<void> | undefined;
+  const seconds = eachSecond(() => {
+    running ??= run().finally(() => (running = undefined));
+  }, log);
+  return async () => {
+    await seconds.stop();
+    await running;
   };
 }
