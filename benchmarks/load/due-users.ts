@@ -17,7 +17,7 @@ const activeUsers = 1_000;
 export const reactivationDays = 10;
 
 /** Emails of one type, to users of one zone (UTC), due on each of ten days after their only event. */
-export const dueConfig = {
+const dueConfig = {
   metrics: [{ key: 'cards', name: 'Cards', unitType: 'number', units: 'cards' }],
   points: [
     {

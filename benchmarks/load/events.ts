@@ -7,7 +7,7 @@ const metric = 'flashcards-viewed';
 /** Any number would do; it is the same for both sides and in every run. */
 export const seed = 20_260_101;
 export const eventPath = `/v1/metrics/${metric}/event`;
-export const batchPath = '/admin/v1/metrics/events';
+const batchPath = '/admin/v1/metrics/events';
 
 /** Mulberry32: 32 bits of state, even enough to draw users with, and the same on every machine. Returns numbers from 0 up to below 1. */
 export function seeded(seed: number): () => number {

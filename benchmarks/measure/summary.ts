@@ -35,7 +35,7 @@ export interface CaseSummary {
   readonly ratios: Readonly<Record<string, Readonly<Record<string, Ratio>>>>;
 }
 
-export const ours = 'ours';
+const ours = 'ours';
 
 const unique = (values: readonly string[]): string[] => [...new Set(values)];
 const spreadOf = (values: readonly number[]): Spread => {

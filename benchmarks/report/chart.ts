@@ -1,7 +1,7 @@
 import type { Spread } from '../measure/summary.js';
 
 /** A part of a bar. */
-export interface Segment {
+interface Segment {
   /** The class of its colour (style.ts). */
   readonly colour: string;
   readonly value: number;

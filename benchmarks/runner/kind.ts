@@ -2,7 +2,7 @@ import type { Summaries } from '../measure/summary.js';
 import type { Bench } from './bench.js';
 
 /** A whole number that a run may be given. */
-export interface Option {
+interface Option {
   readonly text: string;
   readonly value: number;
   /** The value of `--ci`, with which a kind takes a few seconds. */

@@ -95,7 +95,7 @@ function printed(program: string, args: readonly string[], cwd?: string): string
 }
 
 /** The commit of a checkout, with `+` when files were changed since. */
-export function commitOf(root: string): string {
+function commitOf(root: string): string {
   const commit = printed('git', ['rev-parse', '--short', 'HEAD'], root);
   return printed('git', ['status', '--porcelain', '--untracked-files=no'], root) === '' ? commit : `${commit}+`;
 }

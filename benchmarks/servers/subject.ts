@@ -67,7 +67,7 @@ export function laurelSubject(stack: Stack, server: RunningProcess, signal: Abor
 }
 
 /** The bare server on the Redis of a stack. */
-export function bareSubject({ server }: BareServer, { redis }: Stack): Subject {
+function bareSubject({ server }: BareServer, { redis }: Stack): Subject {
   return {
     ...{ side: 'floor', server },
     settle: () => Promise.resolve(),

@@ -10,7 +10,7 @@ const ignoreMissing = (error: unknown): void => {
 };
 
 /** Copies a folder with its owners and modes. Files that disappear during the copy are skipped: Postgres recovers them from its log. */
-export async function copyTree(from: string, to: string, skip: ReadonlySet<string> = new Set()): Promise<void> {
+async function copyTree(from: string, to: string, skip: ReadonlySet<string> = new Set()): Promise<void> {
   const { mode, uid, gid } = await stat(from);
   await mkdir(to, { recursive: true });
   for (const entry of await readdir(from, { withFileTypes: true })) {

@@ -6,7 +6,7 @@ import type { Account } from './account.js';
 
 /** How a change reached the service. */
 export const auditWays = ['api', 'dashboard', 'command'] as const;
-export type AuditWay = (typeof auditWays)[number];
+type AuditWay = (typeof auditWays)[number];
 
 /** A change by an operator. */
 export interface AuditEntry {

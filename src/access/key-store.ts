@@ -100,7 +100,7 @@ export type MadeApplicationKey =
   { readonly id: string; readonly userId: string; readonly key: string; readonly prefix: string } | { readonly problem: string };
 
 /** An application key to create. */
-export type NewApplicationKey = { readonly userId: string } & { readonly [L in keyof KeyLimits]?: KeyLimits[L] | undefined };
+type NewApplicationKey = { readonly userId: string } & { readonly [L in keyof KeyLimits]?: KeyLimits[L] | undefined };
 
 interface KeyedItem {
   readonly item: NewApplicationKey;

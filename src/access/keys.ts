@@ -10,7 +10,7 @@ export type KeyPermission = (typeof keyPermissions)[number];
 
 /** What a limited application key may write of its user. */
 export const keyFields = ['name', 'email', 'tz', 'subscribeToEmails', 'deviceTokens', 'attributes', 'preferences'] as const;
-export type KeyField = (typeof keyFields)[number];
+type KeyField = (typeof keyFields)[number];
 
 /** The limits of an application key; null: none (docs/keys.md). */
 export interface KeyLimits {

@@ -55,12 +55,12 @@ export function crossOrigin(origins: readonly string[]): Koa.Middleware {
 }
 
 /** Measures and traces requests. `traceRequest` traces a request around `handle`; `outcome` is available once that resolves. */
-export type RequestWatch = Pick<Observed, 'onResponse' | 'traceRequest'>;
+type RequestWatch = Pick<Observed, 'onResponse' | 'traceRequest'>;
 
 const wellFormedId = new RegExp(`^[A-Za-z0-9._-]{1,${limits.maxRequestIdChars}}$`);
 
 /** The id of a request: the caller's X-Request-Id if it is well-formed, else a new one. An API key sent in this header by mistake is not used. */
-export function requestId({ headers }: Koa.Request): string {
+function requestId({ headers }: Koa.Request): string {
   const sent = headers['x-request-id'];
   return typeof sent === 'string' && wellFormedId.test(sent) && sent !== headers['x-api-key'] ? sent : randomUUID();
 }

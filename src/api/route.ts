@@ -76,7 +76,7 @@ export interface RouteResponse {
   readonly summary?: string;
 }
 
-export interface RouteRequest<P, Q, B> {
+interface RouteRequest<P, Q, B> {
   readonly services: Services;
   readonly principal: Principal;
   /** `tenants.no`. */
@@ -100,11 +100,10 @@ export type Api = 'application' | 'admin';
  * The keys that may call a route of the Application API (docs/keys.md). `admin`: only admin keys. `anyone`: application keys too, because the
  * response concerns no single user. A function: application keys too, if it returns only the key's own user.
  */
-export type Access<P, Q, B> =
-  'admin' | 'anyone' | ((parts: { readonly params: P; readonly query: Q; readonly body: B }) => readonly string[]);
+type Access<P, Q, B> = 'admin' | 'anyone' | ((parts: { readonly params: P; readonly query: Q; readonly body: B }) => readonly string[]);
 
 /** What a request writes that limited application keys may not all write (docs/keys.md). */
-export interface Written {
+interface Written {
   /** Names of keyFields. */
   readonly fields: readonly string[];
   readonly eventValue?: number;

@@ -197,7 +197,7 @@ export function createApp(options: AppOptions): Koa {
 }
 
 /** Readiness, for the health checks and the metrics. */
-export interface Health {
+interface Health {
   /** Why the service is not ready; undefined when it is. */
   problem(): Promise<LaurelError | undefined>;
 }
@@ -207,7 +207,7 @@ export interface Health {
  * limit, and the service is not stopping; 503 with the cause otherwise. Postgres may be unavailable, since events are accepted until the ledger
  * is full. None needs a key.
  */
-export function healthRoutes(router: Router, health: Health): void {
+function healthRoutes(router: Router, health: Health): void {
   router.get(['/health', '/health/live'], (context) => {
     context.body = { status: 'live' };
   });

@@ -20,7 +20,7 @@ import type { Clock } from './clock.js';
 import type { Engine } from './engine.js';
 
 /** The outcome of a change: the new document, or the same one, and a result for the caller. */
-export interface Change<T> {
+interface Change<T> {
   readonly document: ConfigDocument;
   readonly result: T;
 }

@@ -19,7 +19,7 @@ import { text } from './function-calls.js';
 import { refusal } from './refusals.js';
 import { userRevision } from './users.js';
 
-export interface Page {
+interface Page {
   readonly offset: number;
   readonly limit: number;
   /** The offset counts from this user's place; a user who is not on the board gets no rows. */

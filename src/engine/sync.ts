@@ -65,7 +65,7 @@ function outOfSync(comparison: Comparison, autoRestore: boolean): LaurelError {
 }
 
 /** Ensures that only one Redis is served from for a database (ledger/active-redis.ts). */
-export interface Fence {
+interface Fence {
   claim(need: ClaimPurpose): Promise<Objection | undefined>;
   look(need: ClaimPurpose): Promise<Objection | undefined>;
 }

@@ -63,7 +63,7 @@ export const textSchema = (minChars: number, maxChars: number = limits.maxTextCh
     })
     .meta({ maxLength: maxChars });
 
-export const zoneSchema = z
+const zoneSchema = z
   .string()
   .refine((name) => canonicalZone(name) !== undefined, 'must be an IANA time zone such as Europe/Paris')
   .overwrite((name) => canonicalZone(name) ?? name)

@@ -200,7 +200,7 @@ export interface Preferences {
 }
 
 /** A user's own streak conditions; they take the place of the configured ones where the operator allows it. */
-export interface StreakPreferences {
+interface StreakPreferences {
   readonly enabled?: boolean | undefined;
   readonly evaluationMode?: 'AND' | 'OR' | undefined;
   readonly metrics?: readonly { readonly key: string; readonly threshold: number }[] | undefined;

@@ -15,7 +15,7 @@ import type { SummaryStores } from './points.js';
 import { type UserState, completedBy, readUser } from './users.js';
 
 /** When a user was most active in a year, and on how many days, in how many weeks and months the user was active at all. */
-export interface Activity {
+interface Activity {
   readonly counts: { readonly daysActive: number; readonly weeksActive: number; readonly monthsActive: number };
   readonly day: DaySpan;
   readonly week: DaySpan;
@@ -46,7 +46,7 @@ function mostActive(frequency: Frequency, events: ReadonlyMap<number, number>, y
 }
 
 /** Looks at the days of a year on which there were events of metrics. Weeks that reach beyond the year are cut off at its ends. */
-export function activityOf(rows: readonly DaySummary[], metrics: ReadonlySet<number>, year: DaySpan, shift: number): Activity {
+function activityOf(rows: readonly DaySummary[], metrics: ReadonlySet<number>, year: DaySpan, shift: number): Activity {
   const active = rows.filter(({ object }) => metrics.has(object));
   const [days, weeks, months] = [eventsBy('daily', active, shift), eventsBy('weekly', active, shift), eventsBy('monthly', active, shift)];
   return {

@@ -18,14 +18,14 @@ const dayOf = `day - date '1970-01-01'`;
 const dateOf = (parameter: string): string => `date '1970-01-01' + ${parameter}::integer`;
 
 /** The parameters are tenant, kinds, objects, first and last day. */
-export const countsQuery = `
+const countsQuery = `
   select row.kind, row.object, row.${dayOf} as day, row.count::float8, row.amount
     from unnest($2::text[], $3::integer[]) as asked (kind, object)
     join analytics_days as row on row.tenant = $1 and row.kind = asked.kind and row.object = asked.object
      and row.day between ${dateOf('$4')} and ${dateOf('$5')}`;
 
 /** The sum of all days before the first one is in a row of the day before it. */
-export const sumsQuery = `
+const sumsQuery = `
   select kind, greatest(${dayOf}, $4::integer - 1) as day, sum(count)::float8 as count
     from analytics_days where tenant = $1 and kind = $2 and object = $3 and day <= ${dateOf('$5')}
    group by kind, 2 order by 2`;

@@ -6,7 +6,7 @@ import { type Frequency, firstDayOf, periodOf, dayMs } from '../shared/calendar.
 
 /** The types of entries, in the order in which those of one moment are listed: what an event led to comes before the event. */
 const types = ['award', 'achievement', 'event', 'streak'] as const;
-export type TimelineType = (typeof types)[number];
+type TimelineType = (typeof types)[number];
 
 /** A row of `events`. */
 export interface EventRow {

@@ -46,7 +46,7 @@ export async function listConfirmations(pool: pg.Pool): Promise<Confirmation[]> 
 }
 
 /** The active Redis, which last opened or restored a partition of this database; undefined before the first. */
-export async function loadActiveRedis(pool: pg.Pool | pg.ClientBase): Promise<RedisIdentity | undefined> {
+async function loadActiveRedis(pool: pg.Pool | pg.ClientBase): Promise<RedisIdentity | undefined> {
   const { rows } = await pool.query<RedisIdentity>('select address, prefix, servers from active_redis');
   return rows[0];
 }

@@ -76,7 +76,7 @@ export const analyticsDays: Table<AnalyticsRow> = {
 };
 
 /** Days of the window of `active30`. */
-export const activeWindowDays = 30;
+const activeWindowDays = 30;
 
 /**
  * Counts the users and days of `user_days` that are new. Only a row that was inserted can be the user's first of the day; such a row has no

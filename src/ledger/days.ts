@@ -7,7 +7,7 @@ import { activeDays, addedDecimals } from './analytics-days.js';
 import type { EventEntry, UserEntry } from './entry.js';
 
 /** The sums of a batch for one user, local day, and metric or points system (`object`, its `no`). */
-export interface DayRow {
+interface DayRow {
   readonly user: string;
   readonly object: number;
   /** The user's local date, in days since 1970-01-01. */
@@ -20,7 +20,7 @@ export interface DayRow {
   rev: number;
 }
 
-export interface YearRow {
+interface YearRow {
   readonly user: string;
   readonly object: number;
   readonly year: number;
@@ -29,7 +29,7 @@ export interface YearRow {
 }
 
 /** Events of a metric with one value of an event attribute (its `no`). */
-export interface AttributeDayRow {
+interface AttributeDayRow {
   readonly user: string;
   readonly metric: number;
   readonly attribute: number;
@@ -40,7 +40,7 @@ export interface AttributeDayRow {
 }
 
 /** An entry for a day before one that may already have rows: totals must be recomputed from this day on. */
-export interface BackdatedRow {
+interface BackdatedRow {
   readonly user: string;
   readonly object: number;
   readonly first: number;

@@ -18,7 +18,7 @@ const isAbout = (element: unknown, user: string): boolean =>
  * and visible to operators; the receivers' responses are deleted, since they may repeat the user. Returns how many it changed. (Messages about
  * the user alone are rows of the user.)
  */
-export async function removeFromMessages(client: pg.ClientBase, tenant: number, user: string, max: number): Promise<number> {
+async function removeFromMessages(client: pg.ClientBase, tenant: number, user: string, max: number): Promise<number> {
   const { rows } = await client.query<{ id: string; payload: unknown }>(
     'select id, payload from outbox where others @> array[$2]::text[] and tenant = $1 limit $3 for update',
     [tenant, user, max],

@@ -180,7 +180,7 @@ export interface UserEntry extends EntryBase {
 }
 
 /** The participant limits of leaderboards have changed. */
-export interface LimitsEntry {
+interface LimitsEntry {
   readonly kind: 'limits';
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -223,7 +223,7 @@ export interface FinalEntry {
 }
 
 /** A user was deleted, with everything of the user in earlier entries. A later user may have the same id. */
-export interface DeletionEntry {
+interface DeletionEntry {
   readonly kind: 'deletion';
   readonly id: string;
   readonly user: string;

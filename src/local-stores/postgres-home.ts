@@ -77,7 +77,7 @@ export async function findPostgresHome(dataDir: string, log: (line: string) => v
 }
 
 /** The system user that Postgres runs as when Laurel is started by root: Postgres refuses to run as root. */
-export const postgresUser = 'postgres';
+const postgresUser = 'postgres';
 
 /** The commands that create the user: with the shadow tools, or with BusyBox; null when this machine has neither. */
 export function planUser(name: string, lookUp: typeof lookUpProgram): readonly Command[] | null {
@@ -107,7 +107,7 @@ async function findUser(name: string): Promise<RunAs | null> {
  * The user and group that Postgres runs as under root. Creates them when missing.
  * @throws OperatorError when it cannot be created.
  */
-export async function ensureUser(name: string, log: (line: string) => void): Promise<RunAs> {
+async function ensureUser(name: string, log: (line: string) => void): Promise<RunAs> {
   const there = await findUser(name);
   if (there) return there;
   const commands = planUser(name, lookUpProgram) ?? [];
@@ -129,6 +129,6 @@ export async function canRun(runAs: RunAs | null, script: string, ...args: strin
 }
 
 /** Whether a user can enter a folder: every folder above it must let that user through. */
-export async function canEnter(runAs: RunAs, folder: string): Promise<boolean> {
+async function canEnter(runAs: RunAs, folder: string): Promise<boolean> {
   return (await canRun(runAs, 'cd -- "$1"', folder)).ok;
 }

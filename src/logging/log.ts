@@ -43,7 +43,7 @@ function boundedLine(line: string): string {
  * The loggable form of an error: its kind, message, stack and causes, and only those library fields that contain no data. ioredis adds the command with
  * its arguments, Postgres the row, the body parser the body.
  */
-export function loggedError(error: unknown, depth = 0): unknown {
+function loggedError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? withoutData(error) : typeof error;
   const fields = Object.fromEntries(plainFields.flatMap((field) => (field in error ? [[field, (error as unknown as Plain)[field]]] : [])));
   return {

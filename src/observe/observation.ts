@@ -27,7 +27,7 @@ let registry: Registry | undefined;
  * Node's default metrics: CPU, memory, event loop, garbage collection. A process may run several services, and event loop monitoring can't be stopped,
  * so they are registered once, on first use.
  */
-export function processMetrics(name?: string): Registry {
+function processMetrics(name?: string): Registry {
   if (registry) return registry;
   registry = new Registry();
   collectDefaultMetrics({ register: registry, ...(name === undefined ? {} : { labels: { process: name } }) });

@@ -65,7 +65,7 @@ interface PlanStreaks {
  * What the function library runs: a configuration with every name resolved to a record of the user's hash, so that an event needs one
  * HMGET of a list that is ready. Objects are keyed by their `no`, as text.
  */
-export interface Plan {
+interface Plan {
   readonly controlRatio: number;
   /** What is added to a day before it is divided by 7, so that weeks begin on the configured day. */
   readonly weekShift: number;

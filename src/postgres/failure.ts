@@ -57,7 +57,7 @@ const broken =
   /^(?:Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout expired|timeout exceeded)/;
 
 /** What a failed connection or statement says about Postgres; undefined for a statement that is itself refused, and any other defect. */
-export function postgresProblemOf(error: unknown): PostgresProblem | undefined {
+function postgresProblemOf(error: unknown): PostgresProblem | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (isFileError(error)) return 'tlsFile';

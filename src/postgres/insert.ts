@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { BinaryWriter, inStatements, RowProblem, sqlTypes, type Column } from './binary.js';
 
 /** What happens to existing rows: the columns of the primary key besides the tenant, and which rows are replaced. */
-export interface Conflict {
+interface Conflict {
   readonly key: readonly string[];
   /** A condition on the old row (by the table's name) and the new one (`excluded`); absent: always. */
   readonly replaceWhen?: string;

@@ -58,7 +58,7 @@ export async function lastLedgerId(redis: RedisConnection, partition: string): P
 }
 
 /** The lowest id after a stream id, `milliseconds-number`. */
-export function idAfter(id: string): string {
+function idAfter(id: string): string {
   const [ms = '0', seq = '0'] = id.split('-');
   return `${ms}-${BigInt(seq) + 1n}`;
 }

@@ -13,7 +13,7 @@ export const eventFiltersShape = z.object({ eventAttribute: eventAttributeShape,
 export type EventFilters = z.infer<typeof eventFiltersShape>;
 
 /** The contract's `AchievementResponse`. */
-export const achievementShape = z.object({
+const achievementShape = z.object({
   id: z.string(),
   key: z.string(),
   name: z.string(),

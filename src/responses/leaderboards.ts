@@ -87,7 +87,7 @@ const rankedShape = {
 };
 
 /** The contract's `LeaderboardRanking`. */
-export const rankingShape = z
+const rankingShape = z
   .object({ userId: z.string(), userName: z.string().nullable(), rank: z.number().int(), value: z.number() })
   .meta({ id: 'LeaderboardRanking' });
 
@@ -117,7 +117,6 @@ export const userLeaderboardShape = leaderboardShape
     history: z.array(dayShape).meta({ description: 'The days on which the user moved, oldest first.' }),
   })
   .meta({ id: 'UserLeaderboard' });
-export type UserLeaderboardResponse = z.infer<typeof userLeaderboardShape>;
 
 /** The contract's `MetricEventLeaderboardResponse`. */
 export const eventLeaderboardShape = leaderboardShape
@@ -129,7 +128,7 @@ export const eventLeaderboardShape = leaderboardShape
     rank: z.number().int().nullable().meta({ description: 'Null for a user whom the event left beyond `maxParticipants`.' }),
   })
   .meta({ id: 'EventLeaderboard' });
-export type EventLeaderboardResponse = z.infer<typeof eventLeaderboardShape>;
+type EventLeaderboardResponse = z.infer<typeof eventLeaderboardShape>;
 
 /** A leaderboard, and a group of it. */
 type BoardRunResponse = LeaderboardResponse & Pick<EventLeaderboardResponse, 'breakdownAttributeValue' | 'breakdownAttributeValues'>;

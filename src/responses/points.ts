@@ -21,7 +21,7 @@ export const levelShape = z
 export type LevelResponse = z.infer<typeof levelShape>;
 
 /** The contract's `PointsTrigger`. */
-export const triggerShape = z
+const triggerShape = z
   .object({
     id: z.string(),
     type: z.enum(['metric', 'streak', 'achievement', 'time', 'user_creation']),
@@ -58,7 +58,7 @@ export const boostShape = z
 export type BoostResponse = z.infer<typeof boostShape>;
 
 /** The contract's `PointsAward`. */
-export const awardShape = z
+const awardShape = z
   .object({
     id: z.string(),
     awarded: z.number().int().meta({ description: 'What was really added; negative for a deduction.' }),
@@ -71,7 +71,7 @@ export const awardShape = z
 export type AwardResponse = z.infer<typeof awardShape>;
 
 /** The contract's `PointsResponse`. */
-export const systemShape = z.object({
+const systemShape = z.object({
   id: z.string(),
   key: z.string(),
   name: z.string(),
@@ -89,10 +89,9 @@ export const userPointsShape = systemShape
     awards: z.array(awardShape).meta({ description: 'Newest first.' }),
   })
   .meta({ id: 'UserPoints' });
-export type UserPointsResponse = z.infer<typeof userPointsShape>;
 
 /** The contract's `MetricEventPointsResponse`. */
-export const eventPointsShape = systemShape
+const eventPointsShape = systemShape
   .extend({
     total: z.number().int(),
     level: levelShape.nullable().optional().meta({ description: 'The level that the user has now, only if the event changed it.' }),

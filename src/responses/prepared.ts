@@ -10,7 +10,7 @@ import { appliedBoostResponse, levelResponse, systemResponse, triggerResponse } 
 import { eventStreak } from './streaks.js';
 
 /** The JSON of an object without its closing brace, so that further fields can follow. The object has at least one field. */
-export const openJson = (object: object): string => JSON.stringify(object).slice(0, -1);
+const openJson = (object: object): string => JSON.stringify(object).slice(0, -1);
 
 const texts = <K>(): Memo<K, string> => new Memo(limits.maxPreparedParts);
 

@@ -6,7 +6,7 @@ import { datesIn, periodIn, weekShiftOf, type Weeks } from '../shared/calendar.j
 import { dateShape, instantShape } from '../shared/shapes.js';
 
 /** The contract's `BaseStreakResponse`. */
-export const baseStreakShape = z.object({
+const baseStreakShape = z.object({
   length: z.number().int().meta({ description: 'In periods.' }),
   frequency: z.enum(['daily', 'weekly', 'monthly']),
   started: dateShape.nullable(),

@@ -18,7 +18,6 @@ const percentile = z
 const ofMetric = { name: z.string(), units: z.string().nullable() };
 
 const attributeValueShape = changeShape.extend(ofMetric).meta({ id: 'WrappedAttributeValue' });
-export type WrappedAttributeValue = z.infer<typeof attributeValueShape>;
 
 /** The contract's `WrappedMetric`. */
 const metricShape = changeShape

@@ -36,7 +36,7 @@ export async function* prefetchUsers({ pool, tenant }: TenantUsers, after: strin
 }
 
 /** A user's place in a run and group of a leaderboard. */
-export interface StoredPlace extends Place {
+interface StoredPlace extends Place {
   readonly leaderboard: number;
   /** The first local day of the run, 0 for a leaderboard that does not repeat. */
   readonly run: number;

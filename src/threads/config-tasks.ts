@@ -25,7 +25,7 @@ import { type Compiled, compiled } from '../plan/active-config.js';
 export type PlanContext = Omit<EditContext, 'newId'>;
 
 /** A problem of a file in words. */
-export interface ShownProblem {
+interface ShownProblem {
   readonly message: string;
   readonly path: Path | null;
   readonly line: number | null;

@@ -16,7 +16,7 @@ export interface EndpointState {
 }
 
 export const webhookStatuses = ['pending', 'delivered', 'failed'] as const;
-export type WebhookStatus = (typeof webhookStatuses)[number];
+type WebhookStatus = (typeof webhookStatuses)[number];
 
 /** An event to an endpoint. */
 export interface Delivery {

@@ -17,7 +17,7 @@ export interface DeliveryCounts {
 }
 
 /** The delay after a failed attempt, by the number of attempts before it; undefined after the last. */
-export const retryAfterMs = (attempts: number): number | undefined =>
+const retryAfterMs = (attempts: number): number | undefined =>
   attempts < limits.webhookRetries ? limits.webhookFirstRetryMs * 2 ** attempts : undefined;
 
 interface WebhookTargetOptions {

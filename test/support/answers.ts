@@ -6,7 +6,7 @@ export interface Level {
   readonly key: string;
 }
 
-export interface Award {
+interface Award {
   readonly id: string;
   readonly awarded: number;
   readonly total: number;
@@ -15,14 +15,14 @@ export interface Award {
   readonly boosts: readonly { readonly name: string }[];
 }
 
-export interface PointsBlock {
+interface PointsBlock {
   readonly total: number;
   readonly added: number;
   readonly awards: readonly Award[];
   readonly level?: Level | null;
 }
 
-export interface BoardBlock {
+interface BoardBlock {
   readonly rank: number | null;
   readonly previousRank: number | null;
   readonly threshold: number;
@@ -60,7 +60,7 @@ export interface Profile {
   readonly updated: string;
 }
 
-export interface Ranking {
+interface Ranking {
   readonly userId: string;
   readonly userName: string | null;
   readonly rank: number;

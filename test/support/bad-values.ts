@@ -42,7 +42,7 @@ const branches = (document: object, schema: Schema): Schema[] => {
 const isNull = (schema: Schema): boolean => typesOf(schema).every((type) => type === 'null');
 
 /** A value that a schema allows, with only what it requires. */
-export function sample(document: object, schema: Schema): unknown {
+function sample(document: object, schema: Schema): unknown {
   const options = branches(document, schema);
   const flat = options.find((option) => !isNull(option)) ?? options[0] ?? {};
   if (flat.const !== undefined) return flat.const;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 const source = readFileSync(new URL('../../src/dashboard/page/app/screens.tsx', import.meta.url), 'utf8');
 
 /** The paths of all screens, as src/dashboard/page/app/screens.tsx registers them. */
-export const screenPaths: readonly string[] = [...source.matchAll(/\bpath: '([^']+)',\s*screen:/g)].map(([, path]) => path!);
+const screenPaths: readonly string[] = [...source.matchAll(/\bpath: '([^']+)',\s*screen:/g)].map(([, path]) => path!);
 
 /** What the parameters of a path stand for, by the path. */
 export type ScreenSamples = Readonly<Record<string, readonly string[]>>;

@@ -2,7 +2,7 @@ import { bodyOf } from './answers.js';
 import type { World } from './world.js';
 
 /** The parts of payloads that tests read; each kind has some. The contract tests hold the whole shapes. */
-export interface Payload {
+interface Payload {
   readonly type: string;
   readonly timestamp?: string;
   readonly user?: { readonly id: string };
@@ -50,7 +50,7 @@ export async function messagesOf(world: World): Promise<Message[]> {
 }
 
 /** The time of the test clock, in milliseconds since 1970. */
-export async function clockOf(world: World): Promise<number> {
+async function clockOf(world: World): Promise<number> {
   return Date.parse(bodyOf<{ now: string }>(await world.get('/admin/v1/clock'), 200).now);
 }
 

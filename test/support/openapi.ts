@@ -24,7 +24,7 @@ export interface Schema {
   readonly oneOf?: readonly Schema[];
 }
 
-export interface Parameter {
+interface Parameter {
   readonly $ref?: string;
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
@@ -32,7 +32,7 @@ export interface Parameter {
   readonly schema: Schema;
 }
 
-export interface Operation {
+interface Operation {
   readonly operationId: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly required?: boolean; readonly content: { readonly 'application/json': { readonly schema: Schema } } };

@@ -11,7 +11,7 @@ import { pem } from './tls.js';
 /** Stand-ins for Expo, FCM and APNs that check protocol, credentials and payload as the real ones do. Stop them in an `after` hook. */
 
 /** A push as a provider received and accepted it. */
-export interface ReceivedPush {
+interface ReceivedPush {
   readonly token: string;
   // Tests look into it by path.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -20,7 +20,7 @@ export interface ReceivedPush {
 }
 
 /** The response to a request, in place of the usual one; `hang` for none. */
-export type Failure = { readonly status: number; readonly body: unknown } | 'hang';
+type Failure = { readonly status: number; readonly body: unknown } | 'hang';
 
 interface StandIn {
   /** Accepted pushes. */

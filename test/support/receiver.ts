@@ -15,7 +15,7 @@ export interface Received {
 }
 
 /** The response of a path. `hang` never responds. */
-export type Answering = number | 'hang' | ((request: Received, response: ServerResponse) => void);
+type Answering = number | 'hang' | ((request: Received, response: ServerResponse) => void);
 
 /** A receiver of webhooks on loopback. Stop it in an `after` hook. */
 export interface Receiver {

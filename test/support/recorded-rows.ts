@@ -8,16 +8,16 @@ export interface RecordedEvent {
   readonly day: string;
   readonly value: number;
 }
-export interface RecordedAward {
+interface RecordedAward {
   readonly trigger: number;
   readonly day: string;
   readonly awarded: number;
 }
-export interface RecordedCompletion {
+interface RecordedCompletion {
   readonly achievement: number;
   readonly day: string;
 }
-export interface RecordedUser {
+interface RecordedUser {
   readonly day: string;
 }
 

@@ -229,7 +229,7 @@ export const validInput: Readonly<Record<string, Valid>> = { ...application, ...
 export const harmless: readonly string[] = Object.keys({ ...application, ...admin });
 
 /** A path with its parameters and query filled in. */
-export function addressOf(path: string, { params = {}, query = {} }: Input): string {
+function addressOf(path: string, { params = {}, query = {} }: Input): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'none'));
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) ? (value as unknown[]) : [value]).map((item) => `${name}=${encodeURIComponent(String(item))}`),

@@ -22,7 +22,7 @@ export const versionFields = {
   author: authorSchema.nullable().meta({ description: 'Null for version 0.' }),
 };
 
-export const changeSchema = z
+const changeSchema = z
   .object({
     action: z.enum(['add', 'revive', 'change', 'archive']).meta({
       description: '`revive`: an archived object is used again, with its id and its data.',

@@ -50,7 +50,7 @@ export interface Resource<N extends ListName = ListName> {
 export type Shown = { readonly id: string } & Readonly<Record<string, unknown>>;
 
 /** The objects of a response in the making. */
-export interface Completing<N extends ListName> {
+interface Completing<N extends ListName> {
   readonly services: Services;
   readonly tenant: number;
   readonly objects: readonly Lists[N][];
@@ -60,7 +60,7 @@ export interface Completing<N extends ListName> {
 }
 
 /** An object that a request has changed. */
-export interface Changed<N extends ListName> {
+interface Changed<N extends ListName> {
   readonly object: Lists[N];
   readonly fields: Readonly<Record<string, unknown>>;
 }

@@ -26,7 +26,7 @@ export interface ObjectChange {
 }
 
 /** A change of what there is one of, under no key. */
-export interface SettingsChange {
+interface SettingsChange {
   readonly action: 'change';
   readonly kind: SingleName;
   readonly fields: readonly FieldChange[];

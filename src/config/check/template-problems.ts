@@ -10,7 +10,7 @@ import { parseTemplate } from '../templates/language.js';
 import { type Position } from '../file/yaml.js';
 
 /** The fields of a template that are Liquid. */
-export const templateTexts = ['subject', 'heading', 'body', 'button', 'buttonUrl', 'pushTitle', 'pushBody'] as const;
+const templateTexts = ['subject', 'heading', 'body', 'button', 'buttonUrl', 'pushTitle', 'pushBody'] as const;
 type TextField = (typeof templateTexts)[number];
 
 /** What is wrong with the templates of a document, with the place of each fault in its text. */

@@ -39,7 +39,7 @@ const costs = {
 } as const;
 
 /** The most that a call causes. */
-export interface Work {
+interface Work {
   readonly us: number;
   readonly triggers: number;
   readonly achievements: number;

@@ -138,7 +138,7 @@ const words = {
 } satisfies Readonly<Record<string, string | ((values: never, name: NameOf) => string)>>;
 
 type Words = typeof words;
-export type ProblemCode = keyof Words;
+type ProblemCode = keyof Words;
 type Fault = {
   [C in ProblemCode]: Words[C] extends (values: infer V, ...rest: never) => string ? { readonly code: C } & V : { readonly code: C };
 }[ProblemCode];

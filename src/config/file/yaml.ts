@@ -25,7 +25,7 @@ export interface Position {
 /** Names of fields and indexes of lists, from the root down. */
 export type Path = readonly (string | number)[];
 
-export interface YamlFault extends Position {
+interface YamlFault extends Position {
   readonly sentence: string;
 }
 

@@ -28,7 +28,7 @@ export function isPublicAddress(address: string): boolean {
 const closedName = /(^|\.)(localhost|local|internal|localdomain|home\.arpa)\.?$/i;
 
 /** The host of a URL for a connection: an IPv6 address without its brackets. */
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1');
+const hostOf = (url: URL): string => url.hostname.replace(/^\[(.*)\]$/, '$1');
 
 /**
  * What is wrong with the URL of an endpoint in any installation, as the rest of a sentence that starts with its field; null if nothing is.

@@ -8,7 +8,7 @@ import { type NotificationType } from '../schema/message-types.js';
 /** What has keys that the operator chooses, as sentences call it. */
 export type KeyedKind = Extract<ReferenceKind, 'metric' | 'points system' | 'user attribute'> | 'leaderboard';
 
-export type ValueKind = 'text' | 'number' | 'date';
+type ValueKind = 'text' | 'number' | 'date';
 
 interface Described {
   readonly description: string;
@@ -20,17 +20,17 @@ export interface Value extends Described {
   readonly value: ValueKind;
 }
 
-export interface Fields extends Described {
+interface Fields extends Described {
   readonly fields: Readonly<Record<string, Variable>>;
 }
 
 /** One variable for each object of a kind, by its key. */
-export interface Keyed extends Described {
+interface Keyed extends Described {
   readonly keys: KeyedKind;
   readonly each: Variable;
 }
 
-export interface List extends Described {
+interface List extends Described {
   readonly items: Variable;
 }
 

@@ -35,7 +35,7 @@ export interface PreviewQuery extends PreviewDraft {
 }
 
 /** Links straight to where the button leads, and one to unsubscribe that leads nowhere: the reader of a preview is not the user. */
-export const sampleLinks: MessageLinks = { click: (url) => url, unsubscribeUrl: 'https://example.invalid/unsubscribe' };
+const sampleLinks: MessageLinks = { click: (url) => url, unsubscribeUrl: 'https://example.invalid/unsubscribe' };
 
 export const isNotificationType = (text: string): text is NotificationType => (notificationTypes as readonly string[]).includes(text);
 

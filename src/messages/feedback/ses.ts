@@ -47,7 +47,7 @@ function deliveryOf({ mail }: SesEvent): string | undefined {
 }
 
 /** What an event of SES reports: an entry for each recipient; none for an event that concerns no suppression. */
-export function sesFeedback(message: string): Feedback[] {
+function sesFeedback(message: string): Feedback[] {
   const event = sesSchema.safeParse(parsedJson(message));
   if (!event.success) return [];
   const { bounce, complaint } = event.data;

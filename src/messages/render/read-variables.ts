@@ -136,7 +136,7 @@ const achievementOf = ({ name, description, badgeUrl }: CompletedAchievement): A
 const weekDays = 7;
 
 /** What a period of a recap is called, by its first and its last date. The frequency of the settings may have changed since. */
-export function periodName(start: string, end: string): 'day' | 'week' | 'month' | 'year' {
+function periodName(start: string, end: string): 'day' | 'week' | 'month' | 'year' {
   if (start === end) return 'day';
   const days = dateToDay(end) - dateToDay(start) + 1;
   if (days === weekDays) return 'week';

@@ -16,7 +16,7 @@ export interface MessageLinks {
 }
 
 /** Why something that a template has was left out; for the log, without personal data. */
-export type Warnings = readonly string[];
+type Warnings = readonly string[];
 
 export interface RenderedEmail {
   readonly subject: string;

@@ -38,7 +38,7 @@ function candidates({ document }: MessageConfig, type: NotificationType, locale:
 }
 
 /** The text of a field; undefined for one that has none. */
-export function textOf(
+function textOf(
   config: MessageConfig,
   { type, locale }: Pick<MessageVariables, 'type' | 'locale'>,
   field: TextField,

@@ -7,7 +7,7 @@ export interface AchievementVariables {
   readonly badgeUrl: string;
 }
 
-export interface MetricVariables {
+interface MetricVariables {
   readonly name: string;
   readonly units: string;
   readonly total: number;
@@ -29,7 +29,7 @@ export interface PointsVariables {
   readonly progress: number;
 }
 
-export const streakStates = ['extended', 'frozen', 'paused', 'missed', 'today'] as const;
+const streakStates = ['extended', 'frozen', 'paused', 'missed', 'today'] as const;
 
 /** A period of a streak's calendar. */
 export interface StreakDay {
@@ -60,7 +60,7 @@ export interface NextVariables {
   readonly progress: number;
 }
 
-export interface LeaderboardVariables {
+interface LeaderboardVariables {
   readonly name: string;
   /** Null without a place, like the value. */
   readonly rank: number | null;

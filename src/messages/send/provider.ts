@@ -59,7 +59,7 @@ export interface EmailSender {
 }
 
 /** Sends push notifications. */
-export interface PushSender {
+interface PushSender {
   send(push: Push, to: { readonly tenant: number; readonly user: string }): Promise<SendResult>;
 }
 

@@ -33,7 +33,7 @@ export interface TransportOptions {
 }
 
 /** Credentials that can't be used. Their provider is off. */
-export interface ProviderProblem {
+interface ProviderProblem {
   readonly channel: Channel;
   readonly provider: 'smtp' | PushProvider;
   readonly sentence: string;

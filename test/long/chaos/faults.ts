@@ -11,7 +11,7 @@ import type { Arena } from './arena.js';
 import type { Supervised } from './supervised.js';
 
 /** What a fault happens to: two faults at once never happen to the same. `all` is for those that need everything else to be well. */
-export type Victim = 'api' | 'worker' | 'redis' | 'postgres' | 'all';
+type Victim = 'api' | 'worker' | 'redis' | 'postgres' | 'all';
 
 export interface Scene {
   readonly arena: Arena;

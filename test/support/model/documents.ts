@@ -20,7 +20,7 @@ import { dateOf } from './time.js';
 
 /** The clock at the start of a history: a Monday, in UTC. */
 export const baseMs = Date.parse('2040-01-02T12:00:00Z');
-export const baseDay = Math.floor(baseMs / 86_400_000);
+const baseDay = Math.floor(baseMs / 86_400_000);
 
 /** A date so many days after the base date. */
 export const dateAfter = (days: number): string => dateOf(baseDay + days);

@@ -23,7 +23,7 @@ const described: Values = {
 const status = oneOf('active', 'inactive');
 
 /** By the list and the stored name of the field. What an object keeps for good has no values. */
-export const objectValues: Readonly<Record<ListName, Values>> = {
+const objectValues: Readonly<Record<ListName, Values>> = {
   attributes: { key: oneOf('city', 'town', 'tier', 'device'), name: oneOf('One', 'Two') },
   metrics: {
     key: oneOf('m1', 'm3', 'm8'),
@@ -113,7 +113,7 @@ const freezes: Values = {
 };
 
 /** By the part and the field. */
-export const partValues: Readonly<Record<'settings' | 'streaks' | 'messages', Values>> = {
+const partValues: Readonly<Record<'settings' | 'streaks' | 'messages', Values>> = {
   settings: {
     controlRatio: oneOf(0, 0.5, 1),
     weekStart: oneOf('monday', 'sunday'),
@@ -235,7 +235,7 @@ const archived = fc.oneof(
 const revived = fc.oneof({ weight: 3, arbitrary: fc.constant<ListName>('pointsSystems') }, { weight: 4, arbitrary: archived });
 
 /** One edit. `isTimeless` keeps leaderboards to what the passing of time does not change. */
-export const editArbitrary = (isTimeless: boolean): fc.Arbitrary<Edit> =>
+const editArbitrary = (isTimeless: boolean): fc.Arbitrary<Edit> =>
   fc.oneof(
     { weight: 8, arbitrary: set },
     { weight: 18, arbitrary: change(isTimeless) },

@@ -78,7 +78,7 @@ export interface History {
 const silent = new Set(['id', 'no', 'nextNo', 'created', 'updated', 'name', 'description', 'badgeUrl', 'messages', 'unitType', 'units']);
 
 /** A document as an engineer reads it: keys for ids, and without what says nothing. */
-export function printDocument(document: ConfigDocument): string {
+function printDocument(document: ConfigDocument): string {
   const keys = new Map<string, string>();
   const shown = (key: string, value: unknown): unknown => {
     if (silent.has(key) || value === null || (Array.isArray(value) && value.length === 0) || value === false) return undefined;

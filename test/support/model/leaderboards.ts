@@ -42,7 +42,7 @@ interface Held {
 }
 
 /** What a user's own changes did on one local day: the place before the first of them, and after the last; null for a user without one. */
-export interface Day {
+interface Day {
   readonly before: Held | null;
   readonly after: Held | null;
   /** The moment of the last change. */

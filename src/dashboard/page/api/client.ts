@@ -33,7 +33,7 @@ const errorsOf = (onSignedOut: () => void): Middleware => ({
 });
 
 /** What `useQuery` takes. Queries with equal keys share their data. */
-export interface Query<T> {
+interface Query<T> {
   readonly queryKey: readonly unknown[];
   readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<T>;
 }

@@ -26,7 +26,7 @@ const ambiguous = new Set(['BadDeviceToken', 'DeviceTokenNotForTopic']);
  * APNs' response as a result. `hasAccepted`: whether it has accepted a push from this process, which proves the settings; with a wrong host or topic, it
  * refuses every token, and none of them is gone.
  */
-export function apnsResult(status: number, body: unknown, hasAccepted: boolean): SendResult {
+function apnsResult(status: number, body: unknown, hasAccepted: boolean): SendResult {
   if (status === 200) return { kind: 'accepted', status, detail: null };
   const reason = errorSchema.safeParse(body).data?.reason ?? 'no reason';
   const result = { status, detail: detailOf(reason) };

@@ -37,7 +37,7 @@ function messageOf({ id, token, title, body, url }: Push): ExpoPushMessage {
 }
 
 /** Expo's answer about one push, as a result. */
-export function expoResult(ticket: Exclude<ExpoPushTicket, { status: 'ok' }>, personal: readonly string[]): SendResult {
+function expoResult(ticket: Exclude<ExpoPushTicket, { status: 'ok' }>, personal: readonly string[]): SendResult {
   const code = ticket.details?.error;
   const result = { status: 200, detail: detailOf(`${code ?? 'error'}: ${ticket.message}`, personal) };
   switch (code) {

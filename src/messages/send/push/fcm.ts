@@ -56,7 +56,7 @@ const errorSchema = z.object({
 });
 
 /** FCM's response as a result (https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode). */
-export function fcmResult(status: number, body: unknown, personal: readonly string[]): SendResult {
+function fcmResult(status: number, body: unknown, personal: readonly string[]): SendResult {
   if (status === 200) return { kind: 'accepted', status, detail: null };
   const { error } = errorSchema.safeParse(body).data ?? { error: { status: '', message: '', details: [] } };
   const code = error.details.find(({ errorCode }) => errorCode !== undefined)?.errorCode ?? error.status;

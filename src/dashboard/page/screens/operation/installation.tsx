@@ -10,7 +10,7 @@ import { Runbooks } from '../common/runbook-list.js';
 import { runbooks } from '../common/runbooks.js';
 import { Leases, Processes, Restores, SyncedTenants } from './status-tables.js';
 
-export type Status = components['schemas']['Status'];
+type Status = components['schemas']['Status'];
 
 const refreshMs = 5_000;
 const bytesPerMb = 2 ** 20;
