@@ -47,7 +47,7 @@ function transportsOf({ settings, pool, log }: Context): Transports {
   });
 }
 
-/** Logs what is wrong with the providers, now and once the SMTP server has answered. The service runs on without them. */
+/** Logs what is wrong with the providers, now and once the SMTP server has responded. The service runs on without them. */
 function reportProblems({ log }: Context, { email, problems }: Transports, sender: Sender): void {
   for (const { channel, provider, sentence } of problems) {
     log.error({ channel, provider }, `messages are off: ${sentence}`);

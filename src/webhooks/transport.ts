@@ -204,7 +204,7 @@ export class Transport {
     try {
       const fault = receiverFault(url, this.options.receivers);
       if (fault !== null) return done({ isAccepted: false, status: null, answer: null, error: `the url ${fault}` });
-      const { statusCode, body: answer } = await request(url, {
+      const { statusCode, body: response } = await request(url, {
         method: 'POST',
         body,
         dispatcher: this.agent,
@@ -212,7 +212,7 @@ export class Transport {
         headers: { 'content-type': 'application/json', 'user-agent': 'Laurel-Webhooks', ...headers },
       });
       const error = statusError(statusCode);
-      return done({ isAccepted: error === null, status: statusCode, answer: await readStart(answer), error });
+      return done({ isAccepted: error === null, status: statusCode, answer: await readStart(response), error });
     } catch (error) {
       return done({ isAccepted: false, status: null, answer: null, error: errorMessage(error, isLate, responseMs) });
     } finally {

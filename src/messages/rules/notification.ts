@@ -6,7 +6,7 @@ import type { ScheduleKind } from './times.js';
 /** A completed achievement, as webhook payloads have it. */
 export type CompletedAchievement = Pick<UserAchievementResponse, 'id' | 'name' | 'description' | 'badgeUrl'>;
 
-/** What a message is about, besides its user. Stored with the message when it is queued. */
+/** What a notification is about, besides its user. Stored with it when it is queued. */
 export type NotificationAbout =
   | { readonly type: 'achievement_completed'; readonly achievements: readonly CompletedAchievement[] }
   /** Dates, `YYYY-MM-DD`, both inclusive, of the user's local calendar. */

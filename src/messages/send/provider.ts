@@ -25,7 +25,7 @@ export interface Push {
   readonly url: string | null;
 }
 
-/** A provider's answer to one attempt. */
+/** A provider's response to one attempt. */
 export interface SendResult {
   /**
    * `accepted`: the provider has the message. `temporary`: retried later. `permanent`: never retried. `unavailable`: the provider refuses
@@ -36,13 +36,13 @@ export interface SendResult {
   readonly isGone?: boolean;
   /** The provider's status code; null without a response. */
   readonly status: number | null;
-  /** What the provider answered, or why there is no answer; without personal data. */
+  /** What the provider responded, or why there is no response; without personal data. */
   readonly detail: string | null;
 }
 
 const addresses = /[^\s<>()[\],;:"']+@[^\s<>()[\],;:"']+/gu;
 
-/** A provider's answer for storage: without addresses and the values in `personal`, which servers like to repeat, on one line, and short. */
+/** A provider's response for storage: without addresses and the values in `personal`, which servers like to repeat, on one line, and short. */
 export function detailOf(text: string, personal: readonly string[] = []): string {
   const known = personal.filter((value) => value !== '').reduce((rest, value) => rest.replaceAll(value, '[removed]'), text);
   return known

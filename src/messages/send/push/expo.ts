@@ -36,7 +36,7 @@ function messageOf({ id, token, title, body, url }: Push): ExpoPushMessage {
   return { to: parseToken(token).value, ...content, sound: 'default', ttl: limits.pushLifetimeS, collapseId: id, tag: id };
 }
 
-/** Expo's answer about one push, as a result. */
+/** Expo's response about one push, as a result. */
 function expoResult(ticket: Exclude<ExpoPushTicket, { status: 'ok' }>, personal: readonly string[]): SendResult {
   const code = ticket.details?.error;
   const result = { status: 200, detail: detailOf(`${code ?? 'error'}: ${ticket.message}`, personal) };
@@ -138,10 +138,10 @@ export class ExpoTransport implements PushTransport {
     await Promise.all([this.deliver(batch.slice(0, middle)), this.deliver(batch.slice(middle))]);
   }
 
-  private async save(batch: readonly Waiting[], answers: readonly ExpoPushTicket[]): Promise<void> {
+  private async save(batch: readonly Waiting[], issued: readonly ExpoPushTicket[]): Promise<void> {
     const tickets = batch.flatMap(({ push, to }, index): Ticket[] => {
-      const answer = answers[index];
-      return answer?.status === 'ok' ? [{ ticket: answer.id, tenant: to.tenant, user: to.user, token: push.token }] : [];
+      const ticket = issued[index];
+      return ticket?.status === 'ok' ? [{ ticket: ticket.id, tenant: to.tenant, user: to.user, token: push.token }] : [];
     });
     if (tickets.length === 0) return;
     const now = (this.options.clock ?? Date.now)();

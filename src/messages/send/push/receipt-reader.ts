@@ -23,7 +23,7 @@ export interface ReceiptsRead {
   readonly hasMore: boolean;
 }
 
-/** Reads Expo's receipts: what Apple and Google answered, of which Expo's tickets know nothing. */
+/** Reads Expo's receipts: what Apple and Google responded, of which Expo's tickets know nothing. */
 export class ReceiptReader {
   private readonly options: ReceiptReaderOptions;
 
