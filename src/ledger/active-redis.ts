@@ -72,7 +72,7 @@ export interface ActiveRedisOptions {
 
 /**
  * Fences every Redis but one: a process opens or restores a partition only while no process confirms another Redis, or another REDIS_PREFIX, for
- * the same database. Rules: active-redis-rules.ts; why: ARCHITECTURE.md.
+ * the same database. Rules: active-redis-rules.ts; why: docs/architecture/redis.md.
  */
 export class ActiveRedis {
   private readonly options: ActiveRedisOptions;

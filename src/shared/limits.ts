@@ -358,7 +358,7 @@ export const limits = {
   /** Past epochs that Redis stores, by which it recognises an older Postgres. */
   maxPastEpochs: 100,
   /**
-   * The active Redis (ARCHITECTURE.md): how long no process may have confirmed another one before this one becomes active; how long a grant is
+   * The active Redis (docs/architecture/redis.md): how long no process may have confirmed another one before this one becomes active; how long a grant is
    * valid in memory, which is shorter; after which gap a process requests a new one; and when a dead process' confirmation is removed.
    */
   redisSilenceMs: 5_000,

@@ -7,7 +7,7 @@ import { limits } from '../../src/shared/limits.js';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (page: string): string => readFileSync(join(root, page), 'utf8');
 
-const folders = ['.', 'docs', 'docs/operations', 'docs/rules', 'examples', 'benchmarks'];
+const folders = ['.', 'docs', 'docs/architecture', 'docs/operations', 'docs/rules', 'examples', 'benchmarks'];
 const pages = folders.flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
@@ -142,7 +142,7 @@ describe('The documents', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
     // Started by npm itself, before those that they are named after.
     const own = Object.keys(scripts).filter((name) => !name.startsWith('pre'));
-    const ofEngineers = read('ARCHITECTURE.md');
+    const ofEngineers = read('docs/architecture/tests.md');
     const command = (name: string): string => (['start', 'test'].includes(name) ? `npm ${name}` : `npm run ${name}`);
     expect(own.filter((name) => !ofEngineers.includes(`\`${command(name)}\``))).to.deep.equal([]);
     const named = pages.flatMap((page) => [...read(page).matchAll(/npm run ([a-z:]+)/g)].map(([, name = '']) => name));
