@@ -1,5 +1,5 @@
 import type { CaseSummary, Spread } from '../measure/summary.js';
-import type { Figure } from '../runner/kind.js';
+import type { Figure } from '../runner/bench.js';
 import type { KindResult, RunFile, TargetResult } from '../runner/run-file.js';
 import { limitText } from '../runner/tables.js';
 import { barChart, escapeHtml, type Bar } from './chart.js';

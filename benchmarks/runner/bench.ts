@@ -1,7 +1,16 @@
 import { inTurn, type Stand } from '../measure/turns.js';
 import { median } from '../measure/stats.js';
 import type { Figures, Round } from '../measure/summary.js';
-import type { Figure, Kind } from './kind.js';
+
+/** What a round measures. */
+export interface Figure {
+  readonly key: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly decimals: number;
+  /** The report draws it as a part of one bar, with the other parts of the same title. */
+  readonly part?: { readonly of: string; readonly colour: string } | undefined;
+}
 
 /** What a whole run has in common. */
 export interface RunTools {
@@ -33,8 +42,8 @@ export class Bench<Name extends string = string> {
   private readonly figures: readonly Figure[];
   private readonly values: Readonly<Record<string, number>>;
 
-  constructor(kind: Kind, values: Readonly<Record<string, number>>, { against, isTiny, signal, print }: RunTools) {
-    this.figures = kind.figures;
+  constructor(figures: readonly Figure[], values: Readonly<Record<string, number>>, { against, isTiny, signal, print }: RunTools) {
+    this.figures = figures;
     this.values = values;
     this.against = against;
     this.isTiny = isTiny;

@@ -1,5 +1,5 @@
 import type { Summaries } from '../measure/summary.js';
-import type { Bench } from './bench.js';
+import type { Bench, Figure } from './bench.js';
 
 /** A whole number that a run may be given. */
 interface Option {
@@ -7,16 +7,6 @@ interface Option {
   readonly value: number;
   /** The value of `--ci`, with which a kind takes a few seconds. */
   readonly tiny: number;
-}
-
-/** What a round measures. */
-export interface Figure {
-  readonly key: string;
-  readonly title: string;
-  readonly unit: string;
-  readonly decimals: number;
-  /** The report draws it as a part of one bar, with the other parts of the same title. */
-  readonly part?: { readonly of: string; readonly colour: string } | undefined;
 }
 
 /** A figure that a kind is to reach; without a limit, one that is worth a line. */

@@ -12,7 +12,7 @@ export function valuesOf({ options }: Kind, isTiny: boolean): Record<string, num
 /** Runs one kind, prints its rounds and its summary, and returns both. Throws when it can't be measured. */
 export async function runKind(kind: Kind, values: Readonly<Record<string, number>>, tools: RunTools): Promise<KindResult> {
   tools.print(`\n== ${kind.name}: ${kind.summary}`);
-  const bench = new Bench(kind, values, tools);
+  const bench = new Bench(kind.figures, values, tools);
   const startedMs = performance.now();
   await kind.run(bench);
   const cases = summarize(bench.measured);

@@ -1,5 +1,5 @@
 import type { CaseSummary, Ratio, Spread } from '../measure/summary.js';
-import type { Figure } from './kind.js';
+import type { Figure } from './bench.js';
 import type { TargetResult } from './run-file.js';
 
 /** Columns of text, each as wide as its longest cell; the first ones are aligned left. */

@@ -2,7 +2,7 @@ import { load, type LoadOptions, type LoadRequest, type LoadResult } from '../lo
 import type { Figures } from '../measure/summary.js';
 import type { Stand } from '../measure/turns.js';
 import type { Bench } from '../runner/bench.js';
-import type { Figure } from '../runner/kind.js';
+import type { Figure } from '../runner/bench.js';
 import { BareServer } from './bare.js';
 import type { RunningProcess } from './children.js';
 import { redisCpuS, serverCpuS, serviceCpuS } from './cpu.js';
