@@ -13,8 +13,7 @@ import { type WebhookEvent, publishEvents } from '../deliveries/outbox.js';
 const dayMs = 86_400_000;
 
 /** The kinds that the calendar triggers. */
-const calendarKinds = ['leaderboard.started', 'points.boost_started', 'points.boost_finished'] as const;
-export type CalendarKind = (typeof calendarKinds)[number];
+export type CalendarKind = 'leaderboard.started' | 'points.boost_started' | 'points.boost_finished';
 
 /** The start or end of a run or a boost with a day, by UTC date, like `status` in responses. */
 export interface ZoneTransition {

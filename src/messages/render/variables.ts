@@ -29,14 +29,12 @@ export interface PointsVariables {
   readonly progress: number;
 }
 
-const streakStates = ['extended', 'frozen', 'paused', 'missed', 'today'] as const;
-
 /** A period of a streak's calendar. */
 export interface StreakDay {
   /** The first date of the period. */
   readonly date: string;
   /** `today` is the current period while it is not extended. */
-  readonly state: (typeof streakStates)[number];
+  readonly state: 'extended' | 'frozen' | 'paused' | 'missed' | 'today';
 }
 
 export interface StreakVariables {
