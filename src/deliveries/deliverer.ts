@@ -33,6 +33,7 @@ export class Deliverer {
   private readonly options: DelivererOptions;
   private readonly context: QueueContext;
   private readonly pollFailures: FailureLog;
+  private readonly sweepFailures: FailureLog;
   private readonly queues = new Map<string, DeliveryQueue>();
   private readonly stopped = new AbortController();
   private loop: Promise<void> | undefined;
@@ -47,6 +48,11 @@ export class Deliverer {
     this.pollFailures = new FailureLog(log, {
       failed: 'delivery poll failed, will retry',
       recovered: 'delivery poll recovered',
+      level: 'warn',
+    });
+    this.sweepFailures = new FailureLog(log, {
+      failed: 'delivery retention failed, will retry',
+      recovered: 'delivery retention recovered',
       level: 'warn',
     });
     this.context = { pool, log, targetOf, aheadMs, limit: pLimit(limits.deliveryBatches) };
@@ -154,8 +160,11 @@ export class Deliverer {
     try {
       await deleteExpired(this.options.pool, this.context.aheadMs(), () => this.isStopped);
       await deleteArchivedEndpoints(this.options.pool, () => this.isStopped);
+      this.sweepFailures.succeeded(0);
     } catch (error) {
-      this.options.log.warn({ err: error }, 'delivery retention failed, will retry');
+      // A deadlock with a batch, for instance: repeated at the next poll.
+      this.nextSweep = 0;
+      this.sweepFailures.failed(0, error);
     } finally {
       this.sweeping = undefined;
     }

@@ -391,6 +391,30 @@ describe('Webhook deliveries', () => {
     await until('the removal', async () => (await rows()).length === 1);
   });
 
+  it('that are old are removed although a removal fails', async () => {
+    configure(['/a']);
+    await add(message('ana'));
+    await database.pool.query(`update outbox set created = now() - interval '8 days'`);
+    await database.pool.query(`update deliveries set status = 'delivered'`);
+    const client = await database.pool.connect();
+    try {
+      await client.query('begin; select 1 from outbox for update');
+      startWorker();
+      // As a deadlock with a batch would.
+      await until('the removal to be ended', async () => {
+        const { rowCount } = await database.pool.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like '%delete from outbox%'`,
+        );
+        return rowCount === 1;
+      });
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
+    await until('the next removal', async () => (await rows()).length === 0, limits.deliverySweepMs / 2);
+  });
+
   it('survive a short failure of Postgres', async () => {
     configure(['/a']);
     let isBroken = true;
