@@ -7,8 +7,7 @@ import { publishBoards, publishFinals } from './leaderboard-state.js';
 import { trackedKinds, publishCalendar } from './zone-transitions.js';
 import { publishPoints } from './points-state.js';
 import { publishRanks } from './rank-state.js';
-
-const dayMs = 86_400_000;
+import { dayMs } from '../shared/calendar.js';
 
 /** Publishes some of the due events. Returns the number of deliveries. */
 type PublishDue = (client: pg.ClientBase, config: ActiveConfig, now: number) => Promise<number>;

@@ -4,13 +4,11 @@ import type { ActiveConfig } from '../plan/active-config.js';
 import { perpetualRun } from '../plan/boards.js';
 import { numberArray, textArray } from '../postgres/arrays.js';
 import { runsBetween } from '../responses/leaderboards.js';
-import { dateToDay } from '../shared/calendar.js';
+import { dateToDay, dayMs } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { boardEvent, readRankings } from './leaderboard-state.js';
 import { type WebhookKind } from '../config/schema/webhook-kinds.js';
 import { type WebhookEvent, publishEvents } from '../deliveries/outbox.js';
-
-const dayMs = 86_400_000;
 
 /** The kinds that the calendar triggers. */
 export type CalendarKind = 'leaderboard.started' | 'points.boost_started' | 'points.boost_finished';

@@ -1,10 +1,8 @@
 import { DateTime } from 'luxon';
-import { datesOf, dayToDate, firstDayOf, periodOf, weekShiftOf } from '../../shared/calendar.js';
+import { datesOf, dayToDate, firstDayOf, periodOf, weekShiftOf, dayMs } from '../../shared/calendar.js';
 import type { NotificationType } from '../../config/schema/message-types.js';
 import { weekdays, type ConfigDocument, type MessageSettings } from '../../config/schema/model.js';
 import type { WebhookKind } from '../../config/schema/webhook-kinds.js';
-
-const dayMs = 86_400_000;
 
 /** The kinds that are due at an hour of the user's local day. */
 export const scheduleKinds = [
