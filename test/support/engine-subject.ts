@@ -125,7 +125,10 @@ interface Tools extends Stores {
   readonly aggregates: AggregateReader;
 }
 
-/** Subscribes to the webhooks that are compared. The model's documents need no endpoint. */
+/**
+ * Subscribes to the webhooks that are compared; the model's documents need no endpoint. `streak.lost` is not compared: for a user who is settled
+ * late, the publisher goes by the frequency of the newest configuration.
+ */
 const endpoint = {
   id: '00000000-0000-4000-9000-000000000000',
   no: 1_000_000,
@@ -135,9 +138,16 @@ const endpoint = {
   updated: new Date(0).toISOString(),
   archived: false,
   url: 'https://example.com/compared',
-  events: ['achievement.completed', 'streak.started', 'streak.extended', 'streak.lost'],
+  events: ['achievement.completed', 'streak.started', 'streak.extended'],
   status: 'active',
 } as const;
+
+/** Entries are published under the newest configuration, so those from before it are published first. */
+async function reconfigure(tools: Tools, tenant: number, document: ConfigDocument): Promise<void> {
+  const { ledgerId } = await tools.clock.ledgerId(tenant);
+  await tools.history.waitFor(tenant, ledgerId);
+  await activate(tools, tenant, document);
+}
 
 async function activate({ engine, database }: Tools, tenant: number, compared: ConfigDocument): Promise<void> {
   const document = {
@@ -161,10 +171,10 @@ function subjectOf(tools: Tools, tenant: number): Subject {
       await tools.clock.set(tenant, ms);
     },
     configure: async (document) => {
-      await activate(tools, tenant, document);
+      await reconfigure(tools, tenant, document);
       await tools.sweep.run(tenant);
     },
-    activate: (document) => activate(tools, tenant, document),
+    activate: (document) => reconfigure(tools, tenant, document),
     event: async ({ metricKey, user, value, attributes, idempotencyKey }) => {
       const answer = await answered(async () => {
         if (Math.abs(value) > limits.maxAbsoluteTotal) throw new LaurelError('unprocessable', 'the schema refuses this');
@@ -237,8 +247,8 @@ async function sentWebhooks({ engine, clock, history, database }: Tools, tenant:
   await history.waitFor(tenant, ledgerId);
   const { rows } = await database.pool.query<{ kind: string; about: unknown }>(
     `select kind, coalesce(payload #> '{achievement,key}', payload #> '{streak,length}', payload -> 'length') as about
-       from outbox where tenant = $1 and user_id = $2 order by id`,
-    [tenant, user],
+       from outbox where tenant = $1 and user_id = $2 and kind = any($3) order by id`,
+    [tenant, user, endpoint.events],
   );
   return { status: 200, body: rows };
 }

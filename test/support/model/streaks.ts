@@ -126,7 +126,6 @@ function miss(world: World, user: User, { frequency, period, at }: Missed): Chan
     return [];
   }
   streak.lost = { length, started };
-  if (frequency === world.config.streaks.frequency) user.webhooks.push({ kind: 'streak.lost', about: length });
   streak.length = 0;
   return [changeOf(world, user, frequency, length, at)];
 }
