@@ -31,6 +31,8 @@ export class Model implements Operations {
   constructor(config: ConfigDocument, nowMs: number) {
     this.noteNamed(config);
     this.world = { config, now: nowMs, sequence: 0, users: new Map(), boards: new Map() };
+    // Boards whose start has come are filled before there is a user.
+    sweep(this.world, nowMs);
   }
 
   setNow(ms: number): void {
