@@ -15,6 +15,7 @@ import {
   releaseClaims,
 } from './queue.js';
 import { deleteQueue } from './retention.js';
+import { type Moves, StateMachine } from '../shared/state-machine.js';
 
 /** What a queue delivers to: a webhook endpoint, or a channel of notifications. */
 export interface Target {
@@ -56,7 +57,7 @@ export interface QueueContext {
  */
 type Mode = 'waiting' | 'processing' | 'processingAgain' | 'draining' | 'saving' | 'savingAgain' | 'stopped';
 
-const nextModes: Readonly<Record<Mode, readonly Mode[]>> = {
+const moves: Moves<Mode> = {
   waiting: ['processing', 'draining'],
   processing: ['processingAgain', 'waiting', 'saving'],
   processingAgain: ['processing', 'waiting', 'savingAgain'],
@@ -78,7 +79,7 @@ export class DeliveryQueue {
   private readonly context: QueueContext;
   private readonly inFlight = new Map<string, { readonly delivery: ClaimedDelivery; readonly done: Promise<void> }>();
   private finished: Attempt[] = [];
-  private mode: Mode = 'waiting';
+  private readonly state = new StateMachine(moves, 'waiting');
   /** The batches that run in a row; settled in modes without a batch. */
   private batches = Promise.resolve();
   /** Starts a batch when the time to collect attempts is over. */
@@ -96,21 +97,21 @@ export class DeliveryQueue {
 
   /** Called when a delivery is, or may be, due. */
   wake(): void {
-    switch (this.mode) {
+    switch (this.state.mode) {
       case 'waiting':
-        this.setMode('processing');
+        this.state.setMode('processing');
         this.batches = this.runBatches();
         return;
       case 'processing':
-        this.setMode('processingAgain');
+        this.state.setMode('processingAgain');
         return;
       case 'draining':
         if (this.finished.length === 0) return;
-        this.setMode('saving');
+        this.state.setMode('saving');
         this.batches = this.runBatches();
         return;
       case 'saving':
-        this.setMode('savingAgain');
+        this.state.setMode('savingAgain');
         return;
       case 'processingAgain':
       case 'savingAgain':
@@ -120,14 +121,14 @@ export class DeliveryQueue {
 
   /** Claims no more deliveries, waits for running attempts until `giveUp`, and releases the claims of the rest. */
   async stop(giveUp: Promise<unknown>): Promise<void> {
-    this.setMode(this.mode === 'waiting' ? 'draining' : this.mode === 'processing' ? 'saving' : 'savingAgain');
+    this.state.setMode(this.state.mode === 'waiting' ? 'draining' : this.state.mode === 'processing' ? 'saving' : 'savingAgain');
     clearTimeout(this.collecting);
     this.wake();
     // A running batch may still claim deliveries.
     await this.batches;
     await Promise.race([Promise.all([...this.inFlight.values()].map(({ done }) => done)), giveUp]);
     while (this.isIn(batchModes)) await this.batches;
-    this.setMode('stopped');
+    this.state.setMode('stopped');
     await releaseClaims(
       this.context.pool,
       [...this.inFlight.values()].map(({ delivery }) => delivery),
@@ -135,12 +136,7 @@ export class DeliveryQueue {
   }
 
   private isIn(modes: ReadonlySet<Mode>): boolean {
-    return modes.has(this.mode);
-  }
-
-  private setMode(to: Mode): void {
-    if (!nextModes[this.mode].includes(to)) throw new Error(`a delivery queue can't go from ${this.mode} to ${to}`);
-    this.mode = to;
+    return modes.has(this.state.mode);
   }
 
   /** Runs a batch, and others while there is more to do. */
@@ -152,14 +148,14 @@ export class DeliveryQueue {
       // Finished attempts stay in memory for the next batch, which the worker's next poll starts.
       this.context.log[isStoreTrouble(error) ? 'debug' : 'warn']({ err: error, ...this.key }, 'delivery batch failed, will retry');
     } finally {
-      this.setMode(this.isIn(stoppingModes) ? 'draining' : 'waiting');
+      this.state.setMode(this.isIn(stoppingModes) ? 'draining' : 'waiting');
     }
   }
 
   /** Whether another batch follows. */
   private beginAgain(): boolean {
-    if (this.mode === 'processingAgain') this.setMode('processing');
-    else if (this.mode === 'savingAgain' && this.finished.length > 0) this.setMode('saving');
+    if (this.state.mode === 'processingAgain') this.state.setMode('processing');
+    else if (this.state.mode === 'savingAgain' && this.finished.length > 0) this.state.setMode('saving');
     else return false;
     return true;
   }
