@@ -8,6 +8,7 @@ import { keyNames, outcomes } from '../../src/redis/contract.js';
 import { bodyOf, configText, read, readPoints, userPath } from '../support/answers.js';
 import { cityAndDevice } from '../support/configs.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
+import { changedLines } from '../support/changed-lines.js';
 
 interface BatchAnswer {
   readonly accepted: number;
@@ -144,7 +145,7 @@ describe('A batch of events', () => {
       413,
       { error: `The body is larger than ${limits.maxBatchEventsBytes} bytes: split it into smaller requests.` },
     ]);
-    expect(await world.snapshot()).to.equal(before);
+    expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
   });
 
   it('of a thousand large events fits', async () => {
@@ -210,7 +211,7 @@ describe('A batch of events', () => {
         const second = { args: { batch: randomUUID(), number: 1, isLast: 1 } };
         const [reply] = await engine.pipeline(await engine.config(defaultTenant), 'trackBatch', [second]);
         expect(reply?.outcome).to.equal(outcomes.outOfTurn);
-        expect(await world.snapshot()).to.equal(before);
+        expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
       } finally {
         await context.stop();
       }

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { answer, bodyOf, configText, type EventBody, type Profile, readPoints, readProfile, track, userPath } from '../support/answers.js';
 import { cityPlanAndDevice } from '../support/configs.js';
 import { startHost, startTenant, startWorld, type Reply, type World } from '../support/world.js';
+import { changedLines } from '../support/changed-lines.js';
 
 type Properties = Readonly<Record<string, unknown>>;
 
@@ -210,7 +211,7 @@ describe('Users', () => {
         const before = await settled();
         const reply = await ways[way](world, id, { name: 'Ana', subscribeToEmails: true });
         expect(answer(reply)).to.deep.equal([422, { error }]);
-        expect(await world.snapshot()).to.equal(before);
+        expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
       });
       it(`${way} may bring it along`, async () => {
         const id = fresh();
@@ -225,7 +226,7 @@ describe('Users', () => {
         const before = await settled();
         const reply = await ways[way](world, id, { name: 'Ana', subscribeToEmails: true });
         expect(answer(reply)).to.deep.equal([422, { error }]);
-        expect(await world.snapshot()).to.equal(before);
+        expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
       });
     }
     for (const way of creating) {
