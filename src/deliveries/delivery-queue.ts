@@ -49,7 +49,7 @@ export interface QueueContext {
  *
  * - waiting: no batch runs. `wake` starts one.
  * - processing: a batch saves attempts and claims deliveries.
- * - processingAgain: the same, and another batch follows, because more became due or finished meanwhile.
+ * - processingAgain: the same, and another batch follows, because more became due or finished in the meantime.
  * - draining: `stop` waits for the attempts. No batch runs; each attempt that finishes starts one.
  * - saving: `stop` waits for a batch that saves attempts and claims nothing.
  * - savingAgain: the same, and another batch follows.

@@ -109,7 +109,9 @@ export class DueNotifications {
     const key = `${version} ${sent.length === 0 ? 'idle' : Math.floor(now / quarterMs)}`;
     const isProcessed = this.processed.get(tenant) === key;
     if (!isProcessed) await this.prepare(config);
-    for (const audience of audiences) await this.publishWaiting(config, audience, now, pages);
+    for (const audience of audiences.filter((one) => sent.some(({ audience }) => audience === one))) {
+      await this.publishWaiting(config, audience, now, pages);
+    }
     if (isProcessed) return;
     let left = pages;
     for (const kind of this.kindsOf(config)) {

@@ -126,8 +126,8 @@ async function readMoved(client: pg.ClientBase, tenant: number, users: readonly 
 }
 
 /**
- * A webhook is due when the hours for achievements have begun in the user's zone, after the achievement and after the user moved there: whoever moves
- * is served by the clock of the new zone. (Users without a zone move when the default zone changes.)
+ * A webhook is due when the hours for achievements have begun in the user's zone, after the achievement and after the user moved there: a user who moves
+ * follows the clock of the new zone. (Users without a zone move when the default zone changes.)
  */
 async function webhookTimes(client: pg.ClientBase, config: ActiveConfig, users: readonly string[], now: number): Promise<TimeOf> {
   const { document, tenant } = config;
