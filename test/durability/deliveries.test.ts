@@ -366,7 +366,8 @@ describe('Webhook deliveries', () => {
     expect(left).to.deep.equal([{ first: 1201, count: 300 }]);
   });
 
-  it('are found while old ones are being removed', async () => {
+  /** Starts a worker whose removal of one old message waits for a lock, and does `work`, with the pid of the removal's backend. */
+  async function whileRemovalWaits(work: (pid: number) => Promise<void>): Promise<void> {
     configure(['/a']);
     await add(message('ana', { n: 1 }));
     await database.pool.query(`update outbox set created = now() - interval '8 days'`);
@@ -375,43 +376,34 @@ describe('Webhook deliveries', () => {
     try {
       await client.query('begin; select 1 from outbox for update');
       startWorker();
-      await until('the removal to wait', async () => {
-        const { rowCount } = await database.pool.query(
-          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%delete from outbox%'`,
+      const pid = await until('the removal to wait', async () => {
+        const { rows: waiting } = await database.pool.query<{ pid: number }>(
+          `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%delete from outbox%'`,
         );
-        return rowCount === 1;
+        return waiting[0]?.pid;
       });
-      // The worker is not notified.
-      await inTransaction(database.pool, (other) => publishEvents(other, config, [message('bo', { n: 2 })]));
-      await until('the message', () => receiver.received.length === 1);
+      await work(pid);
     } finally {
       await client.query('rollback');
       client.release();
     }
+  }
+
+  it('are found while old ones are being removed', async () => {
+    await whileRemovalWaits(async () => {
+      // The worker is not notified.
+      await inTransaction(database.pool, (other) => publishEvents(other, config, [message('bo', { n: 2 })]));
+      await until('the message', () => receiver.received.length === 1);
+    });
     await until('the removal', async () => (await rows()).length === 1);
   });
 
   it('that are old are removed although a removal fails', async () => {
-    configure(['/a']);
-    await add(message('ana'));
-    await database.pool.query(`update outbox set created = now() - interval '8 days'`);
-    await database.pool.query(`update deliveries set status = 'delivered'`);
-    const client = await database.pool.connect();
-    try {
-      await client.query('begin; select 1 from outbox for update');
-      startWorker();
-      // As a deadlock with a batch would.
-      await until('the removal to be ended', async () => {
-        const { rowCount } = await database.pool.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and wait_event_type = 'Lock' and query like '%delete from outbox%'`,
-        );
-        return rowCount === 1;
-      });
-    } finally {
-      await client.query('rollback');
-      client.release();
-    }
+    // As a deadlock with a batch would end it.
+    await whileRemovalWaits(async (pid) => {
+      const { rows: ended } = await database.pool.query('select pg_terminate_backend($1) as ended', [pid]);
+      expect(ended).to.deep.equal([{ ended: true }]);
+    });
     await until('the next removal', async () => (await rows()).length === 0, limits.deliverySweepMs / 2);
   });
 
