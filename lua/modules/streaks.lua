@@ -146,7 +146,7 @@ end
 local function note(tx, frequency, period, how)
   local periods = tx.periods
   -- Layout `periodFact`.
-  periods[#periods + 1] = { frequency, period, tx.core[base_of[frequency] + LENGTH], how }
+  periods[#periods + 1] = { frequency, period, tx.core[base_of[frequency] + LENGTH], how, frequency == tx.plan.streaks.frequency }
 end
 
 -- Takes one streak over the periods that have passed without an extension.

@@ -78,6 +78,8 @@ export interface PeriodFact {
   readonly period: number;
   readonly length: number;
   readonly how: 'extended' | 'freeze' | 'pause' | 'move' | 'lost' | 'restored';
+  /** Whether it is of the frequency that was configured, and so of the streak that responses show. */
+  readonly isShown?: true;
 }
 
 /** Local days since 1970-01-01, both inclusive. */

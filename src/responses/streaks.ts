@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type StoredStreaks, type StreakFact, streakPlace } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { at } from '../redis/encoding.js';
-import { datesIn, periodIn, weekShiftOf, type Weeks } from '../shared/calendar.js';
+import { datesIn, type Frequency, periodIn, weekShiftOf, type Weeks } from '../shared/calendar.js';
 import { dateShape, instantShape } from '../shared/shapes.js';
 
 /** The contract's `BaseStreakResponse`. */
@@ -83,8 +83,11 @@ function freezeFields(config: ActiveConfig, fact: StreakFact | undefined): Parti
 const weeksOf = ({ document }: ActiveConfig, from: number | undefined): Weeks => ({ shift: weekShiftOf(document.settings), from });
 
 /** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (docs/rules/streaks.md). */
-export function baseStreak(config: ActiveConfig, fact: StreakFact | undefined): BaseStreak {
-  const { frequency } = config.document.streaks;
+export function baseStreak(
+  config: ActiveConfig,
+  fact: StreakFact | undefined,
+  frequency: Frequency = config.document.streaks.frequency,
+): BaseStreak {
   const shown = freezeFields(config, fact);
   if (!fact || fact.length === 0) return { ...none, frequency, ...shown };
   const weeks = weeksOf(config, fact.weeksFrom);
@@ -135,9 +138,8 @@ export function historyResponse(
   });
 }
 
-/** The streak of the configured frequency, as the library's `streaks.fact` tells it; `extended` is whether this entry extended it. */
-export function shownStreak(config: ActiveConfig, stored: StoredStreaks, extended: boolean): StreakFact {
-  const { frequency } = config.document.streaks;
+/** The streak of a frequency, as the library's `streaks.fact` tells it; `extended` is whether this entry extended it. */
+export function storedStreak(config: ActiveConfig, stored: StoredStreaks, frequency: Frequency, extended: boolean): StreakFact {
   const shown = (place: 'length' | 'started' | 'last' | 'extendedAt'): number => streakPlace(stored, frequency, place);
   const weeksFrom = at(stored, 'core', 'weeksFrom') as number | undefined;
   const current = periodIn(frequency, at(stored, 'core', 'streakDay') as number, weeksOf(config, weeksFrom));
@@ -151,9 +153,4 @@ export function shownStreak(config: ActiveConfig, stored: StoredStreaks, extende
     freezes: at(stored, 'core', 'freezes') as number,
     ...(weeksFrom === undefined ? {} : { weeksFrom }),
   };
-}
-
-/** The length that the streak of the configured frequency had when it was last lost; 0 when there is none that could be restored. */
-export function lostLength(config: ActiveConfig, stored: StoredStreaks): number {
-  return streakPlace(stored, config.document.streaks.frequency, 'lostLength');
 }

@@ -1,10 +1,9 @@
 import { completedBlock } from '../responses/events.js';
-import type { EventEntry, LedgerEntry, PointsFact, UserEntry } from '../ledger/entry.js';
+import { type EventEntry, type LedgerEntry, type PointsFact, type UserEntry, streakPlace } from '../ledger/entry.js';
 import { mustGet, type ActiveConfig } from '../plan/active-config.js';
 import { levelResponse, systemResponse } from '../responses/points.js';
 import { at } from '../redis/encoding.js';
-import { baseStreak } from '../responses/streaks.js';
-import { lostLength, shownStreak } from '../responses/streaks.js';
+import { baseStreak, storedStreak } from '../responses/streaks.js';
 import type { WebhookKind } from '../config/schema/webhook-kinds.js';
 import type { WebhookEvent } from '../deliveries/outbox.js';
 import type { UserResponse } from '../responses/users.js';
@@ -57,24 +56,27 @@ export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, 
 /**
  * Freezes are earned before they are used; but freezes that remain after a streak was lost were earned later. A new streak can start in the entry that
  * lost the old one (docs/rules/streaks.md). Time extends no streak: where a settled user's streak is extended, the conditions have changed, which is silent.
+ * The frequency is that of the entry: the configuration may have another one by now.
  */
 function emitStreak(config: ActiveConfig, { kind: entryKind, streaks, periods = [], freezes: earned }: EntryOfUser, emit: Emit): void {
   if (streaks === undefined) return;
-  const shown = periods.filter(({ frequency }) => frequency === config.document.streaks.frequency);
+  const shown = periods.filter(({ isShown }) => isShown);
   const freezes = at(streaks, 'core', 'freezes') as number;
-  const isLost = shown.some(({ how }) => how === 'lost');
+  const lost = shown.filter(({ how }) => how === 'lost');
+  const isLost = lost.length > 0;
   const emitEarned = (): void => {
     if (earned !== undefined) emit('streak.freeze_earned', () => ({ earned, freezes }));
   };
   if (!isLost || freezes === 0) emitEarned();
   const consumed = shown.filter(({ how }) => how === 'freeze').length;
   if (consumed > 0) emit('streak.freeze_consumed', () => ({ consumed, freezes }));
-  if (isLost) emit('streak.lost', () => ({ length: lostLength(config, streaks) }));
+  for (const { frequency } of lost) emit('streak.lost', () => ({ length: streakPlace(streaks, frequency, 'lostLength') }));
   if (isLost && freezes > 0) emitEarned();
   const extension = shown.find(({ how }) => how === 'extended');
   if (!extension || entryKind === 'settle') return;
   const kind = extension.length === 1 ? 'streak.started' : 'streak.extended';
-  emit(kind, () => ({ streak: baseStreak(config, shownStreak(config, streaks, true)) }));
+  const { frequency } = extension;
+  emit(kind, () => ({ streak: baseStreak(config, storedStreak(config, streaks, frequency, true), frequency) }));
 }
 
 /** The facts of an entry with earned or lost points. (When levels change, users are recounted by entries whose facts have no awards.) */

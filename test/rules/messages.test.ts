@@ -359,3 +359,30 @@ describe('A participant limit that is changed', () => {
     }
   });
 });
+
+describe('Another frequency of streaks', () => {
+  it('publishes what came before it as the frequency of that time has it, however late it is written', async () => {
+    const streaks = (frequency: string): string =>
+      configText({
+        metrics: [{ key: 'm', name: 'M' }],
+        streaks: { enabled: true, frequency, metrics: [{ metricKey: 'm', threshold: 1 }] },
+        webhooks: [subscription('streak.started', 'streak.extended')],
+      });
+    const world = await startWorld({ config: streaks('daily'), now: '2040-01-02T12:00:00Z' });
+    try {
+      await track(world, 'm', { user: 'ana', value: 1 });
+      await world.setClock('2040-01-03T12:00:00Z');
+      await world.drain();
+      // Another worker has the lease: what follows is written after the change.
+      await world.pool.query(`update stream_offsets set holder = 'test', fence = fence + 1, lease_until = now() + interval '1 hour'`);
+      const { currentStreak } = await track(world, 'm', { user: 'ana', value: 1 });
+      const { extended: _, ...streak } = currentStreak as EventBody['currentStreak'] & { extended?: unknown };
+      await world.configure(streaks('weekly'));
+      await world.pool.query(`update stream_offsets set lease_until = '-infinity'`);
+      const [, extended] = await messagesOf(world);
+      expect([extended?.kind, extended?.payload.streak]).to.deep.equal(['streak.extended', streak]);
+    } finally {
+      await world.stop();
+    }
+  });
+});

@@ -142,13 +142,6 @@ const endpoint = {
   status: 'active',
 } as const;
 
-/** Entries are published under the newest configuration, so those from before it are published first. */
-async function reconfigure(tools: Tools, tenant: number, document: ConfigDocument): Promise<void> {
-  const { ledgerId } = await tools.clock.ledgerId(tenant);
-  await tools.history.waitFor(tenant, ledgerId);
-  await activate(tools, tenant, document);
-}
-
 async function activate({ engine, database }: Tools, tenant: number, compared: ConfigDocument): Promise<void> {
   const document = {
     ...compared,
@@ -171,10 +164,10 @@ function subjectOf(tools: Tools, tenant: number): Subject {
       await tools.clock.set(tenant, ms);
     },
     configure: async (document) => {
-      await reconfigure(tools, tenant, document);
+      await activate(tools, tenant, document);
       await tools.sweep.run(tenant);
     },
-    activate: (document) => reconfigure(tools, tenant, document),
+    activate: (document) => activate(tools, tenant, document),
     event: async ({ metricKey, user, value, attributes, idempotencyKey }) => {
       const answer = await answered(async () => {
         if (Math.abs(value) > limits.maxAbsoluteTotal) throw new LaurelError('unprocessable', 'the schema refuses this');
