@@ -125,10 +125,7 @@ interface Tools extends Stores {
   readonly aggregates: AggregateReader;
 }
 
-/**
- * Subscribes to the webhooks that are compared; the model's documents need no endpoint. `streak.lost` is not compared: for a user who is settled
- * late, the publisher goes by the frequency of the newest configuration.
- */
+/** Subscribes to the webhooks that are compared; the model's documents need no endpoint. */
 const endpoint = {
   id: '00000000-0000-4000-9000-000000000000',
   no: 1_000_000,
@@ -138,7 +135,7 @@ const endpoint = {
   updated: new Date(0).toISOString(),
   archived: false,
   url: 'https://example.com/compared',
-  events: ['achievement.completed', 'streak.started', 'streak.extended'],
+  events: ['achievement.completed', 'streak.started', 'streak.extended', 'streak.lost'],
   status: 'active',
 } as const;
 

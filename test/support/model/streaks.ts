@@ -127,6 +127,7 @@ function miss(world: World, user: User, { frequency, period, at }: Missed): Chan
   }
   streak.lost = { length, started };
   streak.length = 0;
+  if (frequency === world.config.streaks.frequency) user.webhooks.push({ kind: 'streak.lost', about: length });
   return [changeOf(world, user, frequency, length, at)];
 }
 
