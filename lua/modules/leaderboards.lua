@@ -8,7 +8,8 @@
 -- beyond the limit has no rank. So a leaderboard is the best of all users at every moment, and a changed limit needs no work.
 --
 -- The record of what a leaderboard ranks stores where the user is. For a total board that is the sequence number at which the value was
--- reached, absent while the user has no value. For the others it is the newest runs (at most RUNS), as slots { run, value, seq, group }.
+-- reached, absent while the user has no value. For the others it is the newest runs (at most RUNS), as slots { run, value, seq, group }. A
+-- total board has a slot too while its value is not the total: it was closed for the user when the total changed.
 local boards = require('boards')
 local calendar = require('calendar')
 local contract = require('contract')
@@ -97,15 +98,33 @@ local function store_place(tx, board, place)
   transaction.map(transaction.change(tx, board.record), board.placesAt)[board.key] = place
 end
 
-local function enter_total(tx, board, before, value)
+-- The user's sequence number and value on a total board, by what is stored of it; `total` is the value unless it says otherwise.
+local function total_place(place, total)
+  if type(place) == 'table' then
+    return place[1][SEQ], place[1][VALUE]
+  end
+  return place, total
+end
+
+-- A total changes from `before` while its board is closed for the user: stores the value that stays on the board.
+local function keep_total(tx, board, before)
   local places, no = stored_places(tx, board), board.key
   local seq = places[no]
+  if type(seq) == 'number' then
+    places[no] = { { 0, before, seq, false } }
+    tx.changed[board.record] = true
+  end
+end
+
+local function enter_total(tx, board, before, value)
+  local places, no = stored_places(tx, board), board.key
+  local seq, shown = total_place(places[no], before)
   local is_lost = value == 0 and board.isStreak
   if is_lost and not seq then
     return
   end
   local entry = boards.entry(tx.part, board, 0, nil)
-  entry.seq, entry.value = seq, before
+  entry.seq, entry.value = seq, shown
   if is_lost then
     leave(tx, entry)
     places[no] = nil
@@ -185,12 +204,14 @@ function leaderboards.enter_totals(tx, list, before, value)
   for i = 1, #list do
     local board = list[i]
     local kind = board.kind
-    if kind ~= 'gain' and is_open(board, day) then
-      if kind == 'total' then
+    if kind == 'total' then
+      if is_open(board, day) then
         enter_total(tx, board, before, value)
       else
-        enter_grouped(tx, board, value)
+        keep_total(tx, board, before)
       end
+    elseif kind == 'grouped' and is_open(board, day) then
+      enter_grouped(tx, board, value)
     end
   end
 end
@@ -198,7 +219,7 @@ end
 -- The user's sequence number and group on a board that does not repeat.
 local function stored_seq(tx, board)
   if board.kind == 'total' then
-    return stored_places(tx, board)[board.key], nil
+    return (total_place(stored_places(tx, board)[board.key])), nil
   end
   local slot = slot_of(tx, board, 0)
   return slot[SEQ] or nil, slot[GROUP] or nil

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { answer, bodyOf, configText, read, readBoard, readPlace, track } from '../support/answers.js';
+import { answer, bodyOf, configText, read, readBoard, readPlace, track, until } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
 
 /** Three dates at once: 10:30 UTC is 23:30 of the day before in Pago Pago, and 00:30 of the day after on Kiritimati. */
@@ -119,6 +119,53 @@ describe('The days of a leaderboard', () => {
     expect(await readBoard(world, 'january')).to.deep.equal(['1 early 10', '2 first 5', '3 last 5']);
     expect(await readPlace(world, 'first', 'january')).to.include({ rank: 2, value: 5 });
   });
+});
+
+describe('A total that changes while a leaderboard is closed for the user', () => {
+  const january = (end: string): string =>
+    configText({
+      metrics: [{ key: 'm', name: 'M' }],
+      leaderboards: [
+        {
+          key: 'january',
+          name: 'January',
+          status: 'active',
+          start: '2040-01-10',
+          end,
+          rankBy: 'metric',
+          metricKey: 'm',
+          maxParticipants: 2,
+        },
+      ],
+    });
+  const rows: readonly (readonly [what: string, zone: string, opening: string, skipped: string, then: string])[] = [
+    ['not open yet', 'America/New_York', '2040-01-10T00:00:00Z', '2040-01-10T04:59:59Z', '2040-01-10T05:00:00Z'],
+    ['over, and then goes on', 'Pacific/Kiritimati', '2040-01-10T00:00:00Z', '2040-01-11T12:00:00Z', '2040-01-11T13:00:00Z'],
+  ];
+  for (const [what, tz, opening, skipped, then] of rows) {
+    it(`is not the value before the next change: one that is ${what}`, async () => {
+      const world = await startWorld({ config: january('2040-01-11'), now: '2040-01-09T12:00:00Z' });
+      try {
+        const track5 = (user: string): Promise<unknown> => track(world, 'm', { user: { id: user, tz }, value: 5 });
+        await track5('ana');
+        await world.setClock(opening);
+        await until('the leaderboard has its users', async () => (await readBoard(world, 'january')).length > 0);
+        await world.setClock(skipped);
+        await track5('ana');
+        expect(await readBoard(world, 'january')).to.deep.equal(['1 ana 5']);
+        await world.configure(january('2040-01-20'));
+        await world.setClock(then);
+        await track5('ana');
+        const { history } = await read<{ history: Record<string, unknown>[] }>(world, '/v1/users/ana/leaderboards/january');
+        expect(history.at(-1)).to.include({ previousRank: 1, previousValue: 5, rank: 1, value: 15 });
+        await track5('ana');
+        const later = await read<{ history: Record<string, unknown>[] }>(world, '/v1/users/ana/leaderboards/january');
+        expect(later.history.at(-1)).to.include({ previousValue: 5, value: 20 });
+      } finally {
+        await world.stop();
+      }
+    });
+  }
 });
 
 describe('A leaderboard that is finished by the Admin API', () => {

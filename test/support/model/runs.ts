@@ -82,8 +82,12 @@ export function groupOf(board: Leaderboard, user: User): string | null {
   return values.includes(undefined) ? null : JSON.stringify(values);
 }
 
-/** The group that `userAttributes` of a call names, `key:value` with a comma between two; null if it lacks a breakdown attribute. */
+/**
+ * The group that `userAttributes` of a call names, `key:value` with a comma between two; null if it lacks a breakdown attribute, or names a group
+ * of a leaderboard without breakdown.
+ */
 export function groupNamed(config: ConfigDocument, board: Leaderboard, userAttributes: string | undefined): string | null {
+  if (userAttributes !== undefined && board.breakdownAttributes.length === 0) return null;
   const sent = new Map(
     (userAttributes ?? '').split(',').map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)]),
   );
