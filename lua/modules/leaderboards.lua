@@ -9,7 +9,7 @@
 --
 -- The record of what a leaderboard ranks stores where the user is. For a total board that is the sequence number at which the value was
 -- reached, absent while the user has no value. For the others it is the newest runs (at most RUNS), as slots { run, value, seq, group }. A
--- total board has a slot too while its value is not the total: it was closed for the user when the total changed.
+-- total board of a metric or of points has a slot too while its value is not the total: it was closed for the user when the total changed.
 local boards = require('boards')
 local calendar = require('calendar')
 local contract = require('contract')
@@ -125,6 +125,10 @@ local function enter_total(tx, board, before, value)
   end
   local entry = boards.entry(tx.part, board, 0, nil)
   entry.seq, entry.value = seq, shown
+  if seq and board.isStreak then
+    -- It may be of another streak, which was configured when the board was closed for the user.
+    entry.value = boards.value(entry, boards.member(seq, tx.user))
+  end
   if is_lost then
     leave(tx, entry)
     places[no] = nil
@@ -207,7 +211,7 @@ function leaderboards.enter_totals(tx, list, before, value)
     if kind == 'total' then
       if is_open(board, day) then
         enter_total(tx, board, before, value)
-      else
+      elseif not board.isStreak then
         keep_total(tx, board, before)
       end
     elseif kind == 'grouped' and is_open(board, day) then

@@ -42,7 +42,13 @@ describe('The engine, on random histories', () => {
 
   it(`responds as the model does (${histories} histories from seed ${seed})`, async function () {
     this.timeout(longestMs);
-    await playOnModel(arena, { histories, maxSteps, seed, shrink: process.env['MODEL_SHRINK'] !== undefined });
+    await playOnModel(arena, {
+      histories,
+      maxSteps,
+      seed,
+      path: process.env['MODEL_PATH'],
+      shrink: process.env['MODEL_SHRINK'] !== undefined,
+    });
   });
 
   it('ends in the same state after a first event as after an identification and that event', async function () {

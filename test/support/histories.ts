@@ -10,6 +10,8 @@ export interface Plan<T> {
   readonly play: (history: T) => Promise<void>;
   readonly histories: number;
   readonly seed: number;
+  /** Of a history that failed, with its seed: plays only this one. */
+  readonly path?: string | undefined;
   /** Makes a failing history shorter. */
   readonly shrink?: (history: T, fails: (candidate: T) => Promise<boolean>) => Promise<T>;
   readonly print: (history: T) => string;
@@ -19,7 +21,7 @@ export interface Plan<T> {
 const lanes = 6;
 
 /** Plays all histories. Prints progress, and each failure at once with its seed. Throws all failures at the end. */
-export async function playHistories<T>({ name, arbitrary, play, histories, seed, shrink, print }: Plan<T>): Promise<void> {
+export async function playHistories<T>({ name, arbitrary, play, histories, seed, path, shrink, print }: Plan<T>): Promise<void> {
   const perLane = Math.ceil(histories / lanes);
   const report = progress(`${name}, histories`, perLane * lanes);
   let played = 0;
@@ -33,7 +35,12 @@ export async function playHistories<T>({ name, arbitrary, play, histories, seed,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
   const lane = async (laneSeed: number): Promise<string[]> => {
-    const result = await fc.check(property, { numRuns: perLane, seed: laneSeed, endOnFailure: true });
+    const result = await fc.check(property, {
+      numRuns: perLane,
+      seed: laneSeed,
+      endOnFailure: true,
+      ...(path === undefined ? {} : { path }),
+    });
     if (!result.failed) return [];
     const failed = result.counterexample?.[0];
     const error = result.errorInstance instanceof Error ? result.errorInstance.message : String(result.errorInstance);
@@ -47,6 +54,6 @@ export async function playHistories<T>({ name, arbitrary, play, histories, seed,
     console.error(`${name}, after ${played} histories: ${failure}\n`);
     return [failure];
   };
-  const failures = (await Promise.all(Array.from({ length: lanes }, (_, no) => lane(seed + no)))).flat();
+  const failures = (await Promise.all(Array.from({ length: path === undefined ? lanes : 1 }, (_, no) => lane(seed + no)))).flat();
   if (failures.length > 0) throw new Error(failures.join('\n\n'));
 }

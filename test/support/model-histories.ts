@@ -19,7 +19,7 @@ export async function playHistory(arena: Arena, history: History): Promise<void>
 /** Plays random histories. */
 export async function playOnModel(
   arena: Arena,
-  run: { histories: number; maxSteps: number; seed: number; shrink?: boolean },
+  run: { histories: number; maxSteps: number; seed: number; path?: string | undefined; shrink?: boolean },
 ): Promise<void> {
   const { maxSteps, shrink: isShort = false, ...rest } = run;
   await playHistories({
