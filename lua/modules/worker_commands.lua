@@ -103,7 +103,7 @@ end)
 
 -- Ends a run of a leaderboard: from here on Postgres has the final rankings. The worker calls it 12 hours after the run's last day has
 -- ended in UTC. Does nothing when the leaderboard is no longer in the plan.
--- Arguments: leaderboard, run, entryId. Replies: ok; ledgerFull.
+-- Arguments: leaderboard, run, max, entryId. Replies: ok; ledgerFull.
 command.with_plan('finalise', function(call, args, position)
   local board = call.plan.boards[args[position.leaderboard]]
   if not board then
@@ -112,10 +112,10 @@ command.with_plan('finalise', function(call, args, position)
   if ledger.is_full(call) then
     return { outcome.ledgerFull }
   end
-  local part, no, run = call.part, board.no, tonumber(args[position.run])
+  local part, no, run, max = call.part, board.no, tonumber(args[position.run]), tonumber(args[position.max])
   local groups_key = part.groups .. no .. ':' .. run
   local groups = redis.call('SMEMBERS', groups_key)
-  ledger.append(part, { kind = 'final', id = args[position.entryId], no = no, run = run, max = board.max, at = time.now(call) })
+  ledger.append(part, { kind = 'final', id = args[position.entryId], no = no, run = run, max = max, at = time.now(call) })
   if run ~= 0 then
     redis.call('UNLINK', boards.key(part, no, run), groups_key)
     for _, group in ipairs(groups) do

@@ -17,6 +17,7 @@ import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { Activations } from './activations.js';
 import { Levels } from './levels.js';
+import { participantLimitAt } from '../config/store/store.js';
 import { KeyRetention } from './key-retention.js';
 import { perpetualRun } from '../plan/boards.js';
 import type { JobTools } from './job.js';
@@ -29,6 +30,12 @@ function endedUpTo(board: Leaderboard, lastDay: number): number {
   const end = board.end === null ? Infinity : dateToDay(board.end) + 1;
   if (end <= lastDay) return end;
   return board.runUnit === null || lastDay < dateToDay(board.start) ? -Infinity : runOf(board, lastDay);
+}
+
+/** The day from which on a run is over; infinity for never. */
+function overFrom(board: Leaderboard, run: number): number {
+  const end = board.end === null ? Infinity : dateToDay(board.end) + 1;
+  return Math.min(board.runUnit === null ? Infinity : runEnd(board, run), end);
 }
 
 /** The running pass of a tenant, or a new one. */
@@ -208,7 +215,7 @@ export class Sweep {
 
   /**
    * The times in between at which leaderboards start: UTC midnights. (Run ends are not among them: a run that is over in every time zone does not change,
-   * so the time at which it is finalised makes no difference.)
+   * and its limit of participants is the one of the moment when it could be finalised, so the time at which it is makes no difference.)
    */
   private async boardStarts(tenant: number, fromMs: number, toMs: number): Promise<number[]> {
     const { document } = await this.engine.config(tenant);
@@ -273,7 +280,8 @@ export class Sweep {
     for (const board of open) {
       for (const run of await this.runsToEnd(tenant, board, lastDay, ledgerId)) {
         const entryId = randomUUID();
-        await this.engine.call(tenant, 'finalise', () => ({ args: { leaderboard: board.no, run, entryId } }));
+        const max = await participantLimitAt(this.pool, tenant, board, overFrom(board, run) * dayMs + limits.finalisationDelayMs);
+        await this.engine.call(tenant, 'finalise', () => ({ args: { leaderboard: board.no, run, max, entryId } }));
         this.log.info({ tenant, leaderboard: board.key, run: run === perpetualRun ? null : dayToDate(run) }, 'leaderboard run finalised');
         finalised += 1;
       }
@@ -287,8 +295,7 @@ export class Sweep {
     // The last values of a run may not be committed yet.
     await this.history.waitFor(tenant, ledgerId);
     const runs = await this.openRuns(tenant, board);
-    const end = board.end === null ? Infinity : dateToDay(board.end) + 1;
-    return runs.filter((run) => Math.min(board.runUnit === null ? Infinity : runEnd(board, run), end) <= lastDay);
+    return runs.filter((run) => overFrom(board, run) <= lastDay);
   }
 
   private async openRuns(tenant: number, board: Leaderboard): Promise<number[]> {

@@ -269,8 +269,8 @@ export const functions = {
   dropSegments: [...context, 'upTo', 'epoch'],
   /** Settles users to whom something is due, now or as the test clock moves `upTo` a moment; then an id for the entry of each, as many as may be. */
   sweep: [...context, 'upTo'],
-  /** Ends a run of a leaderboard. */
-  finalise: [...context, 'leaderboard', 'run', 'entryId'],
+  /** Ends a run of a leaderboard, with so many participants in its final rankings at the most. */
+  finalise: [...context, 'leaderboard', 'run', 'max', 'entryId'],
   /**
    * All fields of a user, the streak, and the counts of completions when `completions` is 1; then the newest ledger id, the moment and the user's
    * local day. `entryId` is for the entry of settling, here and below.

@@ -364,6 +364,32 @@ describe('What time has done before the configuration changes', () => {
   });
   after(() => arena.stop());
 
+  for (const [what, max, after, place] of [
+    ['more', 1, 2, null],
+    ['fewer', 2, 1, 2],
+  ] as const) {
+    it(`a run that is over has the participants of its limit, which is changed to ${what} before the worker ends the run`, async () => {
+      const board = { key: 'b1', rankBy: { metric: 'cards' }, max, start: '2040-01-01', every: [3, 'day'] } as const;
+      const document = buildDocument({ metrics: ['cards'], boards: [board] });
+      const session = await arena.enter(document, baseMs);
+      try {
+        const { subject } = session;
+        for (const [id, value] of [
+          ['first', 2],
+          ['second', 1],
+        ] as const)
+          await subject.event({ metricKey: 'cards', value, user: { id }, attributes: {}, idempotencyKey: undefined });
+        await subject.drift(moment('01-08 12:00'));
+        await subject.activate({ ...document, leaderboards: document.leaderboards.map((one) => ({ ...one, maxParticipants: after })) });
+        await session.sweep();
+        const { body } = await subject.userLeaderboard('second', 'b1', '2040-01-01');
+        expect((body as { rank: number | null }).rank).to.equal(place);
+      } finally {
+        await session.leave();
+      }
+    });
+  }
+
   for (const each of cases) {
     it(each.what, async () => {
       const session = await arena.enter(buildDocument({ metrics: ['cards'], ...each.given }), baseMs);

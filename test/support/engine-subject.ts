@@ -139,14 +139,15 @@ const endpoint = {
   status: 'active',
 } as const;
 
-async function activate({ engine, database }: Tools, tenant: number, compared: ConfigDocument): Promise<void> {
+async function activate({ engine, database, clock }: Tools, tenant: number, compared: ConfigDocument): Promise<void> {
   const document = {
     ...compared,
     webhooks: [...compared.webhooks, { ...endpoint, events: [...endpoint.events] }],
     nextNo: endpoint.no + 1,
   };
   const { version } = await engine.config(tenant);
-  await saveConfig(database.pool, { tenant, expectedVersion: version, document, author: commandAuthor, now: new Date().toISOString() });
+  const now = new Date(await clock.now(tenant)).toISOString();
+  await saveConfig(database.pool, { tenant, expectedVersion: version, document, author: commandAuthor, now });
   await engine.activate(await engine.refreshConfig(tenant));
 }
 

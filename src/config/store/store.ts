@@ -8,7 +8,7 @@ import { planApply } from '../change/apply.js';
 import { type Author, commandAuthor } from './author.js';
 import { type Change } from '../change/changes.js';
 import { parseConfigFile } from '../file/file.js';
-import { type ConfigDocument, type ConfigVersion, emptyConfig } from '../schema/model.js';
+import { type ConfigDocument, type ConfigVersion, emptyConfig, type Leaderboard } from '../schema/model.js';
 import type { WebhookReceivers } from '../schema/webhook-url.js';
 
 /** Another writer saved a version since this change started: load it, plan the change again, save again. */
@@ -56,6 +56,19 @@ export async function loadConfigVersion(pool: Pool | PoolClient, tenant: number,
   ]);
   const [row] = rows;
   return row ? { tenant, version, document: row.document } : null;
+}
+
+/** A leaderboard's limit of participants in the configuration of a moment, in milliseconds since 1970; its own for a moment before it. */
+export async function participantLimitAt(pool: Pool, tenant: number, { no, maxParticipants }: Leaderboard, atMs: number): Promise<number> {
+  const { rows } = await pool.query<{ limit: number }>(
+    `select (board ->> 'maxParticipants')::integer as limit
+       from (select document from config_versions where tenant = $1 and created <= to_timestamp($2::float8 / 1000)
+              order by version desc limit 1) as earlier,
+            jsonb_array_elements(document -> 'leaderboards') as board
+      where board -> 'no' = to_jsonb($3::integer)`,
+    [tenant, atMs, no],
+  );
+  return rows[0]?.limit ?? maxParticipants;
 }
 
 /** A version that the tenant has had. Throws where it has not. */

@@ -53,7 +53,7 @@ const otherFaults: readonly Fault[] = [
   fault('calendar', 'months are not clamped', 'math.min(first + day - 1, following - 1)', 'first + day - 1'),
   fault('calendar', 'run boundary: a run begins a day late', 'return run <= day and run', 'return run < day and run'),
   fault('worker_commands', 'activation forgets streaks', 'qualifies(tx, achievement, length)', 'qualifies(tx, achievement, 0)'),
-  fault('worker_commands', 'final rankings are one place long', 'max = board.max', 'max = 1'),
+  fault('worker_commands', 'final rankings are one place long', 'max = max,', 'max = 1,'),
   fault('worker_commands', 'a user due at this very moment waits', '> (up_to or now)', '>= (up_to or now)'),
   fault('decimal', 'boost rounding: a half is rounded down', 'rest * 2 >= divisor', 'rest * 2 > divisor'),
   fault('decimal', 'totals are sums of doubles', 'a % 1 == 0 and b % 1 == 0', 'true'),
