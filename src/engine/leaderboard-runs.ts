@@ -4,7 +4,7 @@ import type { ActiveConfig } from '../plan/active-config.js';
 import { perpetualRun } from '../plan/boards.js';
 import { boardKey, groupsKey } from '../redis/boards.js';
 import type { GroupResponse, RunResponse } from '../responses/leaderboard-runs.js';
-import { groupAttributes, runEnd, runOf, runsBetween } from '../responses/leaderboards.js';
+import { finalFrom, groupAttributes, overFrom, runOf, runsBetween } from '../responses/leaderboards.js';
 import { dateToDay, dayToDate, dayMs } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
@@ -48,13 +48,11 @@ function runsUntil(board: Leaderboard, now: number): number[] {
 
 function runResponse(board: Leaderboard, run: number, now: number): Omit<RunResponse, 'groups'> {
   const first = board.runUnit === null ? dateToDay(board.start) : run;
-  const ofRun = board.runUnit === null ? Infinity : runEnd(board, run) - 1;
-  const last = Math.min(ofRun, board.end === null ? Infinity : dateToDay(board.end));
-  const isOver = now >= (last + 1) * dayMs + limits.finalisationDelayMs;
+  const last = overFrom(board, run) - 1;
   return {
     start: dayToDate(first),
     end: last === Infinity ? null : dayToDate(last),
-    status: isOver ? 'finished' : now < first * dayMs ? 'scheduled' : 'active',
+    status: now >= finalFrom(board, run) ? 'finished' : now < first * dayMs ? 'scheduled' : 'active',
   };
 }
 

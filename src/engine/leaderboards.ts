@@ -6,13 +6,12 @@ import { type ActiveConfig, requireLeaderboard } from '../plan/active-config.js'
 import { perpetualRun } from '../plan/boards.js';
 import { outcomes } from '../redis/contract.js';
 import { unpackMessage } from '../redis/encoding.js';
-import { type LeaderboardResponse, groupOf, leaderboardResponse, runEnd, runOf, statusOn } from '../responses/leaderboards.js';
+import { type LeaderboardResponse, finalFrom, groupOf, leaderboardResponse, runOf, statusOn } from '../responses/leaderboards.js';
 import { PreparedJson } from '../responses/prepared.js';
 import { type RankingRows, finalRankingsJson, rankingsJson, userLeaderboardJson } from '../responses/reads.js';
-import { dateToDay, utcDate, dayMs } from '../shared/calendar.js';
+import { dateToDay, utcDate } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import type { JsonText } from '../shared/json.js';
-import { limits } from '../shared/limits.js';
 import type { Clock } from './clock.js';
 import type { Engine } from './engine.js';
 import { text } from './function-calls.js';
@@ -135,9 +134,7 @@ export async function isFinal(
   tenant: number,
   { board, run, now }: { readonly board: Leaderboard; readonly run: number; readonly now: number },
 ): Promise<boolean> {
-  const lastEnd = board.end === null ? Infinity : dateToDay(board.end) + 1;
-  const end = Math.min(board.runUnit === null ? Infinity : runEnd(board, run), lastEnd);
-  if (now < end * dayMs + limits.finalisationDelayMs) return false;
+  if (now < finalFrom(board, run)) return false;
   const { ledgerId } = await clock.ledgerId(tenant);
   await history.waitFor(tenant, ledgerId);
   return history.isFinal(tenant, board.no, run);

@@ -4,10 +4,10 @@ import type { Logger } from 'pino';
 import { dateToDay, dayToDate, utcDate, dayMs } from '../shared/calendar.js';
 import type { Channel } from '../config/schema/message-types.js';
 import type { Leaderboard } from '../config/schema/model.js';
+import { participantLimitAt } from '../config/store/store.js';
 import type { Clock } from '../engine/clock.js';
 import type { Engine } from '../engine/engine.js';
-import { statusOn } from '../responses/leaderboards.js';
-import { runEnd, runOf } from '../responses/leaderboards.js';
+import { boardEnd, finalFrom, runOf, statusOn } from '../responses/leaderboards.js';
 import { DueWebhooks } from '../webhooks/due.js';
 import { DueNotifications } from '../messages/schedule/due.js';
 import { type Attempts, untilAttempted } from '../deliveries/attempted.js';
@@ -17,7 +17,6 @@ import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { Activations } from './activations.js';
 import { Levels } from './levels.js';
-import { participantLimitAt } from '../config/store/store.js';
 import { KeyRetention } from './key-retention.js';
 import { perpetualRun } from '../plan/boards.js';
 import type { JobTools } from './job.js';
@@ -27,15 +26,9 @@ const activeBoards = (boards: readonly Leaderboard[]): Leaderboard[] =>
 
 /** The day up to which the runs of a leaderboard are over once `lastDay` has begun; -Infinity if none is. */
 function endedUpTo(board: Leaderboard, lastDay: number): number {
-  const end = board.end === null ? Infinity : dateToDay(board.end) + 1;
+  const end = boardEnd(board);
   if (end <= lastDay) return end;
   return board.runUnit === null || lastDay < dateToDay(board.start) ? -Infinity : runOf(board, lastDay);
-}
-
-/** The day from which on a run is over; infinity for never. */
-function overFrom(board: Leaderboard, run: number): number {
-  const end = board.end === null ? Infinity : dateToDay(board.end) + 1;
-  return Math.min(board.runUnit === null ? Infinity : runEnd(board, run), end);
 }
 
 /** The running pass of a tenant, or a new one. */
@@ -278,9 +271,9 @@ export class Sweep {
     const { ledgerId } = await this.clock.ledgerId(tenant);
     let finalised = 0;
     for (const board of open) {
-      for (const run of await this.runsToEnd(tenant, board, lastDay, ledgerId)) {
+      for (const run of await this.runsToEnd(tenant, board, now, ledgerId)) {
         const entryId = randomUUID();
-        const max = await participantLimitAt(this.pool, tenant, board, overFrom(board, run) * dayMs + limits.finalisationDelayMs);
+        const max = await participantLimitAt(this.pool, tenant, board, finalFrom(board, run));
         await this.engine.call(tenant, 'finalise', () => ({ args: { leaderboard: board.no, run, max, entryId } }));
         this.log.info({ tenant, leaderboard: board.key, run: run === perpetualRun ? null : dayToDate(run) }, 'leaderboard run finalised');
         finalised += 1;
@@ -290,12 +283,12 @@ export class Sweep {
     return finalised;
   }
 
-  /** The runs that have entries, are over by `lastDay` (their last day is before it) and not final yet. */
-  private async runsToEnd(tenant: number, board: Leaderboard, lastDay: number, ledgerId: string): Promise<number[]> {
+  /** The runs that have entries, and whose rankings are to be final by `now` and are not yet. */
+  private async runsToEnd(tenant: number, board: Leaderboard, now: number, ledgerId: string): Promise<number[]> {
     // The last values of a run may not be committed yet.
     await this.history.waitFor(tenant, ledgerId);
     const runs = await this.openRuns(tenant, board);
-    return runs.filter((run) => overFrom(board, run) <= lastDay);
+    return runs.filter((run) => finalFrom(board, run) <= now);
   }
 
   private async openRuns(tenant: number, board: Leaderboard): Promise<number[]> {

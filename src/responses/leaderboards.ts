@@ -2,7 +2,7 @@ import { DateTime } from 'luxon';
 import { z } from 'zod';
 import type { Leaderboard } from '../config/schema/model.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
-import { dateToDay, dayToDate } from '../shared/calendar.js';
+import { dateToDay, dayMs, dayToDate } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { attributeShape, dateShape, instantShape, timeShape } from '../shared/shapes.js';
 
@@ -42,6 +42,17 @@ export function runOf(board: Leaderboard, day: number): number {
 export function runEnd(board: Leaderboard, run: number): number {
   return runStart(board, runCount(board, run) + 1);
 }
+
+/** The first day after a leaderboard, in days since 1970-01-01; infinity for one without an end. */
+export const boardEnd = ({ end }: Leaderboard): number => (end === null ? Infinity : dateToDay(end) + 1);
+
+/** The first day after a run, or after its leaderboard where that ends earlier; infinity for never. */
+export function overFrom(board: Leaderboard, run: number): number {
+  return Math.min(board.runUnit === null ? Infinity : runEnd(board, run), boardEnd(board));
+}
+
+/** The moment from which on the rankings of a run are final (docs/rules/leaderboards.md), in milliseconds since 1970. */
+export const finalFrom = (board: Leaderboard, run: number): number => overFrom(board, run) * dayMs + limits.finalisationDelayMs;
 
 /** The runs that begin within the days from `first` to `last`, as first days. */
 export function runsBetween(board: Leaderboard, first: number, last: number): number[] {
@@ -237,8 +248,7 @@ function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string 
 /** The first date of the run that a fact is of, and its last; those of the leaderboard when it does not repeat. */
 function eventDates(board: Leaderboard, run: number): Partial<LeaderboardResponse> {
   if (board.runUnit === null) return {};
-  const last = dayToDate(runEnd(board, run) - 1);
-  return { start: dayToDate(run), end: board.end !== null && board.end < last ? board.end : last };
+  return { start: dayToDate(run), end: dayToDate(overFrom(board, run) - 1) };
 }
 
 /** A leaderboard, with the dates of a run and the values of a group. */

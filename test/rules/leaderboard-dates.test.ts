@@ -146,21 +146,21 @@ describe('A total that changes while a leaderboard is closed for the user', () =
     it(`is not the value before the next change: one that is ${what}`, async () => {
       const world = await startWorld({ config: january('2040-01-11'), now: '2040-01-09T12:00:00Z' });
       try {
-        const track5 = (user: string): Promise<unknown> => track(world, 'm', { user: { id: user, tz }, value: 5 });
-        await track5('ana');
+        const add5 = (): Promise<unknown> => track(world, 'm', { user: { id: 'ana', tz }, value: 5 });
+        const newest = async (): Promise<unknown> =>
+          (await read<{ history: readonly unknown[] }>(world, '/v1/users/ana/leaderboards/january')).history.at(-1);
+        await add5();
         await world.setClock(opening);
         await until('the leaderboard has its users', async () => (await readBoard(world, 'january')).length > 0);
         await world.setClock(skipped);
-        await track5('ana');
+        await add5();
         expect(await readBoard(world, 'january')).to.deep.equal(['1 ana 5']);
         await world.configure(january('2040-01-20'));
         await world.setClock(then);
-        await track5('ana');
-        const { history } = await read<{ history: Record<string, unknown>[] }>(world, '/v1/users/ana/leaderboards/january');
-        expect(history.at(-1)).to.include({ previousRank: 1, previousValue: 5, rank: 1, value: 15 });
-        await track5('ana');
-        const later = await read<{ history: Record<string, unknown>[] }>(world, '/v1/users/ana/leaderboards/january');
-        expect(later.history.at(-1)).to.include({ previousValue: 5, value: 20 });
+        await add5();
+        expect(await newest()).to.include({ previousRank: 1, previousValue: 5, rank: 1, value: 15 });
+        await add5();
+        expect(await newest()).to.include({ previousValue: 5, value: 20 });
       } finally {
         await world.stop();
       }

@@ -60,6 +60,9 @@ const config = {
 const minute = 60_000;
 const hour = 60 * minute;
 
+/** The streak of an answer, as a message has it. */
+const streakOf = ({ currentStreak: { extended: _, ...streak } }: EventBody & { currentStreak: { extended?: unknown } }): object => streak;
+
 describe('Messages', () => {
   let world: World;
   let seen = 0;
@@ -107,8 +110,6 @@ describe('Messages', () => {
   });
 
   it('streak.started and streak.extended: the streak of the answer', async () => {
-    const streakOf = ({ currentStreak: { extended: _, ...streak } }: EventBody & { currentStreak: { extended?: unknown } }): object =>
-      streak;
     const first = await event('bo', 1);
     await event('bo', 1);
     expect(await payloads('streak.started', 'bo')).to.deep.equal([
@@ -375,12 +376,11 @@ describe('Another frequency of streaks', () => {
       await world.drain();
       // Another worker has the lease: what follows is written after the change.
       await world.pool.query(`update stream_offsets set holder = 'test', fence = fence + 1, lease_until = now() + interval '1 hour'`);
-      const { currentStreak } = await track(world, 'm', { user: 'ana', value: 1 });
-      const { extended: _, ...streak } = currentStreak as EventBody['currentStreak'] & { extended?: unknown };
+      const answered = await track(world, 'm', { user: 'ana', value: 1 });
       await world.configure(streaks('weekly'));
       await world.pool.query(`update stream_offsets set lease_until = '-infinity'`);
       const [, extended] = await messagesOf(world);
-      expect([extended?.kind, extended?.payload.streak]).to.deep.equal(['streak.extended', streak]);
+      expect([extended?.kind, extended?.payload.streak]).to.deep.equal(['streak.extended', streakOf(answered)]);
     } finally {
       await world.stop();
     }
