@@ -115,6 +115,16 @@ export async function track(world: World, metric: string, { user, value, attribu
   return bodyOf(await world.event(metric, body, key === undefined ? {} : { 'idempotency-key': key }), status);
 }
 
+/** Repeats a request that gets a 503, as clients do: after the seconds in Retry-After. Fails after a minute of them. */
+export async function repeated(send: () => Promise<Reply>): Promise<Reply> {
+  const giveUpAt = Date.now() + untilTimeoutMs;
+  for (;;) {
+    const reply = await send();
+    if (reply.status !== 503 || Date.now() > giveUpAt) return reply;
+    await delay(Number(reply.headers.get('retry-after') ?? 0) * 1_000);
+  }
+}
+
 /** Reads a path that must exist. */
 export async function read<T>(world: World, path: string): Promise<T> {
   return bodyOf<T>(await world.get(path), 200);

@@ -7,7 +7,7 @@ import { limits } from '../../src/shared/limits.js';
 import { parseMember } from '../../src/redis/boards.js';
 import { keyNames, userFields, userRecords } from '../../src/redis/contract.js';
 import { type UserHash, at, keyOfStored, listOf, mapOf, profileOf, totalsOf, usedKeyText } from '../../src/redis/encoding.js';
-import { keysOf } from './world.js';
+import { keysOf, type World } from './world.js';
 
 /** Facts by name, such as `points 4 of ana` → `120`, under the same names for Redis and Postgres. */
 type Facts = Map<string, string>;
@@ -228,4 +228,17 @@ export async function differences(redis: Redis, pool: pg.Pool, partition: string
     if (redisSays !== postgresSays) found.push(`${name}: Redis says ${redisSays ?? 'nothing'}, Postgres ${postgresSays ?? 'nothing'}`);
   }
   return found;
+}
+
+/**
+ * The differences of a world once Postgres has everything. The worker may settle users meanwhile, and nothing changes in Redis without an entry of the
+ * ledger: a comparison during which the ledger has grown is made again.
+ */
+export async function differencesOf({ redis, pool, partition, drain, ledgerEnd }: World): Promise<string[]> {
+  for (;;) {
+    const end = await ledgerEnd();
+    await drain();
+    const found = await differences(redis, pool, partition);
+    if ((await ledgerEnd()) === end) return found;
+  }
 }
