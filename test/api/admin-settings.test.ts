@@ -265,6 +265,7 @@ describe('The Admin API', () => {
     it(`refuses ${path} ${String(sentence)}`, async () => {
       // What the worker does about earlier changes is done by then.
       await world.setClock(defaultNow);
+      await world.drain();
       const before = await world.snapshot();
       const reply = await patch(path, body());
       expect([reply.status, (reply.body as Body).error.match(sentence)?.[0]]).to.deep.equal([

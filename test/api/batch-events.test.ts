@@ -134,6 +134,7 @@ describe('A batch of events', () => {
     ['attributes that are a list', [event('ana', 1, { attributes: ['phone'] })], /^`0\.attributes` must be an object\.$/],
   ];
   it('that is not well-formed is refused whole, and says where', async () => {
+    await world.drain();
     const before = await world.snapshot();
     for (const [what, body, error] of wholes) {
       const reply = await post(body);
@@ -207,6 +208,7 @@ describe('A batch of events', () => {
       try {
         const { engine } = context;
         await engine.open(defaultTenant);
+        await world.drain();
         const before = await world.snapshot();
         const second = { args: { batch: randomUUID(), number: 1, isLast: 1 } };
         const [reply] = await engine.pipeline(await engine.config(defaultTenant), 'trackBatch', [second]);

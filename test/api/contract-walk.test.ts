@@ -59,6 +59,7 @@ describe('Every operation of the contract', () => {
     const { base, contract, operation } = found;
     it(`${id} refuses bad input, and responds as the contract says`, async () => {
       const bad = badOf(contract, operation);
+      await world.drain();
       const before = bad.length > 0 ? await world.snapshot() : '';
       expect(await runBad(world, base, operation, bad)).to.deep.equal([]);
       if (bad.length > 0) expect(changedLines(before, await world.snapshot())).to.deep.equal([]);

@@ -281,6 +281,7 @@ describe('Odd characters', () => {
     ];
     for (const [what, path, body] of bodies) {
       it(what, async () => {
+        await world.drain();
         const before = await world.snapshot();
         expect(await post(path, latin(body))).to.deep.equal(refused);
         for (const [name, pack] of Object.entries(packings)) {
