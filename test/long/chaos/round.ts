@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { Client } from '../../support/client.js';
 import { runLaurel } from '../../support/process.js';
 import { Random } from '../../support/random.js';
+import { until } from '../../support/stage.js';
 import { expectExactlyOnce, expectExplained, type Tally } from '../../support/steady-traffic.js';
 import { expectRanks, expectTotals, readEvents, TrafficModel } from '../../support/traffic.js';
 import { openArena, type Arena } from './arena.js';
@@ -150,6 +152,8 @@ class Play {
     const { arena, model } = this;
     const { traffic, stage, services, addresses, client } = arena;
     await traffic.during('every process to be up', allUp(services), upMs);
+    // A supervisor replaces a killed process while it stays up itself.
+    for (const address of addresses) await until(`${address} to be ready`, isReady(client, address), upMs);
     await traffic.hold(drainMs);
     const ended = performance.now();
     await stage.drain();
@@ -185,6 +189,13 @@ class Play {
 async function allOf(runs: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(runs)) if (result.status === 'rejected') throw result.reason;
 }
+
+/** Returns a check whether an API accepts requests, for polling. */
+const isReady = (client: Client, address: string) => (): Promise<boolean> =>
+  client.send(address, 'GET', '/health/ready').then(
+    ({ status }) => status === 200,
+    () => false,
+  );
 
 /** Returns a check whether all are up, for polling. */
 function allUp(services: readonly { whenUp(): Promise<void> }[]): () => boolean {
