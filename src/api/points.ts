@@ -23,12 +23,15 @@ export const pointsRoutes: readonly Route[] = [
     method: 'get',
     path: '/points/{key}/summary',
     operation: 'points_summary',
-    description: 'The first range is users with 0 points. Up to ten ranges of one width follow, up to the highest total.',
+    description:
+      'The first range is users with 0 points. Up to ten ranges of one width follow, up to the highest total. A limited ' +
+      'application key with `userAttributes` gets a 403.',
     responses: { 200: z.array(rangeShape) },
     summary: 'Count users by ranges of points',
     access: 'anyone',
     params,
     query: z.object({ userAttributes: attributeFilters }),
+    filters: ['userAttributes'],
     handle: async ({ services, tenant, params: { key }, query }) => ({
       status: 200,
       body: await summarisePoints(services, tenant, key, query.userAttributes),

@@ -4,7 +4,7 @@ import { idProblem } from '../engine/user-properties.js';
 import { LaurelError } from '../shared/errors.js';
 import { JsonText } from '../shared/json.js';
 import { limits } from '../shared/limits.js';
-import { checkCaller, checkUsers, checkWrites, tenantFor } from './auth.js';
+import { checkCaller, checkFilters, checkUsers, checkWrites, tenantFor } from './auth.js';
 import { parsePart } from './errors.js';
 import { isLongList, parseList, type ParsedBody } from './lists.js';
 import { auditing } from './audit.js';
@@ -148,6 +148,7 @@ export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve 
     const { body, ignored } = parsing instanceof Promise ? await parsing : parsing;
     checkUsers(principal, route, { params, query, body });
     checkWrites(principal, route, { params, query, body });
+    checkFilters(principal, route, () => context.query);
     const key = route.idempotent ? idempotencyKey(context) : undefined;
     if (ignored.length > 0) context.set(ignoredFieldsHeader, headerOf(ignored));
     const names = ignored.length > 0 ? auditedNames(ignored) : [];

@@ -10,6 +10,7 @@ import { changedLines } from '../support/changed-lines.js';
 const config = configText({
   metrics: [{ key: 'm', name: 'M' }],
   attributes: [{ key: 'city', name: 'City', type: 'user' }],
+  points: [{ key: 'p', name: 'P' }],
   achievements: [{ key: 'a', name: 'A', trigger: 'api', status: 'active' }],
 });
 const hourMs = 3_600_000;
@@ -17,6 +18,9 @@ const hourMs = 3_600_000;
 type Call = readonly [method: string, path: string, body?: object];
 const read: Call = ['GET', '/users/ana'];
 const all: Call = ['GET', '/achievements'];
+const summary: Call = ['GET', '/points/p/summary'];
+const levels: Call = ['GET', '/points/p/levels'];
+const filtered: Call = ['GET', '/points/p/summary?userAttributes=city:Porto'];
 const event: Call = ['POST', '/metrics/m/event', { user: { id: 'ana' }, value: 1 }];
 const identify: Call = ['PUT', '/users/ana', {}];
 const update: Call = ['PATCH', '/users/ana', {}];
@@ -28,8 +32,8 @@ const eventOf = (user: object, value = 1): Call => ['POST', '/metrics/m/event', 
 
 /** The limits of a key, and which calls it may and may not make. */
 const rows: readonly (readonly [what: string, limits: object, may: readonly Call[], mayNot: readonly Call[]])[] = [
-  ['no limits', {}, [read, all, event, identify, prefer, identifying({ email: 'ana@example.com' }), eventOf({}, 1e6)], []],
-  ['`read`', { permissions: ['read'] }, [read, all], [event, identify, update, complete, prefer]],
+  ['no limits', {}, [read, all, filtered, event, identify, prefer, identifying({ email: 'ana@example.com' }), eventOf({}, 1e6)], []],
+  ['`read`', { permissions: ['read'] }, [read, all, summary, levels], [filtered, event, identify, update, complete, prefer]],
   ['`events`', { permissions: ['events'] }, [event], [read, all, identify, complete, prefer, eventOf({ tz: 'Europe/Lisbon' })]],
   [
     '`identify` and some fields',
@@ -45,8 +49,8 @@ const rows: readonly (readonly [what: string, limits: object, may: readonly Call
     [read, event, identifying({ tz: 'Europe/Lisbon' }), eventOf({ tz: 'Europe/Lisbon' }, 10), eventOf({}, 0)],
     [complete, prefer, eventOf({}, 10.5), eventOf({}, -1), eventOf({ email: 'a@example.com' }), identifying({ deviceTokens: ['t'] })],
   ],
-  ['fields alone', { fields: ['name'] }, [read, event, identifying({ name: 'Ana' })], [identifying({ email: 'a@example.com' }), prefer]],
-  ['the value of events alone', { maxEventValue: 5 }, [eventOf({}, 5), identifying({ name: 'Ana' })], [eventOf({}, 6)]],
+  ['fields alone', { fields: ['name'] }, [read, event, identifying({ name: 'Ana' })], [filtered, identifying({ email: 'a@example.com' }), prefer]],
+  ['the value of events alone', { maxEventValue: 5 }, [eventOf({}, 5), identifying({ name: 'Ana' })], [filtered, eventOf({}, 6)]],
 ];
 
 describe('A limited application key', () => {
